@@ -1,0 +1,32 @@
+"""Hornbeam learns weighted first-order rules from relational facts and predicts missing links.
+
+The public names, in the order of the data flow; each loads what it needs when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "read_facts": "hornbeam.facts.readers",
+    "read_labels": "hornbeam.facts.readers",
+    "read_pairs": "hornbeam.facts.readers",
+    "Facts": "hornbeam.facts.table",
+    "Targets": "hornbeam.facts.table",
+}
+
+if TYPE_CHECKING:
+    from hornbeam.facts.readers import read_facts, read_labels, read_pairs
+    from hornbeam.facts.table import Facts, Targets
+
+__all__ = ["Facts", "Targets", "__version__", "read_facts", "read_labels", "read_pairs"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'hornbeam' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

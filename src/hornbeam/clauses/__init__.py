@@ -1,0 +1,1 @@
+"""Step 2: clauses, their text, and the candidates."""

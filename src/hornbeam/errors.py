@@ -1,0 +1,63 @@
+"""Every error and warning a user can meet, each with what was expected or what to try next.
+
+`InputError` and its children are mistakes in what the user gave: the command line prints the one
+message and exits 2. Anything else that escapes is a fault of Hornbeam's and exits 1.
+"""
+
+from __future__ import annotations
+
+
+class HornbeamError(Exception):
+    """Root of Hornbeam's own errors; `str(error)` is a complete message for a person."""
+
+
+class InputError(HornbeamError):
+    """Something the user gave is wrong: a file, a value, an option."""
+
+
+class DataError(InputError):
+    """A wrong place in the user's data.
+
+    Parameters
+    ----------
+    source
+        The file (or the name of the frame) that holds the mistake.
+    problem
+        What is wrong and what was expected.
+    line
+        Line of the text file, counted from 1.
+    row
+        Row of a Parquet file or frame, counted from 1.
+    """
+
+    def __init__(
+        self, source: str, problem: str, line: int | None = None, row: int | None = None
+    ) -> None:
+        place = source
+        if line is not None:
+            place += f", line {line}"
+        if row is not None:
+            place += f", row {row}"
+        super().__init__(f"{place}: {problem}")
+        self.source = source
+        self.line = line
+        self.row = row
+
+
+class UnknownTargetError(InputError):
+    """The target predicate is not among the labels (or facts)."""
+
+    def __init__(self, target: str, known: list[str]) -> None:
+        listed = ", ".join(repr(name) for name in known[:10]) + (", ..." if len(known) > 10 else "")
+        super().__init__(f"unknown target predicate {target!r}; the labels have: {listed}")
+
+
+class MissingExtraError(InputError):
+    """An optional library is needed and not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional library: pip install 'hornbeam[{extra}]'")
+
+
+class HornbeamWarning(UserWarning):
+    """Something the user should know that does not stop the work."""

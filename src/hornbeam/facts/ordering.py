@@ -1,0 +1,62 @@
+"""The kernel that sorts binary atoms: counting sort by subject, then each subject's few edges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from hornbeam.facts.names import Ids
+from hornbeam.facts.table import Millionths
+
+
+def sort_edges(
+    predicate: npt.NDArray[np.integer],
+    arguments: list[Ids],
+    values: Millionths | None,
+    n_entities: int,
+) -> tuple[npt.NDArray[Any], list[Ids], Millionths | None]:
+    """Order edges by (subject, predicate, object, value); without values in linear time."""
+    subject, object_ = arguments
+    if values is not None:
+        order = np.lexsort((values, object_, predicate, subject))
+        return predicate[order], [subject[order], object_[order]], values[order]
+    sorted_subject, sorted_predicate, sorted_object = _sort_by_subject(
+        subject, predicate, object_, n_entities
+    )
+    return sorted_predicate, [sorted_subject, sorted_object], None
+
+
+@njit(cache=True, nogil=True)
+def _sort_by_subject(subject, predicate, object_, n_entities):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    n = len(subject)
+    offsets = np.zeros(n_entities + 1, dtype=np.int64)
+    for i in range(n):
+        offsets[subject[i] + 1] += 1
+    widest = offsets.max()
+    for i in range(n_entities):
+        offsets[i + 1] += offsets[i]
+    to_subject = np.empty_like(subject)
+    to_predicate = np.empty_like(predicate)
+    to_object = np.empty_like(object_)
+    place = offsets[:-1].copy()
+    for i in range(n):
+        at = place[subject[i]]
+        place[subject[i]] += 1
+        to_subject[at] = subject[i]
+        to_predicate[at] = predicate[i]
+        to_object[at] = object_[i]
+    keys = np.empty(widest, dtype=np.uint64)
+    for s in range(n_entities):
+        low, high = offsets[s], offsets[s + 1]
+        for k in range(high - low):
+            keys[k] = (np.uint64(to_predicate[low + k]) << np.uint64(32)) | np.uint64(
+                to_object[low + k]
+            )
+        keys[: high - low].sort()
+        for k in range(high - low):
+            to_predicate[low + k] = keys[k] >> np.uint64(32)
+            to_object[low + k] = keys[k] & np.uint64(0xFFFFFFFF)
+    return to_subject, to_predicate, to_object

@@ -1,0 +1,176 @@
+"""Facts and labelled targets: the tables that everything else reads.
+
+A fact is a ground atom with a truth value in [0, 1]; an absent atom is 0. Truth values are carried
+as integer millionths, so that every engine adds up the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.facts.names import Ids, Names
+
+#: Truth values are integers in units of one millionth.
+ONE = 1_000_000
+#: At or above this a soft value counts as true when candidates are generated.
+HALF = ONE // 2
+
+Millionths = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """Ground atoms of one arity, sorted by arguments[0], predicate, further arguments; distinct.
+
+    `predicate` holds predicate ids, `arguments` one array of entity ids for each position,
+    `millionths` the truth values, or None where every one of them is 1.
+    """
+
+    predicate: npt.NDArray[np.integer]
+    arguments: tuple[Ids, ...]
+    millionths: Millionths | None = None
+
+    def __len__(self) -> int:
+        return len(self.predicate)
+
+    @property
+    def arity(self) -> int:
+        """Number of arguments of each atom."""
+        return len(self.arguments)
+
+    @property
+    def values(self) -> npt.NDArray[np.float64]:
+        """Truth values in [0, 1]."""
+        if self.millionths is None:
+            return np.ones(len(self))
+        return self.millionths / ONE
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """Observed atoms of any arity over one table of entities.
+
+    Path search walks the binary atoms; the others are stored and wait for rules that use them.
+
+    Examples
+    --------
+    >>> from hornbeam.facts.readers import read_facts
+    >>> facts = read_facts([("paper1", "cites", "paper2"), ("paper2", "mentions", "gene")])
+    >>> facts
+    Facts(2 facts, 3 entities, 2 predicates)
+    """
+
+    entities: Names
+    predicates: Names
+    atoms: Mapping[int, Atoms] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return sum(len(table) for table in self.atoms.values())
+
+    @cached_property
+    def binary(self) -> Atoms:
+        """The atoms of two arguments: the edges of the graph."""
+        empty = np.empty(0, dtype=np.int32)
+        return self.atoms.get(2) or Atoms(empty, (empty, empty))
+
+    @cached_property
+    def arity(self) -> Mapping[str, int]:
+        """Arity of every predicate that has facts."""
+        return {
+            self.predicates[int(p)]: arity
+            for arity, table in self.atoms.items()
+            for p in np.unique(table.predicate)
+        }
+
+    @property
+    def soft(self) -> bool:
+        """Whether some truth value lies strictly between 0 and 1."""
+        return any(table.millionths is not None for table in self.atoms.values())
+
+    def __repr__(self) -> str:
+        return (
+            f"Facts({len(self):,} facts, {len(self.entities):,} entities, "
+            f"{len(self.predicates):,} predicates)"
+        )
+
+    def _repr_html_(self) -> str:
+        return _html_table("Facts", ["predicate", "arity", "facts"], self._rows())
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        return [
+            (self.predicates[int(p)], str(arity), f"{int(n):,}")
+            for arity, table in self.atoms.items()
+            for p, n in zip(*np.unique(table.predicate, return_counts=True), strict=True)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Pairs t(subject, object) to learn from or to score, in the order they were given.
+
+    `millionths` holds the labels, or is None for pairs without labels. The ids refer to this
+    table's own `entities` and `predicates`: targets may name entities that the facts do not have.
+    """
+
+    entities: Names
+    predicates: Names
+    predicate: Ids
+    subject: Ids
+    object: Ids
+    millionths: Millionths | None = None
+
+    def __len__(self) -> int:
+        return len(self.subject)
+
+    @property
+    def truth(self) -> npt.NDArray[np.float64]:
+        """Labels in [0, 1]."""
+        if self.millionths is None:
+            raise ValueError("these targets have no labels")
+        return self.millionths / ONE
+
+    @property
+    def positive(self) -> npt.NDArray[np.bool_]:
+        """Which labels round to true; all False where there are no labels."""
+        if self.millionths is None:
+            return np.zeros(len(self), dtype=np.bool_)
+        return self.millionths >= HALF
+
+    def select(self, rows: npt.NDArray[np.integer] | npt.NDArray[np.bool_]) -> Targets:
+        """The targets at `rows`, with the same tables of names."""
+        return Targets(
+            self.entities,
+            self.predicates,
+            self.predicate[rows],
+            self.subject[rows],
+            self.object[rows],
+            None if self.millionths is None else self.millionths[rows],
+        )
+
+    def __repr__(self) -> str:
+        labelled = f", {int(self.positive.sum()):,} true" if self.millionths is not None else ""
+        return f"Targets({len(self):,} pairs of {', '.join(self.predicates)}{labelled})"
+
+    def _repr_html_(self) -> str:
+        counts = zip(*np.unique(self.predicate, return_counts=True), strict=True)
+        rows = [
+            (self.predicates[int(p)], f"{int(n):,}", f"{int(self.positive[self.predicate == p].sum()):,}")
+            for p, n in counts
+        ]
+        return _html_table("Targets", ["predicate", "pairs", "true"], rows)
+
+
+def _html_table(title: str, header: list[str], rows: list[tuple[str, ...]]) -> str:
+    """Small escaped HTML table for notebooks."""
+    from html import escape
+
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return f"<table><caption>{escape(title)}</caption><tr>{head}</tr>{body}</table>"

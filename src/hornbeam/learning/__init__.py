@@ -1,0 +1,1 @@
+"""Learning weights: from statistics and labels to a weighted rule model."""

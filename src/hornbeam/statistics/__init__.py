@@ -1,0 +1,1 @@
+"""Step 3: statistics, the narrow waist between engines and learners."""

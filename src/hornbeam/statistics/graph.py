@@ -1,0 +1,159 @@
+"""The facts as a graph: one adjacency list a node, over every predicate and its inverse.
+
+A step along predicate id p has the code 2(p+1), its inverse 2(p+1)+1, so that `code ^ 1` turns a
+step around and 0 is never a code. Each fact is stored twice, once for either end, in six bytes
+(node and code) each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from hornbeam.facts.table import Facts
+
+
+class Adjacency(NamedTuple):
+    """Edges by node, each node's sorted by (code, neighbour); `value` is empty for 0/1 facts."""
+
+    offsets: npt.NDArray[np.int64]
+    neighbour: npt.NDArray[np.int32]
+    code: npt.NDArray[np.integer]
+    value: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """What a path search walks.
+
+    `forward` lists the steps that leave a node. `backward` lists, also by leaving step, the steps
+    whose reversal may be walked towards the node; the two differ only under a fan-out limit.
+    """
+
+    forward: Adjacency
+    backward: Adjacency
+    n_codes: int
+
+    @property
+    def n_entities(self) -> int:
+        """Number of nodes."""
+        return len(self.forward.offsets) - 1
+
+    @property
+    def reversed(self) -> Graph:
+        """The same graph for a search that starts at the other end."""
+        return Graph(self.backward, self.forward, self.n_codes)
+
+    @classmethod
+    def of(cls, facts: Facts, max_fanout: int | None = None) -> Graph:
+        """Build from the binary facts; see `limited` for `max_fanout`."""
+        n_codes = 2 * len(facts.predicates) + 2
+        wide = np.uint16 if n_codes <= np.iinfo(np.uint16).max else np.uint32
+        atoms = facts.binary
+        value = atoms.millionths if atoms.millionths is not None else np.empty(0, dtype=np.int32)
+        subject, object_ = atoms.arguments
+        arrays = _adjacency(
+            subject, atoms.predicate, object_, value, len(facts.entities), np.zeros(0, dtype=wide)
+        )
+        whole = Adjacency(*arrays)
+        graph = cls(whole, whole, n_codes)
+        return graph if max_fanout is None else graph.limited(max_fanout)
+
+    def limited(self, max_fanout: int) -> Graph:
+        """Drop the steps u -> v of a code of which u has more than `max_fanout`."""
+        leaving, arriving = _narrow(*self.forward[:3], max_fanout)
+        return Graph(
+            _filtered(self.forward, leaving), _filtered(self.backward, arriving), self.n_codes
+        )
+
+
+def _filtered(adjacency: Adjacency, keep: npt.NDArray[np.bool_]) -> Adjacency:
+    before = np.concatenate([[0], np.cumsum(keep)])
+    value = adjacency.value[keep] if len(adjacency.value) else adjacency.value
+    return Adjacency(
+        before[adjacency.offsets], adjacency.neighbour[keep], adjacency.code[keep], value
+    )
+
+
+@njit(cache=True, nogil=True)
+def _adjacency(subject, predicate, object_, value, n_entities, code_like):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Scatter each fact to both ends, then sort every node's few edges in a small buffer."""
+    n = len(subject)
+    soft = len(value) > 0
+    offsets = np.zeros(n_entities + 1, dtype=np.int64)
+    for i in range(n):
+        offsets[subject[i] + 1] += 1
+        offsets[object_[i] + 1] += 1
+    widest = offsets.max()
+    for v in range(n_entities):
+        offsets[v + 1] += offsets[v]
+    neighbour = np.empty(2 * n, dtype=np.int32)
+    code = np.empty(2 * n, dtype=code_like.dtype)
+    edge_value = np.empty(2 * n if soft else 0, dtype=np.int32)
+    place = offsets[:-1].copy()
+    for i in range(n):
+        for inverse in range(2):
+            here = object_[i] if inverse else subject[i]
+            at = place[here]
+            place[here] += 1
+            neighbour[at] = subject[i] if inverse else object_[i]
+            code[at] = 2 * (np.int64(predicate[i]) + 1) + inverse
+            if soft:
+                edge_value[at] = value[i]
+    # (code, neighbour) is distinct within a node, so sorting it with the position orders values too
+    keys = np.empty(widest, dtype=np.uint64)
+    kept = np.empty(widest if soft else 0, dtype=np.int32)
+    for v in range(n_entities):
+        low = offsets[v]
+        size = offsets[v + 1] - low
+        for k in range(size):
+            keys[k] = (np.uint64(code[low + k]) << np.uint64(32)) | np.uint64(neighbour[low + k])
+        if soft:
+            before = keys[:size].copy()
+            kept[:size] = edge_value[low : low + size]
+            keys[:size].sort()
+            for k in range(size):
+                edge_value[low + np.searchsorted(keys[:size], before[k])] = kept[k]
+        else:
+            keys[:size].sort()
+        for k in range(size):
+            code[low + k] = keys[k] >> np.uint64(32)
+            neighbour[low + k] = keys[k] & np.uint64(0xFFFFFFFF)
+    return offsets, neighbour, code, edge_value
+
+
+@njit(cache=True, nogil=True)
+def _run_end(code, start, end):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """End of the run of equal codes that begins at `start`."""
+    stop = start + 1
+    while stop < end and code[stop] == code[start]:
+        stop += 1
+    return stop
+
+
+@njit(cache=True, nogil=True)
+def _narrow(offsets, neighbour, code, limit):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """For every edge: may it be walked from its node, and may its reversal be walked to it?"""
+    leaving = np.ones(len(neighbour), dtype=np.bool_)
+    arriving = np.ones(len(neighbour), dtype=np.bool_)
+    for u in range(len(offsets) - 1):
+        start = offsets[u]
+        while start < offsets[u + 1]:
+            stop = _run_end(code, start, offsets[u + 1])
+            if stop - start > limit:
+                leaving[start:stop] = False
+            start = stop
+    for u in range(len(offsets) - 1):
+        for e in range(offsets[u], offsets[u + 1]):
+            if not leaving[e]:
+                # the twin edge at the neighbour stands for this step seen from its far end
+                v = neighbour[e]
+                low, high = offsets[v], offsets[v + 1]
+                first = low + np.searchsorted(code[low:high], code[e] ^ 1)
+                last = low + np.searchsorted(code[low:high], code[e] ^ 1, side="right")
+                arriving[first + np.searchsorted(neighbour[first:last], u)] = False
+    return leaving, arriving

@@ -1,0 +1,97 @@
+"""High-precision reference: a density exp(-f) on [0, 1], f convex, as weighted points.
+
+Gauss-Legendre quadrature with 40 digits on panels that end at the knees of f and at dyadic
+distances from its minimum, so that any scale of the peak is resolved.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mpmath import mp, mpf
+from mpmath.calculus.quadrature import GaussLegendre
+
+mp.dps = 40
+NODES = GaussLegendre(mp).get_nodes(-1, 1, 4, mp.prec)
+FORGET = 150  # exp(-150) of the peak is far below 40 digits' worth of the tests' 12
+Function = Callable[[mpf], mpf]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """log Z and points with their probabilities."""
+
+    log_z: mpf
+    points: list[mpf]
+    chances: list[mpf]
+
+    def mean(self, value: Function) -> mpf:
+        """E[value(y)]."""
+        return mp.fsum(p * value(y) for y, p in zip(self.points, self.chances, strict=True))
+
+    def cov(self, one: Function, other: Function) -> mpf:
+        """Cov[one(y), other(y)], centred before it is summed."""
+        m1, m2 = self.mean(one), self.mean(other)
+        return self.mean(lambda y: (one(y) - m1) * (other(y) - m2))
+
+
+def minimum(slope: Function) -> mpf:
+    """Bisect the slope of a convex function."""
+    low, high = mpf(0), mpf(1)
+    for _ in range(mp.prec + 10):
+        middle = (low + high) / 2
+        low, high = (middle, high) if slope(middle) < 0 else (low, middle)
+    return (low + high) / 2
+
+
+def panel_ends(f: Function, mode: mpf, knees: list[mpf]) -> list[mpf]:
+    ends = {mpf(0), mpf(1), mode, *(k for k in knees if 0 < k < 1)}
+    for side in (-1, 1):
+        distance = mpf(1)
+        while distance > mpf(10) ** -35:
+            at = mode + side * distance
+            if 0 < at < 1:
+                rise = f(at) - f(mode)
+                if rise < FORGET:
+                    ends.add(at)
+                if rise < 0.5:
+                    break
+            distance /= 2
+    return sorted(ends)
+
+
+def measure(f: Function, slope: Function, knees: list[mpf] | None = None) -> Measure:
+    """Integrate exp(-f)."""
+    mode = minimum(slope)
+    floor = f(mode)
+    ends = panel_ends(f, mode, knees or [])
+    points, masses, deficits = [], [], []
+    for low, high in zip(ends, ends[1:], strict=False):
+        if min(f(low), f(high)) - floor > FORGET:
+            continue
+        half = (high - low) / 2
+        for x, w in NODES:
+            y = low + half * (1 + x)
+            height = f(y)
+            points.append(y)
+            masses.append(w * half * mp.exp(floor - height))
+            deficits.append(w * half * mp.expm1(-height))
+    total = mp.fsum(masses)
+    tiny = max(f(mpf(0)), f(mpf(1))) < 1
+    log_z = mp.log1p(mp.fsum(deficits)) if tiny else mp.log(total) - floor
+    return Measure(log_z, points, [m / total for m in masses])
+
+
+def two_sided_measure(a: float, b: float, p: int) -> Measure:
+    """The density exp(-a (1-y)^p - b y^p) for the doubles a and b."""
+    a, b = mpf(a), mpf(b)
+    return measure(
+        lambda y: a * (1 - y) ** p + b * y**p,
+        lambda y: p * (b * y ** (p - 1) - a * (1 - y) ** (p - 1)),
+    )
+
+
+def relative_error(found: float, exact: mpf) -> float:
+    """|found - exact| / |exact|; underflow to 0 is no error."""
+    if abs(exact) < mpf(10) ** -300:
+        return float(abs(found - exact) / mpf(10) ** -300)
+    return float(abs((mpf(float(found)) - exact) / exact))
