@@ -15,13 +15,33 @@ _HOMES = {
     "read_pairs": "hornbeam.facts.readers",
     "Facts": "hornbeam.facts.table",
     "Targets": "hornbeam.facts.table",
+    "Language": "hornbeam.clauses.candidates",
+    "Candidates": "hornbeam.clauses.candidates",
+    "Statistics": "hornbeam.statistics.table",
+    "select_target": "hornbeam.model",
+    "discover": "hornbeam.model",
 }
 
 if TYPE_CHECKING:
+    from hornbeam.clauses.candidates import Candidates, Language
     from hornbeam.facts.readers import read_facts, read_labels, read_pairs
     from hornbeam.facts.table import Facts, Targets
+    from hornbeam.model import discover, select_target
+    from hornbeam.statistics.table import Statistics
 
-__all__ = ["Facts", "Targets", "__version__", "read_facts", "read_labels", "read_pairs"]
+__all__ = [
+    "Candidates",
+    "Facts",
+    "Language",
+    "Statistics",
+    "Targets",
+    "__version__",
+    "discover",
+    "read_facts",
+    "read_labels",
+    "read_pairs",
+    "select_target",
+]
 
 
 def __getattr__(name: str) -> Any:

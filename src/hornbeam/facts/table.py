@@ -159,7 +159,11 @@ class Targets:
     def _repr_html_(self) -> str:
         counts = zip(*np.unique(self.predicate, return_counts=True), strict=True)
         rows = [
-            (self.predicates[int(p)], f"{int(n):,}", f"{int(self.positive[self.predicate == p].sum()):,}")
+            (
+                self.predicates[int(p)],
+                f"{int(n):,}",
+                f"{int(self.positive[self.predicate == p].sum()):,}",
+            )
             for p, n in counts
         ]
         return _html_table("Targets", ["predicate", "pairs", "true"], rows)

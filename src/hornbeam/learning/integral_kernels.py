@@ -30,7 +30,7 @@ Moments = tuple[float, float, float, float, float, float]
 jit = njit(cache=True, nogil=True, error_model="numpy")
 
 SERIES_BELOW = 2.0  # one-sided strengths under this use a power series
-LINEAR_TERMS = 10
+LINEAR_TERMS = 10  # of the even series of `_linear_series`, one column each
 LINEAR_SERIES = np.array(
     [
         [1 / math.factorial(2 * k + 3), (2 * k + 2) / math.factorial(2 * k + 3),
@@ -38,7 +38,7 @@ LINEAR_SERIES = np.array(
         for k in range(LINEAR_TERMS)
     ]
 )  # fmt: skip
-SQUARED_TERMS = 25
+SQUARED_TERMS = 25  # of Kummer's series, 1 / (3/2 + j) each
 RECIPROCALS = 1 / (1.5 + np.arange(SQUARED_TERMS))
 HALF_SQRT_PI = math.sqrt(math.pi) / 2
 
@@ -149,10 +149,17 @@ def _quadrature(
     slope: float, curve: float, origin: float, centre: float, nodes: Floats, weights: Floats
 ) -> Moments:
     """Density exp(-(slope x + curve x^2)), x = t - origin, on [0, 1]: all terms positive."""
-    z = e1 = e2 = e3 = e4 = 0.0
+    tiny = slope + curve < TINY
+    z = e1 = e2 = e3 = e4 = deficit = 0.0
     for k in range(nodes.size):
         x = nodes[k] - origin
-        w = weights[k] * math.exp(-x * (slope + curve * x))
+        exponent = -x * (slope + curve * x)
+        if tiny:
+            drop = math.expm1(exponent)
+            deficit += weights[k] * drop
+            w = weights[k] * (1 + drop)
+        else:
+            w = weights[k] * math.exp(exponent)
         t = nodes[k] - centre
         z += w
         e1 += w * t
@@ -161,26 +168,16 @@ def _quadrature(
         e4 += w * t * t * t * t
     e1 /= z
     c2, c3, c22 = _central(e1, e2 / z, e3 / z, e4 / z)
-    return math.log(z), centre + e1, 1 - centre - e1, c2, c3, c22
-
-
-@jit
-def _deficit(slope: float, curve: float, origin: float) -> float:
-    """Give log Z near 0, by log1p of the integral of exp(-h) - 1."""
-    total = 0.0
-    for k in range(TINY_NODES.size):
-        x = TINY_NODES[k] - origin
-        total += TINY_WEIGHTS[k] * math.expm1(-x * (slope + curve * x))
-    return math.log1p(total)
+    log_z = math.log1p(deficit) if tiny else math.log(z)
+    return log_z, centre + e1, 1 - centre - e1, c2, c3, c22
 
 
 @jit
 def _flat(slope: float, curve: float, origin: float) -> Moments:
     """Quadrature for exponents under SMALL, few nodes if under TINY."""
-    if slope + curve >= TINY:
-        return _quadrature(slope, curve, origin, 0.5, SMALL_NODES, SMALL_WEIGHTS)
-    _, left, right, c2, c3, c22 = _quadrature(slope, curve, origin, 0.5, TINY_NODES, TINY_WEIGHTS)
-    return _deficit(slope, curve, origin), left, right, c2, c3, c22
+    if slope + curve < TINY:
+        return _quadrature(slope, curve, origin, 0.5, TINY_NODES, TINY_WEIGHTS)
+    return _quadrature(slope, curve, origin, 0.5, SMALL_NODES, SMALL_WEIGHTS)
 
 
 @jit
@@ -226,6 +223,8 @@ def _normal(up: float, down: float) -> Moments:
 @jit
 def _falling(slope: float, curve: float) -> Moments:
     """Density exp(-(slope t + curve t^2)) on [0, 1], slope and curve >= 0."""
+    if slope == 0 and curve == 0:
+        return 0.0, 0.5, 0.5, 1 / 12, 0.0, 1 / 180
     if curve == 0:
         log_z, mean, var = _linear(slope)
         return log_z, mean, 1 - mean, var, 0.0, 0.0

@@ -202,8 +202,8 @@ def segments(up: Floats, down: Floats, curve: Floats) -> Segments:
         Half the slopes at the ends, A = -h'(0) / 2 and B = h'(1) / 2, of any sign, so that
         h(t) = -2A t + (A+B) t^2 up to a constant.
     curve
-        q = A + B >= 0, given apart since the sum may cancel; q = 0 means a straight line,
-        for which the third and fourth moments are not computed (they are returned as 0).
+        q = A + B >= 0, given apart since the sum may cancel. On a sloping straight line
+        (q = 0) the third and fourth moments are not computed but returned as 0.
 
     Returns
     -------

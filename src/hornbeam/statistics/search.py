@@ -55,7 +55,10 @@ class Entries(NamedTuple):
 
 
 class Heads(NamedTuple):
-    """Half-paths by the node they end in: node -> slot -> items [start, stop)."""
+    """Half-paths by the node they end in: node -> slot -> items [start, stop).
+
+    An item is a head, the node `via` which it came, its deficit, and how many `times` it occurs.
+    """
 
     slot: npt.NDArray[np.int32]
     node: npt.NDArray[np.int32]
@@ -64,6 +67,7 @@ class Heads(NamedTuple):
     head: npt.NDArray[np.int32]
     via: npt.NDArray[np.int32]
     deficit: npt.NDArray[np.int32]
+    times: npt.NDArray[np.int32]
 
 
 class Plan(NamedTuple):
@@ -83,16 +87,6 @@ class Plan(NamedTuple):
     first: npt.NDArray[np.uint64]
     pair: npt.NDArray[np.uint64]
     last: npt.NDArray[np.uint64]
-
-
-def empty_counters(capacity: int = 1 << 12) -> Counters:
-    """An empty hash table; it grows as sequences are found."""
-    return Counters(
-        np.zeros(capacity, dtype=np.uint64),
-        np.zeros(capacity, dtype=np.int32),
-        np.zeros(capacity // 2, dtype=np.uint64),
-        np.zeros((3, capacity // 2), dtype=np.int64),
-    )
 
 
 @njit(cache=True, nogil=True)
@@ -149,24 +143,22 @@ def reserved(counters, size, more):
 
 
 @njit(cache=True, nogil=True)
-def identify(counters, size, key, frozen):
+def identify(slot_key, slot_id, keys, size, key, frozen):
     """Id of a key, given the next free one where it is new; -1 where it is new and frozen."""
-    place = slot_of(counters.slot_key, key)
-    if counters.slot_key[place] == key:
-        return counters.slot_id[place]
+    place = slot_of(slot_key, key)
+    if slot_key[place] == key:
+        return slot_id[place]
     if frozen:
         return np.int32(-1)
-    counters.slot_key[place] = key
-    counters.slot_id[place] = size
-    counters.key[size] = key
+    slot_key[place] = key
+    slot_id[place] = size
+    keys[size] = key
     return np.int32(size)
 
 
 @njit(cache=True, nogil=True)
-def permitted(frozen, known, key):
-    """Whether a frozen search may go on with this code or pair of codes."""
-    if not frozen:
-        return True
+def contains(known, key):
+    """Whether a sorted array holds the code (or codes) that a frozen search wants to go on with."""
     at = np.searchsorted(known, np.uint64(key))
     return at < len(known) and known[at] == np.uint64(key)
 
@@ -190,6 +182,7 @@ def with_items(heads, items):
         grown(heads.head, items),
         grown(heads.via, items),
         grown(heads.deficit, items),
+        grown(heads.times, items),
     )
 
 
@@ -204,18 +197,14 @@ def with_slots(heads, slots):
         heads.head,
         heads.via,
         heads.deficit,
+        heads.times,
     )
 
 
 @njit(cache=True, nogil=True)
-def deficit_of(value, edge):
+def deficit_of(value):
     """1 - x of an edge in millionths; bit 30 marks a value that rounds to false."""
-    if len(value) == 0:
-        return np.int32(0)
-    missing = np.int32(ONE - value[edge])
-    if value[edge] < HALF:
-        missing |= np.int32(1 << 30)
-    return missing
+    return np.int32((ONE - value) | (1 << 30 if value < HALF else 0))
 
 
 @njit(cache=True, nogil=True)
@@ -231,34 +220,40 @@ def first_steps(adjacency, a, plan, near, codes):
     low, high = adjacency.offsets[a], adjacency.offsets[a + 1]
     near = with_items(with_slots(near, high - low), high - low)
     codes = grown(codes, high - low + 1)
+    neighbour, code, value = adjacency.neighbour, adjacency.code, adjacency.value
+    slot, node, start, stop = near.slot, near.node, near.start, near.stop
+    head, via, deficit, times = near.head, near.via, near.deficit, near.times
+    frozen, soft, first = plan.frozen, len(value) > 0, plan.first
     slots = 0
     for edge in range(low, high):
-        if permitted(plan.frozen, plan.first, adjacency.code[edge]):
-            u = adjacency.neighbour[edge]
-            if near.slot[u] < 0:
-                near.slot[u] = slots
-                near.node[slots] = u
-                near.stop[slots] = 0
-                slots += 1
-            near.stop[near.slot[u]] += 1
+        if frozen and not contains(first, code[edge]):
+            continue
+        u = neighbour[edge]
+        if slot[u] < 0:
+            slot[u] = slots
+            node[slots] = u
+            stop[slots] = 0
+            slots += 1
+        stop[slot[u]] += 1
     total = 0
     for s in range(slots):
-        near.start[s] = total
-        total += near.stop[s]
-        near.stop[s] = near.start[s]
+        start[s] = total
+        total += stop[s]
+        stop[s] = start[s]
     heads = 0
     for edge in range(low, high):
-        code = adjacency.code[edge]
-        if not permitted(plan.frozen, plan.first, code):
+        if frozen and not contains(first, code[edge]):
             continue
-        if heads == 0 or codes[heads - 1] != code:
-            codes[heads] = code
+        if heads == 0 or codes[heads - 1] != code[edge]:
+            codes[heads] = code[edge]
             heads += 1
-        s = near.slot[adjacency.neighbour[edge]]
-        near.head[near.stop[s]] = heads - 1
-        near.via[near.stop[s]] = adjacency.neighbour[edge]
-        near.deficit[near.stop[s]] = deficit_of(adjacency.value, edge)
-        near.stop[s] += 1
+        s = slot[neighbour[edge]]
+        place = stop[s]
+        head[place] = heads - 1
+        via[place] = neighbour[edge]
+        deficit[place] = deficit_of(value[edge]) if soft else 0
+        times[place] = 1
+        stop[s] = place + 1
     return near, codes, slots, heads
 
 
@@ -269,11 +264,11 @@ def want(adjacency, sinks, far):
     for b in sinks:
         low, high = adjacency.offsets[b], adjacency.offsets[b + 1]
         far = with_slots(far, slots + high - low)
-        for edge in range(low, high):
-            v = adjacency.neighbour[edge]
-            if far.slot[v] < 0:
-                far.slot[v] = slots
-                far.node[slots] = v
+        slot, node = far.slot, far.node
+        for v in adjacency.neighbour[low:high]:
+            if slot[v] < 0:
+                slot[v] = slots
+                node[slots] = v
                 slots += 1
     return far, slots
 
@@ -304,6 +299,9 @@ def middle_steps(forward, backward, near, near_slots, far, far_slots, everywhere
     adjacency = forward if from_near else backward
     outer = near.node[:near_slots] if from_near else far.node[:far_slots]
     inner = far.slot if from_near else near.slot
+    neighbour, codes, value = adjacency.neighbour, adjacency.code, adjacency.value
+    soft = len(value) > 0
+    turn = 0 if from_near else 1
     for x in outer:
         low, high = adjacency.offsets[x], adjacency.offsets[x + 1]
         if size + high - low > len(steps_u):
@@ -313,18 +311,18 @@ def middle_steps(forward, backward, near, near_slots, far, far_slots, everywhere
             steps_deficit = grown(steps_deficit, size + high - low)
         if everywhere:
             far = with_slots(far, far_slots + high - low)
+            for y in neighbour[low:high]:
+                if inner[y] < 0:
+                    inner[y] = far_slots
+                    far.node[far_slots] = y
+                    far_slots += 1
         for edge in range(low, high):
-            y = adjacency.neighbour[edge]
-            if everywhere and far.slot[y] < 0:
-                far.slot[y] = far_slots
-                far.node[far_slots] = y
-                far_slots += 1
+            y = neighbour[edge]
             if inner[y] >= 0:
                 steps_u[size] = x if from_near else y
                 steps_v[size] = y if from_near else x
-                code = np.int32(adjacency.code[edge])
-                steps_code[size] = code if from_near else code ^ 1
-                steps_deficit[size] = deficit_of(adjacency.value, edge)
+                steps_code[size] = codes[edge] ^ turn
+                steps_deficit[size] = deficit_of(value[edge]) if soft else 0
                 size += 1
     return far, far_slots, steps_u[:size], steps_v[:size], steps_code[:size], steps_deficit[:size]
 
@@ -336,66 +334,90 @@ def second_steps(steps, near, far, far_slots, plan, n_codes, heads, codes, pairs
     `pairs[h1 * n_codes + code]` is the number of a pair, -1 unseen, -2 not permitted.
     """
     steps_u, steps_v, steps_code, steps_deficit = steps
+    near_slot, near_start, near_stop = near.slot, near.start, near.stop
+    near_head, near_deficit = near.head, near.deficit
+    far_slot, far_start, far_stop = far.slot, far.start, far.stop
+    frozen, bits, known = plan.frozen, np.uint64(plan.bits), plan.pair
     pairs = grown_filled(pairs, heads * n_codes, np.int32(-1))
     singles = heads
-    far.stop[:far_slots] = 0
+    far_stop[:far_slots] = 0
     for i in range(len(steps_u)):
-        s = near.slot[steps_u[i]]
-        far.stop[far.slot[steps_v[i]]] += near.stop[s] - near.start[s]
+        s = near_slot[steps_u[i]]
+        far_stop[far_slot[steps_v[i]]] += near_stop[s] - near_start[s]
     total = 0
-    for s in range(far_slots):
-        far.start[s] = total
-        total += far.stop[s]
-        far.stop[s] = far.start[s]
+    for t in range(far_slots):
+        far_start[t] = total
+        total += far_stop[t]
+        far_stop[t] = far_start[t]
     far = with_items(far, total)
+    far_head, far_via, far_deficit, far_times = far.head, far.via, far.deficit, far.times
     for i in range(len(steps_u)):
-        s = near.slot[steps_u[i]]
-        t = far.slot[steps_v[i]]
-        place = far.stop[t]
-        for item in range(near.start[s], near.stop[s]):
-            at = np.int64(near.head[item]) * n_codes + steps_code[i]
+        s = near_slot[steps_u[i]]
+        t = far_slot[steps_v[i]]
+        place = far_stop[t]
+        for item in range(near_start[s], near_stop[s]):
+            at = near_head[item] * n_codes + steps_code[i]
             if pairs[at] == -1:
-                key = (np.uint64(codes[near.head[item]]) << np.uint64(plan.bits)) | np.uint64(
-                    steps_code[i]
-                )
+                key = (codes[near_head[item]] << bits) | np.uint64(steps_code[i])
                 pairs[at] = -2
-                if permitted(plan.frozen, plan.pair, key):
-                    codes = grown(codes, heads + 1)
+                if not frozen or contains(known, key):
+                    if heads == len(codes):
+                        codes = grown(codes, heads + 1)
                     codes[heads] = key
                     pairs[at] = heads
                     heads += 1
             if pairs[at] >= 0:
-                far.head[place] = pairs[at]
-                far.via[place] = steps_u[i]
-                far.deficit[place] = joined(near.deficit[item], steps_deficit[i])
+                far_head[place] = pairs[at]
+                far_via[place] = steps_u[i]
+                far_deficit[place] = joined(near_deficit[item], steps_deficit[i])
+                far_times[place] = 1
                 place += 1
-        far.stop[t] = place
+        far_stop[t] = place
     # the next source numbers its pairs afresh
-    for h in range(singles, heads):
-        first = codes[h] >> np.uint64(plan.bits)
-        at_first = np.searchsorted(codes[:singles], first)
-        pairs[at_first * n_codes + np.int64(codes[h] & ((np.uint64(1) << np.uint64(plan.bits)) - np.uint64(1)))] = -1
-    if plan.frozen:
-        pairs[: singles * n_codes] = -1
+    for i in range(len(steps_u)):
+        s = near_slot[steps_u[i]]
+        for item in range(near_start[s], near_stop[s]):
+            pairs[near_head[item] * n_codes + steps_code[i]] = -1
     return far, heads, codes, pairs
 
 
 @njit(cache=True, nogil=True)
-def count_all(heads, v, counts, touched, n_touched):
-    """Count every head that ends in v: the fast loop, one addition a path."""
-    s = heads.slot[v]
-    if s >= 0:
-        for item in range(heads.start[s], heads.stop[s]):
-            h = heads.head[item]
-            if counts[h] == 0:
-                touched[n_touched] = h
-                n_touched += 1
-            counts[h] += 1
+def count_fast(slot, start, stop, head, times, nodes, low, high, counts, touched, n_touched):
+    """Count every head that ends in one of the nodes [low, high): one addition an item."""
+    for i in range(low, high):
+        s = slot[nodes[i]]
+        if s >= 0:
+            for item in range(start[s], stop[s]):
+                h = head[item]
+                if counts[h] == 0:
+                    touched[n_touched] = h
+                    n_touched += 1
+                counts[h] += times[item]
     return n_touched
 
 
 @njit(cache=True, nogil=True)
-def count_careful(heads, codes, level, v, w, a, b, own, plan, tail, counts, touched, n_touched, bodies, n_bodies):
+def merge_equal(heads, slots, counts):
+    """Merge the items of one node that have the same head: how often is all that counts."""
+    start, stop, head, times = heads.start, heads.stop, heads.head, heads.times
+    for s in range(slots):
+        place = start[s]
+        for item in range(start[s], stop[s]):
+            h = head[item]
+            if counts[h] == 0:
+                head[place] = h
+                place += 1
+            counts[h] += 1
+        for item in range(start[s], place):
+            times[item] = counts[head[item]]
+            counts[head[item]] = 0
+        stop[s] = place
+
+
+@njit(cache=True, nogil=True)
+def count_careful(
+    heads, codes, level, v, w, a, b, own, plan, tail, counts, touched, n_touched, bodies, n_bodies
+):
     """Count heads that end in v where paths must be looked at one by one.
 
     `w` is the node between v and b in a tail of two steps, else -1; for heads of one step
@@ -430,7 +452,8 @@ def count_careful(heads, codes, level, v, w, a, b, own, plan, tail, counts, touc
                 n_touched += 1
             counts[h] += 1
         if (deficit & ~mark) < ONE:
-            bodies = grown(bodies, n_bodies + 1)
+            if n_bodies == len(bodies):
+                bodies = grown(bodies, n_bodies + 1)
             bodies[n_bodies] = (np.uint64(h) << np.uint64(20)) | np.uint64(deficit & ~mark)
             n_bodies += 1
     return n_touched, bodies, n_bodies
@@ -457,7 +480,7 @@ class Scratch(NamedTuple):
     counts: npt.NDArray[np.int64]
     touched: npt.NDArray[np.int32]
     seen: npt.NDArray[np.int32]
-    heads: npt.NDArray[np.int32]
+    met: npt.NDArray[np.int32]
     folded: npt.NDArray[np.int64]
 
 
@@ -479,39 +502,42 @@ def with_tails(tails, segments, items):
 def one_step_tails(backward, sinks, near, far, plan, tails):
     """The empty tail and the tails of one step of every sink that meet some head."""
     segments = items = 0
+    neighbour, codes, value = backward.neighbour, backward.code, backward.value
+    near_slot, far_slot, soft = near.slot, far.slot, len(value) > 0
     for row in range(len(sinks)):
         b = sinks[row]
         low, high = backward.offsets[b], backward.offsets[b + 1]
         tails = with_tails(tails, segments + high - low + 1, items + high - low + 1)
-        if near.slot[b] >= 0:
-            tails.order[segments] = np.uint64(segments)
-            tails.row[segments] = row
-            tails.start[segments] = items
-            tails.v[items] = b
-            tails.w[items] = -1
-            tails.deficit[items] = 0
+        order, rows, start, stop, tail_v, tail_w, deficit = tails
+        if near_slot[b] >= 0:
+            order[segments] = np.uint64(segments)
+            rows[segments] = row
+            start[segments] = items
+            tail_v[items] = b
+            tail_w[items] = -1
+            deficit[items] = 0
             items += 1
-            tails.stop[segments] = items
+            stop[segments] = items
             segments += 1
         if plan.max_length < 2:
             continue
         edge = low
         while edge < high:
-            code = backward.code[edge]
+            code = codes[edge]
             begin = items
-            while edge < high and backward.code[edge] == code:
-                v = backward.neighbour[edge]
-                if near.slot[v] >= 0 or far.slot[v] >= 0:
-                    tails.v[items] = v
-                    tails.w[items] = -1
-                    tails.deficit[items] = deficit_of(backward.value, edge)
+            while edge < high and codes[edge] == code:
+                v = neighbour[edge]
+                if near_slot[v] >= 0 or far_slot[v] >= 0:
+                    tail_v[items] = v
+                    tail_w[items] = -1
+                    deficit[items] = deficit_of(value[edge]) if soft else 0
                     items += 1
                 edge += 1
-            if items > begin and permitted(plan.frozen, plan.last, code ^ 1):
-                tails.order[segments] = (np.uint64(code ^ 1) << np.uint64(32)) | np.uint64(segments)
-                tails.row[segments] = row
-                tails.start[segments] = begin
-                tails.stop[segments] = items
+            if items > begin and (not plan.frozen or contains(plan.last, code ^ 1)):
+                order[segments] = (np.uint64(code ^ 1) << np.uint64(32)) | np.uint64(segments)
+                rows[segments] = row
+                start[segments] = begin
+                stop[segments] = items
                 segments += 1
     tails.order[:segments].sort()
     return tails, segments
@@ -521,46 +547,49 @@ def one_step_tails(backward, sinks, near, far, plan, tails):
 def two_step_tails(backward, b, row, far, plan, tails, keys):
     """The tails of two steps of one sink, sorted into segments."""
     items = 0
+    neighbour, codes, value = backward.neighbour, backward.code, backward.value
+    far_slot, soft, bits = far.slot, len(value) > 0, np.uint64(plan.bits)
     for edge in range(backward.offsets[b], backward.offsets[b + 1]):
-        last = backward.code[edge] ^ 1
-        if not permitted(plan.frozen, plan.last, last):
+        last = codes[edge] ^ 1
+        if plan.frozen and not contains(plan.last, last):
             continue
-        w = backward.neighbour[edge]
+        w = neighbour[edge]
         low, high = backward.offsets[w], backward.offsets[w + 1]
         tails = with_tails(tails, items + high - low + 1, items + high - low + 1)
         keys = grown(keys, items + high - low)
+        tail_v, tail_w, deficit = tails.v, tails.w, tails.deficit
+        first_deficit = deficit_of(value[edge]) if soft else np.int32(0)
         for inner in range(low, high):
-            v = backward.neighbour[inner]
-            if far.slot[v] >= 0:
-                pair = (np.uint64(backward.code[inner] ^ 1) << np.uint64(plan.bits)) | np.uint64(last)
+            v = neighbour[inner]
+            if far_slot[v] >= 0:
+                pair = (np.uint64(codes[inner] ^ 1) << bits) | np.uint64(last)
                 keys[items] = (pair << np.uint64(32)) | np.uint64(items)
-                tails.v[items] = v
-                tails.w[items] = w
-                tails.deficit[items] = joined(
-                    deficit_of(backward.value, edge), deficit_of(backward.value, inner)
-                )
+                tail_v[items] = v
+                tail_w[items] = w
+                deficit[items] = joined(first_deficit, deficit_of(value[inner])) if soft else 0
                 items += 1
     keys[:items].sort()
-    v, w, deficit = tails.v[:items].copy(), tails.w[:items].copy(), tails.deficit[:items].copy()
+    order, rows, start, stop, tail_v, tail_w, deficit = tails
+    by_tail = (keys[:items] & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    tail_v[:items] = tail_v[by_tail]
+    tail_w[:items] = tail_w[by_tail]
+    deficit[:items] = deficit[by_tail]
     segments = 0
     for i in range(items):
-        source = keys[i] & np.uint64(0xFFFFFFFF)
-        tails.v[i], tails.w[i], tails.deficit[i] = v[source], w[source], deficit[source]
         tail = keys[i] >> np.uint64(32)
-        if segments == 0 or tails.order[segments - 1] >> np.uint64(32) != tail:
-            tails.order[segments] = (tail << np.uint64(32)) | np.uint64(segments)
-            tails.row[segments] = row
-            tails.start[segments] = i
+        if segments == 0 or order[segments - 1] >> np.uint64(32) != tail:
+            order[segments] = (tail << np.uint64(32)) | np.uint64(segments)
+            rows[segments] = row
+            start[segments] = i
             segments += 1
-        tails.stop[segments - 1] = i + 1
+        stop[segments - 1] = i + 1
     return tails, segments, keys
 
 
 @njit(cache=True, nogil=True)
-def count_segment(tails, segment, length, near, far, codes, a, b, own, plan, soft, scratch, bodies):
-    """Count the paths of one (tail, target) by head; `length` is the tail's."""
+def count_one_by_one(tails, segment, length, near, far, codes, a, b, own, plan, scratch, bodies):
+    """Count the paths of one (tail, target) by head where each must be looked at."""
     n_touched = n_bodies = 0
-    careful = own or plan.distinct or soft
     tail_codes = tails.order[segment] >> np.uint64(32)
     mask = (np.uint64(1) << np.uint64(plan.bits)) - np.uint64(1)
     index = tails.order[segment] & np.uint64(0xFFFFFFFF)
@@ -568,20 +597,18 @@ def count_segment(tails, segment, length, near, far, codes, a, b, own, plan, sof
     use_far = (length == 1 and plan.max_length > 2) or length == 2
     for i in range(tails.start[index], tails.stop[index]):
         v, w = tails.v[i], tails.w[i]
-        if not careful:
-            if use_near:
-                n_touched = count_all(near, v, scratch.counts, scratch.touched, n_touched)
-            if use_far:
-                n_touched = count_all(far, v, scratch.counts, scratch.touched, n_touched)
-            continue
         if plan.distinct and length > 0 and v == b:
             continue
-        if own and length > 0 and is_own(
-            v if length == 1 else w, b, tail_codes & mask, a, b, plan.own_code
+        if (
+            own
+            and length > 0
+            and is_own(v if length == 1 else w, b, tail_codes & mask, a, b, plan.own_code)
         ):
             continue
-        if own and length == 2 and is_own(
-            v, w, tail_codes >> np.uint64(plan.bits), a, b, plan.own_code
+        if (
+            own
+            and length == 2
+            and is_own(v, w, tail_codes >> np.uint64(plan.bits), a, b, plan.own_code)
         ):
             continue
         if use_near:
@@ -598,30 +625,106 @@ def count_segment(tails, segment, length, near, far, codes, a, b, own, plan, sof
 
 
 @njit(cache=True, nogil=True)
-def add_entry(entries, size, row, head, body, count):
-    """Append to the sparse table; `head` stands for the sequence until its tail is done."""
-    if size == len(entries.row):
-        entries = Entries(
-            grown(entries.row, size + 1),
-            grown(entries.path, size + 1),
-            grown(entries.body, size + 1),
-            grown(entries.count, size + 1),
-        )
-    entries.row[size] = row
-    entries.path[size] = head
-    entries.body[size] = body
-    entries.count[size] = count
-    return entries, size + 1
+def with_entries(entries, size):
+    """Entries with room for that many."""
+    if size <= len(entries.row):
+        return entries
+    return Entries(
+        grown(entries.row, size),
+        grown(entries.path, size),
+        grown(entries.body, size),
+        grown(entries.count, size),
+    )
 
 
 @njit(cache=True, nogil=True)
-def note_head(scratch, h, n_heads):
-    """Remember that this tail met head h."""
-    if scratch.seen[h] == 0:
-        scratch.seen[h] = 1
-        scratch.heads[n_heads] = h
-        n_heads += 1
+def fold_counts(counts, touched, n_touched, folded, met, is_true, n_heads):
+    """Add one target's counts to those of its (source, tail)."""
+    for i in range(n_touched):
+        h = touched[i]
+        if folded[h, 0] == 0:
+            met[n_heads] = h
+            n_heads += 1
+        folded[h, 0] += 1
+        folded[h, 1] += is_true
+        folded[h, 2] += counts[h]
     return n_heads
+
+
+@njit(cache=True, nogil=True)
+def store_counts(scratch, n_touched, row, entries, size):
+    """Append one target's path counts to the sparse table."""
+    entries = with_entries(entries, size + n_touched)
+    heads = scratch.touched[:n_touched]
+    entries.row[size : size + n_touched] = row
+    entries.path[size : size + n_touched] = heads
+    entries.body[size : size + n_touched] = ONE
+    entries.count[size : size + n_touched] = scratch.counts[heads]
+    return entries, size + n_touched
+
+
+@njit(cache=True, nogil=True)
+def store_bodies(bodies, scratch, row, entries, size, n_heads):
+    """Append one target's body truths, equal ones grouped, to the sparse table."""
+    bodies.sort()
+    entries = with_entries(entries, size + len(bodies))
+    i = 0
+    while i < len(bodies):
+        run = i
+        while run < len(bodies) and bodies[run] == bodies[i]:
+            run += 1
+        h = np.int64(bodies[i] >> np.uint64(20))
+        if scratch.folded[h, 0] == 0 and scratch.seen[h] == 0:
+            # no path of this head rounds to true, yet some have a positive body
+            scratch.met[n_heads] = h
+            n_heads += 1
+        scratch.seen[h] = 1
+        entries.row[size] = row
+        entries.path[size] = h
+        entries.body[size] = ONE - np.int64(bodies[i] & np.uint64(0xFFFFF))
+        entries.count[size] = run - i
+        size += 1
+        i = run
+    return entries, size, n_heads
+
+
+@njit(cache=True, nogil=True)
+def flush(scratch, n_heads, codes, shift, tail, frozen, counters, size):
+    """Move the figures of one (source, tail) to the counters; `touched[h]` becomes h's id."""
+    if not frozen:
+        counters = reserved(counters, size, n_heads)
+    slot_key, slot_id, keys, figures = counters
+    folded, heads, ids, seen = scratch.folded, scratch.met, scratch.touched, scratch.seen
+    for i in range(n_heads):
+        h = heads[i]
+        path = identify(slot_key, slot_id, keys, size, (codes[h] << shift) | tail, frozen)
+        size += path == size
+        if path >= 0:
+            figures[0, path] += folded[h, 0]
+            figures[1, path] += folded[h, 1]
+            figures[2, path] += folded[h, 2]
+        folded[h, 0] = folded[h, 1] = folded[h, 2] = 0
+        seen[h] = 0
+        ids[h] = path
+    return counters, size
+
+
+@njit(cache=True, nogil=True)
+def resolve(entries, mark, size, ids):
+    """Replace head numbers by sequence ids in the entries from `mark` on; drop unknown ones."""
+    rows, paths, bodies, counts = entries
+    kept = mark
+    for i in range(mark, size):
+        path = ids[paths[i]]
+        if path >= 0:
+            rows[kept], bodies[kept], counts[kept], paths[kept] = (
+                rows[i],
+                bodies[i],
+                counts[i],
+                path,
+            )
+            kept += 1
+    return kept
 
 
 @njit(cache=True, nogil=True)
@@ -630,64 +733,54 @@ def count_tails(
     scratch, bodies, counters, size, entries, n_entries,
 ):  # fmt: skip
     """Count all segments of one source, tail by tail, and move the totals to the table."""
+    # Arrays are taken out of their tuples once a source: a tuple handed to a function in the
+    # inner loop would cost an atomic reference count for every array in it.
+    order, rows, start, stop, tail_v, _, _ = tails
+    near_slot, _, near_start, near_stop, near_head, _, _, near_times = near
+    far_slot, _, far_start, far_stop, far_head, _, _, far_times = far
+    counts, touched, _, met, folded = scratch
+    always_careful = soft or plan.distinct
+    bits, keep, deep = plan.bits, plan.keep_entries, plan.max_length > 2
     segment = 0
     while segment < segments:
-        tail = tails.order[segment] >> np.uint64(32)
+        tail = order[segment] >> np.uint64(32)
         steps = 0 if tail == 0 else length
         mark, n_heads = n_entries, 0
-        while segment < segments and tails.order[segment] >> np.uint64(32) == tail:
-            row = tails.row[tails.order[segment] & np.uint64(0xFFFFFFFF)]
-            n_touched, bodies, n_bodies = count_segment(
-                tails, segment, steps, near, far, codes, a, sinks[row], own[row], plan, soft,
-                scratch, bodies,
-            )  # fmt: skip
+        while segment < segments and order[segment] >> np.uint64(32) == tail:
+            index = order[segment] & np.uint64(0xFFFFFFFF)
+            row = rows[index]
+            n_touched = n_bodies = 0
+            if always_careful or own[row]:
+                n_touched, bodies, n_bodies = count_one_by_one(
+                    tails, segment, steps, near, far, codes, a, sinks[row], own[row], plan,
+                    scratch, bodies,
+                )  # fmt: skip
+            else:
+                if steps < 2:
+                    n_touched = count_fast(
+                        near_slot, near_start, near_stop, near_head, near_times,
+                        tail_v, start[index], stop[index], counts, touched, 0,
+                    )  # fmt: skip
+                if steps == 2 or (steps == 1 and deep):
+                    n_touched = count_fast(
+                        far_slot, far_start, far_stop, far_head, far_times,
+                        tail_v, start[index], stop[index], counts, touched, n_touched,
+                    )  # fmt: skip
+            n_heads = fold_counts(counts, touched, n_touched, folded, met, positive[row], n_heads)
+            if keep and soft:
+                entries, n_entries, n_heads = store_bodies(
+                    bodies[:n_bodies], scratch, first_row + row, entries, n_entries, n_heads
+                )
+            elif keep:
+                entries, n_entries = store_counts(
+                    scratch, n_touched, first_row + row, entries, n_entries
+                )
             for i in range(n_touched):
-                h = scratch.touched[i]
-                n_heads = note_head(scratch, h, n_heads)
-                scratch.folded[0, h] += 1
-                scratch.folded[1, h] += positive[row]
-                scratch.folded[2, h] += scratch.counts[h]
-                if plan.keep_entries and not soft:
-                    entries, n_entries = add_entry(
-                        entries, n_entries, first_row + row, h, ONE, scratch.counts[h]
-                    )
-                scratch.counts[h] = 0
-            if plan.keep_entries and soft:
-                bodies[:n_bodies].sort()
-                i = 0
-                while i < n_bodies:
-                    run = i
-                    while run < n_bodies and bodies[run] == bodies[i]:
-                        run += 1
-                    h = np.int64(bodies[i] >> np.uint64(20))
-                    body = ONE - np.int64(bodies[i] & np.uint64(0xFFFFF))
-                    n_heads = note_head(scratch, h, n_heads)
-                    entries, n_entries = add_entry(
-                        entries, n_entries, first_row + row, h, body, run - i
-                    )
-                    i = run
+                counts[touched[i]] = 0
             segment += 1
-        if not plan.frozen:
-            counters = reserved(counters, size, n_heads)
-        for i in range(n_heads):
-            h = scratch.heads[i]
-            key = (codes[h] << np.uint64(plan.bits * steps)) | tail
-            path = identify(counters, size, key, plan.frozen)
-            size += path == size
-            if path >= 0:
-                for k in range(3):
-                    counters.figures[k, path] += scratch.folded[k, h]
-            scratch.folded[:, h] = 0
-            scratch.seen[h] = 0
-            scratch.touched[h] = path
-        kept = mark
-        for i in range(mark, n_entries):
-            path = scratch.touched[entries.path[i]]
-            if path >= 0:
-                entries.row[kept], entries.body[kept] = entries.row[i], entries.body[i]
-                entries.count[kept], entries.path[kept] = entries.count[i], path
-                kept += 1
-        n_entries = kept
+        shift = np.uint64(bits * steps)
+        counters, size = flush(scratch, n_heads, codes, shift, tail, plan.frozen, counters, size)
+        n_entries = resolve(entries, mark, n_entries, scratch.touched)
     return bodies, counters, size, entries, n_entries
 
 
@@ -702,6 +795,7 @@ def fresh_heads(slot):
         np.empty(64, dtype=np.int32),
         np.empty(64, dtype=np.int32),
         np.empty(64, dtype=np.int32),
+        np.empty(64, dtype=np.int32),
     )
 
 
@@ -713,7 +807,7 @@ def fresh_scratch(heads):
         np.zeros(heads, dtype=np.int32),
         np.zeros(heads, dtype=np.int32),
         np.zeros(heads, dtype=np.int32),
-        np.zeros((3, heads), dtype=np.int64),
+        np.zeros((heads, 3), dtype=np.int64),
     )
 
 
@@ -772,6 +866,8 @@ def search_block(
             )  # fmt: skip
         if heads > len(scratch.counts):
             scratch = fresh_scratch(2 * heads)
+        if not (plan.distinct or soft or own[begin:end].any()):
+            merge_equal(far, far_slots, scratch.counts)
         tails, segments = one_step_tails(backward, sinks, near, far, plan, tails)
         bodies, counters, size, entries, n_entries = count_tails(
             tails, segments, 1, near, far, codes, a, sinks, positive[begin:end], own[begin:end],
@@ -798,3 +894,22 @@ def search_block(
         entries.body[:n_entries],
         entries.count[:n_entries],
     )
+
+
+@njit(cache=True, nogil=True)
+def filled(counters, keys):
+    """Counters that know the given distinct keys, numbered in their order."""
+    counters = reserved(counters, 0, len(keys))
+    for i in range(len(keys)):
+        identify(counters.slot_key, counters.slot_id, counters.key, i, keys[i], False)
+    return counters
+
+
+@njit(cache=True, nogil=True)
+def two_step_cost(adjacency, nodes):
+    """Edges within two steps of each node."""
+    cost = np.zeros(len(nodes), dtype=np.int64)
+    for i in range(len(nodes)):
+        low, high = adjacency.offsets[nodes[i]], adjacency.offsets[nodes[i] + 1]
+        cost[i] = high - low + degree_sum(adjacency, adjacency.neighbour[low:high])
+    return cost

@@ -1,0 +1,43 @@
+"""Names of predicates as PSL identifiers, without loss and without surprises.
+
+PSL ignores the case of predicates and allows letters, digits and underscores only. A name that is
+such an identifier stays as it is; any other is spelt with underscores, with a number behind it where
+two would look the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+def identifiers(names: Iterable[str]) -> Mapping[str, str]:
+    """Identifier of every name; the same names give the same identifiers in any order.
+
+    Examples
+    --------
+    >>> identifiers(["cites", "Cites", "/film/genre", "42"])
+    {'Cites': 'Cites', 'cites': 'cites_2', '/film/genre': 'film_genre', '42': 'p_42'}
+    """
+    distinct = sorted(set(names))
+    proper = [name for name in distinct if IDENTIFIER.match(name)]
+    others = [name for name in distinct if not IDENTIFIER.match(name)]
+    taken: set[str] = set()
+    spelt: dict[str, str] = {}
+    for name in [*proper, *others]:
+        base = _spelling(name)
+        identifier, number = base, 2
+        while identifier.lower() in taken:
+            identifier, number = f"{base}_{number}", number + 1
+        taken.add(identifier.lower())
+        spelt[name] = identifier
+    return spelt
+
+
+def _spelling(name: str) -> str:
+    if IDENTIFIER.match(name):
+        return name
+    cleaned = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") or "p"
+    return cleaned if cleaned[0].isalpha() else f"p_{cleaned}"

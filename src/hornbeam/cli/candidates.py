@@ -1,0 +1,110 @@
+"""`hornbeam candidates`: which rules could explain the target relation?"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from hornbeam.cli import options
+from hornbeam.cli.console import print_json, progress_shown, screen
+
+if TYPE_CHECKING:
+    from hornbeam.statistics.engine import Discovery
+
+#: Rows of the table; `--json` has them all.
+SHOWN = 25
+
+
+def candidates(
+    facts: options.FactFiles,
+    labels: options.LabelFiles,
+    target: options.Target = None,
+    max_length: options.MaxLength = 3,
+    min_coverage: options.MinCoverage = 10,
+    top: options.Top = None,
+    distinct_variables: options.DistinctVariables = False,
+    max_fanout: options.MaxFanout = None,
+    engine: options.EngineOption = options.EngineName.MEMORY,
+    threads: options.Threads = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """List the candidate rules: relation paths that connect labelled pairs, with exact counts.
+
+    From the subject of every labelled pair, true or false, Hornbeam walks all relations and their
+    inverses; each sequence that reaches the object is a candidate. [bold]coverage[/bold] is the
+    number of pairs it connects, [bold]paths[/bold] the number of ways.
+
+    [dim]Example:[/dim]  hornbeam candidates --facts observed.tsv --labels train.tsv --top 20
+    """
+    import hornbeam as hb
+
+    with progress_shown(quiet) as progress:
+        started = time.perf_counter()
+        evidence = hb.read_facts(*facts)
+        labelled = hb.select_target(hb.read_labels(*labels), target)
+        loaded = time.perf_counter()
+        language = hb.Language(max_length, min_coverage, top, distinct_variables, max_fanout)
+        found = hb.discover(
+            evidence,
+            labelled,
+            language,
+            engine=engine.value,
+            threads=threads,
+            statistics=False,
+            progress=progress,
+        )
+        seconds = {"load": loaded - started, "generate": time.perf_counter() - loaded}
+    if as_json:
+        print_json(_as_dict(found, len(labelled), seconds))
+    else:
+        _show(found, len(labelled), seconds)
+
+
+def _as_dict(found: Discovery, n_targets: int, seconds: dict[str, float]) -> dict[str, Any]:
+    table = found.candidates
+    renamed = {spelt: name for name, spelt in table.identifiers.items() if spelt != name}
+    return {
+        "candidates": [
+            {
+                "clause": candidate.text,
+                "coverage": candidate.coverage,
+                "coverage_true": candidate.coverage_true,
+                "coverage_false": candidate.coverage_false,
+                "paths": candidate.paths,
+                "length": len(candidate.path),
+            }
+            for candidate in table
+        ],
+        "found": found.found,
+        "targets": n_targets,
+        "predicates": renamed,
+        "seconds": {name: round(value, 4) for name, value in seconds.items()},
+    }
+
+
+def _show(found: Discovery, n_targets: int, seconds: dict[str, float]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    kept = found.candidates
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("candidate rule", overflow="fold", ratio=1)
+    for name in ("coverage", "true", "false", "paths"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in range(min(SHOWN, len(kept))):
+        candidate = kept[row]
+        figures = (
+            candidate.coverage, candidate.coverage_true, candidate.coverage_false, candidate.paths,
+        )  # fmt: skip
+        table.add_row(escape(candidate.text), *(f"{figure:,}" for figure in figures))
+    out = screen()
+    if len(kept):
+        out.print(table)
+    if len(kept) > SHOWN:
+        out.print(f"... and {len(kept) - SHOWN:,} more (--top N for fewer, --json for all)")
+    out.print(
+        f"{len(kept):,} of {found.found:,} relation sequences kept, over {n_targets:,} targets; "
+        f"with negations and prior {2 * len(kept) + len(kept.targets):,} clauses. "
+        f"Loaded in {seconds['load']:.2f} s, counted in {seconds['generate']:.2f} s."
+    )

@@ -1,0 +1,65 @@
+"""The `hornbeam` command: collects the subcommands and turns errors into exit codes."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from hornbeam import __version__
+from hornbeam.cli.candidates import candidates
+from hornbeam.cli.console import say, show_warnings
+from hornbeam.cli.demo import demo
+from hornbeam.errors import InputError
+
+app = typer.Typer(
+    name="hornbeam",
+    help="Learn weighted first-order rules from relational facts; predict missing links, with "
+    "reasons.\n\nStart with: [bold]hornbeam demo[/bold]",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"hornbeam {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Learn weighted first-order rules from relational facts; predict missing links."""
+
+
+app.command()(candidates)
+app.command()(demo)
+
+
+def run() -> None:
+    """Entry point: 0 done, 2 wrong input or usage, 130 interrupted, 1 a fault of ours."""
+    show_warnings()
+    try:
+        app()
+    except InputError as error:
+        say(f"hornbeam: {error}")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        say("hornbeam: interrupted; nothing was written")
+        sys.exit(130)
+    except BrokenPipeError:
+        # the reader of our output (head, less) went away: not an error
+        sys.stderr.close()
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    run()

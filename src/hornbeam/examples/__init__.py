@@ -1,0 +1,1 @@
+"""Data that comes with Hornbeam, for the demo and the tutorial."""

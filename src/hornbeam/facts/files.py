@@ -1,0 +1,90 @@
+"""Files as the user names them: found, checked, and copied where they cannot be read in place."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from hornbeam.errors import DataError
+
+BLOCK = 1 << 20
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class File:
+    """A regular, non-empty file: where its (unpacked) bytes are, and what the user calls it."""
+
+    path: Path
+    name: str
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the bytes block by block."""
+        with self.path.open("rb") as stream:
+            while block := stream.read(BLOCK):
+                yield block
+
+
+def find_file(item: str, folder: Path) -> File:
+    """Check a file that the user named; "-" is the standard input.
+
+    The sources are scanned several times, so pipes and devices are copied to `folder` first. So
+    are gzipped files, whatever their suffix: DuckDB does not verify their checksums.
+    """
+    if not item:
+        raise DataError("''", "is no file name; expected a file")
+    name = "standard input" if item == "-" else item
+    try:
+        path = _spooled(sys.stdin.buffer, folder) if item == "-" else _located(Path(item), folder)
+        with path.open("rb") as stream:
+            head = stream.read(2)
+        if not head:
+            raise DataError(name, "is empty; expected at least one fact")
+        return File(_unpacked(path, name, folder) if head == GZIP_MAGIC else path, name)
+    except FileNotFoundError:
+        raise DataError(name, "no such file") from None
+    except IsADirectoryError:
+        raise DataError(name, "is a directory; expected a file") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise DataError(name, f"cannot be read: {reason}") from None
+
+
+def _located(path: Path, folder: Path) -> Path:
+    """Find a regular file that SQL can name and that can be read again and again."""
+    real = path.resolve()
+    if real.is_file() and _is_utf8(real):
+        return real
+    with path.open("rb") as stream:
+        return _spooled(stream, folder)
+
+
+def _is_utf8(path: Path) -> bool:
+    try:
+        os.fspath(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _spooled(stream: BinaryIO, folder: Path) -> Path:
+    with tempfile.NamedTemporaryFile(dir=folder, prefix="spool-", delete=False) as copy:
+        shutil.copyfileobj(stream, copy, BLOCK)
+    return Path(copy.name)
+
+
+def _unpacked(path: Path, name: str, folder: Path) -> Path:
+    try:
+        with gzip.open(path, "rb") as stream:
+            return _spooled(cast("BinaryIO", stream), folder)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        problem = f"broken gzip file ({error}); expected a whole one"
+        raise DataError(name, problem) from None

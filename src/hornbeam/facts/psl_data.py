@@ -1,0 +1,277 @@
+"""Data of PSL programs: the partitions that PSL 2.4 programs and 2.x `.data` files name.
+
+A 2.4 program (JSON or YAML) lists files or rows under each predicate; a `.data` file (YAML) lists
+files under each partition. A program with several splits is read as `program.json#learn`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hornbeam.errors import DataError
+from hornbeam.facts.diagnosis import FORBIDDEN
+from hornbeam.facts.files import File, find_file
+from hornbeam.facts.sources import Role, Source
+from hornbeam.facts.tables import tuple_source
+from hornbeam.facts.text import delimited
+from hornbeam.facts.workspace import Workspace
+
+PARTITIONS = {Role.FACTS: "observations", Role.LABELS: "truth", Role.PAIRS: "targets"}
+#: Splits of a partition besides "all", which belongs to each of them.
+SPLITS = ("learn", "validation", "infer")
+
+
+@dataclass(frozen=True)
+class Partition:
+    """What one predicate has in one partition: files and rows by split."""
+
+    predicate: str
+    arity: int
+    splits: dict[str, list[str | list[str]]]
+
+
+def split_of(item: str) -> tuple[str, str | None]:
+    """Take `program.json#learn` apart.
+
+    Examples
+    --------
+    >>> split_of("program.json#learn"), split_of("a#b.tsv")
+    (('program.json', 'learn'), ('a#b.tsv', None))
+    """
+    match = re.fullmatch(rf"(.+\.(?:json|ya?ml))#({'|'.join(SPLITS)})", item, re.I | re.S)
+    return (match[1], match[2].lower()) if match and not Path(item).exists() else (item, None)
+
+
+def psl_sources(space: Workspace, file: File, role: Role, split: str | None = None) -> list[Source]:
+    """Read the sources that a PSL program or `.data` file has for a role.
+
+    Facts come from its observations, labels from its truth, pairs from its targets.
+    """
+    wanted = PARTITIONS[role]
+    document = _loaded(file)
+    by_partition = _partitions(file, document)
+    splits = _chosen_splits(file, by_partition, split)
+    sources: list[Source] = []
+    for partition in by_partition[wanted]:
+        items = [item for name in splits for item in partition.splits.get(name, [])]
+        if items and partition.arity != 2 and role is not Role.FACTS:
+            problem = f"{wanted} of {partition.predicate}/{partition.arity}"
+            raise DataError(file.name, f"{problem}; expected two arguments: targets are pairs")
+        sources += _partition_sources(space, file, role, partition, items)
+    if not sources:
+        problem = f"no predicate has {wanted}; expected files under {wanted!r} to read {role} from"
+        raise DataError(file.name, problem)
+    return sources
+
+
+def _partition_sources(
+    space: Workspace, file: File, role: Role, partition: Partition, items: list[str | list[str]]
+) -> Iterator[Source]:
+    """One source a file, and one for all rows that stand in the program itself."""
+    name = partition.predicate
+    arguments = [f"a{k}" for k in range(1, partition.arity + 1)]
+    columns = (*arguments, "" if role is Role.PAIRS else "value")
+    where = f"{PARTITIONS[role]} of {name}"
+    for item in items:
+        if isinstance(item, str):
+            try:
+                data = find_file(str(Path(file.name).parent / item), space.folder)
+            except DataError as error:
+                raise DataError(file.name, f"{where}: {error}") from None
+            yield delimited(data, columns, "\t", predicate=name, optional_last=True)
+    rows = [item for item in items if not isinstance(item, str)]
+    if rows:
+        yield tuple_source(space, f"{file.name}, {where}", rows, columns, name, optional_last=True)
+
+
+def _chosen_splits(
+    file: File, partitions: dict[str, list[Partition]], split: str | None
+) -> list[str]:
+    """Choose the splits to read: "all" and the one that the program has or the user named."""
+    found = {
+        name
+        for listed in partitions.values()
+        for partition in listed
+        for name in partition.splits
+        if name != "all"
+    }
+    if split is not None and split not in found:
+        raise DataError(file.name, f"has no split {split!r}; expected {_either(found)}")
+    if split is None and len(found) > 1:
+        problem = f"has the splits {_either(found, 'and')}; expected one of them to be named, as in"
+        raise DataError(file.name, f"{problem} '{file.name}#{min(found)}'")
+    return ["all", split] if split is not None else ["all", *found]
+
+
+def _either(names: set[str], word: str = "or") -> str:
+    return f" {word} ".join(name for name in SPLITS if name in names) or "none"
+
+
+def _loaded(file: File) -> dict[str, Any]:
+    """Parse JSON or YAML with every scalar as text: names such as `yes` and 1.0 stay themselves."""
+    raw = b"".join(file.blocks())
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        line = raw.count(b"\n", 0, fault.start) + 1
+        raise DataError(file.name, "invalid UTF-8; expected UTF-8 text", line=line) from None
+    is_json = file.name.lower().removesuffix(".gz").endswith(".json")
+    try:
+        document = _from_json(text) if is_json else yaml.load(text, _TextLoader)
+    except json.JSONDecodeError as error:
+        problem = f"{error.msg}; expected a PSL program in JSON"
+        raise DataError(file.name, problem, line=error.lineno) from None
+    except yaml.YAMLError as error:
+        raise _yaml_error(file, text, error) from None
+    except (RecursionError, ValueError) as error:
+        problem = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise DataError(file.name, f"{problem}; expected a PSL program") from None
+    if not isinstance(document, dict) or "predicates" not in document:
+        problem = "not a PSL program; expected a mapping with the key 'predicates'"
+        raise DataError(file.name, problem)
+    return document
+
+
+def _from_json(text: str) -> object:
+    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        together: dict[str, object] = {}
+        for key, value in pairs:
+            if key in together:
+                raise ValueError(f"the key {key!r} stands twice in one object")
+            together[key] = value
+        return together
+
+    return json.loads(
+        text, object_pairs_hook=unique, parse_int=str, parse_float=str, parse_constant=str
+    )
+
+
+class _TextLoader(yaml.BaseLoader):
+    """YAML with text scalars only, and no key twice in a mapping."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            problem = None
+            if not isinstance(key, yaml.ScalarNode):
+                problem = "a key is no plain text"
+            elif key.value in seen:
+                problem = f"the key {key.value!r} stands twice in one mapping"
+            if problem is not None:
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep=deep)
+
+
+def _yaml_error(file: File, text: str, error: yaml.YAMLError) -> DataError:
+    line = None
+    problem = str(error).splitlines()[0]
+    if isinstance(error, yaml.MarkedYAMLError):
+        problem = error.problem or problem
+        line = error.problem_mark.line + 1 if error.problem_mark is not None else None
+    elif isinstance(error, yaml.reader.ReaderError):
+        line = text.count("\n", 0, error.position) + 1
+    return DataError(file.name, f"{problem}; expected a PSL program in YAML", line=line)
+
+
+def _partitions(file: File, document: dict[str, Any]) -> dict[str, list[Partition]]:
+    """Every predicate's partitions, from either of the two layouts."""
+    declared = _merged(file, document["predicates"], "'predicates'")
+    inside = not any(partition in document for partition in PARTITIONS.values())
+    predicates: dict[str, tuple[str, int, dict[str, Any]]] = {}
+    for key, properties in declared.items():
+        about = _properties(file, key, properties)
+        name, arity = _signature(file, key, about)
+        if name.casefold() in predicates:
+            raise DataError(file.name, f"predicate {name!r} is declared twice (case is ignored)")
+        predicates[name.casefold()] = (name, arity, about)
+    listed: dict[str, list[Partition]] = {wanted: [] for wanted in PARTITIONS.values()}
+    for wanted, found in listed.items():
+        if inside:
+            data = {
+                name: about[wanted] for name, _, about in predicates.values() if wanted in about
+            }
+        else:
+            data = _merged(file, document.get(wanted) or {}, repr(wanted))
+        for key, value in data.items():
+            plain = key.split("/")[0].strip().casefold()
+            if plain not in predicates:
+                problem = f"{wanted} of {key!r}, which is not among the predicates"
+                raise DataError(file.name, f"{problem}; expected it under 'predicates'")
+            name, arity, _ = predicates[plain]
+            found.append(Partition(name, arity, _splits(file, value, f"{wanted} of {name}")))
+    return listed
+
+
+def _merged(file: File, value: object, where: str) -> dict[str, Any]:
+    """Put a list of mappings together; one mapping stays as it is."""
+    parts = value if isinstance(value, list) else [value]
+    together: dict[str, Any] = {}
+    for part in parts:
+        if not isinstance(part, dict):
+            raise DataError(file.name, f"{where}: expected a mapping, found {_kind(part)}")
+        for key, inner in part.items():
+            if key in together:
+                raise DataError(file.name, f"{where}: {key!r} stands twice; expected it once")
+            together[str(key)] = inner
+    return together
+
+
+def _properties(file: File, key: str, value: object) -> dict[str, Any]:
+    """Give the properties of a predicate; flags such as `open` and `block` do not matter here."""
+    parts = value if isinstance(value, list) else [value]
+    return _merged(file, [part for part in parts if isinstance(part, dict)] or {}, repr(key))
+
+
+def _signature(file: File, key: str, properties: dict[str, Any]) -> tuple[str, int]:
+    """Name and arity of a predicate: `Name/2`, or the property `arity` or `types`."""
+    name, slash, after = (part.strip() for part in key.partition("/"))
+    if not name or any(character in name for character in FORBIDDEN):
+        raise DataError(file.name, f"predicate {key!r} has no proper name; expected Name/arity")
+    stated = {after} if slash else set()
+    if "arity" in properties:
+        stated.add(str(properties["arity"]))
+    if isinstance(properties.get("types"), list):
+        stated.add(str(len(properties["types"])))
+    if len(stated) != 1:
+        found = f"{' and '.join(sorted(stated))}" if stated else "none"
+        problem = f"predicate {key!r}: expected one arity, as in '{name}/2', found {found}"
+        raise DataError(file.name, problem)
+    arity = stated.pop()
+    if not re.fullmatch(r"[1-9][0-9]{0,2}", arity):
+        problem = f"predicate {key!r}: expected an arity of 1 or more, found {arity!r}"
+        raise DataError(file.name, problem)
+    return name, int(arity)
+
+
+def _splits(file: File, value: object, where: str) -> dict[str, list[str | list[str]]]:
+    """Items of a partition by split; a plain list belongs to every split."""
+    by_split = value if isinstance(value, dict) else {"all": value}
+    for name in by_split:
+        if name not in ("all", *SPLITS):
+            problem = f"{where}: unknown split {name!r}; expected all, {', '.join(SPLITS)}"
+            raise DataError(file.name, problem)
+    return {name: list(_items(file, inner, where)) for name, inner in by_split.items()}
+
+
+def _items(file: File, value: object, where: str) -> Iterator[str | list[str]]:
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, str) and item:
+            yield item
+        elif isinstance(item, list) and all(isinstance(cell, str | bool) for cell in item):
+            yield [cell if isinstance(cell, str) else str(cell).lower() for cell in item]
+        else:
+            problem = f"{where}: expected file names or rows of names, found {_kind(item)}"
+            raise DataError(file.name, problem)
+
+
+def _kind(value: object) -> str:
+    kinds = {dict: "a mapping", list: "a list", str: f"{value!r}", type(None): "nothing"}
+    return kinds.get(type(value), str(value))

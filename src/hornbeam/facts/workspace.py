@@ -1,0 +1,48 @@
+"""Where reading takes place: a private DuckDB and a temporary folder that vanish together."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import duckdb
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A database connection and a folder for spooled files."""
+
+    connection: duckdb.DuckDBPyConnection
+    folder: Path
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def fresh(self, what: str) -> str:
+        """Make a name for a table that is not in use yet."""
+        return f"{what}_{next(self._numbers)}"
+
+
+@contextmanager
+def workspace() -> Iterator[Workspace]:
+    """Open a workspace; whatever spills to disk goes to its folder and away with it."""
+    with (
+        tempfile.TemporaryDirectory(prefix="hornbeam-") as folder,
+        duckdb.connect(config={"temp_directory": folder}) as connection,
+    ):
+        # Reading a file must not fetch extensions from the network.
+        for setting in (
+            "enable_progress_bar",
+            "autoinstall_known_extensions",
+            "autoload_known_extensions",
+        ):
+            connection.execute(f"SET {setting} = false")
+        try:
+            yield Workspace(connection, Path(folder))
+        except RuntimeError as error:
+            # What DuckDB makes of Ctrl-C.
+            if "interrupted" in str(error).lower():
+                raise KeyboardInterrupt from None
+            raise

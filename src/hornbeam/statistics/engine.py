@@ -1,0 +1,56 @@
+"""The protocol of engines: whoever can find and count paths, exactly, can feed the learners."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from hornbeam.clauses.candidates import Candidates, Language
+from hornbeam.clauses.clause import Path
+from hornbeam.facts.table import Targets
+from hornbeam.progress import SILENT, Progress
+from hornbeam.statistics.table import Statistics
+
+
+@dataclass(frozen=True, eq=False)
+class Discovery:
+    """What one search finds: the kept candidates and, row by row, their counts.
+
+    `found` is the number of sequences before pruning, `own_edges` the number of targets that
+    stand among the facts (and are no evidence for themselves), `unseen` the number of targets
+    with an entity that no fact has.
+    """
+
+    candidates: Candidates
+    statistics: Statistics | None
+    found: int
+    own_edges: int
+    unseen: int
+
+
+class Engine(Protocol):
+    """Finds relation sequences and counts their paths over one set of facts.
+
+    All engines return the same integers for the same input.
+    """
+
+    def discover(
+        self,
+        targets: Targets,
+        language: Language,
+        *,
+        statistics: bool = True,
+        progress: Progress = SILENT,
+    ) -> Discovery:
+        """Find every sequence that connects targets; with `statistics` keep the counts too."""
+
+    def count(
+        self,
+        targets: Targets,
+        paths: Sequence[Path],
+        language: Language,
+        *,
+        progress: Progress = SILENT,
+    ) -> Statistics:
+        """Count the given sequences for the targets."""
