@@ -46,7 +46,7 @@ NAMES = st.one_of(
 )
 #: Distinct triples with one truth value each.
 ATOMS = st.dictionaries(
-    st.tuples(NAMES, NAMES, NAMES), st.integers(0, ONE), min_size=1, max_size=12
+    st.tuples(NAMES, NAMES, NAMES), st.integers(0, ONE), min_size=1, max_size=40
 )
 
 Atom = tuple[str, ...]

@@ -135,6 +135,9 @@ def table_source(connection: duckdb.DuckDBPyConnection, name: str, scan: str, ro
     """Anything DuckDB can describe: columns are matched by name, else by position."""
     try:
         described = connection.execute(f"DESCRIBE SELECT * FROM {scan}").fetchall()  # noqa: S608
+        for field, kind, *_ in described:
+            if kind == '"NULL"':  # a column of Arrow without any type; DuckDB cannot scan it
+                raise DataError(name, f"column {field!r} holds nothing; expected names")
         some = connection.execute(f"SELECT 1 FROM {scan} LIMIT 1").fetchone()  # noqa: S608
     except duckdb.Error as error:
         raise DataError(name, f"cannot be read: {reason(error)}") from None
@@ -179,8 +182,6 @@ def _check_types(source: Source, described: Sequence[tuple[str, str]]) -> None:
         allowed = VALUE_TYPES if column == "value" else NAME_TYPES
         if column == "" or (kind.split("(")[0] in allowed and not kind.endswith("]")):
             continue
-        if kind == '"NULL"':
-            raise source.error(f"column {field!r} is empty; expected a name", 1)
         if kind in ("DOUBLE", "FLOAT"):
             _check_present(source, column)
         expected = "numbers" if column == "value" else "text or integers"

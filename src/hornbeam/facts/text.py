@@ -35,6 +35,9 @@ def text_source(file: File, role: Role, delimiter: str) -> Source:
     number, line = next(lines, (0, ""))
     if not number:
         raise DataError(file.name, "holds no facts; expected at least one line")
+    if "\r" in line:
+        problem = "a carriage return inside the line; expected lines that end with LF or CR LF"
+        raise DataError(file.name, problem, line=number)
     fields = _split(file, number, line, delimiter)
     columns = header_columns(file.name, fields, role, number)
     if columns is not None:

@@ -24,26 +24,15 @@ they reach is nearer 1e-14). `segments` integrates exp(-(linear or quadratic)) o
 the interval and serves the sums of hinges of `hornbeam.learning.hinges`.
 """
 
-import enum
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.clauses.rules import Relaxation
 from hornbeam.learning import integral_kernels as kernels
 from hornbeam.learning.integral_kernels import Floats
-
-
-class Relaxation(enum.StrEnum):
-    """What a target's truth value ranges over, and the power of its potentials."""
-
-    BOOLEAN = "boolean"
-    """y is 0 or 1; sums stand in place of integrals."""
-    LINEAR = "linear"
-    """y in [0, 1], potentials of power p = 1."""
-    SQUARED = "squared"
-    """y in [0, 1], potentials of power p = 2."""
 
 
 CODES = {Relaxation.BOOLEAN: 0, Relaxation.LINEAR: 1, Relaxation.SQUARED: 2}

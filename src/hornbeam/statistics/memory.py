@@ -116,7 +116,7 @@ class MemoryEngine:
         return Discovery(
             kept,
             _table(kept, rows, found, len(targets)) if statistics else None,
-            found=len(everything),
+            found=int(np.count_nonzero(everything.coverage)),
             own_edges=sum(int(work.own.sum()) for work in works),
             unseen=len(targets) - sum(len(work) for work in works),
         )
@@ -162,18 +162,12 @@ class MemoryEngine:
         self._prepare([work], plan, progress)
         found = self._search(work, plan, distinct, progress)
         # a model may hold the same sequence more than once, so rows are handed out by path
-        parts = []
-        for i, key_row in zip(walked, place.tolist(), strict=True):
-            mine = found.path == key_row
-            parts.append(
-                (
-                    np.full(int(mine.sum()), i),
-                    found.target[mine],
-                    found.body[mine],
-                    found.count[mine],
-                )
-            )
-        return tuple(np.concatenate([part[k] for part in parts]) for k in range(4))
+        order = np.argsort(found.path, kind="stable")
+        starts = np.searchsorted(found.path[order], np.arange(len(distinct) + 1))
+        mine = [order[starts[row] : starts[row + 1]] for row in place.tolist()]
+        path = np.repeat(np.array(list(walked)), [len(rows) for rows in mine])
+        rows = np.concatenate(mine)
+        return path, found.target[rows], found.body[rows], found.count[rows]
 
     def _plan(self, language: Language, keep_entries: bool) -> Plan:
         bits = _bits(language.max_length)

@@ -638,11 +638,11 @@ def with_entries(entries, size):
 
 
 @njit(cache=True, nogil=True)
-def fold_counts(counts, touched, n_touched, folded, met, is_true, n_heads):
+def fold_counts(counts, touched, n_touched, folded, seen, met, is_true, n_heads):
     """Add one target's counts to those of its (source, tail)."""
     for i in range(n_touched):
         h = touched[i]
-        if folded[h, 0] == 0:
+        if folded[h, 0] == 0 and seen[h] == 0:
             met[n_heads] = h
             n_heads += 1
         folded[h, 0] += 1
@@ -738,7 +738,7 @@ def count_tails(
     order, rows, start, stop, tail_v, _, _ = tails
     near_slot, _, near_start, near_stop, near_head, _, _, near_times = near
     far_slot, _, far_start, far_stop, far_head, _, _, far_times = far
-    counts, touched, _, met, folded = scratch
+    counts, touched, seen, met, folded = scratch
     always_careful = soft or plan.distinct
     bits, keep, deep = plan.bits, plan.keep_entries, plan.max_length > 2
     segment = 0
@@ -766,7 +766,9 @@ def count_tails(
                         far_slot, far_start, far_stop, far_head, far_times,
                         tail_v, start[index], stop[index], counts, touched, n_touched,
                     )  # fmt: skip
-            n_heads = fold_counts(counts, touched, n_touched, folded, met, positive[row], n_heads)
+            n_heads = fold_counts(
+                counts, touched, n_touched, folded, seen, met, positive[row], n_heads
+            )
             if keep and soft:
                 entries, n_entries, n_heads = store_bodies(
                     bodies[:n_bodies], scratch, first_row + row, entries, n_entries, n_heads

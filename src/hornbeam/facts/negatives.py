@@ -1,0 +1,314 @@
+"""Learning from facts alone: the target's own facts are the positives, negatives are sampled.
+
+A knowledge graph says what is true and nothing of what is false. A negative is made from a random
+true pair t(s, o) by a coin flip: its subject or its object is replaced by another entity, and the
+result is kept where it is no known fact. With q the shares of the true pairs that a subject or an
+object has, and r the distribution of replacements, an unknown pair is drawn in proportion to
+
+    (q(s) r(o) + r(s) q(o)) / 2.
+
+What r is decides how hard the negatives are, and with it what scores mean (see `with_negatives`).
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
+from hornbeam.facts.names import Ids, Names
+from hornbeam.facts.table import HALF, ONE, Facts, Targets
+
+Sampling = Literal["uniform", "frequency", "typed"]
+#: A pair as one integer, subject * number of entities + object.
+Keys = npt.NDArray[np.int64]
+
+#: Draws for each wanted negative before rejection gives up on a relation that is nearly complete.
+PATIENCE = 50
+#: The most pairs that are drawn at once, or listed where that is out of proportion to the facts.
+BLOCK = 1 << 22
+
+
+def positives_of(facts: Facts, predicate: str) -> Targets:
+    """Every fact of a binary predicate that counts as true (value >= 0.5), with label 1.
+
+    The targets share the facts' table of entities.
+
+    Raises
+    ------
+    hornbeam.errors.UnknownTargetError
+        Where no fact has the predicate.
+    hornbeam.errors.InputError
+        Where it is not binary, or none of its facts is true.
+
+    Examples
+    --------
+    >>> from hornbeam.facts.readers import read_facts
+    >>> facts = read_facts([("a", "knows", "b", 1.0), ("b", "knows", "c", 0.2)])
+    >>> positives_of(facts, "knows")
+    Targets(1 pairs of knows, 1 true)
+    """
+    subject, object_, true = _edges(facts, predicate)
+    return _targets(facts, predicate, subject[true], object_[true], int(true.sum()))
+
+
+def with_negatives(
+    facts: Facts,
+    predicate: str,
+    ratio: float = 1.0,
+    sampling: Sampling = "uniform",
+    *,
+    rng: np.random.Generator,
+) -> Targets:
+    """The positives of a predicate, followed by sampled negatives with label 0.
+
+    No negative is a known fact of the predicate, of whatever value, and none comes twice. The
+    same facts and the same state of `rng` give the same targets.
+
+    Parameters
+    ----------
+    facts
+        What is known.
+    predicate
+        The target, a predicate of two arguments.
+    ratio
+        Negatives for each positive; `round(ratio * positives)` are drawn.
+    sampling
+        Where replacements come from, and so how hard the negatives are:
+
+        - "uniform": any entity, each as likely. Most negatives are easy, since they are not even
+          of the right type. Rules learn the type of the arguments, the AUC is optimistic, and
+          scores are too high for pairs of the right type.
+        - "typed": any entity that a true fact of the predicate has in that place, each as likely.
+          The type no longer helps, so the AUC is lower and closer to the task of finding missing
+          links. That an entity is popular still does help.
+        - "frequency": an entity of that place, by how often it stands there. A popular object is
+          then as common among the negatives as among the positives, so that popularity no longer
+          helps. These are the hardest, and the more of them may be true but unknown the denser
+          the relation is.
+    rng
+        Where all randomness comes from.
+
+    Returns
+    -------
+    Targets
+        Fewer negatives than asked for where there are no more to be had, with a warning that says
+        how many: somewhat unbalanced labels are of more use than none.
+
+    Raises
+    ------
+    hornbeam.errors.InputError
+        As `positives_of`; and where negatives are asked for and not a single one can be had.
+
+    Examples
+    --------
+    >>> from hornbeam.facts.readers import read_facts
+    >>> facts = read_facts([("a", "knows", "b"), ("b", "knows", "c"), ("c", "is", "d")])
+    >>> with_negatives(facts, "knows", 1.5, rng=np.random.default_rng(0))
+    Targets(5 pairs of knows, 2 true)
+    """
+    if not (math.isfinite(ratio) and ratio >= 0.0):
+        raise InputError(f"negatives for each positive: {ratio}; expected a number from 0 on")
+    if sampling not in get_args(Sampling):
+        choices = ", ".join(get_args(Sampling))
+        raise InputError(f"unknown negative sampling {sampling!r}; expected one of: {choices}")
+    subject, object_, true = _edges(facts, predicate)
+    n_entities = len(facts.entities)
+    known = np.sort(_key(subject, object_, n_entities))
+    subject, object_ = subject[true], object_[true]
+    region = _Region.of(subject, object_, known, n_entities, sampling)
+    wanted = round(ratio * len(subject))
+    found = _drawn(region, wanted, rng)
+    if len(found) < wanted:
+        _tell_shortage(predicate, sampling, wanted, len(found), region.available)
+    return _targets(
+        facts,
+        predicate,
+        np.concatenate([subject, (found // n_entities).astype(np.int32)]),
+        np.concatenate([object_, (found % n_entities).astype(np.int32)]),
+        len(subject),
+    )
+
+
+def _edges(facts: Facts, predicate: str) -> tuple[Ids, Ids, npt.NDArray[np.bool_]]:
+    """Subjects and objects of a predicate's facts, and which facts are true."""
+    index, table = facts.predicates.index(predicate), facts.binary
+    rows = np.flatnonzero(table.predicate == index)  # of an unknown predicate (-1) there are none
+    if not len(rows):
+        if predicate in facts.arity:
+            raise InputError(
+                f"predicate {predicate!r} has {facts.arity[predicate]} arguments; "
+                "expected a target of two, subject and object"
+            )
+        raise UnknownTargetError(predicate, [name for name, n in facts.arity.items() if n == 2])
+    true = np.ones(len(rows), dtype=np.bool_)
+    if table.millionths is not None:
+        true = table.millionths[rows] >= HALF
+    if not true.any():
+        raise InputError(f"no fact of {predicate!r} has a value of 0.5 or more; expected positives")
+    return table.arguments[0][rows], table.arguments[1][rows], true
+
+
+def _targets(facts: Facts, predicate: str, subject: Ids, object_: Ids, positives: int) -> Targets:
+    labels = np.zeros(len(subject), dtype=np.int32)
+    labels[:positives] = ONE
+    zeros = np.zeros(len(subject), dtype=np.int32)
+    return Targets(facts.entities, Names.of([predicate]), zeros, subject, object_, labels)
+
+
+def _key(subject: npt.NDArray[np.integer], object_: npt.NDArray[np.integer], n: int) -> Keys:
+    return subject.astype(np.int64) * n + object_
+
+
+def _is_in(keys: Keys, table: Keys) -> npt.NDArray[np.bool_]:
+    """Which keys stand in a sorted table."""
+    if not len(table):
+        return np.zeros(len(keys), dtype=np.bool_)
+    return table[np.minimum(np.searchsorted(table, keys), len(table) - 1)] == keys
+
+
+@dataclass(frozen=True, eq=False)
+class _Region:
+    """The pairs that can be drawn: one argument of a true pair, the other a replacement.
+
+    `subject` and `object` are those of the true pairs; `known` are the keys of all known facts
+    of the predicate, sorted; `subjects` and `objects` are the possible replacements, sorted, each
+    as likely as it is frequent in `subject_pool` and `object_pool` (None: any entity).
+    """
+
+    subject: Ids
+    object: Ids
+    known: Keys
+    n_entities: int
+    subject_pool: Ids | None
+    object_pool: Ids | None
+
+    @classmethod
+    def of(
+        cls, subject: Ids, object_: Ids, known: Keys, n_entities: int, sampling: Sampling
+    ) -> _Region:
+        pools: tuple[Ids | None, Ids | None] = (None, None)
+        if sampling == "typed":
+            pools = (np.unique(subject), np.unique(object_))
+        elif sampling == "frequency":
+            pools = (subject, object_)
+        return cls(subject, object_, known, n_entities, *pools)
+
+    @property
+    def size(self) -> int:
+        """Number of pairs, known ones included."""
+        n_subjects, n_objects = len(np.unique(self.subject)), len(np.unique(self.object))
+        if self.subject_pool is not None:
+            return n_subjects * n_objects
+        return (n_subjects + n_objects) * self.n_entities - n_subjects * n_objects
+
+    @property
+    def available(self) -> int:
+        """Number of negatives that can be had."""
+        # A known fact that is not true (a soft one) may lie outside.
+        of_subject = np.isin(self.known // self.n_entities, self.subject)
+        of_object = np.isin(self.known % self.n_entities, self.object)
+        either = self.subject_pool is None
+        inside = (of_subject | of_object) if either else (of_subject & of_object)
+        return self.size - int(inside.sum())
+
+    def draw(self, count: int, rng: np.random.Generator) -> Keys:
+        """Pairs with one argument replaced, known and repeated ones among them."""
+        row = rng.integers(len(self.subject), size=count)
+        replace_subject = rng.random(count) < 0.5
+        new_subject = _replacement(self.subject_pool, self.n_entities, count, rng)
+        new_object = _replacement(self.object_pool, self.n_entities, count, rng)
+        return _key(
+            np.where(replace_subject, new_subject, self.subject[row]),
+            np.where(replace_subject, self.object[row], new_object),
+            self.n_entities,
+        )
+
+    def listed(self) -> tuple[Keys, npt.NDArray[np.float64]]:
+        """Every pair that is not known, with the (relative) chance that `draw` gives it."""
+        n = self.n_entities
+        q_subject, q_object = _share(self.subject, n), _share(self.object, n)
+        r_subject, r_object = _share(self.subject_pool, n), _share(self.object_pool, n)
+        subjects = np.flatnonzero(q_subject)
+        keys = _key(subjects[:, None], np.flatnonzero(r_object)[None, :], n).ravel()
+        if self.subject_pool is None:
+            others = np.flatnonzero(q_subject == 0.0)
+            more = _key(others[:, None], np.flatnonzero(q_object)[None, :], n).ravel()
+            keys = np.concatenate([keys, more])
+        keys = keys[~_is_in(keys, self.known)]
+        s, o = keys // n, keys % n
+        return keys, q_subject[s] * r_object[o] + r_subject[s] * q_object[o]
+
+
+def _replacement(
+    pool: Ids | None, n_entities: int, count: int, rng: np.random.Generator
+) -> npt.NDArray[np.integer]:
+    if pool is None:
+        return rng.integers(n_entities, size=count)
+    return pool[rng.integers(len(pool), size=count)]
+
+
+def _share(pool: Ids | None, n_entities: int) -> npt.NDArray[np.float64]:
+    if pool is None:
+        return np.full(n_entities, 1.0 / n_entities)
+    return np.bincount(pool, minlength=n_entities) / len(pool)
+
+
+def _drawn(region: _Region, wanted: int, rng: np.random.Generator) -> Keys:
+    """Distinct unknown pairs in the order they were drawn; fewer where no more are found.
+
+    Rejection is fast while most draws are new. Where it is not, because the relation is nearly
+    complete or its popular pairs are all known, the unknown pairs are listed and drawn without
+    replacement. Both draw one after the other in proportion to the same chances, so a switch in
+    mid-course changes nothing about the distribution.
+    """
+    listable = region.size <= max(BLOCK, 4 * (len(region.known) + wanted))
+    found = np.empty(0, dtype=np.int64)
+    if not (listable and 2 * wanted >= region.available):
+        found = _rejected(region, wanted, rng)
+    if len(found) < wanted and listable:
+        keys, chance = region.listed()
+        new = ~_is_in(keys, np.sort(found))
+        keys, chance = keys[new], chance[new]
+        # Exponential waiting times with these rates arrive in the order of draws one by one.
+        arrival = rng.exponential(size=len(keys)) / chance
+        first = np.argsort(arrival, kind="stable")[: wanted - len(found)]
+        found = np.concatenate([found, keys[first]])
+    return found
+
+
+def _rejected(region: _Region, wanted: int, rng: np.random.Generator) -> Keys:
+    """Draw until there are enough new pairs or patience ends."""
+    found = np.empty(0, dtype=np.int64)
+    taken = region.known
+    left = PATIENCE * wanted + 1000
+    while len(found) < wanted and left > 0:
+        count = min(2 * (wanted - len(found)) + 100, left, BLOCK)
+        left -= count
+        keys, first = np.unique(region.draw(count, rng), return_index=True)
+        new = ~_is_in(keys, taken)
+        keys, first = keys[new], first[new]
+        chosen = keys[np.argsort(first)][: wanted - len(found)]
+        found = np.concatenate([found, chosen])
+        taken = np.union1d(taken, chosen)
+    return found
+
+
+def _tell_shortage(predicate: str, sampling: str, wanted: int, found: int, available: int) -> None:
+    advice = "" if sampling == "uniform" else "; sampling 'uniform' has more to draw from"
+    if not available:
+        raise InputError(
+            f"no negatives can be sampled for {predicate!r}: with sampling {sampling!r} every "
+            f"pair is a known fact{advice}, and labels may be given instead"
+        )
+    warnings.warn(
+        f"only {found:,} of {wanted:,} negatives for {predicate!r} could be sampled, since "
+        f"nearly every pair that sampling {sampling!r} draws is a known fact{advice}",
+        HornbeamWarning,
+        stacklevel=3,
+    )

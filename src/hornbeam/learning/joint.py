@@ -1,0 +1,142 @@
+"""The joint learner: L1-regularised pseudolikelihood over all candidates at once.
+
+A path of strengths is followed from the one that keeps no rule down to a thousandth of it, each fit
+starting from the last. The strength, and how counts weigh, are chosen by cross-validation within
+the training labels, by the log-loss of the held-out ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.learning.integrals import score_mean
+from hornbeam.learning.problem import Floats, Problem
+from hornbeam.learning.pseudolikelihood import Fit, Newton
+from hornbeam.progress import SILENT, Progress
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Settings of the joint learner.
+
+    Parameters
+    ----------
+    strengths
+        Points of the regularisation path.
+    smallest
+        Last strength as a share of the first.
+    folds
+        Parts of the internal cross-validation.
+    patience
+        Strengths without improvement after which the cross-validation stops.
+    weight_variance
+        Variance of the Gaussian prior on weights.
+    length_penalty
+        beta: the L1 strength of a clause of length s is lambda (1 + beta s).
+    seed
+        Deals targets to folds.
+    """
+
+    strengths: int = 30
+    smallest: float = 1e-3
+    folds: int = 5
+    patience: int = 4
+    weight_variance: float = 100.0
+    length_penalty: float = 0.0
+    seed: int = 0
+    newton: Newton = field(default_factory=lambda: Newton(iterations=50, tolerance=1e-5))
+
+    def path(self, problem: Problem, strengths: Floats) -> list[Fit]:
+        """One fit a strength, each warm from the last."""
+        fits: list[Fit] = []
+        for strength in strengths:
+            fits.append(self.fit(problem, strength, fits[-1].weights if fits else None))
+        return fits
+
+    def fit(self, problem: Problem, strength: float, start: Floats | None = None) -> Fit:
+        """The fit at one strength (L1 per target)."""
+        ridge = np.full(len(problem.clauses), 1.0 / self.weight_variance)
+        linear = strength * len(problem.y) * self.unit_penalty(problem)
+        return self.newton.fit(problem, linear, ridge, start)
+
+    def unit_penalty(self, problem: Problem) -> Floats:
+        """L1 penalty of every clause at strength 1: its column's scale, 0 for priors."""
+        squares = np.add.reduceat(
+            np.append(problem.x, 0.0) ** 2, np.minimum(problem.indptr[:-1], len(problem.x))
+        )
+        squares[np.diff(problem.indptr) == 0] = 0.0
+        scale = np.sqrt(squares / max(len(problem.y), 1))[problem.column]
+        lengths = 1.0 + self.length_penalty * problem.lengths
+        return np.where(problem.is_prior, 0.0, scale * lengths)
+
+    def strongest(self, problem: Problem) -> float:
+        """The smallest strength at which no path clause is kept."""
+        priors = self.newton.fit(
+            problem,
+            np.zeros(len(problem.clauses)),
+            np.full(len(problem.clauses), 1.0 / self.weight_variance),
+            allowed=problem.is_prior,
+        )
+        gradient = loss_gradient(problem, priors.weights)
+        unit = self.unit_penalty(problem)
+        paying = unit > 0
+        ratios = -gradient[paying] / unit[paying]
+        return max(float(ratios.max(initial=0.0)) / max(len(problem.y), 1), 1e-12)
+
+    def grid(self, problem: Problem) -> Floats:
+        """Strengths from the strongest down."""
+        return self.strongest(problem) * np.geomspace(1.0, self.smallest, self.strengths)
+
+    def validate(self, problem: Problem, strengths: Floats, progress: Progress = SILENT) -> Floats:
+        """Mean held-out log-loss of the strengths, as far down the path as it is worth going.
+
+        All folds go down the path together, and stop when the loss has not fallen for `patience`
+        strengths: the weakest are the dearest and never chosen.
+        """
+        fold = deal(problem.y, self.folds, self.seed)
+        training = [problem.subset(fold != k) for k in range(self.folds)]
+        held_out = [problem.subset(fold == k) for k in range(self.folds)]
+        starts: list[Floats | None] = [None] * self.folds
+        losses: list[float] = []
+        for i, strength in enumerate(strengths):
+            total = 0.0
+            for k in range(self.folds):
+                starts[k] = weights = self.fit(training[k], strength, starts[k]).weights
+                score = score_mean(*held_out[k].strengths(weights), problem.relaxation)
+                total += log_loss(held_out[k].y, score)
+            losses.append(total / len(problem.y))
+            progress.advance("Choosing the strength", i + 1, len(strengths))
+            if len(losses) - 1 - int(np.argmin(losses)) >= self.patience:
+                break
+        return np.array(losses)
+
+
+def loss_gradient(problem: Problem, weights: Floats) -> Floats:
+    """Derivative of -l by every weight."""
+    from hornbeam.learning.descent import gradients
+    from hornbeam.learning.integrals import two_sided
+
+    moments = two_sided(*problem.strengths(weights), problem.relaxation)
+    result: Floats = gradients(
+        problem.indptr, problem.row, problem.x, problem.column, problem.up,
+        problem.observed_up - moments.e_up, problem.observed_down - moments.e_down,
+    )  # fmt: skip
+    return result
+
+
+def deal(y: Floats, folds: int, seed: int) -> npt.NDArray[np.int64]:
+    """Fold of every target, each class spread evenly."""
+    rng = np.random.default_rng(seed)
+    fold = np.empty(len(y), dtype=np.int64)
+    for part in (np.flatnonzero(y >= 0.5), np.flatnonzero(y < 0.5)):
+        fold[rng.permutation(part)] = np.arange(len(part)) % folds
+    return fold
+
+
+def log_loss(y: Floats, score: Floats) -> float:
+    """Sum of the cross-entropies."""
+    clipped = np.clip(score, 1e-15, 1.0 - 1e-15)
+    return -float(np.sum(y * np.log(clipped) + (1.0 - y) * np.log1p(-clipped)))

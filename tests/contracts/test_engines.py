@@ -1,0 +1,368 @@
+"""One contract for every engine: the integers that brute force finds, in the order of the design."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hornbeam.statistics
+from hornbeam import read_facts, read_labels
+from hornbeam.clauses.candidates import Language
+from hornbeam.clauses.clause import Path, Step, clause_text
+from hornbeam.clauses.naming import identifiers
+from hornbeam.facts.table import Facts, Targets
+from hornbeam.statistics.engine import Discovery, Engine
+from hornbeam.statistics.memory import MemoryEngine
+from hornbeam.statistics.table import Statistics
+
+from ..brute_force import ONE, Rows, kept, search
+from ..worlds import (
+    CRISP,
+    PREDICATES,
+    SOFT,
+    TARGETS,
+    World,
+    entities_of,
+    languages,
+    mirrored,
+    renamed,
+    worlds,
+)
+
+Make = Callable[[Facts], Engine]
+
+#: Every engine, by the class that implements it. A new engine adds a line here.
+ENGINES: dict[type, list[Make]] = {
+    MemoryEngine: [
+        lambda facts: MemoryEngine(facts, threads=1),
+        lambda facts: MemoryEngine(facts, threads=2),
+        lambda facts: MemoryEngine(facts, threads=3),
+    ],
+}
+every_engine = pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(make, id=f"{engine.__name__}-{number}")
+        for engine, makers in ENGINES.items()
+        for number, make in enumerate(makers, start=1)
+    ],
+)
+first_of_every_engine = pytest.mark.parametrize(
+    "make", [pytest.param(makers[0], id=engine.__name__) for engine, makers in ENGINES.items()]
+)
+values = pytest.mark.parametrize("value", [CRISP, SOFT], ids=["crisp", "soft"])
+
+
+def test_every_engine_is_held_to_the_contract() -> None:
+    methods = {name for name, _ in inspect.getmembers(Engine, inspect.isfunction) if name[0] != "_"}
+    assert methods == {"discover", "count"}
+    found = set()
+    for module in pkgutil.iter_modules(hornbeam.statistics.__path__, "hornbeam.statistics."):
+        classes = inspect.getmembers(importlib.import_module(module.name), inspect.isclass)
+        found |= {
+            kind for _, kind in classes if kind is not Engine and methods <= set(vars(kind))
+        }
+    assert found == set(ENGINES), "add the engine to ENGINES: it must pass this suite"
+
+
+def rows_of(statistics: Statistics) -> list[Rows]:
+    """Rows of every sequence as plain tuples."""
+    body = statistics.body if statistics.body is not None else np.full_like(statistics.target, ONE)
+    columns = (statistics.target, body, statistics.count)
+    return [
+        list(zip(*(column[statistics.column(i)].tolist() for column in columns), strict=True))
+        for i in range(len(statistics.paths))
+    ]
+
+
+def figures_of(discovery: Discovery) -> list[tuple[Path, int, int, int]]:
+    """Candidates as plain tuples; the figures of true and false targets add up."""
+    listed = list(discovery.candidates)
+    assert all(c.coverage == c.coverage_true + c.coverage_false for c in listed)
+    return [(c.path, c.coverage, c.coverage_true, c.paths) for c in listed]
+
+
+def texts_of(world: World, paths: list[Path], distinct: bool) -> dict[Path, str]:
+    """Texts of the clauses, under the identifiers of all names in play."""
+    names = [p for _, p, _ in world.values] + [t for (_, t, _), _ in world.labels]
+    spelt = identifiers(names)
+    return {path: clause_text(path, False, distinct, spelt) for path in paths}
+
+
+def check(make: Make, world: World, language: Language) -> Discovery:
+    """Compare a discovery with brute force in every figure."""
+    discovery = make(world.facts).discover(world.targets, language)
+    found = search(world.values, world.labels, language)
+    texts = texts_of(world, list(found), language.distinct_variables)
+    expected = kept(found, world.labels, language, texts)
+    assert figures_of(discovery) == expected
+    assert [c.text for c in discovery.candidates] == [texts[path] for path, *_ in expected]
+    assert discovery.statistics is not None
+    assert list(discovery.statistics.paths) == [path for path, *_ in expected]
+    assert rows_of(discovery.statistics) == [found[path].rows for path, *_ in expected]
+    assert discovery.found == sum(bool(figures.covered) for figures in found.values())
+    assert discovery.own_edges == sum(target in world.values for target, _ in world.labels)
+    seen = {name for s, _, o in world.values for name in (s, o)}
+    assert discovery.unseen == sum(not {s, o} <= seen for (s, _, o), _ in world.labels)
+    return discovery
+
+
+@every_engine
+@values
+@given(st.data(), languages())
+@settings(max_examples=150)
+def test_discovery_equals_brute_force(
+    make: Make, value: st.SearchStrategy[int], data: st.DataObject, language: Language
+) -> None:
+    check(make, data.draw(worlds(value)), language)
+
+
+@first_of_every_engine
+@values
+@given(st.data(), languages(), st.integers(1, 4), st.none() | st.integers(1, 6))
+def test_pruning_and_order(
+    make: Make,
+    value: st.SearchStrategy[int],
+    data: st.DataObject,
+    language: Language,
+    min_coverage: int,
+    top: int | None,
+) -> None:
+    world = data.draw(worlds(value))
+    check(make, world, replace(language, min_coverage=min_coverage, top=top))
+
+
+@first_of_every_engine
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize("max_length", [1, 2, 3, 4])
+@pytest.mark.parametrize("distinct", [False, True])
+@pytest.mark.parametrize("max_fanout", [None, 4])
+def test_more_than_a_handful(
+    make: Make, soft: bool, max_length: int, distinct: bool, max_fanout: int | None
+) -> None:
+    """Enough relations and paths for every growing array to grow."""
+    rng = np.random.default_rng([max_length, soft])
+    n_facts = 220 if max_length < 4 else 90
+
+    def draw(predicates: int) -> tuple[str, str, str]:
+        s, o = (25 * rng.random(2) ** 2).astype(int)
+        return f"e{s}", f"r{rng.integers(predicates)}", f"e{o}"
+
+    world = World(
+        {draw(12): int(rng.integers(1, ONE + 1)) if soft else ONE for _ in range(n_facts)},
+        [(draw(14), int(rng.integers(2)) * ONE) for _ in range(25)],
+    )
+    check(make, world, Language(max_length, 1, None, distinct, max_fanout))
+
+
+@first_of_every_engine
+@given(worlds(SOFT), languages())
+def test_statistics_are_optional(make: Make, world: World, language: Language) -> None:
+    engine, targets = make(world.facts), world.targets
+    bare = engine.discover(targets, language, statistics=False)
+    whole = engine.discover(targets, language)
+    assert bare.statistics is None
+    assert figures_of(bare) == figures_of(whole)
+    assert (bare.found, bare.own_edges, bare.unseen) == (
+        whole.found,
+        whole.own_edges,
+        whole.unseen,
+    )
+
+
+@first_of_every_engine
+@given(worlds(), languages())
+def test_labels_are_optional(make: Make, world: World, language: Language) -> None:
+    labelled = world.targets
+    pairs = replace(labelled, millionths=None)
+    engine = make(world.facts)
+    expected = [
+        (path, coverage, 0, paths)
+        for path, coverage, _, paths in figures_of(engine.discover(labelled, language))
+    ]
+    assert figures_of(engine.discover(pairs, language)) == expected
+
+
+STEPS = st.builds(Step, st.sampled_from([*PREDICATES, "unknown"]), st.booleans())
+PATHS = st.builds(
+    Path,
+    st.lists(STEPS, min_size=1, max_size=4).map(tuple),
+    st.sampled_from([*TARGETS, "unknown"]),
+)
+
+
+@every_engine
+@values
+@given(st.data(), languages())
+def test_counting_equals_discovery(
+    make: Make, value: st.SearchStrategy[int], data: st.DataObject, language: Language
+) -> None:
+    """Paths that were found, drawn at random, unknown and repeated, in any order."""
+    world = data.draw(worlds(value))
+    whole = search(world.values, world.labels, replace(language, max_length=4))
+    paths = data.draw(st.lists(PATHS, max_size=6))
+    if whole:
+        paths += data.draw(st.lists(st.sampled_from(list(whole)), max_size=8))
+    paths = data.draw(st.permutations([*paths, *paths[:2]]))
+    statistics = make(world.facts).count(world.targets, paths, language)
+    assert list(statistics.paths) == paths
+    assert statistics.n_targets == len(world.labels)
+    assert rows_of(statistics) == [whole[path].rows if path in whole else [] for path in paths]
+
+
+@first_of_every_engine
+@given(worlds(SOFT), languages())
+def test_counting_what_was_kept_gives_the_same_table(
+    make: Make, world: World, language: Language
+) -> None:
+    engine, targets = make(world.facts), world.targets
+    discovery = engine.discover(targets, language)
+    again = engine.count(targets, [c.path for c in discovery.candidates], language)
+    assert discovery.statistics is not None
+    assert rows_of(again) == rows_of(discovery.statistics)
+
+
+@first_of_every_engine
+def test_counting_nothing(make: Make) -> None:
+    world = World({("a", "p", "b"): ONE}, [(("a", "t", "b"), ONE)])
+    statistics = make(world.facts).count(world.targets, [], Language())
+    assert statistics.indptr.tolist() == [0]
+    assert len(statistics.target) == len(statistics.count) == 0
+
+
+@first_of_every_engine
+@given(worlds(SOFT), languages(), st.data())
+def test_names_of_entities_do_not_matter(
+    make: Make, world: World, language: Language, data: st.DataObject
+) -> None:
+    names = entities_of(world)
+    other = data.draw(st.permutations([f"x{i}" for i in range(len(names))]))
+    again = renamed(world, dict(zip(names, other, strict=True)))
+    one = make(world.facts).discover(world.targets, language)
+    two = make(again.facts).discover(again.targets, language)
+    assert figures_of(one) == figures_of(two)
+    assert one.statistics is not None
+    assert two.statistics is not None
+    assert rows_of(one.statistics) == rows_of(two.statistics)
+
+
+@first_of_every_engine
+@given(worlds(SOFT), languages(), st.data())
+def test_order_of_targets_only_numbers_the_rows(
+    make: Make, world: World, language: Language, data: st.DataObject
+) -> None:
+    order = data.draw(st.permutations(range(len(world.labels))))
+    engine, targets = make(world.facts), world.targets
+    one = engine.discover(targets, language).statistics
+    two = engine.discover(targets.select(np.array(order)), language).statistics
+    assert one is not None
+    assert two is not None
+    back = [sorted((order[row], body, n) for row, body, n in rows) for rows in rows_of(two)]
+    assert back == rows_of(one)
+
+
+@first_of_every_engine
+@given(worlds(SOFT), languages())
+def test_swapping_all_arguments_mirrors_the_paths(
+    make: Make, world: World, language: Language
+) -> None:
+    # with a fan-out limit a path and its mirror image are walked from different ends
+    language = replace(language, max_fanout=None)
+    other = mirrored(world)
+
+    def rows(one: World, turn: bool) -> dict[Path, Rows]:
+        statistics = make(one.facts).discover(one.targets, language).statistics
+        assert statistics is not None
+        # swapping a fact's arguments makes p its inverse
+        return {
+            Path(tuple(Step(s.predicate, s.inverse ^ turn) for s in path.steps), path.target): found
+            for path, found in zip(statistics.paths, rows_of(statistics), strict=True)
+        }
+
+    def turned(found: dict[Path, Rows]) -> dict[Path, Rows]:
+        return {
+            Path(tuple(s.reversed() for s in reversed(path.steps)), path.target): listed
+            for path, listed in found.items()
+        }
+
+    assert turned(rows(other, turn=True)) == rows(world, turn=False)
+
+
+@first_of_every_engine
+@given(worlds(SOFT, max_facts=6), st.data())
+@settings(max_examples=10)
+def test_order_of_facts_does_not_matter(make: Make, world: World, data: st.DataObject) -> None:
+    """Through the reader, with every fact given twice."""
+    listed = [(*fact, value / ONE) for fact, value in world.values.items()]
+    mixed = data.draw(st.permutations(listed + listed))
+    labels = read_labels([(*target, label / ONE) for target, label in world.labels])
+    one, two = (
+        make(read_facts(rows)).discover(labels, Language(min_coverage=1))
+        for rows in (listed, mixed)
+    )
+    assert figures_of(one) == figures_of(two)
+    assert one.statistics is not None
+    assert two.statistics is not None
+    assert rows_of(one.statistics) == rows_of(two.statistics)
+
+
+@first_of_every_engine
+def test_a_target_repeated_is_a_target_each_time(make: Make) -> None:
+    world = World({("a", "p", "b"): ONE}, [(("a", "t", "b"), 0), (("a", "t", "b"), 0)])
+    discovery = check(make, world, Language(1, 1))
+    assert [c.coverage for c in discovery.candidates] == [2]
+
+
+@first_of_every_engine
+def test_own_edge_is_no_evidence_anywhere(make: Make) -> None:
+    """With t(a, b) alone there is one edge, and every walk from a to b takes it."""
+    alone = World({("a", "t", "b"): ONE}, [(("a", "t", "b"), ONE)])
+    assert len(check(make, alone, Language(4, 1)).candidates) == 0
+    # the same edge is evidence for other targets, t(b, a) and s(a, b) among them
+    others = World(alone.values, [(("b", "t", "a"), 0), (("a", "s", "b"), 0)])
+    paths = {str(c.text) for c in check(make, others, Language(1, 1)).candidates}
+    assert paths == {"t(B, A) -> t(A, B)", "t(A, B) -> s(A, B)"}
+
+
+@first_of_every_engine
+def test_fanout_counts_edges_of_one_relation_in_one_direction(make: Make) -> None:
+    """The hub's p-edges are not walked from the hub, but are walked to it."""
+    spokes = {("hub", "p", f"s{i}"): ONE for i in range(3)} | {("hub", "q", "s0"): ONE}
+    world = World(spokes, [(("hub", "t", "s0"), ONE), (("s0", "t", "s1"), ONE)])
+    texts = {c.text for c in check(make, world, Language(2, 1, max_fanout=2)).candidates}
+    assert texts == {"q(A, B) -> t(A, B)"}
+    backwards = World(spokes, [(("s0", "t", "hub"), ONE)])
+    texts = {c.text for c in check(make, backwards, Language(1, 1, max_fanout=2)).candidates}
+    assert texts == {"p(B, A) -> t(A, B)", "q(B, A) -> t(A, B)"}
+
+
+@first_of_every_engine
+def test_facts_without_binary_atoms(make: Make) -> None:
+    world = World({("a", "p", "b"): ONE}, [(("a", "t", "b"), ONE)])
+    facts = replace(world.facts, atoms={})
+    discovery = make(facts).discover(world.targets, Language(3, 1))
+    assert len(discovery.candidates) == 0
+    assert discovery.unseen == 0
+
+
+@first_of_every_engine
+def test_no_target_is_seen(make: Make) -> None:
+    world = World({("a", "p", "b"): ONE}, [(("x", "t", "y"), ONE), (("a", "t", "y"), 0)])
+    discovery = check(make, world, Language(3, 1))
+    assert discovery.unseen == 2
+
+
+@first_of_every_engine
+def test_targets_of_no_predicate_of_the_paths(make: Make) -> None:
+    world = World({("a", "p", "b"): ONE}, [(("a", "t", "b"), ONE)])
+    targets: Targets = world.targets
+    path = Path((Step("p"),), "other")
+    assert rows_of(make(world.facts).count(targets, [path], Language())) == [[]]
