@@ -28,20 +28,30 @@ class DataError(InputError):
         Line of the text file, counted from 1.
     row
         Row of a Parquet file or frame, counted from 1.
+    column
+        Column of the line, counted in characters from 1.
     """
 
     def __init__(
-        self, source: str, problem: str, line: int | None = None, row: int | None = None
+        self,
+        source: str,
+        problem: str,
+        line: int | None = None,
+        row: int | None = None,
+        column: int | None = None,
     ) -> None:
         place = source
         if line is not None:
             place += f", line {line}"
+        if column is not None:
+            place += f", column {column}"
         if row is not None:
             place += f", row {row}"
         super().__init__(f"{place}: {problem}")
         self.source = source
         self.line = line
         self.row = row
+        self.column = column
 
 
 class UnknownTargetError(InputError):

@@ -333,6 +333,21 @@ def test_own_edge_is_no_evidence_anywhere(make: Make) -> None:
 
 
 @first_of_every_engine
+@pytest.mark.parametrize("stated", [False, True], ids=["unknown", "among the facts"])
+def test_the_papers_citations(make: Make, stated: bool) -> None:
+    """Paper 1 cites paper 2, which mentions the gene: so paper 1 mentions it."""
+    values = {("paper1", "cites", "paper2"): ONE, ("paper2", "mentions", "gene"): ONE}
+    target = ("paper1", "mentions", "gene")
+    world = World(values | {target: ONE} if stated else values, [(target, ONE)])
+    discovery = check(make, world, Language(3, 1))
+    assert [c.text for c in discovery.candidates] == [
+        "cites(A, B) & mentions(B, C) -> mentions(A, C)"
+    ]
+    assert discovery.candidates[0].paths == 1
+    assert discovery.own_edges == stated
+
+
+@first_of_every_engine
 def test_fanout_counts_edges_of_one_relation_in_one_direction(make: Make) -> None:
     """The hub's p-edges are not walked from the hub, but are walked to it."""
     spokes = {("hub", "p", f"s{i}"): ONE for i in range(3)} | {("hub", "q", "s0"): ONE}

@@ -25,12 +25,14 @@ def identifiers(names: Iterable[str]) -> Mapping[str, str]:
     proper = [name for name in distinct if IDENTIFIER.match(name)]
     others = [name for name in distinct if not IDENTIFIER.match(name)]
     taken: set[str] = set()
+    numbers: dict[str, int] = {}
     spelt: dict[str, str] = {}
     for name in [*proper, *others]:
-        base = _spelling(name)
-        identifier, number = base, 2
+        identifier = base = _spelling(name)
+        number = numbers.get(base.lower(), 2)
         while identifier.lower() in taken:
             identifier, number = f"{base}_{number}", number + 1
+        numbers[base.lower()] = number
         taken.add(identifier.lower())
         spelt[name] = identifier
     return spelt

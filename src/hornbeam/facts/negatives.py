@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
@@ -65,7 +66,7 @@ def with_negatives(
     *,
     rng: np.random.Generator,
 ) -> Targets:
-    """The positives of a predicate, followed by sampled negatives with label 0.
+    """Return the positives of a predicate, followed by sampled negatives with label 0.
 
     No negative is a known fact of the predicate, of whatever value, and none comes twice. The
     same facts and the same state of `rng` give the same targets.
@@ -88,9 +89,8 @@ def with_negatives(
           The type no longer helps, so the AUC is lower and closer to the task of finding missing
           links. That an entity is popular still does help.
         - "frequency": an entity of that place, by how often it stands there. A popular object is
-          then as common among the negatives as among the positives, so that popularity no longer
-          helps. These are the hardest, and the more of them may be true but unknown the denser
-          the relation is.
+          then about as common among the negatives as among the positives, so that popularity no
+          longer helps. These are the hardest, and the likeliest to be true but unknown.
     rng
         Where all randomness comes from.
 
@@ -125,7 +125,7 @@ def with_negatives(
     wanted = round(ratio * len(subject))
     found = _drawn(region, wanted, rng)
     if len(found) < wanted:
-        _tell_shortage(predicate, sampling, wanted, len(found), region.available)
+        _tell_shortage(predicate, sampling, wanted, len(found))
     return _targets(
         facts,
         predicate,
@@ -169,7 +169,10 @@ def _is_in(keys: Keys, table: Keys) -> npt.NDArray[np.bool_]:
     """Which keys stand in a sorted table."""
     if not len(table):
         return np.zeros(len(keys), dtype=np.bool_)
-    return table[np.minimum(np.searchsorted(table, keys), len(table) - 1)] == keys
+    found: npt.NDArray[np.bool_] = (
+        table[np.minimum(np.searchsorted(table, keys), len(table) - 1)] == keys
+    )
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,8 +180,8 @@ class _Region:
     """The pairs that can be drawn: one argument of a true pair, the other a replacement.
 
     `subject` and `object` are those of the true pairs; `known` are the keys of all known facts
-    of the predicate, sorted; `subjects` and `objects` are the possible replacements, sorted, each
-    as likely as it is frequent in `subject_pool` and `object_pool` (None: any entity).
+    of the predicate, sorted; replacements are drawn from the rows of the pools, so that one is as
+    likely as it is frequent there (None: any entity).
     """
 
     subject: Ids
@@ -199,7 +202,7 @@ class _Region:
             pools = (subject, object_)
         return cls(subject, object_, known, n_entities, *pools)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of pairs, known ones included."""
         n_subjects, n_objects = len(np.unique(self.subject)), len(np.unique(self.object))
@@ -207,7 +210,7 @@ class _Region:
             return n_subjects * n_objects
         return (n_subjects + n_objects) * self.n_entities - n_subjects * n_objects
 
-    @property
+    @cached_property
     def available(self) -> int:
         """Number of negatives that can be had."""
         # A known fact that is not true (a soft one) may lie outside.
@@ -285,26 +288,23 @@ def _drawn(region: _Region, wanted: int, rng: np.random.Generator) -> Keys:
 def _rejected(region: _Region, wanted: int, rng: np.random.Generator) -> Keys:
     """Draw until there are enough new pairs or patience ends."""
     found = np.empty(0, dtype=np.int64)
-    taken = region.known
     left = PATIENCE * wanted + 1000
     while len(found) < wanted and left > 0:
         count = min(2 * (wanted - len(found)) + 100, left, BLOCK)
         left -= count
         keys, first = np.unique(region.draw(count, rng), return_index=True)
-        new = ~_is_in(keys, taken)
-        keys, first = keys[new], first[new]
-        chosen = keys[np.argsort(first)][: wanted - len(found)]
-        found = np.concatenate([found, chosen])
-        taken = np.union1d(taken, chosen)
+        new = ~(_is_in(keys, region.known) | _is_in(keys, np.sort(found)))
+        chosen = keys[new][np.argsort(first[new])]
+        found = np.concatenate([found, chosen])[:wanted]
     return found
 
 
-def _tell_shortage(predicate: str, sampling: str, wanted: int, found: int, available: int) -> None:
+def _tell_shortage(predicate: str, sampling: str, wanted: int, found: int) -> None:
     advice = "" if sampling == "uniform" else "; sampling 'uniform' has more to draw from"
-    if not available:
+    if not found:
         raise InputError(
-            f"no negatives can be sampled for {predicate!r}: with sampling {sampling!r} every "
-            f"pair is a known fact{advice}, and labels may be given instead"
+            f"no negatives can be sampled for {predicate!r}: every pair that sampling "
+            f"{sampling!r} draws is a known fact{advice}, or give labels"
         )
     warnings.warn(
         f"only {found:,} of {wanted:,} negatives for {predicate!r} could be sampled, since "

@@ -133,11 +133,15 @@ class Problem:
             part = slice(self.indptr[j], self.indptr[j + 1])
             same = (self.row[part].tobytes(), self.x[part].tobytes())
             keep[k] = first.setdefault(same, j) == j or self.is_prior[k]
+        return self.only(np.flatnonzero(keep))
+
+    def only(self, members: npt.NDArray[np.integer]) -> Problem:
+        """The problem with some clauses only."""
         return replace(
             self,
-            clauses=[clause for clause, kept in zip(self.clauses, keep, strict=True) if kept],
-            column=self.column[keep],
-            up=self.up[keep],
+            clauses=[self.clauses[k] for k in members.tolist()],
+            column=self.column[members],
+            up=self.up[members],
         )
 
     def subset(self, targets: npt.NDArray[np.bool_]) -> Problem:

@@ -1,0 +1,1 @@
+"""Step 5: from weights to scores."""

@@ -1,0 +1,135 @@
+"""The learners by name, and from their weights to a list of rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from hornbeam.clauses.rules import Counts, Relaxation, Rule, Semantics
+from hornbeam.errors import InputError
+from hornbeam.facts.table import Targets
+from hornbeam.learning.greedy import Greedy
+from hornbeam.learning.joint import Joint
+from hornbeam.learning.ppll import Ppll
+from hornbeam.learning.problem import Problem
+from hornbeam.learning.pseudolikelihood import Fit, Newton
+from hornbeam.progress import SILENT, Progress
+from hornbeam.statistics.table import Statistics
+
+Learner = Joint | Ppll | Greedy
+
+#: Learners by their name on the command line, with the relaxation each is best with.
+LEARNERS: dict[str, tuple[Callable[[], Learner], Relaxation]] = {
+    "joint": (Joint, Relaxation.BOOLEAN),
+    "ppll": (Ppll, Relaxation.LINEAR),
+    "greedy": (Greedy, Relaxation.LINEAR),
+}
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Rules, what scoring needs besides, and how they were found (for `model.trace.json`)."""
+
+    rules: tuple[Rule, ...]
+    semantics: Semantics
+    trace: dict[str, Any] = field(default_factory=dict)
+
+
+def learn_rules(
+    statistics: Statistics,
+    labels: Targets,
+    learner: Learner,
+    counts: Counts | None,
+    relaxation: Relaxation,
+    semantics: Semantics,
+    distinct: bool,
+    refit: bool = False,
+    progress: Progress = SILENT,
+) -> Learned:
+    """Learn from statistics only; `counts` None lets the joint learner choose."""
+    if isinstance(learner, Joint):
+        options = [counts] if counts is not None else list(Counts)
+        problem, fit, trace = _joint(statistics, labels, learner, options, relaxation, distinct, progress)
+        chosen = Counts(trace["counts"])
+    else:
+        chosen = counts or Counts.RAW
+        problem = Problem.of(statistics, labels, chosen, relaxation, distinct)
+        fit = learner.fit(problem, progress)
+        trace = {"counts": chosen.value}
+    if refit:
+        problem, fit = _refitted(problem, fit, learner.weight_variance)
+    kept = np.flatnonzero((fit.weights > 0.0) | problem.is_prior)
+    rules = sorted(
+        (Rule(float(fit.weights[k]), problem.clauses[k]) for k in kept.tolist()),
+        key=lambda rule: -rule.weight,
+    )
+    trace |= {"status": fit.status.value, "iterations": fit.iterations, "loss": fit.loss}
+    return Learned(
+        tuple(_without_idle_priors(rules)),
+        replace(semantics, counts=chosen, relaxation=relaxation),
+        trace,
+    )
+
+
+def _joint(
+    statistics: Statistics,
+    labels: Targets,
+    learner: Joint,
+    options: list[Counts],
+    relaxation: Relaxation,
+    distinct: bool,
+    progress: Progress,
+) -> tuple[Problem, Fit, dict[str, Any]]:
+    """Choose strength and counts by internal validation, then fit everything once more."""
+    best: tuple[float, Counts, Problem, Any] | None = None
+    validation: dict[str, Any] = {}
+    for counts in options:
+        problem = Problem.of(statistics, labels, counts, relaxation, distinct).distinct_columns()
+        strengths = learner.grid(problem)
+        losses = learner.validate(problem, strengths, progress)
+        at = int(np.argmin(losses))
+        validation[counts.value] = {
+            "strengths": strengths[: len(losses)].tolist(),
+            "log_loss": losses.tolist(),
+        }
+        if best is None or losses[at] < best[0]:
+            best = (float(losses[at]), counts, problem, strengths[: at + 1])
+    if best is None:
+        raise InputError("no way of counting to choose from")
+    loss, counts, problem, strengths = best
+    fits = learner.path(problem, strengths)
+    trace = {
+        "counts": counts.value,
+        "strength": float(strengths[-1]),
+        "validation_log_loss": loss,
+        "validation": validation,
+        "path": [
+            {"strength": float(strength), "rules": int((fit.weights > 0).sum()), "loss": fit.loss}
+            for strength, fit in zip(strengths, fits, strict=True)
+        ],
+    }
+    return problem, fits[-1], trace
+
+
+def _refitted(problem: Problem, fit: Fit, weight_variance: float) -> tuple[Problem, Fit]:
+    """Fit the survivors once more, together and without L1."""
+    small = problem.only(np.flatnonzero((fit.weights > 0.0) | problem.is_prior))
+    n = len(small.clauses)
+    return small, Newton().fit(small, np.zeros(n), np.full(n, 1.0 / weight_variance))
+
+
+def _without_idle_priors(rules: list[Rule]) -> list[Rule]:
+    """Keep one prior a target: the one that pulls, or !t with weight 0 where neither does."""
+    from hornbeam.clauses.clause import Prior
+
+    leaning = {r.clause.target for r in rules if isinstance(r.clause, Prior) and r.weight > 0}
+    return [
+        rule
+        for rule in rules
+        if not isinstance(rule.clause, Prior)
+        or rule.weight > 0
+        or (rule.clause.negated and rule.clause.target not in leaning)
+    ]
