@@ -46,7 +46,9 @@ def facts_of(values: Values) -> Facts:
     """Table of facts, sorted as readers sort it."""
     entities = Names.of(name for s, _, o in values for name in (s, o))
     predicates = Names.of(p for _, p, _ in values)
-    entity_ids, predicate_ids = ({name: i for i, name in enumerate(t)} for t in (entities, predicates))
+    entity_ids, predicate_ids = (
+        {name: i for i, name in enumerate(t)} for t in (entities, predicates)
+    )
     rows = sorted(
         (entity_ids[s], predicate_ids[p], entity_ids[o], value)
         for (s, p, o), value in values.items()

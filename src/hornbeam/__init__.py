@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hornbeam import errors
+
 __version__ = "0.1.0"
 
 _HOMES = {
@@ -20,26 +22,37 @@ _HOMES = {
     "Statistics": "hornbeam.statistics.table",
     "select_target": "hornbeam.model",
     "discover": "hornbeam.model",
+    "learn": "hornbeam.model",
+    "Model": "hornbeam.model",
+    "Evaluation": "hornbeam.results.evaluation",
+    "save_text": "hornbeam.files",
 }
 
 if TYPE_CHECKING:
     from hornbeam.clauses.candidates import Candidates, Language
     from hornbeam.facts.readers import read_facts, read_labels, read_pairs
     from hornbeam.facts.table import Facts, Targets
-    from hornbeam.model import discover, select_target
+    from hornbeam.files import save_text
+    from hornbeam.model import Model, discover, learn, select_target
+    from hornbeam.results.evaluation import Evaluation
     from hornbeam.statistics.table import Statistics
 
 __all__ = [
     "Candidates",
+    "Evaluation",
     "Facts",
     "Language",
+    "Model",
     "Statistics",
     "Targets",
     "__version__",
     "discover",
+    "errors",
+    "learn",
     "read_facts",
     "read_labels",
     "read_pairs",
+    "save_text",
     "select_target",
 ]
 

@@ -89,7 +89,12 @@ def test_rows() -> None:
     first, second = candidates
     assert first.path == Path((Step("a<b"), Step("c", inverse=True)), "t")
     assert first.text == "a_b(A, B) & c(C, B) -> t(A, C)"
-    assert (first.coverage, first.coverage_true, first.coverage_false, first.paths) == (12, 5, 7, 40)
+    assert (first.coverage, first.coverage_true, first.coverage_false, first.paths) == (
+        12,
+        5,
+        7,
+        40,
+    )
     assert second.text == "a_b(B, A) -> t(A, B)"
     assert candidates.lengths.tolist() == [2, 1]
 

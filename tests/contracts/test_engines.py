@@ -67,9 +67,7 @@ def test_every_engine_is_held_to_the_contract() -> None:
     found = set()
     for module in pkgutil.iter_modules(hornbeam.statistics.__path__, "hornbeam.statistics."):
         classes = inspect.getmembers(importlib.import_module(module.name), inspect.isclass)
-        found |= {
-            kind for _, kind in classes if kind is not Engine and methods <= set(vars(kind))
-        }
+        found |= {kind for _, kind in classes if kind is not Engine and methods <= set(vars(kind))}
     assert found == set(ENGINES), "add the engine to ENGINES: it must pass this suite"
 
 

@@ -167,5 +167,5 @@ def parse_rules(text: str, name: str) -> list[LogicalRule]:
 
 
 def unix_lines(text: str) -> str:
-    r"""The text without a byte order mark, and with `\n` for every line end."""
+    r"""Drop a byte order mark and write `\n` for every line end."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")

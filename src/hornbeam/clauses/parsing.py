@@ -88,7 +88,7 @@ def read_rules(text: str, name: str) -> Iterator[LogicalRule]:
             begun.append(token)
     except UnexpectedCharacters as stray:
         position = stray.pos_in_stream or 0
-        raise _error(text, name, position, state, begun, f"'{text[position]}'") from None
+        raise _error(text, name, position, state, begun, _quoted(text[position])) from None
     if begun:
         yield _rule(_finished(state, begun, text, name), name)
 
@@ -102,6 +102,11 @@ def _fed(state: InteractiveParser, token: Token) -> bool:
     return True
 
 
+def _quoted(letter: str) -> str:
+    """Show a letter; one that cannot be seen, as pasted text may have, by its number."""
+    return f"'{letter}'" if letter.isprintable() else f"the character U+{ord(letter):04X}"
+
+
 def _may_begin_a_rule(token: Token, last: Token) -> bool:
     return last.type == "PERIOD" or (token.line or 0) > (last.end_line or 0)
 
@@ -109,7 +114,7 @@ def _may_begin_a_rule(token: Token, last: Token) -> bool:
 def _finished(state: InteractiveParser, begun: list[Token], text: str, name: str) -> Tree[Token]:
     """Tree of the rule that has been fed; an error if it is incomplete."""
     try:
-        tree: Tree[Token] = state.feed_eof(begun[-1])
+        tree: Tree[Token] = state.feed_eof(begun[-1])  # type: ignore[no-untyped-call]
     except UnexpectedToken:
         position = begun[-1].end_pos or 0
         found = "the end of the line" if text[position:].strip() else "the end of the text"
@@ -169,7 +174,7 @@ def _term(tree: Tree[Token]) -> Term:
 def _error(
     text: str, name: str, position: int, state: InteractiveParser, begun: list[Token], found: str
 ) -> DataError:
-    """What is wrong at a position of the text, after the tokens of the rule begun there."""
+    """Say what is wrong at a position of the text, behind the tokens of the rule begun."""
     start = begun[0].start_pos or 0 if begun else position
     end_of_line = text.find("\n", position)
     rest = text[start : end_of_line if end_of_line >= 0 else len(text)]
@@ -192,13 +197,14 @@ def _error(
     elif text.startswith("/*", position):
         problem = "a comment is not closed; expected '*/'"
     else:
-        problem = f"expected {_expected(state.accepts())}, found {found}"
+        accepted: set[str] = state.accepts()  # type: ignore[no-untyped-call]
+        problem = f"expected {_expected(accepted)}, found {found}"
     line, line_start = text.count("\n", 0, position) + 1, text.rfind("\n", 0, position)
     return DataError(name, problem, line=line, column=position - line_start)
 
 
 def _expected(tokens: set[str]) -> str:
-    """The tokens that could stand here, in words."""
+    """Put the tokens that could stand here in words."""
     words = []
     if "NOT" in tokens:
         words += ["a weight such as '0.83:'"] if "NUMBER" in tokens else []

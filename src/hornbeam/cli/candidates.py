@@ -11,9 +11,6 @@ from hornbeam.cli.console import print_json, progress_shown, screen
 if TYPE_CHECKING:
     from hornbeam.statistics.engine import Discovery
 
-#: Rows of the table; `--json` has them all.
-SHOWN = 25
-
 
 def candidates(
     facts: options.FactFiles,
@@ -92,7 +89,7 @@ def _show(found: Discovery, n_targets: int, seconds: dict[str, float]) -> None:
     table.add_column("candidate rule", overflow="fold", ratio=1)
     for name in ("coverage", "true", "false", "paths"):
         table.add_column(name, justify="right", no_wrap=True)
-    for row in range(min(SHOWN, len(kept))):
+    for row in range(min(options.SHOWN, len(kept))):
         candidate = kept[row]
         figures = (
             candidate.coverage, candidate.coverage_true, candidate.coverage_false, candidate.paths,
@@ -101,8 +98,8 @@ def _show(found: Discovery, n_targets: int, seconds: dict[str, float]) -> None:
     out = screen()
     if len(kept):
         out.print(table)
-    if len(kept) > SHOWN:
-        out.print(f"... and {len(kept) - SHOWN:,} more (--top N for fewer, --json for all)")
+    if len(kept) > options.SHOWN:
+        out.print(f"... and {len(kept) - options.SHOWN:,} more (--top N for fewer, --json for all)")
     out.print(
         f"{len(kept):,} of {found.found:,} relation sequences kept, over {n_targets:,} targets; "
         f"with negations and prior {2 * len(kept) + len(kept.targets):,} clauses. "

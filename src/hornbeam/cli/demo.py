@@ -2,22 +2,53 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
+import tempfile
 from importlib.resources import as_file, files
+from pathlib import Path
 
 
 def demo() -> None:
-    """Run the whole flow on the bundled example, showing the commands you would type."""
-    from hornbeam.cli.candidates import candidates
+    """Run the whole flow on the bundled countries, showing the commands you would type."""
+    from hornbeam.cli.main import app
     from hornbeam.cli.console import screen
-    from hornbeam.cli.options import EngineName
 
-    with as_file(files("hornbeam.examples") / "countries") as folder:
-        out = screen()
-        facts = [str(folder / "observed.tsv"), str(folder / "fold0" / "obs.tsv")]
-        labels = [str(folder / "fold0" / "train.tsv")]
-        out.print("[bold]Countries[/bold]: which rules could say in which region a country lies?\n")
-        out.print(
-            "$ hornbeam candidates --facts observed.tsv --facts fold0/obs.tsv "
-            "--labels fold0/train.tsv\n"
-        )
-        candidates(facts, labels, engine=EngineName.MEMORY)
+    evidence = ["--facts", "observed.tsv", "--facts", "fold0/obs.tsv"]
+    steps = [
+        (
+            "Which relation paths connect countries with regions?",
+            ["candidates", *evidence, "--labels", "fold0/train.tsv"],
+        ),
+        (
+            "Learn a weighted rule model from the labelled pairs.",
+            ["learn", *evidence, "--labels", "fold0/train.tsv", "-o", "model.psl"],
+        ),
+        (
+            "How good is it on countries it has not seen?",
+            ["evaluate", "model.psl", *evidence, "--labels", "fold0/test.tsv"],
+        ),
+        (
+            "Which links are missing from the facts?",
+            ["predict", "model.psl", *evidence, "--top", "5", "--subject", "peru",
+             "--subject", "kenya"],
+        ),
+    ]  # fmt: skip
+    out = screen()
+    out.print("Countries: neighbours, languages, currencies. In which region does each lie?")
+    with as_file(files("hornbeam.examples") / "countries") as bundled:
+        with tempfile.TemporaryDirectory(prefix="hornbeam-demo-") as scratch:
+            folder = Path(scratch)
+            shutil.copytree(bundled, folder, dirs_exist_ok=True)
+            for text, words in steps:
+                out.print(f"\n[bold]{text}[/bold]")
+                out.print(f"[dim]$ hornbeam {shlex.join(words)}[/dim]\n", soft_wrap=True)
+                app(_inside(words, folder), standalone_mode=False)
+    out.print("\nThe same with your own files: see `hornbeam learn --help`.")
+
+
+def _inside(words: list[str], folder: Path) -> list[str]:
+    """The words with file names made absolute."""
+    return [
+        str(folder / word) if word.endswith((".tsv", ".psl")) else word for word in words
+    ]

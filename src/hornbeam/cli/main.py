@@ -10,7 +10,11 @@ import typer
 from hornbeam import __version__
 from hornbeam.cli.candidates import candidates
 from hornbeam.cli.console import say, show_warnings
+from hornbeam.cli.crossval import crossval
 from hornbeam.cli.demo import demo
+from hornbeam.cli.evaluate import evaluate
+from hornbeam.cli.learn import learn
+from hornbeam.cli.predict import predict
 from hornbeam.errors import InputError
 
 app = typer.Typer(
@@ -40,8 +44,8 @@ def main(
     """Learn weighted first-order rules from relational facts; predict missing links."""
 
 
-app.command()(candidates)
-app.command()(demo)
+for command in (learn, predict, evaluate, candidates, crossval, demo):
+    app.command()(command)
 
 
 def run() -> None:

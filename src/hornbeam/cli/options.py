@@ -8,10 +8,46 @@ from typing import Annotated
 import typer
 
 
+#: Rows of a table on the screen; `--json` has them all.
+SHOWN = 25
+
+
 class EngineName(StrEnum):
     """Engines by their name on the command line."""
 
     MEMORY = "memory"
+
+
+class MethodName(StrEnum):
+    """Learners by their name."""
+
+    JOINT = "joint"
+    PPLL = "ppll"
+    GREEDY = "greedy"
+
+
+class CountsName(StrEnum):
+    """How much n groundings weigh."""
+
+    AUTO = "auto"
+    RAW = "raw"
+    LOG = "log"
+    EXISTS = "exists"
+
+
+class RelaxationName(StrEnum):
+    """What values targets take while learning."""
+
+    BOOLEAN = "boolean"
+    LINEAR = "linear"
+    SQUARED = "squared"
+
+
+class ScoreName(StrEnum):
+    """What a score is."""
+
+    MEAN = "mean"
+    MAP = "map"
 
 
 FactFiles = Annotated[
@@ -23,10 +59,18 @@ FactFiles = Annotated[
         "N-Triples, Turtle or a PSL program; gzip is fine. Give it again for more files.",
     ),
 ]
+OptionalFactFiles = Annotated[
+    list[str] | None, typer.Option("--facts", metavar="FILE", help="Facts, as for learn.")
+]
 LabelFiles = Annotated[
     list[str],
     typer.Option("--labels", metavar="FILE", help="Labelled targets: as facts, with 0 or 1 last."),
 ]
+OptionalLabelFiles = Annotated[
+    list[str] | None,
+    typer.Option("--labels", metavar="FILE", help="Labelled targets: as facts, with 0 or 1 last."),
+]
+ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model that learn wrote.")]
 Target = Annotated[
     str | None,
     typer.Option("--target", metavar="PREDICATE", help="Use the labels of this predicate only."),
@@ -60,5 +104,33 @@ Threads = Annotated[
     int | None,
     typer.Option("--threads", min=1, help="Worker threads (default: all cores)."),
 ]
+MethodOption = Annotated[
+    MethodName,
+    typer.Option(
+        "--method",
+        help="joint: all rules at once with L1 (best). ppll: each rule alone (fastest). greedy: "
+        "one rule after the other (fewest).",
+    ),
+]
+CountsOption = Annotated[
+    CountsName,
+    typer.Option(
+        "--counts",
+        help="n groundings of a rule weigh n (raw, as in PSL), log2(1+n) (log) or 1 (exists); auto "
+        "lets joint choose by internal validation and is raw for the others.",
+    ),
+]
+RelaxationOption = Annotated[
+    RelaxationName | None,
+    typer.Option(
+        "--relaxation",
+        help="Targets in {0,1} (boolean; joint's default) or in [0,1] with hinges of power 1 "
+        "(linear; ppll's and greedy's) or 2 (squared).",
+    ),
+]
+ScoreOption = Annotated[
+    ScoreName, typer.Option("--score", help="Conditional mean E[y], or the MAP state.")
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Same seed, same answer.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no messages.")]

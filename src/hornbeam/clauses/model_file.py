@@ -1,0 +1,99 @@
+"""Model files: weighted rules as PSL text that a person can read, edit and load again.
+
+One line holds what scoring needs besides the rules, as JSON in what PSL takes for a comment:
+
+    # hornbeam: {"version": 1, "counts": "raw", "relaxation": "squared", ...}
+    0.83: cites(A, B) & mentions(B, C) -> mentions(A, C) ^2
+    0.4: !mentions(A, B) ^2
+
+Without that line counts are raw, the relaxation is boolean (squared where the rules have `^2`), the
+model is not collective, and predicates are called what the rules call them. So it is for what the
+line leaves out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, TypeVar
+
+from hornbeam.clauses.clause import PathClause, Prior, clause_text, prior_text
+from hornbeam.clauses.language import LogicalRule, parse_rules, unix_lines, weight_text
+from hornbeam.clauses.naming import IDENTIFIER, identifiers
+from hornbeam.clauses.path_rules import path_clause, refusal
+from hornbeam.clauses.rules import Counts, Relaxation, Rule, Semantics
+from hornbeam.errors import DataError, InputError
+
+VERSION = 1
+_HEADER = re.compile(r"^[ \t]*#[ \t]*hornbeam:[ \t]*(.*)$", re.MULTILINE)
+
+
+def model_text(rules: Sequence[Rule], semantics: Semantics) -> str:
+    """Text of a model, rules in the given order; `parse_model` gives back the same.
+
+    Examples
+    --------
+    >>> from hornbeam.clauses.clause import Path, Step
+    >>> clause = PathClause(Path((Step("/film/genre"), Step("liked by", inverse=True)), "likes"))
+    >>> print(model_text([Rule(0.5, clause)], Semantics()).split("\\n")[1])
+    0.5: film_genre(A, B) & liked_by(C, B) -> likes(A, C)
+    """
+    for rule in rules:
+        if not (math.isfinite(rule.weight) and rule.weight >= 0):
+            raise InputError(f"the weight of {rule.clause} is {rule.weight}; expected at least 0")
+    paths = [rule.clause for rule in rules if isinstance(rule.clause, PathClause)]
+    if len({clause.distinct for clause in paths}) > 1:
+        raise InputError("a model has distinct variables in all its rules or in none")
+    names = {step.predicate for clause in paths for step in clause.path.steps}
+    names |= {_target(rule.clause) for rule in rules}
+    spelt = identifiers(names)
+    header = {
+        "version": VERSION,
+        "counts": semantics.counts,
+        "relaxation": semantics.relaxation,
+        "collective": semantics.collective,
+        "max_fanout": semantics.max_fanout,
+        "distinct_variables": any(clause.distinct for clause in paths),
+        "threshold": semantics.threshold,
+        "predicates": {spelt[name]: name for name in sorted(names) if spelt[name] != name},
+    }
+    exponent = " ^2" if semantics.relaxation is Relaxation.SQUARED else ""
+    lines = [
+        f"{weight_text(rule.weight)}: {_text(rule.clause, spelt)}{exponent}" for rule in rules
+    ]
+    return "\n".join([f"# hornbeam: {_json(header)}", *lines, ""])
+
+
+def parse_model(text: str, name: str) -> tuple[list[Rule], Semantics]:
+    """Rules of a model in the order of its text, and what scoring needs besides.
+
+    Parameters
+    ----------
+    text
+        A model, as written by `model_text` or by hand.
+    name
+        What messages call the text: the file's name.
+
+    Raises
+    ------
+    DataError
+        With line and column of what is no rule of a model, the rule, and why.
+    """
+    text = unix_lines(text)
+    header = _read_header(text, name)
+    rules = parse_rules(text, name)
+    if header is None and not rules:
+        raise DataError(name, "holds no rule; expected lines such as '0.8: cites(A, B) -> knows(A, B)'")
+    header = header or _Header()
+    clauses = [path_clause(rule, header.names, name) for rule in rules]
+    squared = _check_exponents(rules, header.relaxation, name)
+    _check_distinct(rules, clauses, header.distinct, name)
+    relaxation = header.relaxation or (Relaxation.SQUARED if squared else Relaxation.BOOLEAN)
+    weighted = [Rule(rule.weight or 0.0, clause) for rule, clause in zip(rules, clauses, strict=True)]
+    semantics = Semantics(
+        header.counts, relaxation, header.collective, header.max_fanout, header.threshold
+    )
+    return weighted, semantics

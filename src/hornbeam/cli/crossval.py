@@ -1,0 +1,111 @@
+"""`hornbeam crossval`: compare learners over folds."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hornbeam.cli import options
+from hornbeam.cli.console import print_json, progress_shown, screen
+
+if TYPE_CHECKING:
+    from hornbeam.crossval import MethodResult
+
+
+def crossval(
+    task_dir: Annotated[
+        str | None, typer.Argument(metavar="[TASK_DIR]", help="A folder with fold0, fold1, ...")
+    ] = None,
+    methods: Annotated[
+        str, typer.Option("--methods", help="Learners to compare, with commas between.")
+    ] = "ppll,greedy,joint",
+    folds: Annotated[
+        int | None,
+        typer.Option("--folds", min=1, help="How many folds (default: all, or 5 for --labels)."),
+    ] = None,
+    facts: options.OptionalFactFiles = None,
+    labels: options.OptionalLabelFiles = None,
+    max_length: options.MaxLength = 3,
+    min_coverage: options.MinCoverage = 10,
+    top: options.Top = None,
+    counts: options.CountsOption = options.CountsName.AUTO,
+    seed: options.Seed = 0,
+    threads: options.Threads = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Learn and evaluate on every fold of a task; mean, spread, significance, rules, seconds.
+
+    TASK_DIR holds observed.tsv and fold0/train.tsv, fold0/test.tsv (and fold0/obs.tsv), or folds
+    that are worlds of their own with train_observed.tsv and test_observed.tsv. Without it,
+    --facts and --labels are dealt into --folds.
+
+    [dim]Example:[/dim]  hornbeam crossval countries --methods ppll,joint
+    """
+    import hornbeam as hb
+    from hornbeam.crossval import cross_validate, label_worlds, significance, task_worlds
+    from hornbeam.learning.learners import LEARNERS
+
+    names = [name.strip() for name in methods.split(",") if name.strip()]
+    if unknown := [name for name in names if name not in LEARNERS] or not names:
+        raise hb.errors.InputError(
+            f"unknown method {unknown if names else methods!r}; choose from {', '.join(LEARNERS)}"
+        )
+    language = hb.Language(max_length, min_coverage, top)
+    if task_dir is not None:
+        worlds = task_worlds(task_dir, folds)
+    elif facts and labels:
+        worlds = label_worlds(hb.read_facts(*facts), hb.read_labels(*labels), folds or 5, seed)
+    else:
+        raise hb.errors.InputError("give a TASK_DIR, or --facts and --labels")
+    learners = {
+        name: partial(
+            hb.learn, method=name, language=language, counts=counts.value, seed=seed,
+            threads=threads,
+        )
+        for name in names
+    }  # fmt: skip
+    with progress_shown(quiet) as progress:
+        results = cross_validate(worlds, learners, lambda fold: progress.message(f"{fold} ..."))
+    chances = significance(results)
+    if as_json:
+        print_json(_as_dict(results, chances))
+    else:
+        _show(results, chances)
+
+
+def _as_dict(results: list[MethodResult], chances: dict[tuple[str, str], float]) -> dict[str, Any]:
+    return {
+        "methods": {result.name: result.as_dict() for result in results},
+        "significance": [
+            {"methods": list(pair), "p_value": p, "significant": p < 0.05}
+            for pair, p in chances.items()
+        ],
+    }
+
+
+def _show(results: list[MethodResult], chances: dict[tuple[str, str], float]) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("method")
+    for name in ("AUC-ROC", "sd", "AUC-PR", "log-loss", "rules", "seconds"):
+        table.add_column(name, justify="right")
+    for result in results:
+        row = result.as_dict()
+        table.add_row(
+            result.name,
+            f"{row['auc_roc']['mean']:.4f}",
+            f"{row['auc_roc']['sd']:.4f}",
+            f"{row['auc_pr']['mean']:.4f}",
+            f"{row['log_loss']['mean']:.4f}",
+            f"{row['rules']:.1f}",
+            f"{row['seconds']:.2f}",
+        )
+    out = screen()
+    out.print(table)
+    for (one, other), p in chances.items():
+        verdict = "differ" if p < 0.05 else "do not differ"
+        out.print(f"{one} and {other} {verdict} significantly at 0.05 (paired t-test, p = {p:.3g})")

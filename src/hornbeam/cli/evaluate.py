@@ -1,0 +1,46 @@
+"""`hornbeam evaluate`: how good is a model on labelled pairs?"""
+
+from __future__ import annotations
+
+from hornbeam.cli import options
+from hornbeam.cli.console import print_json, progress_shown, screen
+
+
+def evaluate(
+    model: options.ModelFile,
+    facts: options.FactFiles,
+    labels: options.LabelFiles,
+    score: options.ScoreOption = options.ScoreName.MEAN,
+    engine: options.EngineOption = options.EngineName.MEMORY,
+    threads: options.Threads = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Score labelled pairs and say how well the scores agree with the labels.
+
+    [dim]Example:[/dim]  hornbeam evaluate model.psl --facts observed.tsv --labels test.tsv
+    """
+    import hornbeam as hb
+
+    with progress_shown(quiet) as progress:
+        result = hb.Model.load(model).evaluate(
+            hb.read_facts(*facts),
+            hb.read_labels(*labels),
+            score=score.value,
+            engine=engine.value,
+            threads=threads,
+            progress=progress,
+        )
+    if as_json:
+        print_json(result.as_dict())
+        return
+    out = screen()
+    for name, value in (
+        ("AUC-ROC", result.auc_roc),
+        ("AUC-PR", result.auc_pr),
+        ("log-loss", result.log_loss),
+        ("Brier", result.brier),
+        ("best F1", result.best_f1),
+    ):
+        out.print(f"{name:10} {'undefined (one class only)' if value is None else f'{value:.4f}'}")
+    out.print(f"{result.n:,} pairs, {result.positives:,} true")

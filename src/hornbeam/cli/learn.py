@@ -1,0 +1,220 @@
+"""`hornbeam learn`: from facts and labels to a rule model."""
+
+from __future__ import annotations
+
+import json
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hornbeam.cli import options
+from hornbeam.cli.console import print_json, progress_shown, screen
+
+if TYPE_CHECKING:
+    from hornbeam.learning.learners import Learner
+    from hornbeam.model import Model
+
+
+class SolverName(StrEnum):
+    """How ppll finds its weights."""
+
+    NEWTON = "newton"
+    GRADIENT = "gradient"
+
+
+class SamplingName(StrEnum):
+    """How negatives are drawn when there are no labels."""
+
+    UNIFORM = "uniform"
+    FREQUENCY = "frequency"
+    TYPED = "typed"
+
+
+def learn(
+    facts: options.FactFiles,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes.")
+    ],
+    labels: options.OptionalLabelFiles = None,
+    target: options.Target = None,
+    method: options.MethodOption = options.MethodName.JOINT,
+    max_length: options.MaxLength = 3,
+    min_coverage: options.MinCoverage = 10,
+    top: options.Top = None,
+    distinct_variables: options.DistinctVariables = False,
+    max_fanout: options.MaxFanout = None,
+    counts: options.CountsOption = options.CountsName.AUTO,
+    relaxation: options.RelaxationOption = None,
+    refit: Annotated[
+        bool, typer.Option("--refit", help="Fit the surviving rules once more, together.")
+    ] = False,
+    negatives: Annotated[
+        float,
+        typer.Option("--negatives", min=0.01, help="Without labels: sampled negatives a positive."),
+    ] = 1.0,
+    negative_sampling: Annotated[
+        SamplingName,
+        typer.Option(
+            help="Without labels: replace an end of a known link by any entity (uniform), by how "
+            "often the relation has it there (frequency), or by one it has been seen with (typed)."
+        ),
+    ] = SamplingName.UNIFORM,
+    max_rules: Annotated[
+        int, typer.Option("--max-rules", min=1, help="greedy: most rules besides the prior.")
+    ] = 15,
+    tolerance: Annotated[
+        float, typer.Option("--tolerance", min=0.0, help="greedy: least gain of one more rule.")
+    ] = 1e-3,
+    solver: Annotated[
+        SolverName,
+        typer.Option(help="ppll: exact Newton steps, or the paper's projected gradient."),
+    ] = SolverName.NEWTON,
+    iterations: Annotated[
+        int | None,
+        typer.Option("--iterations", min=1, help="ppll gradient: 150; greedy: inner steps, 15."),
+    ] = None,
+    step_size: Annotated[
+        float, typer.Option("--step-size", min=0.0, help="ppll gradient: step size.")
+    ] = 0.01,
+    weight_variance: Annotated[
+        float, typer.Option("--weight-variance", help="Variance of the Gaussian prior on weights.")
+    ] = 100.0,
+    length_penalty: Annotated[
+        float,
+        typer.Option("--length-penalty", min=0.0, help="Exponential prior on clause length."),
+    ] = 0.0,
+    seed: options.Seed = 0,
+    engine: options.EngineOption = options.EngineName.MEMORY,
+    threads: options.Threads = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Learn a weighted rule model and write it as PSL text that you can read and edit.
+
+    With [bold]--labels[/bold] it learns to tell the true from the false pairs. Without, the facts
+    of [bold]--target[/bold] are the true ones and false ones are sampled.
+
+    [dim]Examples:[/dim]
+
+      hornbeam learn --facts observed.tsv --labels train.tsv -o model.psl
+
+      hornbeam learn --facts graph.tsv --target works_for -o model.psl
+    """
+    import hornbeam as hb
+
+    if not output.parent.is_dir():
+        raise hb.errors.InputError(f"{output}: the folder {output.parent} does not exist")
+    if weight_variance <= 0:
+        raise hb.errors.InputError(f"--weight-variance must be above 0, not {weight_variance:g}")
+    with progress_shown(quiet) as progress:
+        clock = time.perf_counter()
+        evidence = hb.read_facts(*facts)
+        labelled = hb.read_labels(*labels) if labels else None
+        load = time.perf_counter() - clock
+        learner = _learner(
+            method, seed, max_rules, tolerance, solver, iterations, step_size, weight_variance,
+            length_penalty,
+        )  # fmt: skip
+        model = hb.learn(
+            evidence,
+            labelled,
+            target=target,
+            method=learner,
+            language=hb.Language(max_length, min_coverage, top, distinct_variables, max_fanout),
+            counts=counts.value,
+            relaxation=relaxation.value if relaxation else None,
+            refit=refit,
+            negatives=negatives,
+            negative_sampling=negative_sampling.value,
+            seed=seed,
+            engine=engine.value,
+            threads=threads,
+            progress=progress,
+        )
+    model.trace["seconds"] = {"load": load, **model.trace["seconds"]}
+    model.save(output)
+    hb.save_text(trace_path(output), json.dumps(model.trace, indent=1, ensure_ascii=False) + "\n")
+    if as_json:
+        print_json(_as_dict(model))
+    else:
+        _show(model, output)
+
+
+def trace_path(model: Path) -> Path:
+    """Where the trace of a model goes: model.psl -> model.trace.json."""
+    return model.with_name(f"{model.stem}.trace.json")
+
+
+def _learner(
+    method: options.MethodName,
+    seed: int,
+    max_rules: int,
+    tolerance: float,
+    solver: SolverName,
+    iterations: int | None,
+    step_size: float,
+    weight_variance: float,
+    length_penalty: float,
+) -> Learner:
+    from hornbeam.learning.greedy import Greedy
+    from hornbeam.learning.joint import Joint
+    from hornbeam.learning.ppll import Ppll
+    from hornbeam.learning.pseudolikelihood import Newton
+
+    match method:
+        case options.MethodName.JOINT:
+            return Joint(
+                seed=seed, weight_variance=weight_variance, length_penalty=length_penalty
+            )
+        case options.MethodName.PPLL:
+            return Ppll(
+                solver=solver.value,
+                iterations=iterations or 150,
+                step_size=step_size,
+                weight_variance=weight_variance,
+                length_penalty=length_penalty,
+            )
+        case options.MethodName.GREEDY:
+            return Greedy(
+                max_rules=max_rules,
+                tolerance=tolerance,
+                weight_variance=weight_variance,
+                length_penalty=length_penalty,
+                newton=Newton(iterations=iterations or 15, tolerance=1e-6),
+            )
+
+
+def _as_dict(model: Model) -> dict[str, Any]:
+    return {
+        "rules": [{"rule": str(rule.clause), "weight": rule.weight} for rule in model.rules],
+        "candidates": len(model.trace["candidates"]),
+        "targets": model.trace["targets"],
+        "positives": model.trace["positives"],
+        "counts": model.semantics.counts.value,
+        "relaxation": model.semantics.relaxation.value,
+        "seconds": {name: round(value, 4) for name, value in model.trace["seconds"].items()},
+    }
+
+
+def _show(model: Model, output: Path) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("weight", justify="right", no_wrap=True)
+    table.add_column("rule", overflow="fold", ratio=1)
+    for rule in model.rules[: options.SHOWN]:
+        table.add_row(f"{rule.weight:.3f}", escape(str(rule.clause)))
+    out = screen()
+    out.print(table)
+    if len(model.rules) > options.SHOWN:
+        out.print(f"... and {len(model.rules) - options.SHOWN} more, all in {output}")
+    seconds = model.trace["seconds"]
+    out.print(
+        f"{len(model.rules)} rules of {len(model.trace['candidates']):,} candidate sequences, "
+        f"counts {model.semantics.counts.value}; load {seconds['load']:.2f} s, generate "
+        f"{seconds['generate']:.2f} s, learn {seconds['learn']:.2f} s. Wrote {output}."
+    )

@@ -1,0 +1,104 @@
+"""`hornbeam predict`: score pairs, or propose the best new links."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hornbeam.cli import options
+from hornbeam.cli.console import print_json, progress_shown
+
+if TYPE_CHECKING:
+    from hornbeam.facts.table import Targets
+    from hornbeam.model import Floats
+
+
+def predict(
+    model: options.ModelFile,
+    facts: options.FactFiles,
+    pairs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pairs", metavar="FILE", help="Pairs to score; without it, new links are proposed."
+        ),
+    ] = None,
+    score: options.ScoreOption = options.ScoreName.MEAN,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of stdout.")
+    ] = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="How many new links to propose.")] = 20,
+    per_subject: Annotated[
+        bool, typer.Option("--per-subject", help="The best --top links of every subject.")
+    ] = False,
+    subject: Annotated[
+        list[str] | None,
+        typer.Option("--subject", metavar="NAME", help="Propose links of this subject only."),
+    ] = None,
+    target: options.Target = None,
+    engine: options.EngineOption = options.EngineName.MEMORY,
+    threads: options.Threads = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Score pairs (their columns, then the score), or propose the best new links.
+
+    New links are found by following the rules forward from the known subjects of the target, so
+    not every pair has to be scored. Scores are conditional means E[y], between 0 and 1.
+
+    [dim]Examples:[/dim]
+
+      hornbeam predict model.psl --facts observed.tsv --pairs test.tsv -o scores.tsv
+
+      hornbeam predict model.psl --facts observed.tsv --top 10
+    """
+    import hornbeam as hb
+
+    with progress_shown(quiet) as progress:
+        loaded = hb.Model.load(model)
+        evidence = hb.read_facts(*facts)
+        if pairs:
+            wanted = hb.read_pairs(*pairs)
+            found = loaded.predict(
+                evidence,
+                wanted,
+                score=score.value,
+                engine=engine.value,
+                threads=threads,
+                progress=progress,
+            )
+        else:
+            wanted, found = loaded.propose(
+                evidence,
+                target=target,
+                top=top,
+                per_subject=per_subject,
+                subjects=subject,
+                threads=threads,
+                progress=progress,
+            )
+            if not len(wanted):
+                progress.message("No rule reaches a new link.")
+    if as_json:
+        print_json({"predictions": [dict(zip(KEYS, row, strict=True)) for row in _rows(wanted, found)]})
+        return
+    lines = ("\t".join([*row[:3], f"{row[3]:.6g}"]) + "\n" for row in _rows(wanted, found))
+    if output is None:
+        sys.stdout.writelines(lines)
+    else:
+        hb.save_text(output, "".join(lines))
+
+
+KEYS = ("subject", "predicate", "object", "score")
+
+
+def _rows(pairs: Targets, found: Floats) -> list[tuple[str, str, str, float]]:
+    return [
+        (pairs.entities[s], pairs.predicates[p], pairs.entities[o], value)
+        for p, s, o, value in zip(
+            pairs.predicate.tolist(), pairs.subject.tolist(), pairs.object.tolist(),
+            found.tolist(), strict=True,
+        )
+    ]  # fmt: skip

@@ -1,0 +1,104 @@
+"""Cross-validation of learners on a task folder or on one set of labels."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from hornbeam.facts.table import Facts, Targets
+from hornbeam.model import Model
+from hornbeam.results.evaluation import Evaluation, paired_significance
+
+World = tuple[str, Facts, Targets, Facts, Targets]
+Learn = Callable[[Facts, Targets], Model]
+
+
+@dataclass(frozen=True)
+class FoldResult:
+    """One method on one fold."""
+
+    fold: str
+    evaluation: Evaluation
+    rules: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class MethodResult:
+    """One method over all folds."""
+
+    name: str
+    folds: tuple[FoldResult, ...]
+
+    def figures(self, metric: str) -> list[float]:
+        """A metric of every fold (NaN where a fold has one class only)."""
+        values = (getattr(fold.evaluation, metric) for fold in self.folds)
+        return [float("nan") if value is None else float(value) for value in values]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Means, standard deviations and folds, for JSON."""
+        summary: dict[str, Any] = {
+            metric: _summary(self.figures(metric)) for metric in ("auc_roc", "auc_pr", "log_loss")
+        }
+        summary["seconds"] = float(np.mean([fold.seconds for fold in self.folds]))
+        summary["rules"] = float(np.mean([fold.rules for fold in self.folds]))
+        return summary
+
+
+def _summary(values: Sequence[float]) -> dict[str, Any]:
+    spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    return {"mean": float(np.mean(values)), "sd": spread, "folds": list(values)}
+
+
+def cross_validate(
+    worlds: Iterable[World], methods: dict[str, Learn], on_fold: Callable[[str], None]
+) -> list[MethodResult]:
+    """Learn on every world's training labels with every method and evaluate on its test labels."""
+    results: dict[str, list[FoldResult]] = {name: [] for name in methods}
+    for fold, train_facts, train, test_facts, test in worlds:
+        on_fold(fold)
+        for name, learn in methods.items():
+            clock = time.perf_counter()
+            model = learn(train_facts, train)
+            seconds = time.perf_counter() - clock
+            evaluation = model.evaluate(test_facts, test)
+            results[name].append(FoldResult(fold, evaluation, len(model.rules), seconds))
+    return [MethodResult(name, tuple(folds)) for name, folds in results.items()]
+
+
+def significance(results: Sequence[MethodResult]) -> dict[tuple[str, str], float]:
+    """p-value of every pair of methods: do their AUC-ROC differ over the folds?"""
+    return {
+        (one.name, other.name): paired_significance(one.figures("auc_roc"), other.figures("auc_roc"))
+        for one, other in combinations(results, 2)
+        if len(one.folds) > 1
+    }
+
+
+def task_worlds(task_dir: str, folds: int | None) -> Iterator[World]:
+    """Read a task folder's folds one after the other."""
+    from pathlib import Path
+
+    from hornbeam.facts.readers import read_facts, read_labels
+    from hornbeam.facts.splits import task_folds
+
+    for fold in task_folds(Path(task_dir))[:folds]:
+        train_facts = read_facts(*fold.train_facts)
+        same = fold.test_facts == fold.train_facts
+        test_facts = train_facts if same else read_facts(*fold.test_facts)
+        train, test = read_labels(fold.train_labels), read_labels(fold.test_labels)
+        yield fold.name, train_facts, train, test_facts, test
+
+
+def label_worlds(facts: Facts, labels: Targets, folds: int, seed: int) -> Iterator[World]:
+    """Deal labels into folds over one set of facts."""
+    from hornbeam.facts.splits import make_folds
+
+    dealt = make_folds(labels, folds, np.random.default_rng(seed))
+    for k, (train, test) in enumerate(dealt):
+        yield f"fold{k}", facts, labels.select(train), facts, labels.select(test)
