@@ -59,7 +59,7 @@ class UnknownTargetError(InputError):
 
     def __init__(self, target: str, known: list[str]) -> None:
         listed = ", ".join(repr(name) for name in known[:10]) + (", ..." if len(known) > 10 else "")
-        super().__init__(f"unknown target predicate {target!r}; the labels have: {listed}")
+        super().__init__(f"unknown target predicate {target!r}; expected one of: {listed}")
 
 
 class MissingExtraError(InputError):

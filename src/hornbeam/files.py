@@ -10,7 +10,7 @@ from hornbeam.errors import DataError
 
 
 def save_text(path: str | os.PathLike[str], text: str) -> None:
-    r"""Write a text as UTF-8 with `\n` line ends; a file that was there stays whole until the end.
+    """Write a text as UTF-8, all of it or nothing: a file that was there stays until the end.
 
     The text goes to a temporary file in the same folder, which then takes the file's place. A
     link is followed, and a pipe or device (`/dev/stdout`) is written to as it is.
@@ -22,8 +22,7 @@ def save_text(path: str | os.PathLike[str], text: str) -> None:
     """
     data = text.encode()
     try:
-        # The names in /dev follow links that lead nowhere on disk, so they are taken as they are.
-        if os.path.exists(path) and (_is_device(path) or os.fspath(path).startswith("/dev/")):
+        if os.path.exists(path) and _is_device(path):
             with open(path, "ab") as stream:
                 stream.write(data)
         else:
@@ -33,7 +32,10 @@ def save_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def _is_device(path: str | os.PathLike[str]) -> bool:
-    return not os.path.isfile(path) and not os.path.isdir(path)
+    # /dev/stdout is a link to whatever the shell has opened, even where that is a file.
+    return os.path.dirname(path) in ("/dev", "/dev/fd") or not (
+        os.path.isfile(path) or os.path.isdir(path)
+    )
 
 
 def _replace(path: Path, data: bytes) -> None:

@@ -94,11 +94,10 @@ TEXTS: list[tuple[str, str | bytes, int | None, str]] = [
 @pytest.mark.parametrize(("name", "text", "line", "said"), TEXTS, ids=[t[0] for t in TEXTS])
 def test_text(tmp_path: Path, name: str, text: str | bytes, line: int | None, said: str) -> None:
     path = write(tmp_path / name, text)
-    error = refusal(read_facts, path)
+    good = write(tmp_path / "good.tsv", "x\tp\ty\n")
+    error = refusal(read_facts, good, path)
     assert (error.source, error.line) == (str(path), line)
     assert said in str(error)
-    good = write(tmp_path / "good.tsv", "x\tp\ty\n")
-    assert str(refusal(read_facts, good, path)) == str(error)
 
 
 def test_missing_and_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,7 +249,7 @@ def test_nothing_at_all() -> None:
         read_facts()
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(st.lists(st.lists(st.text('ab", \r\té0.5', max_size=5), max_size=5), max_size=4), st.data())
 def test_every_refusal_names_its_line(lines: list[list[str]], data: st.DataObject) -> None:
     """The fast reader and the strict scan agree on what is a mistake."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +71,7 @@ def test_separate_worlds(tmp_path: Path) -> None:
         (PAPER + WORLDS, "mixes two layouts"),
         (WORLDS[:2], "lacks fold0/test_observed.tsv, fold0/test.tsv;"),
         ([*WORLDS, "fold1/train.tsv"], "lacks fold1/train_observed.tsv, fold1/test_observed.tsv,"),
-        ([f"fold{i}/test_observed.tsv" for i in range(9)], "fold2/train.tsv, fold2/test.tsv, ..;"),
+        ([f"fold{i}/test_observed.tsv" for i in range(9)], "fold2/train.tsv, ..;"),
     ],
 )
 def test_names_what_is_missing(tmp_path: Path, files: list[str], message: str) -> None:
@@ -157,7 +156,6 @@ def test_shares_are_kept() -> None:
     for _, test in folds:
         assert labels.positive[test].sum() == 5
         assert (labels.predicate[test] == 1).sum() == 4
-    assert any((a != b).any() for (_, a), (_, b) in pairwise(folds))
     assert folds[0][1].tolist() != make_folds(labels, 5, np.random.default_rng(1))[0][1].tolist()
 
 
@@ -184,10 +182,9 @@ def test_no_fact_states_a_target(world: World) -> None:
     assert left.entities is facts.entities
     assert left.soft == any(value < ONE for value in as_dict(left).values())
     assert same_bytes(without_targets(left, world.targets), left)
-    order = [
-        (s, p, o) for s, p, o in zip(*left.binary.arguments, left.binary.predicate, strict=True)
-    ]
-    assert [(s, o, p) for s, p, o in order] == sorted((s, o, p) for s, p, o in order)
+    subject, object_ = left.binary.arguments
+    rows = list(zip(subject, left.binary.predicate, object_, strict=True))
+    assert rows == sorted(rows)
 
 
 def test_facts_that_state_no_target_stay_as_they_are() -> None:

@@ -13,22 +13,16 @@ line leaves out.
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NoReturn, TypeVar
 
 from hornbeam.clauses.clause import PathClause, Prior, clause_text, prior_text
 from hornbeam.clauses.language import LogicalRule, parse_rules, unix_lines, weight_text
-from hornbeam.clauses.naming import IDENTIFIER, identifiers
+from hornbeam.clauses.model_header import Header, header_text, read_header
+from hornbeam.clauses.naming import identifiers
 from hornbeam.clauses.path_rules import path_clause, refusal
-from hornbeam.clauses.rules import Counts, Relaxation, Rule, Semantics
+from hornbeam.clauses.rules import Relaxation, Rule, Semantics
 from hornbeam.errors import DataError, InputError
-
-VERSION = 1
-_HEADER = re.compile(r"^[ \t]*#[ \t]*hornbeam:[ \t]*(.*)$", re.MULTILINE)
 
 
 def model_text(rules: Sequence[Rule], semantics: Semantics) -> str:
@@ -38,7 +32,7 @@ def model_text(rules: Sequence[Rule], semantics: Semantics) -> str:
     --------
     >>> from hornbeam.clauses.clause import Path, Step
     >>> clause = PathClause(Path((Step("/film/genre"), Step("liked by", inverse=True)), "likes"))
-    >>> print(model_text([Rule(0.5, clause)], Semantics()).split("\\n")[1])
+    >>> print(model_text([Rule(0.5, clause)], Semantics()).splitlines()[1])
     0.5: film_genre(A, B) & liked_by(C, B) -> likes(A, C)
     """
     for rule in rules:
@@ -50,21 +44,18 @@ def model_text(rules: Sequence[Rule], semantics: Semantics) -> str:
     names = {step.predicate for clause in paths for step in clause.path.steps}
     names |= {_target(rule.clause) for rule in rules}
     spelt = identifiers(names)
-    header = {
-        "version": VERSION,
-        "counts": semantics.counts,
-        "relaxation": semantics.relaxation,
-        "collective": semantics.collective,
-        "max_fanout": semantics.max_fanout,
-        "distinct_variables": any(clause.distinct for clause in paths),
-        "threshold": semantics.threshold,
-        "predicates": {spelt[name]: name for name in sorted(names) if spelt[name] != name},
-    }
+    header = Header(
+        semantics.counts,
+        semantics.relaxation,
+        semantics.collective,
+        semantics.max_fanout,
+        any(clause.distinct for clause in paths),
+        semantics.threshold,
+        {spelt[name]: name for name in sorted(names) if spelt[name] != name},
+    )
     exponent = " ^2" if semantics.relaxation is Relaxation.SQUARED else ""
-    lines = [
-        f"{weight_text(rule.weight)}: {_text(rule.clause, spelt)}{exponent}" for rule in rules
-    ]
-    return "\n".join([f"# hornbeam: {_json(header)}", *lines, ""])
+    lines = [f"{weight_text(rule.weight)}: {_text(rule.clause, spelt)}{exponent}" for rule in rules]
+    return "\n".join([header_text(header), *lines, ""])
 
 
 def parse_model(text: str, name: str) -> tuple[list[Rule], Semantics]:
@@ -83,17 +74,69 @@ def parse_model(text: str, name: str) -> tuple[list[Rule], Semantics]:
         With line and column of what is no rule of a model, the rule, and why.
     """
     text = unix_lines(text)
-    header = _read_header(text, name)
+    header = read_header(text, name)
     rules = parse_rules(text, name)
     if header is None and not rules:
-        raise DataError(name, "holds no rule; expected lines such as '0.8: cites(A, B) -> knows(A, B)'")
-    header = header or _Header()
-    clauses = [path_clause(rule, header.names, name) for rule in rules]
+        raise DataError(
+            name, "holds no rule; expected lines such as '0.8: cites(A, B) -> knows(A, B)'"
+        )
+    header = header or Header()
+    # PSL ignores the case of predicates.
+    names = {identifier.lower(): real for identifier, real in header.predicates.items()}
+    clauses = [path_clause(rule, names, name) for rule in rules]
     squared = _check_exponents(rules, header.relaxation, name)
-    _check_distinct(rules, clauses, header.distinct, name)
+    _check_distinct(rules, clauses, header.distinct_variables, name)
     relaxation = header.relaxation or (Relaxation.SQUARED if squared else Relaxation.BOOLEAN)
-    weighted = [Rule(rule.weight or 0.0, clause) for rule, clause in zip(rules, clauses, strict=True)]
+    weighted = [
+        Rule(rule.weight or 0.0, clause) for rule, clause in zip(rules, clauses, strict=True)
+    ]
     semantics = Semantics(
         header.counts, relaxation, header.collective, header.max_fanout, header.threshold
     )
     return weighted, semantics
+
+
+def _target(clause: PathClause | Prior) -> str:
+    return clause.path.target if isinstance(clause, PathClause) else clause.target
+
+
+def _text(clause: PathClause | Prior, spelt: Mapping[str, str]) -> str:
+    if isinstance(clause, Prior):
+        return prior_text(clause, spelt)
+    return clause_text(clause.path, clause.negated, clause.distinct, spelt)
+
+
+def _check_exponents(
+    rules: Sequence[LogicalRule], relaxation: Relaxation | None, name: str
+) -> bool:
+    """Whether the rules have `^2`: all of them, or none."""
+    if relaxation is not None:
+        squared = relaxation is Relaxation.SQUARED
+        why = f'the first line says "relaxation": "{relaxation}"'
+    else:
+        squared = bool(rules) and rules[0].squared
+        why = f"the first rule has {'a' if squared else 'no'} ^2"
+    for rule in rules:
+        if rule.squared != squared:
+            found = "a" if rule.squared else "no"
+            raise refusal(rule, f"{why}, but this rule has {found} ^2; expected all or none", name)
+    return squared
+
+
+def _check_distinct(
+    rules: Sequence[LogicalRule],
+    clauses: Sequence[PathClause | Prior],
+    distinct: bool | None,
+    name: str,
+) -> None:
+    why = f'the first line says "distinct_variables": {str(distinct).lower()}'
+    for rule, clause in zip(rules, clauses, strict=True):
+        if isinstance(clause, Prior):
+            continue
+        if distinct is None:
+            distinct = clause.distinct
+            why = f"the first rule with a body has {'' if distinct else 'no '}!= terms"
+        if clause.distinct != distinct:
+            found = "" if clause.distinct else "no "
+            problem = f"{why}, but this rule has {found}!= terms; expected all or none"
+            raise refusal(rule, problem, name)

@@ -1,9 +1,9 @@
 """How `parse_rules` reads: the text is cut into rules, each is parsed, and mistakes are explained.
 
 PSL has no mark for the end of a weighted rule. The parser is therefore fed token by token, and a
-rule ends where a line begins with a token that cannot continue it. That is PSL's own reading for
-every text with one rule a line or a rule over several lines, and it keeps a mistake on the line
-where it was made instead of blaming the next rule.
+rule ends where a line begins with a token that cannot continue it, or the next weight stands. That
+is PSL's own reading of texts without mistakes, and it keeps a mistake on the line where it was made
+instead of blaming the next rule.
 """
 
 from __future__ import annotations
@@ -108,7 +108,8 @@ def _quoted(letter: str) -> str:
 
 
 def _may_begin_a_rule(token: Token, last: Token) -> bool:
-    return last.type == "PERIOD" or (token.line or 0) > (last.end_line or 0)
+    on_new_line = (token.line or 0) > (last.end_line or 0)
+    return on_new_line or last.type == "PERIOD" or token.type == "NUMBER"
 
 
 def _finished(state: InteractiveParser, begun: list[Token], text: str, name: str) -> Tree[Token]:

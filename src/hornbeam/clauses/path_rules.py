@@ -92,7 +92,7 @@ def _clause(rule: LogicalRule, names: Mapping[str, str]) -> PathClause | Prior:
     atoms, different = [], dict[Pair, Comparison]()
     for literal in rule.body:
         if isinstance(literal.atom, Comparison):
-            different[_different(literal)] = literal.atom
+            different[_different(literal.atom, literal)] = literal.atom
         elif literal.negated:
             raise _RefusedError(f"{literal} is negated; bodies are made of facts", literal.atom)
         else:
@@ -116,7 +116,7 @@ def _atom(literal: Literal) -> Atom:
 def _ends(atom: Atom) -> tuple[str, str]:
     """Both variables of an atom."""
     if len(atom.arguments) != 2:
-        raise _RefusedError(f"{atom} has {len(atom.arguments)} arguments; expected two", atom)
+        raise _RefusedError(f"{atom} has arity {len(atom.arguments)}; expected 2", atom)
     names = []
     for term in atom.arguments:
         if not isinstance(term, Variable):
@@ -127,11 +127,11 @@ def _ends(atom: Atom) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _different(literal: Literal) -> Pair:
+def _different(comparison: Comparison, literal: Literal) -> Pair:
     """Both variables of a `!=`."""
-    terms, comparison = (literal.atom.left, literal.atom.right), literal.atom  # type: ignore
     if literal.negated or comparison.operator is not Operator.DIFFERENT:
         raise _RefusedError(f"{literal} stands in the body; expected != only", comparison)
+    terms = (comparison.left, comparison.right)
     names = {term.name for term in terms if isinstance(term, Variable)}
     if len(names) != 2:
         raise _RefusedError(f"{comparison} does not compare two variables", comparison)
@@ -153,9 +153,8 @@ def _walk(atoms: list[Atom], start: str, end: str) -> tuple[list[tuple[str, bool
         if len(touching) > 1:
             raise _RefusedError(f"{no_path}: it branches at {here}", touching[1][0])
         atom, first, second = touching[0]
+        # Never a variable of before: an atom that leads back there would have been a branch.
         there = second if first == here else first
-        if there in nodes:
-            raise _RefusedError(f"{no_path}: {atom} leads back to {there}", atom)
         steps.append((atom.predicate, first == there))
         nodes.append(there)
         left.remove(touching[0])

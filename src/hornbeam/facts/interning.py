@@ -24,6 +24,8 @@ from hornbeam.facts.tables import reason
 
 #: Names fetched at once.
 CHUNK = 1_000_000
+#: Rows of ids fetched at once.
+ROWS = 10_000_000
 
 #: A truth value as millionths, -1 where it is no number in [0, 1] (NaN is above everything).
 MILLIONTHS = (
@@ -36,14 +38,23 @@ def intern_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source
     try:
         connection.execute("SET preserve_insertion_order = false")
         entities, predicates = _all_names(connection, sources)
-        atoms = {}
-        for arity in sorted({source.arity for source in sources}):
-            alike = [source for source in sources if source.arity == arity]
-            table = _atoms(connection, alike, entities, predicates)
-            if len(table):
-                atoms[arity] = table
+        alike = {
+            arity: [source for source in sources if source.arity == arity]
+            for arity in sorted({source.arity for source in sources})
+        }
+        columns = {
+            arity: _fetch(connection, some, any(source.valued for source in some))
+            for arity, some in alike.items()
+        }
+        # what DuckDB holds is not needed any more, and sorting needs the room
+        connection.execute("DROP TABLE entity_ids")
     except duckdb.Error as error:
         raise _explained(error, sources) from None
+    atoms = {}
+    for arity, some in alike.items():
+        table = _atoms(columns.pop(arity), some, entities, predicates)
+        if len(table):
+            atoms[arity] = table
     _check_one_arity(sources, predicates, atoms)
     return Facts(entities, predicates, atoms)
 
@@ -122,19 +133,36 @@ def _fetch(
     valued: bool,
     ordered: bool = False,
 ) -> list[npt.NDArray[np.int32]]:
-    """Ids of predicate and arguments, then millionths where `valued`, as arrays."""
+    """Ids of predicate and arguments, then millionths where `valued`, as arrays.
+
+    The ids go to a table first, which DuckDB may spill, and come from there in chunks: fetched in
+    one piece they would be held twice, and that decides how large a graph fits in memory.
+    """
     arity = sources[0].arity
     union = " UNION ALL ".join(f"({source.select})" for source in sources)
     position = ", row_number() OVER () AS position" if ordered else ""
     wanted = ["p.id", *(f"e{k}.id" for k in range(1, arity + 1))] + [MILLIONTHS] * valued
     joins = " ".join(f"JOIN entity_ids AS e{k} ON f.a{k} = e{k}.name" for k in range(1, arity + 1))
-    result = connection.execute(
-        f"SELECT {', '.join(f'{column} AS c{i}' for i, column in enumerate(wanted))} "  # noqa: S608
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE atom_ids AS "  # noqa: S608
+        f"SELECT {', '.join(f'{column} AS c{i}' for i, column in enumerate(wanted))} "
         f"FROM (SELECT *{position} FROM ({union})) AS f "
         f"JOIN predicate_ids AS p ON f.predicate = p.name {joins}"
         f"{' ORDER BY f.position' if ordered else ''}"
-    ).fetchnumpy()
-    return [np.asarray(result[f"c{i}"], dtype=np.int32) for i in range(len(wanted))]
+    )
+    (size,) = connection.execute("SELECT count(*) FROM atom_ids").fetchone() or (0,)
+    columns = [np.empty(size, dtype=np.int32) for _ in wanted]
+    for start in range(0, size, ROWS):
+        chunk = connection.execute(
+            "SELECT * FROM atom_ids WHERE rowid >= ? AND rowid < ? ORDER BY rowid"
+            if ordered
+            else "SELECT * FROM atom_ids WHERE rowid >= ? AND rowid < ?",
+            [start, start + ROWS],
+        ).fetchnumpy()
+        for i, column in enumerate(columns):
+            column[start : start + ROWS] = chunk[f"c{i}"]
+    connection.execute("DROP TABLE atom_ids")
+    return columns
 
 
 def _checked(values: Millionths, sources: Sequence[Source]) -> Millionths:
@@ -144,19 +172,20 @@ def _checked(values: Millionths, sources: Sequence[Source]) -> Millionths:
 
 
 def _atoms(
-    connection: duckdb.DuckDBPyConnection,
+    columns: list[npt.NDArray[np.int32]],
     sources: Sequence[Source],
     entities: Names,
     predicates: Names,
 ) -> Atoms:
-    """Atoms of one arity: sorted, without duplicates and zeros; two values are an error."""
+    """Atoms of one arity: sorted, without duplicates and zeros; two values are an error.
+
+    Takes `columns` apart as it goes, so that no more than two copies are ever held.
+    """
     arity = sources[0].arity
-    valued = any(source.valued for source in sources)
-    ids, *rest = _fetch(connection, sources, valued)
-    values = _checked(rest[arity], sources) if valued else None
-    predicate, arguments, values = _sorted(
-        ids.astype(narrow_type(len(predicates))), rest[:arity], values, len(entities)
-    )
+    values = _checked(columns.pop(), sources) if len(columns) > arity + 1 else None
+    arguments = [columns.pop(1) for _ in range(arity)]
+    predicate = columns.pop().astype(narrow_type(len(predicates)))
+    predicate, arguments, values = _sorted(predicate, arguments, values, len(entities))
     same = _repeats([predicate, *arguments])
     if values is not None:
         clash = same & (values[1:] != values[:-1])
@@ -168,7 +197,9 @@ def _atoms(
     if values is not None:
         keep &= values > 0
     if not keep.all():
-        predicate, arguments = predicate[keep], [column[keep] for column in arguments]
+        predicate = predicate[keep]
+        for k in range(arity):
+            arguments[k] = arguments[k][keep]
         values = values[keep] if values is not None else None
     crisp = values is None or bool(np.all(values == ONE))
     return Atoms(predicate, tuple(arguments), None if crisp else values)

@@ -18,8 +18,11 @@ def sort_edges(
     values: Millionths | None,
     n_entities: int,
 ) -> tuple[npt.NDArray[Any], list[Ids], Millionths | None]:
-    """Order edges by (subject, predicate, object, value); without values in linear time."""
-    subject, object_ = arguments
+    """Order edges by (subject, predicate, object, value); without values in linear time.
+
+    `arguments` is emptied, so that the caller does not hold on to the unsorted columns.
+    """
+    object_, subject = arguments.pop(), arguments.pop()
     if values is not None:
         order = np.lexsort((values, object_, predicate, subject))
         return predicate[order], [subject[order], object_[order]], values[order]

@@ -6,7 +6,7 @@ as integer millionths, so that every engine adds up the same numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -99,7 +99,7 @@ class Facts:
         )
 
     def _repr_html_(self) -> str:
-        return _html_table("Facts", ["predicate", "arity", "facts"], self._rows())
+        return html_table("Facts", ["predicate", "arity", "facts"], self._rows())
 
     def _rows(self) -> list[tuple[str, str, str]]:
         return [
@@ -142,7 +142,7 @@ class Targets:
         return self.millionths >= HALF
 
     def select(self, rows: npt.NDArray[np.integer] | npt.NDArray[np.bool_]) -> Targets:
-        """The targets at `rows`, with the same tables of names."""
+        """Select the targets at `rows`, with the same tables of names."""
         return Targets(
             self.entities,
             self.predicates,
@@ -166,10 +166,10 @@ class Targets:
             )
             for p, n in counts
         ]
-        return _html_table("Targets", ["predicate", "pairs", "true"], rows)
+        return html_table("Targets", ["predicate", "pairs", "true"], rows)
 
 
-def _html_table(title: str, header: list[str], rows: list[tuple[str, ...]]) -> str:
+def html_table(title: str, header: Sequence[str], rows: Sequence[tuple[str, ...]]) -> str:
     """Small escaped HTML table for notebooks."""
     from html import escape
 

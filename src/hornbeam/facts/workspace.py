@@ -12,6 +12,10 @@ from pathlib import Path
 import duckdb
 
 
+#: What reading may hold besides the table of facts it makes; more spills to the folder.
+MEMORY_LIMIT = "2GB"
+
+
 @dataclass(frozen=True)
 class Workspace:
     """A database connection and a folder for spooled files."""
@@ -30,7 +34,9 @@ def workspace() -> Iterator[Workspace]:
     """Open a workspace; whatever spills to disk goes to its folder and away with it."""
     with (
         tempfile.TemporaryDirectory(prefix="hornbeam-") as folder,
-        duckdb.connect(config={"temp_directory": folder}) as connection,
+        duckdb.connect(
+            config={"temp_directory": folder, "memory_limit": MEMORY_LIMIT}
+        ) as connection,
     ):
         # Reading a file must not fetch extensions from the network.
         for setting in (

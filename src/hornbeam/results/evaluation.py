@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.errors import InputError
-from hornbeam.facts.table import _html_table
+from hornbeam.facts.table import html_table
 
 #: Scores are kept this far from 0 and 1 in the log-loss, so that one sure mistake is not infinite.
 CLIP = 1e-15
@@ -104,7 +104,7 @@ class Evaluation:
             )
             for part in self.calibration
         ]
-        return _html_table(title, ["metric", "value"], [*self._figures()]) + _html_table(
+        return html_table(title, ["metric", "value"], [*self._figures()]) + html_table(
             "Calibration", ["score", "mean score", "fraction true", "targets"], bins
         )
 

@@ -1,0 +1,74 @@
+"""From facts and labelled targets to candidates and counts, with whichever engine is named."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from hornbeam.clauses.candidates import Language
+from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import Facts, Targets
+from hornbeam.progress import SILENT, Progress
+from hornbeam.statistics.engine import Discovery, Engine
+
+
+def open_engine(facts: Facts, engine: str = "memory", threads: int | None = None) -> Engine:
+    """Open the engine of that name over the facts."""
+    if engine == "memory":
+        from hornbeam.statistics.memory import MemoryEngine
+
+        return MemoryEngine(facts) if threads is None else MemoryEngine(facts, threads)
+    raise InputError(f"unknown engine {engine!r}; expected: memory")
+
+
+def discover(
+    facts: Facts,
+    labels: Targets,
+    language: Language | None = None,
+    *,
+    engine: str = "memory",
+    threads: int | None = None,
+    statistics: bool = True,
+    progress: Progress = SILENT,
+    own_facts_expected: bool = False,
+) -> Discovery:
+    """Find the candidate clauses for labelled targets, and count their groundings.
+
+    Examples
+    --------
+    >>> from hornbeam import Language, discover, read_facts, read_labels
+    >>> facts = read_facts([("paper1", "cites", "paper2"), ("paper2", "mentions", "gene")])
+    >>> labels = read_labels([("paper1", "mentions", "gene", 1.0)])
+    >>> found = discover(facts, labels, Language(min_coverage=1))
+    >>> [candidate.text for candidate in found.candidates][0]
+    'cites(A, B) & mentions(B, C) -> mentions(A, C)'
+    """
+    found = open_engine(facts, engine, threads).discover(
+        labels, language or Language(), statistics=statistics, progress=progress
+    )
+    if found.own_edges and not own_facts_expected:
+        warnings.warn(
+            f"{found.own_edges:,} labelled targets stand among the facts too; "
+            "a target's own fact is never evidence for itself",
+            HornbeamWarning,
+            stacklevel=2,
+        )
+    if found.unseen:
+        progress.message(f"{found.unseen:,} targets name an entity that no fact has.")
+    return found
+
+
+def select_target(targets: Targets, predicate: str | None) -> Targets:
+    """Select the targets of one predicate, or all of them where `predicate` is None."""
+    if predicate is None:
+        return targets
+    index = targets.predicates.index(predicate)
+    if index < 0:
+        raise UnknownTargetError(predicate, list(targets.predicates))
+    chosen = targets.select(targets.predicate == index)
+    return replace(
+        chosen, predicates=Names.of([predicate]), predicate=np.zeros_like(chosen.predicate)
+    )

@@ -1,0 +1,279 @@
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hornbeam.clauses.language import (
+    Atom,
+    Comparison,
+    Constant,
+    Literal,
+    LogicalRule,
+    Operator,
+    Place,
+    Variable,
+    parse_rules,
+    rule_text,
+    weight_text,
+)
+from hornbeam.errors import DataError
+
+
+def parse_one(text: str) -> LogicalRule:
+    [rule] = parse_rules(text, "rules.psl")
+    return rule
+
+
+def atom(predicate: str, *variables: str, negated: bool = False) -> Literal:
+    return Literal(Atom(predicate, tuple(map(Variable, variables))), negated)
+
+
+def test_the_parts_of_a_rule() -> None:
+    rule = parse_one("0.83: cites(A, B) & !likes(B) & (A != B) -> mentions(A, B) | ~knows(B, A) ^2")
+    different = Literal(Comparison(Variable("A"), Operator.DIFFERENT, Variable("B")))
+    assert rule == LogicalRule(
+        0.83,
+        (atom("cites", "A", "B"), atom("likes", "B", negated=True), different),
+        (atom("mentions", "A", "B"), atom("knows", "B", "A", negated=True)),
+        squared=True,
+    )
+
+
+#: Other spellings, and the text that the rule has when it is printed.
+SPELLINGS = {
+    "1:a(A)->b(A)": "1.0: a(A) -> b(A)",
+    "1: a(A) >> b(A)": "1.0: a(A) -> b(A)",
+    "1: b(A) <- a(A)": "1.0: a(A) -> b(A)",
+    "1: b(A) << a(A)": "1.0: a(A) -> b(A)",
+    "1: a(A) && b(A) & c(A) -> d(A) || e(A)": "1.0: a(A) & b(A) & c(A) -> d(A) | e(A)",
+    "1: a(A) -> d(A) || e(A) | f(A)": "1.0: a(A) -> d(A) | e(A) | f(A)",
+    "1: (a(A) & (b(A) & c(A))) -> (d(A) | (e(A)))": "1.0: a(A) & b(A) & c(A) -> d(A) | e(A)",
+    "1: ((a(A) & b(A))) -> ((d(A)))": "1.0: a(A) & b(A) -> d(A)",
+    "1: !a(A) | ~b(A)": "1.0: !a(A) | !b(A)",
+    "1: !!a(A) & !(~(!b(A))) -> c(A)": "1.0: a(A) & !b(A) -> c(A)",
+    "1: a(A) & A != B -> c(A)": "1.0: a(A) & (A != B) -> c(A)",
+    "1: a(A) & A - B -> c(A)": "1.0: a(A) & (A != B) -> c(A)",
+    "1: a(A) & A ~= B -> c(A)": "1.0: a(A) & (A != B) -> c(A)",
+    "1: a(A) & A-B->c(A)": "1.0: a(A) & (A != B) -> c(A)",
+    "1: A == B & a(A) -> c(A)": "1.0: (A == B) & a(A) -> c(A)",
+    "1: 'x' == A & a(A) -> c(A)": "1.0: ('x' == A) & a(A) -> c(A)",
+    "1: (A % B) & (B ^ C) & a(A) -> c(A)": "1.0: (A % B) & (B % C) & a(A) -> c(A)",
+    "1: a(A) -> !(A == B)": "1.0: a(A) -> !(A == B)",
+    "a(A) .": "a(A) .",
+    "!a(A) | b(A).": "!a(A) | b(A) .",
+    "a(A) -> b(A) .": "a(A) -> b(A) .",
+    "1: a(A) ^1": "1.0: a(A)",
+    "1: a(A)^2": "1.0: a(A) ^2",
+    "-0.5: a(A)": "-0.5: a(A)",
+    "- 0.5 : a(A)": "-0.5: a(A)",
+    "1e-300: a(A)": "1e-300: a(A)",
+    "1e+300: a(A)": "1e300: a(A)",
+    "1E3: a(A)": "1000.0: a(A)",
+    "0: a(A)": "0.0: a(A)",
+    "1: a(A, 'x y', \"z\")": "1.0: a(A, 'x y', 'z')",
+    '1: a("it\'s", \'a "b"\')': "1.0: a('it\\'s', 'a \"b\"')",
+    r"1: a('tab\t new\n back\\ \' \"')": r"""1.0: a('tab\t new\n back\\ \' "')""",
+    "1: a('# no // comment /* here */')": "1.0: a('# no // comment /* here */')",
+    "1: a(5, -2.5, 1e3)": "1.0: a('5', '-2.5', '1e3')",
+    "1: a(A) & (A != 5) -> b(A)": "1.0: a(A) & (A != '5') -> b(A)",
+    "1: a('')": "1.0: a('')",
+    "1: $a_1(_b, $)": "1.0: $a_1(_b, $)",
+    "1: p(A, B, C, D, E, F)": "1.0: p(A, B, C, D, E, F)",
+    "# first\n1: a(A) // second\n /* third\n fourth */ -> b(A) # fifth": "1.0: a(A) -> b(A)",
+    "\ufeff1: a(A)": "1.0: a(A)",
+    "1: a(A)\r\n\t-> b(A)\r\n": "1.0: a(A) -> b(A)",
+    "1: a(A)\r-> b(A)": "1.0: a(A) -> b(A)",
+}
+
+
+@pytest.mark.parametrize(("text", "printed"), SPELLINGS.items())
+def test_spellings(text: str, printed: str) -> None:
+    rule = parse_one(text)
+    assert rule_text(rule) == str(rule) == printed
+    assert parse_one(printed) == rule
+
+
+#: A wrong text, where it is wrong, and what the message says.
+WRONG = {
+    "0.8: cites(A, B) & mentions(B, C -> t(A, C)": (1, 34, "expected ',' or ')', found '->'"),
+    "0.5: a(A) &\n0.3: b(A)": (
+        1,
+        12,
+        "expected an atom such as 'knows(A, B)', found the end of th",
+    ),
+    "1: a(A)\n\n2: b(A) ->\n# end": (
+        3,
+        11,
+        "expected an atom such as 'knows(A, B)', found the end",
+    ),
+    "0.5: a(A) -> ": (1, 13, "expected an atom such as 'knows(A, B)', found the end of the text"),
+    "0.5:": (1, 5, "expected an atom"),
+    "0.5": (1, 4, "expected ':', found the end of the text"),
+    "0.5 a(A)": (1, 5, "expected ':', found 'a'"),
+    "0,5: a(A)": (1, 2, "expected ':', found ','"),
+    ": a(A)": (1, 1, "expected a weight such as '0.83:' or an atom such as 'knows(A, B)', found"),
+    ".5: a(A)": (1, 1, "expected a weight such as '0.83:'"),
+    "+1: a(A)": (1, 1, "expected a weight such as '0.83:'"),
+    "nan: a(A)": (1, 1, "'nan' is no weight; expected a finite number such as 0.83"),
+    "inf: a(A)": (1, 1, "'inf' is no weight"),
+    "-inf: a(A)": (1, 2, "expected a number, found 'inf'"),
+    "1: a(A)\n 1e999: a(A)": (2, 2, "the weight 1e999 is too large for a number"),
+    "a(A) -> b(A)\n1: b(A)": (1, 13, "expected '.' (which ends a rule that has no weight)"),
+    "a(A) ^2": (1, 6, "expected '.' (which ends"),
+    "1: a(A) .": (1, 9, "expected '^2' or the end of the rule, found '.'"),
+    "1: a(A) ^3": (1, 9, "'^2' or the end of the rule, found '^'"),
+    "1: a(A) b(A) -> c(A)": (1, 9, "expected '&', '|', '->', '<-', '^2' or the end of the rule"),
+    "1: a(A) (A != B) -> c(A)": (1, 9, "found '('"),
+    "1: a(A), b(A) -> c(A)": (1, 8, "found ','"),
+    "1: a(A) & b(A)": (1, 15, "expected '->', found the end of the text"),
+    "1: a(A) | b(A) -> c(A)": (1, 16, "expected '|', '<-', '^2' or the end of the rule"),
+    "1: a(A) -> b(A) & c(A)": (1, 17, "found '&'"),
+    "1: a(A) | b(A) & c(A)": (1, 16, "found '&'"),
+    "1: a(A) -> b(A) -> c(A)": (1, 17, "expected '|', '^2' or the end of the rule, found '->'"),
+    "1: (a(A) -> b(A))": (1, 10, "expected ')', '&' or '|', found '->'"),
+    "1: a(A)) -> b(A)": (1, 8, "found ')'"),
+    "1: !(a(A) & b(A)) -> c(A)": (1, 11, "expected ')', found '&'"),
+    "1: a()": (1, 6, "expected a variable or a constant, found ')'"),
+    "1: a(A,)": (1, 8, "expected a variable or a constant, found ')'"),
+    "1: a": (1, 5, "expected '(', '==' or '!=', found the end of the text"),
+    "1: 'x'": (1, 7, "expected '==' or '!='"),
+    "1: a('x)": (1, 6, "a constant is not closed on its line, or has an escape other than"),
+    "1: a('x\ny')": (1, 6, "a constant is not closed on its line"),
+    r"1: a('\x')": (1, 6, r"an escape other than \\, \', \", \t, \n and \r"),
+    "1: a(A)\n/* to the end": (2, 1, "a comment is not closed; expected '*/'"),
+    "1: é(A)": (1, 4, "expected an atom such as 'knows(A, B)', found 'é'"),
+    "1: a(A) → b(A)": (1, 9, "found '→'"),
+    "1: a(A)\u00a0-> b(A)": (1, 8, "found the character U+00A0"),
+    "1: a(A) >= 1": (1, 9, "'>=' makes this an arithmetic rule, and only logical rules are read"),
+    "1: a(A) + b(A) <= 1 ^2": (1, 16, "'<=' makes this an arithmetic rule"),
+    "1: 2 * a(A) = 1": (1, 13, "'=' makes this an arithmetic rule"),
+    "a(+A) = 1 .": (1, 7, "'=' makes this an arithmetic rule"),
+    "|A| a(+A) = 1 . {A: b(A)}": (1, 11, "'=' makes this an arithmetic rule"),
+    "1: a(A) & (A = B) -> c(A)": (1, 14, "(equal terms are written '==')"),
+    "1: a('=') b(A)": (1, 11, "found 'b'"),
+    "1: a(A) b(A) # <= 3": (1, 9, "found 'b'"),
+}
+
+
+@pytest.mark.parametrize(("text", "mistake"), WRONG.items())
+def test_mistakes_are_placed_and_explained(text: str, mistake: tuple[int, int, str]) -> None:
+    line, column, said = mistake
+    with pytest.raises(DataError) as caught:
+        parse_rules(text, "rules.psl")
+    assert (caught.value.line, caught.value.column) == (line, column)
+    message = str(caught.value)
+    assert message.startswith(f"rules.psl, line {line}, column {column}: ")
+    assert said in message
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_messages_speak_no_token_names(text: str) -> None:
+    with pytest.raises(DataError) as caught:
+        parse_rules(text, "rules.psl")
+    assert not re.search(r"[A-Z_]{3,}|\$END", str(caught.value))
+
+
+def test_rules_end_with_their_lines() -> None:
+    text = """
+    1: a(A)
+      & b(A)   # goes on
+      -> c(A)
+    -2: a(A) ^2
+    a(A) . b(A) .
+    (A != B) & a(A)
+      -> b(A) .
+    3: a(A) 4: b(A)
+    """
+    rules = parse_rules(text, "rules.psl")
+    assert [rule.weight for rule in rules] == [1, -2, None, None, None, 3, 4]
+    assert [rule.place for rule in rules] == [
+        Place(2, 5),
+        Place(5, 5),
+        Place(6, 5),
+        Place(6, 12),
+        Place(7, 5),
+        Place(9, 5),
+        Place(9, 13),
+    ]
+
+
+def test_atoms_know_their_places() -> None:
+    rule = parse_one("1: a(A) & (A != B) &\n  !b(A) -> c(A)")
+    places = [literal.atom.place for literal in (*rule.body, *rule.head)]
+    assert places == [Place(1, 4), Place(1, 12), Place(2, 4), Place(2, 12)]
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "# only\n// comments\n/* here */"])
+def test_nothing(text: str) -> None:
+    assert parse_rules(text, "rules.psl") == []
+
+
+def test_deep_nesting_is_read() -> None:
+    assert parse_one(f"1: {'(' * 3000}a(A){')' * 3000}") == parse_one("1: a(A)")
+
+
+@pytest.mark.parametrize(
+    ("weight", "squared", "head"),
+    [(None, True, "a"), (float("nan"), False, "a"), (float("inf"), False, "a"), (1.0, False, "")],
+)
+def test_rules_that_have_no_text_do_not_exist(
+    weight: float | None, squared: bool, head: str
+) -> None:
+    with pytest.raises(ValueError, match=r"rule|weight"):
+        LogicalRule(weight, (), tuple(atom(name, "A") for name in head), squared)
+
+
+NAMES = st.from_regex(r"[A-Za-z$_][A-Za-z0-9$_]{0,6}", fullmatch=True)
+TERMS = st.builds(Variable, NAMES) | st.builds(Constant, st.text())
+ATOMS = st.builds(Atom, NAMES, st.lists(TERMS, min_size=1, max_size=4).map(tuple))
+COMPARISONS = st.builds(Comparison, TERMS, st.sampled_from(Operator), TERMS)
+SIDES = st.lists(st.builds(Literal, ATOMS | COMPARISONS, st.booleans()), max_size=4).map(tuple)
+HEADS = SIDES.filter(bool)
+WEIGHTS = st.floats(allow_nan=False, allow_infinity=False)
+RULES = st.builds(LogicalRule, WEIGHTS, SIDES, HEADS, st.booleans()) | st.builds(
+    LogicalRule, st.none(), SIDES, HEADS
+)
+
+
+@given(st.lists(RULES, max_size=5), st.sampled_from(["\n", "\r\n", "\n\n# said\n", " // said\n"]))
+def test_printing_then_parsing_is_the_identity(rules: list[LogicalRule], end: str) -> None:
+    text = "".join(rule_text(rule) + end for rule in rules)
+    assert parse_rules(text, "rules.psl") == rules
+
+
+@given(WEIGHTS)
+def test_weights_keep_every_bit_and_psl_takes_them(weight: float) -> None:
+    text = weight_text(weight)
+    assert float(text) == weight
+    assert "+" not in text
+
+
+@given(st.text() | st.text("1:. ab(A),&|!~<>-=^2'\"#/*\\\n%"))
+def test_any_text_is_read_or_refused_with_a_place(text: str) -> None:
+    try:
+        rules, place = parse_rules(text, "rules.psl"), (1, 1)
+    except DataError as error:
+        rules, place = [], (error.line or 0, error.column or 0)
+    assert min(place) >= 1
+    assert parse_rules("\n".join(map(rule_text, rules)), "rules.psl") == rules
+
+
+def test_lark_loads_only_to_parse() -> None:
+    code = "import sys, hornbeam.clauses.model_file; print('lark' in sys.modules)"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
+    assert printed.split() == [b"False"]
+
+
+@pytest.mark.shared
+def test_rules_of_real_programs(psl_links: Path) -> None:
+    for program in psl_links.glob("*.json"):
+        texts = json.loads(program.read_text())["rules"]
+        rules = parse_rules("\n".join(texts), program.name)
+        assert [rule_text(rule) for rule in rules] == texts

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from hornbeam.errors import DataError
+from hornbeam.files import save_text
+
+LINES = "né\r\n\u2028 last"
+
+
+def test_bytes_are_the_text(tmp_path: Path) -> None:
+    save_text(tmp_path / "new.psl", LINES)
+    assert (tmp_path / "new.psl").read_bytes() == LINES.encode()
+    assert os.listdir(tmp_path) == ["new.psl"]
+
+
+def test_a_file_is_replaced_with_its_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "model.psl"
+    path.write_text("old")
+    path.chmod(0o640)
+    save_text(str(path), "new")
+    assert path.read_text() == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert os.listdir(tmp_path) == ["model.psl"]
+
+
+def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
+    (tmp_path / "usual").touch()
+    save_text(tmp_path / "new", "")
+    assert (tmp_path / "new").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "folder" / "file")
+    for text in ("first", "second"):
+        save_text(tmp_path / "link", text)
+        assert (tmp_path / "link").is_symlink()
+        assert (tmp_path / "folder" / "file").read_text() == text
+
+
+def test_a_long_name(tmp_path: Path) -> None:
+    save_text(tmp_path / ("n" * 255), "text")
+    assert (tmp_path / ("n" * 255)).read_text() == "text"
+
+
+def test_standard_output_is_not_replaced(tmp_path: Path) -> None:
+    code = "from hornbeam.files import save_text; save_text('/dev/stdout', 'second')"
+    with (tmp_path / "out").open("w") as out:
+        out.write("first ")
+        out.flush()
+        subprocess.run([sys.executable, "-c", code], stdout=out, check=True)
+    assert (tmp_path / "out").read_text() == "first second"
+
+
+def test_devices_and_pipes_are_written_to(tmp_path: Path) -> None:
+    save_text("/dev/null", "text")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    pipe, read = tmp_path / "pipe", list[str]()
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
+    reader.start()
+    save_text(pipe, "text")
+    reader.join(10)
+    assert read == ["text"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("missing/model.psl", "its folder does not exist; make it first"),
+        ("folder", "it is a folder; name a file in it"),
+        ("file/model.psl", "its folder is a file"),
+        ("n" * 256, "name too long"),
+    ],
+)
+def test_what_cannot_be_written(tmp_path: Path, name: str, said: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError) as caught:
+        save_text(tmp_path / name, "text")
+    assert str(caught.value).startswith(f"{tmp_path / name}: cannot be written: ")
+    assert said in str(caught.value).replace("File name", "name")
+    assert sorted(os.listdir(tmp_path)) == ["file", "folder"]
+
+
+@pytest.mark.parametrize(
+    ("failure", "raised"),
+    [
+        (PermissionError(13, "Permission denied"), DataError),
+        (OSError(28, "No space left on device"), DataError),
+        (KeyboardInterrupt(), KeyboardInterrupt),
+    ],
+)
+def test_a_failure_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    failure: BaseException,
+    raised: type[BaseException],
+) -> None:
+    def fail(*_: object) -> None:
+        raise failure
+
+    (tmp_path / "model.psl").write_text("old")
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(raised):
+        save_text(tmp_path / "model.psl", "new")
+    monkeypatch.undo()
+    assert os.listdir(tmp_path) == ["model.psl"]
+    assert (tmp_path / "model.psl").read_text() == "old"
