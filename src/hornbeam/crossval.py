@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -35,10 +35,9 @@ class MethodResult:
     name: str
     folds: tuple[FoldResult, ...]
 
-    def figures(self, metric: str) -> list[float]:
-        """A metric of every fold (NaN where a fold has one class only)."""
-        values = (getattr(fold.evaluation, metric) for fold in self.folds)
-        return [float("nan") if value is None else float(value) for value in values]
+    def figures(self, metric: str) -> list[float | None]:
+        """List a metric of every fold (None where a fold has one class only)."""
+        return [getattr(fold.evaluation, metric) for fold in self.folds]
 
     def as_dict(self) -> dict[str, Any]:
         """Means, standard deviations and folds, for JSON."""
@@ -50,13 +49,15 @@ class MethodResult:
         return summary
 
 
-def _summary(values: Sequence[float]) -> dict[str, Any]:
-    spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-    return {"mean": float(np.mean(values)), "sd": spread, "folds": list(values)}
+def _summary(values: Sequence[float | None]) -> dict[str, Any]:
+    """Mean and standard deviation over the folds that have a figure."""
+    known = [value for value in values if value is not None]
+    spread = float(np.std(known, ddof=1)) if len(known) > 1 else 0.0
+    return {"mean": float(np.mean(known)) if known else None, "sd": spread, "folds": list(values)}
 
 
 def cross_validate(
-    worlds: Iterable[World], methods: dict[str, Learn], on_fold: Callable[[str], None]
+    worlds: Iterable[World], methods: Mapping[str, Learn], on_fold: Callable[[str], None]
 ) -> list[MethodResult]:
     """Learn on every world's training labels with every method and evaluate on its test labels."""
     results: dict[str, list[FoldResult]] = {name: [] for name in methods}
@@ -72,12 +73,14 @@ def cross_validate(
 
 
 def significance(results: Sequence[MethodResult]) -> dict[tuple[str, str], float]:
-    """p-value of every pair of methods: do their AUC-ROC differ over the folds?"""
-    return {
-        (one.name, other.name): paired_significance(one.figures("auc_roc"), other.figures("auc_roc"))
-        for one, other in combinations(results, 2)
-        if len(one.folds) > 1
-    }
+    """p-value of every pair of methods: do their AUC-ROC differ over the folds that have one?"""
+    chances = {}
+    for one, other in combinations(results, 2):
+        pairs = zip(one.figures("auc_roc"), other.figures("auc_roc"), strict=True)
+        known = [(a, b) for a, b in pairs if a is not None and b is not None]
+        if len(known) > 1:
+            chances[one.name, other.name] = paired_significance(*zip(*known, strict=True))
+    return chances
 
 
 def task_worlds(task_dir: str, folds: int | None) -> Iterator[World]:
@@ -96,9 +99,11 @@ def task_worlds(task_dir: str, folds: int | None) -> Iterator[World]:
 
 
 def label_worlds(facts: Facts, labels: Targets, folds: int, seed: int) -> Iterator[World]:
-    """Deal labels into folds over one set of facts."""
-    from hornbeam.facts.splits import make_folds
+    """Deal labels into folds over one set of facts, less those that state a fold's test targets."""
+    from hornbeam.facts.splits import make_folds, without_targets
 
     dealt = make_folds(labels, folds, np.random.default_rng(seed))
     for k, (train, test) in enumerate(dealt):
-        yield f"fold{k}", facts, labels.select(train), facts, labels.select(test)
+        held_out = labels.select(test)
+        known = without_targets(facts, held_out)
+        yield f"fold{k}", known, labels.select(train), known, held_out

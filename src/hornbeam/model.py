@@ -1,6 +1,6 @@
 """The whole flow on one page: facts and labels in, a model out, scores from the model.
 
-    facts -> candidates -> statistics -> weights -> model -> scores -> evaluation
+facts -> candidates -> statistics -> weights -> model -> scores -> evaluation
 """
 
 from __future__ import annotations
@@ -21,34 +21,36 @@ from hornbeam.clauses.clause import Prior
 from hornbeam.clauses.model_file import model_text, parse_model
 from hornbeam.clauses.rules import Counts, Relaxation, Rule, Semantics
 from hornbeam.errors import DataError, HornbeamWarning, InputError, UnknownTargetError
+from hornbeam.facts.negatives import Sampling, with_negatives
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.files import save_text
-from hornbeam.inference.closed import Score, rule_paths, scores, strengths
-from hornbeam.inference.proposals import reached_pairs, subjects_of
+from hornbeam.inference.closed import Floats, Score, rule_paths, scores, strengths
+from hornbeam.inference.proposals import best_new_links, subjects_of
+from hornbeam.learning.joint import Joint
 from hornbeam.learning.learners import LEARNERS, Learner, learn_rules
 from hornbeam.progress import SILENT, Progress
 from hornbeam.results.evaluation import Evaluation, evaluate
-from hornbeam.statistics.engine import Discovery, Engine
+from hornbeam.statistics.discovery import discover, open_engine, select_target
 
-Floats = npt.NDArray[np.float64]
+__all__ = ["Model", "discover", "learn", "select_target"]
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Weighted rules that score links.
+    r"""Weighted rules that score links.
 
     Examples
     --------
     >>> import hornbeam as hb
     >>> facts = hb.read_facts([("a", "knows", "b"), ("b", "trusts", "c")])
-    >>> text = "2.0: knows(A, B) & trusts(B, C) -> trusts(A, C)\\n1.0: !trusts(A, B)\\n"
+    >>> text = "2.0: knows(A, B) & trusts(B, C) -> trusts(A, C)\n1.0: !trusts(A, B)\n"
     >>> model = hb.Model.parse(text)
     >>> model.predict(facts, hb.read_pairs([("a", "trusts", "c")])).round(3)
     array([0.731])
     """
 
     rules: tuple[Rule, ...]
-    semantics: Semantics = Semantics()
+    semantics: Semantics = field(default_factory=Semantics)
     trace: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -58,7 +60,7 @@ class Model:
 
     @classmethod
     def parse(cls, text: str, name: str = "model") -> Model:
-        """A model from its text; `name` is how errors call it."""
+        """Read a model from its text; `name` is how errors call it."""
         rules, semantics = parse_model(text, name)
         return cls(tuple(rules), semantics)
 
@@ -100,8 +102,12 @@ class Model:
         threads: int | None = None,
         progress: Progress = SILENT,
     ) -> tuple[Floats, Floats]:
-        """What the rules say for (A) and against (B) every pair."""
-        self._check(facts, pairs)
+        """Add up what the rules say for (A) and against (B) every pair."""
+        self._check(facts)
+        silent = sorted(set(pairs.predicates) - set(self.targets))
+        if silent:
+            _warn(f"the model has no rule for {', '.join(map(repr, silent))}; such pairs score 0.5")
+        self._tell_unseen(facts, pairs, progress)
         paths = rule_paths(self.rules)
         counted = open_engine(facts, engine, threads).count(
             pairs, paths, self.language, progress=progress
@@ -130,25 +136,32 @@ class Model:
         top: int = 20,
         per_subject: bool = False,
         subjects: Sequence[str] | None = None,
+        score: Score | str = Score.MEAN,
+        engine: str = "memory",
         threads: int | None = None,
         progress: Progress = SILENT,
     ) -> tuple[Targets, Floats]:
-        """The best new links, found by following the rules forward from subjects.
+        """Find the best new links by following the rules forward from subjects.
 
-        Returns the pairs and their scores, best first (by subject where `per_subject`).
+        Returns the pairs and their scores, best first (by subject where `per_subject`). Without
+        `subjects` links are proposed for the target's known subjects, or, where the facts have
+        none, for every entity.
         """
         name = self._one_target(target)
-        start = subjects_of(facts, name) if subjects is None else facts.entities.find(subjects)
-        if (start < 0).any():
-            unknown = [s for s, i in zip(subjects or [], start, strict=True) if i < 0]
-            raise InputError(f"no fact has the subject {unknown[0]!r}")
-        blocks: list[tuple[Targets, Floats]] = []
-        for block in reached_pairs(facts, self.rules, name, start):
-            found = self.predict(facts, block, threads=threads)
-            best = _best(found, block, top, per_subject)
-            blocks.append((block.select(best), found[best]))
-            progress.advance("Following rules", int(block.subject.max()), len(facts.entities))
-        return _united(blocks, facts, name, top, per_subject)
+        self._check(facts)
+        return best_new_links(
+            facts,
+            self.rules,
+            self.semantics,
+            self.language,
+            open_engine(facts, engine, threads),
+            name,
+            subjects_of(facts, name) if subjects is None else _known_subjects(facts, subjects),
+            top=top,
+            per_subject=per_subject,
+            score=Score(score),
+            progress=progress,
+        )
 
     def evaluate(
         self,
@@ -175,16 +188,24 @@ class Model:
             raise UnknownTargetError(target, self.targets)
         return target
 
-    def _check(self, facts: Facts, pairs: Targets) -> None:
-        """Warn once about rules over unknown predicates and pairs that no rule speaks of."""
+    def _check(self, facts: Facts) -> None:
+        """Warn about rules over predicates that the facts do not have."""
         used = {step.predicate for path in rule_paths(self.rules) for step in path.steps}
         missing = sorted(name for name in used if facts.predicates.index(name) < 0)
         if missing:
             _warn(f"the facts have no predicate {', '.join(map(repr, missing))}; "
                   "its rules have no groundings")  # fmt: skip
-        silent = sorted(set(pairs.predicates) - set(self.targets))
-        if silent:
-            _warn(f"the model has no rule for {', '.join(map(repr, silent))}; such pairs score 0.5")
+
+    def _tell_unseen(self, facts: Facts, pairs: Targets, progress: Progress) -> None:
+        """Say how many pairs have an entity that no fact has."""
+        if pairs.entities is facts.entities:
+            return
+        unknown = pairs.entities.translate(facts.entities) < 0
+        unseen = int(np.count_nonzero(unknown[pairs.subject] | unknown[pairs.object]))
+        if unseen:
+            progress.message(
+                f"{unseen:,} pairs name an entity that no fact has; they score by the prior."
+            )
 
     def __repr__(self) -> str:
         return f"Model({len(self.rules)} rules for {', '.join(self.targets)})"
@@ -211,7 +232,7 @@ def learn(
     relaxation: Relaxation | str | None = None,
     refit: bool = False,
     negatives: float = 1.0,
-    negative_sampling: str = "uniform",
+    negative_sampling: Sampling = "uniform",
     seed: int = 0,
     engine: str = "memory",
     threads: int | None = None,
@@ -299,17 +320,16 @@ def _labels(
     labels: Targets | None,
     target: str | None,
     negatives: float,
-    sampling: str,
+    sampling: Sampling,
     seed: int,
 ) -> tuple[Targets, bool]:
-    """The labels to learn from, and whether they were sampled from the facts."""
+    """Choose the labels to learn from, and say whether they were sampled from the facts."""
     if labels is not None:
         return select_target(labels, target), False
     if target is None:
         raise InputError("without labels, name the predicate to learn: --target PREDICATE")
-    from hornbeam.facts.negatives import with_negatives
-
-    return with_negatives(facts, target, negatives, sampling, np.random.default_rng(seed)), True
+    rng = np.random.default_rng(seed)
+    return with_negatives(facts, target, negatives, sampling, rng=rng), True
 
 
 def check_labels(labels: Targets) -> None:
@@ -329,96 +349,16 @@ def _learner(method: str | Learner, seed: int) -> tuple[Learner, Relaxation]:
             raise InputError(f"unknown method {method!r}; expected one of {', '.join(LEARNERS)}")
         make, usual = LEARNERS[method]
         learner = make()
-        return (replace(learner, seed=seed) if method == "joint" else learner), usual  # type: ignore[call-arg]
+        return (replace(learner, seed=seed) if isinstance(learner, Joint) else learner), usual
     return method, LEARNERS[type(method).__name__.lower()][1]
 
 
-def select_target(targets: Targets, predicate: str | None) -> Targets:
-    """The targets of one predicate, or all of them where `predicate` is None."""
-    if predicate is None:
-        return targets
-    index = targets.predicates.index(predicate)
-    if index < 0:
-        raise UnknownTargetError(predicate, list(targets.predicates))
-    from hornbeam.facts.names import Names
-
-    chosen = targets.select(targets.predicate == index)
-    return replace(
-        chosen, predicates=Names.of([predicate]), predicate=np.zeros_like(chosen.predicate)
-    )
-
-
-def open_engine(facts: Facts, engine: str = "memory", threads: int | None = None) -> Engine:
-    """The engine of that name over the facts."""
-    if engine == "memory":
-        from hornbeam.statistics.memory import MemoryEngine
-
-        return MemoryEngine(facts) if threads is None else MemoryEngine(facts, threads)
-    raise InputError(f"unknown engine {engine!r}; expected: memory")
-
-
-def discover(
-    facts: Facts,
-    labels: Targets,
-    language: Language | None = None,
-    *,
-    engine: str = "memory",
-    threads: int | None = None,
-    statistics: bool = True,
-    progress: Progress = SILENT,
-    own_facts_expected: bool = False,
-) -> Discovery:
-    """Find the candidate clauses for labelled targets, and count their groundings.
-
-    Examples
-    --------
-    >>> from hornbeam import Language, discover, read_facts, read_labels
-    >>> facts = read_facts([("paper1", "cites", "paper2"), ("paper2", "mentions", "gene")])
-    >>> labels = read_labels([("paper1", "mentions", "gene", 1.0)])
-    >>> found = discover(facts, labels, Language(min_coverage=1))
-    >>> [candidate.text for candidate in found.candidates][0]
-    'cites(A, B) & mentions(B, C) -> mentions(A, C)'
-    """
-    found = open_engine(facts, engine, threads).discover(
-        labels, language or Language(), statistics=statistics, progress=progress
-    )
-    if found.own_edges and not own_facts_expected:
-        _warn(
-            f"{found.own_edges:,} labelled targets stand among the facts too; "
-            "a target's own fact is never evidence for itself"
-        )
-    if found.unseen:
-        progress.message(f"{found.unseen:,} targets name an entity that no fact has.")
-    return found
-
-
-def _best(found: Floats, pairs: Targets, top: int, per_subject: bool) -> npt.NDArray[np.intp]:
-    """Rows of the best scores, ties by subject and object, at most `top` (each subject)."""
-    order = np.lexsort((pairs.object, pairs.subject, -found))
-    if not per_subject:
-        return order[:top]
-    order = order[np.argsort(pairs.subject[order], kind="stable")]
-    subject = pairs.subject[order]
-    starts = np.flatnonzero(np.concatenate([[True], subject[1:] != subject[:-1]]))
-    rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
-    return order[rank < top]
-
-
-def _united(
-    blocks: list[tuple[Targets, Floats]], facts: Facts, target: str, top: int, per_subject: bool
-) -> tuple[Targets, Floats]:
-    """One list from the best of every block of subjects."""
-    from hornbeam.facts.names import Names
-
-    none = np.empty(0, dtype=np.int32)
-    columns = [
-        np.concatenate([getattr(block, name) for block, _ in blocks]) if blocks else none
-        for name in ("predicate", "subject", "object")
-    ]
-    found = np.concatenate([score for _, score in blocks]) if blocks else np.empty(0)
-    pairs = Targets(facts.entities, Names.of([target]), *columns)
-    best = _best(found, pairs, top, per_subject) if blocks else np.empty(0, dtype=np.intp)
-    return pairs.select(best), found[best]
+def _known_subjects(facts: Facts, names: Sequence[str]) -> npt.NDArray[np.int32]:
+    found = facts.entities.find(names)
+    if (found < 0).any():
+        unknown = names[int(np.argmax(found < 0))]
+        raise InputError(f"no fact has the subject {unknown!r}; expected the name of an entity")
+    return np.unique(found)
 
 
 def _warn(text: str) -> None:

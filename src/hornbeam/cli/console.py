@@ -85,8 +85,8 @@ def say(text: str) -> None:
 
 
 def print_json(result: Mapping[str, Any]) -> None:
-    """The one JSON object of `--json`."""
-    print(json.dumps(result, ensure_ascii=False))
+    """Print the one JSON object of `--json`."""
+    print(json.dumps(result, ensure_ascii=False, allow_nan=False))
 
 
 def screen() -> Console:
@@ -94,7 +94,8 @@ def screen() -> Console:
     from rich.console import Console
 
     width = None if sys.stdout.isatty() else 160
-    return Console(highlight=False, width=width, soft_wrap=False)
+    # names in the data are shown as they are: no :smile: turns into a picture
+    return Console(highlight=False, emoji=False, width=width, soft_wrap=False)
 
 
 def show_warnings() -> None:

@@ -49,9 +49,9 @@ def crossval(
     from hornbeam.learning.learners import LEARNERS
 
     names = [name.strip() for name in methods.split(",") if name.strip()]
-    if unknown := [name for name in names if name not in LEARNERS] or not names:
+    if unknown := [name for name in names or [methods] if name not in LEARNERS]:
         raise hb.errors.InputError(
-            f"unknown method {unknown if names else methods!r}; choose from {', '.join(LEARNERS)}"
+            f"unknown method {unknown[0]!r}; expected some of: {', '.join(LEARNERS)}"
         )
     language = hb.Language(max_length, min_coverage, top)
     if task_dir is not None:
@@ -97,10 +97,10 @@ def _show(results: list[MethodResult], chances: dict[tuple[str, str], float]) ->
         row = result.as_dict()
         table.add_row(
             result.name,
-            f"{row['auc_roc']['mean']:.4f}",
-            f"{row['auc_roc']['sd']:.4f}",
-            f"{row['auc_pr']['mean']:.4f}",
-            f"{row['log_loss']['mean']:.4f}",
+            _shown(row["auc_roc"]["mean"]),
+            _shown(row["auc_roc"]["sd"]),
+            _shown(row["auc_pr"]["mean"]),
+            _shown(row["log_loss"]["mean"]),
             f"{row['rules']:.1f}",
             f"{row['seconds']:.2f}",
         )
@@ -109,3 +109,7 @@ def _show(results: list[MethodResult], chances: dict[tuple[str, str], float]) ->
     for (one, other), p in chances.items():
         verdict = "differ" if p < 0.05 else "do not differ"
         out.print(f"{one} and {other} {verdict} significantly at 0.05 (paired t-test, p = {p:.3g})")
+
+
+def _shown(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.4f}"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 def demo() -> None:
     """Run the whole flow on the bundled countries, showing the commands you would type."""
-    from hornbeam.cli.main import app
     from hornbeam.cli.console import screen
+    from hornbeam.cli.main import app
 
     evidence = ["--facts", "observed.tsv", "--facts", "fold0/obs.tsv"]
     steps = [
@@ -36,19 +36,19 @@ def demo() -> None:
     ]  # fmt: skip
     out = screen()
     out.print("Countries: neighbours, languages, currencies. In which region does each lie?")
-    with as_file(files("hornbeam.examples") / "countries") as bundled:
-        with tempfile.TemporaryDirectory(prefix="hornbeam-demo-") as scratch:
-            folder = Path(scratch)
-            shutil.copytree(bundled, folder, dirs_exist_ok=True)
-            for text, words in steps:
-                out.print(f"\n[bold]{text}[/bold]")
-                out.print(f"[dim]$ hornbeam {shlex.join(words)}[/dim]\n", soft_wrap=True)
-                app(_inside(words, folder), standalone_mode=False)
+    with (
+        as_file(files("hornbeam.examples") / "countries") as bundled,
+        tempfile.TemporaryDirectory(prefix="hornbeam-demo-") as scratch,
+    ):
+        folder = Path(scratch)
+        shutil.copytree(bundled, folder, dirs_exist_ok=True)
+        for text, words in steps:
+            out.print(f"\n[bold]{text}[/bold]")
+            out.print(f"[dim]$ hornbeam {shlex.join(words)}[/dim]\n", soft_wrap=True)
+            app(_inside(words, folder), standalone_mode=False)
     out.print("\nThe same with your own files: see `hornbeam learn --help`.")
 
 
 def _inside(words: list[str], folder: Path) -> list[str]:
-    """The words with file names made absolute."""
-    return [
-        str(folder / word) if word.endswith((".tsv", ".psl")) else word for word in words
-    ]
+    """Make the file names among the words absolute."""
+    return [str(folder / word) if word.endswith((".tsv", ".psl")) else word for word in words]

@@ -105,19 +105,16 @@ def learn(
     """
     import hornbeam as hb
 
-    if not output.parent.is_dir():
-        raise hb.errors.InputError(f"{output}: the folder {output.parent} does not exist")
-    if weight_variance <= 0:
-        raise hb.errors.InputError(f"--weight-variance must be above 0, not {weight_variance:g}")
+    _check_output(output)
+    learner = _learner(
+        method, seed, max_rules, tolerance, solver, iterations, step_size, weight_variance,
+        length_penalty,
+    )  # fmt: skip
     with progress_shown(quiet) as progress:
         clock = time.perf_counter()
         evidence = hb.read_facts(*facts)
         labelled = hb.read_labels(*labels) if labels else None
         load = time.perf_counter() - clock
-        learner = _learner(
-            method, seed, max_rules, tolerance, solver, iterations, step_size, weight_variance,
-            length_penalty,
-        )  # fmt: skip
         model = hb.learn(
             evidence,
             labelled,
@@ -136,7 +133,9 @@ def learn(
         )
     model.trace["seconds"] = {"load": load, **model.trace["seconds"]}
     model.save(output)
-    hb.save_text(trace_path(output), json.dumps(model.trace, indent=1, ensure_ascii=False) + "\n")
+    if output.is_file():
+        trace = json.dumps(model.trace, indent=1, ensure_ascii=False, allow_nan=False)
+        hb.save_text(trace_path(output), trace + "\n")
     if as_json:
         print_json(_as_dict(model))
     else:
@@ -146,6 +145,17 @@ def learn(
 def trace_path(model: Path) -> Path:
     """Where the trace of a model goes: model.psl -> model.trace.json."""
     return model.with_name(f"{model.stem}.trace.json")
+
+
+def _check_output(output: Path) -> None:
+    """Refuse before any work what could not be written after it."""
+    from hornbeam.errors import InputError
+
+    if not output.parent.is_dir():
+        raise InputError(f"{output}: the folder {output.parent} does not exist; make it first")
+    for path in (output, trace_path(output)):
+        if path.is_dir():
+            raise InputError(f"{path}: is a folder; name a file in it")
 
 
 def _learner(
@@ -166,9 +176,7 @@ def _learner(
 
     match method:
         case options.MethodName.JOINT:
-            return Joint(
-                seed=seed, weight_variance=weight_variance, length_penalty=length_penalty
-            )
+            return Joint(seed=seed, weight_variance=weight_variance, length_penalty=length_penalty)
         case options.MethodName.PPLL:
             return Ppll(
                 solver=solver.value,
@@ -211,10 +219,10 @@ def _show(model: Model, output: Path) -> None:
     out = screen()
     out.print(table)
     if len(model.rules) > options.SHOWN:
-        out.print(f"... and {len(model.rules) - options.SHOWN} more, all in {output}")
+        out.print(f"... and {len(model.rules) - options.SHOWN} more, all in {escape(str(output))}")
     seconds = model.trace["seconds"]
     out.print(
         f"{len(model.rules)} rules of {len(model.trace['candidates']):,} candidate sequences, "
         f"counts {model.semantics.counts.value}; load {seconds['load']:.2f} s, generate "
-        f"{seconds['generate']:.2f} s, learn {seconds['learn']:.2f} s. Wrote {output}."
+        f"{seconds['generate']:.2f} s, learn {seconds['learn']:.2f} s. Wrote {escape(str(output))}."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -51,18 +52,29 @@ for command in (learn, predict, evaluate, candidates, crossval, demo):
 def run() -> None:
     """Entry point: 0 done, 2 wrong input or usage, 130 interrupted, 1 a fault of ours."""
     show_warnings()
+    code: str | int | None = 0
     try:
         app()
     except InputError as error:
         say(f"hornbeam: {error}")
-        sys.exit(2)
+        code = 2
+    except SystemExit as ended:
+        # the reader of our output (head, less) went away: not an error, whatever Typer says
+        code = 0 if isinstance(ended.__context__, BrokenPipeError) else ended.code
     except KeyboardInterrupt:
-        say("hornbeam: interrupted; nothing was written")
-        sys.exit(130)
+        code = 130
+    if code == 130:
+        say("hornbeam: interrupted")
+    _flush()
+    sys.exit(code)
+
+
+def _flush() -> None:
+    """Write out what is left; Python would complain at its end where nobody reads it."""
+    try:
+        sys.stdout.flush()
     except BrokenPipeError:
-        # the reader of our output (head, less) went away: not an error
-        sys.stderr.close()
-        sys.exit(0)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

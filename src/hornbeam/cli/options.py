@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-
 #: Rows of a table on the screen; `--json` has them all.
 SHOWN = 25
 

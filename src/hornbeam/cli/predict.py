@@ -13,7 +13,7 @@ from hornbeam.cli.console import print_json, progress_shown
 
 if TYPE_CHECKING:
     from hornbeam.facts.table import Targets
-    from hornbeam.model import Floats
+    from hornbeam.inference.closed import Floats
 
 
 def predict(
@@ -76,19 +76,21 @@ def predict(
                 top=top,
                 per_subject=per_subject,
                 subjects=subject,
+                score=score.value,
+                engine=engine.value,
                 threads=threads,
                 progress=progress,
             )
             if not len(wanted):
                 progress.message("No rule reaches a new link.")
-    if as_json:
-        print_json({"predictions": [dict(zip(KEYS, row, strict=True)) for row in _rows(wanted, found)]})
-        return
-    lines = ("\t".join([*row[:3], f"{row[3]:.6g}"]) + "\n" for row in _rows(wanted, found))
-    if output is None:
-        sys.stdout.writelines(lines)
-    else:
+    rows = _rows(wanted, found)
+    lines = ("\t".join([*row[:3], f"{row[3]:.6g}"]) + "\n" for row in rows)
+    if output is not None:
         hb.save_text(output, "".join(lines))
+    elif not as_json:
+        sys.stdout.writelines(lines)
+    if as_json:
+        print_json({"predictions": [dict(zip(KEYS, row, strict=True)) for row in rows]})
 
 
 KEYS = ("subject", "predicate", "object", "score")

@@ -30,7 +30,7 @@ class Score(StrEnum):
 
 
 def rule_paths(rules: Sequence[Rule]) -> list[Path]:
-    """The distinct paths that the rules walk, in their order."""
+    """List the distinct paths that the rules walk, in their order."""
     return list(
         dict.fromkeys(rule.clause.path for rule in rules if not isinstance(rule.clause, Prior))
     )
@@ -39,7 +39,7 @@ def rule_paths(rules: Sequence[Rule]) -> list[Path]:
 def strengths(
     rules: Sequence[Rule], semantics: Semantics, statistics: Statistics, targets: Targets
 ) -> tuple[Floats, Floats]:
-    """A and B of every target."""
+    """Add up A and B of every target."""
     indptr, row, x = count_columns(statistics, semantics.counts, semantics.relaxation)
     column = {path: j for j, path in enumerate(statistics.paths)}
     up, down = np.zeros(len(targets)), np.zeros(len(targets))

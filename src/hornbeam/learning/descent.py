@@ -1,6 +1,6 @@
-"""Coordinate descent on the quadratic model of the pseudolikelihood: the one kernel all fits share."""
+"""Coordinate descent on the quadratic model of the pseudolikelihood: what all fits share."""
 
-# ruff: noqa: ANN001, ANN202
+# ruff: noqa: ANN001, ANN201
 # mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def gradients(indptr, row, x, column, up, slope_up, slope_down):
-    """Derivative of the loss by every weight, given those by every A_i and B_i."""
+    """Derive the loss by every weight, given its derivatives by every A_i and B_i."""
     result = np.zeros(len(column))
     for k in range(len(column)):
         slope = slope_up if up[k] else slope_down
@@ -24,7 +24,7 @@ def gradients(indptr, row, x, column, up, slope_up, slope_down):
 
 @njit(cache=True, nogil=True)
 def strengths(indptr, row, x, column, up, weights, n_targets):
-    """A and B of every target."""
+    """Add up A and B of every target."""
     total_up, total_down = np.zeros(n_targets), np.zeros(n_targets)
     for k in range(len(column)):
         if weights[k] != 0.0:

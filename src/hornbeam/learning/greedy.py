@@ -10,10 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from hornbeam.learning.ppll import fit_priors
 from hornbeam.learning.problem import Floats, Problem
-from hornbeam.learning.pseudolikelihood import Fit, Newton, Status
+from hornbeam.learning.pseudolikelihood import Fit, Newton, Status, loss_gradient
+from hornbeam.learning.settings import check_not_negative, check_positive, check_whole
 from hornbeam.progress import SILENT, Progress
 
 
@@ -41,6 +43,12 @@ class Greedy:
     length_penalty: float = 0.0
     newton: Newton = field(default_factory=lambda: Newton(iterations=15, tolerance=1e-6))
 
+    def __post_init__(self) -> None:
+        check_whole("number of rules", self.max_rules, 0)
+        check_not_negative("tolerance", self.tolerance)
+        check_positive("weight variance", self.weight_variance)
+        check_not_negative("length penalty", self.length_penalty)
+
     def fit(self, problem: Problem, progress: Progress = SILENT) -> Fit:
         """Choose clauses one at a time; weights of the others are 0."""
         n = len(problem.clauses)
@@ -50,7 +58,7 @@ class Greedy:
         rounds = 0
         while rounds < self.max_rules:
             best, best_gain, best_clause = current, self.tolerance, -1
-            for k in self._promising(problem, current.weights, chosen, ridge):
+            for k in _promising(problem, current.weights, chosen):
                 tried = chosen.copy()
                 tried[k] = True
                 fit = self._refit(problem, tried, current.weights, ridge)
@@ -65,17 +73,8 @@ class Greedy:
             progress.advance("Greedy search", rounds, self.max_rules)
         return Fit(current.weights, Status.CONVERGED, current.loss, rounds)
 
-    def _promising(
-        self, problem: Problem, weights: Floats, chosen: np.ndarray, ridge: Floats
-    ) -> list[int]:
-        """Clauses that can gain at all: at weight 0 the concave score must rise."""
-        from hornbeam.learning.joint import loss_gradient
-
-        gradient = loss_gradient(problem, weights)
-        return np.flatnonzero(~chosen & (gradient < 0)).tolist()
-
     def _refit(
-        self, problem: Problem, tried: np.ndarray, start: Floats, ridge: Floats
+        self, problem: Problem, tried: npt.NDArray[np.bool_], start: Floats, ridge: Floats
     ) -> Fit:
         """Refit the small model alone: only its columns are looked at."""
         members = np.flatnonzero(tried)
@@ -84,3 +83,9 @@ class Greedy:
         weights = np.zeros(len(problem.clauses))
         weights[members] = fit.weights
         return Fit(weights, fit.status, fit.loss, fit.iterations)
+
+
+def _promising(problem: Problem, weights: Floats, chosen: npt.NDArray[np.bool_]) -> list[int]:
+    """Clauses that can gain at all: at weight 0 the concave score must rise."""
+    promising: list[int] = np.flatnonzero(~chosen & (loss_gradient(problem, weights) < 0)).tolist()
+    return promising

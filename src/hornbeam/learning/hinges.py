@@ -38,10 +38,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.clauses.rules import Relaxation
 from hornbeam.learning import hinge_kernels as kernels
 from hornbeam.learning.hinge_kernels import Bools, Ints
 from hornbeam.learning.integral_kernels import Floats
-from hornbeam.learning.integrals import Relaxation, segments
+from hornbeam.learning.integrals import segments
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,6 @@ from hornbeam.clauses.rules import Relaxation
 from hornbeam.learning import integral_kernels as kernels
 from hornbeam.learning.integral_kernels import Floats
 
-
 CODES = {Relaxation.BOOLEAN: 0, Relaxation.LINEAR: 1, Relaxation.SQUARED: 2}
 
 

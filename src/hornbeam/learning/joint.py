@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from hornbeam.learning.integrals import score_mean
 from hornbeam.learning.problem import Floats, Problem
-from hornbeam.learning.pseudolikelihood import Fit, Newton
+from hornbeam.learning.pseudolikelihood import Fit, Newton, loss_gradient
+from hornbeam.learning.settings import check_not_negative, check_positive, check_whole
 from hornbeam.progress import SILENT, Progress
 
 
@@ -49,6 +50,13 @@ class Joint:
     seed: int = 0
     newton: Newton = field(default_factory=lambda: Newton(iterations=50, tolerance=1e-5))
 
+    def __post_init__(self) -> None:
+        check_whole("number of strengths", self.strengths, 1)
+        check_whole("number of folds", self.folds, 2)
+        check_positive("smallest strength", self.smallest)
+        check_positive("weight variance", self.weight_variance)
+        check_not_negative("length penalty", self.length_penalty)
+
     def path(self, problem: Problem, strengths: Floats) -> list[Fit]:
         """One fit a strength, each warm from the last."""
         fits: list[Fit] = []
@@ -57,7 +65,7 @@ class Joint:
         return fits
 
     def fit(self, problem: Problem, strength: float, start: Floats | None = None) -> Fit:
-        """The fit at one strength (L1 per target)."""
+        """Fit all weights at one strength (L1 per target)."""
         ridge = np.full(len(problem.clauses), 1.0 / self.weight_variance)
         linear = strength * len(problem.y) * self.unit_penalty(problem)
         return self.newton.fit(problem, linear, ridge, start)
@@ -73,7 +81,7 @@ class Joint:
         return np.where(problem.is_prior, 0.0, scale * lengths)
 
     def strongest(self, problem: Problem) -> float:
-        """The smallest strength at which no path clause is kept."""
+        """Smallest strength at which no path clause is kept."""
         priors = self.newton.fit(
             problem,
             np.zeros(len(problem.clauses)),
@@ -90,13 +98,19 @@ class Joint:
         """Strengths from the strongest down."""
         return self.strongest(problem) * np.geomspace(1.0, self.smallest, self.strengths)
 
-    def validate(self, problem: Problem, strengths: Floats, progress: Progress = SILENT) -> Floats:
+    def validate(
+        self,
+        problem: Problem,
+        strengths: Floats,
+        fold: npt.NDArray[np.int64] | None = None,
+        progress: Progress = SILENT,
+    ) -> Floats:
         """Mean held-out log-loss of the strengths, as far down the path as it is worth going.
 
         All folds go down the path together, and stop when the loss has not fallen for `patience`
-        strengths: the weakest are the dearest and never chosen.
+        strengths: the weakest are the dearest and never chosen. `fold` is dealt by default.
         """
-        fold = deal(problem.y, self.folds, self.seed)
+        fold = deal(problem, self.folds, self.seed) if fold is None else fold
         training = [problem.subset(fold != k) for k in range(self.folds)]
         held_out = [problem.subset(fold == k) for k in range(self.folds)]
         starts: list[Floats | None] = [None] * self.folds
@@ -114,24 +128,19 @@ class Joint:
         return np.array(losses)
 
 
-def loss_gradient(problem: Problem, weights: Floats) -> Floats:
-    """Derivative of -l by every weight."""
-    from hornbeam.learning.descent import gradients
-    from hornbeam.learning.integrals import two_sided
+def deal(problem: Problem, folds: int, seed: int) -> npt.NDArray[np.int64]:
+    """Deal targets to folds, each class spread evenly.
 
-    moments = two_sided(*problem.strengths(weights), problem.relaxation)
-    result: Floats = gradients(
-        problem.indptr, problem.row, problem.x, problem.column, problem.up,
-        problem.observed_up - moments.e_up, problem.observed_down - moments.e_down,
-    )  # fmt: skip
-    return result
-
-
-def deal(y: Floats, folds: int, seed: int) -> npt.NDArray[np.int64]:
-    """Fold of every target, each class spread evenly."""
+    They are dealt in an order that their labels and counts alone decide (by a random projection of
+    the counts), so that neither the order nor the names of the targets change what is learned.
+    """
     rng = np.random.default_rng(seed)
+    y, sizes = problem.y, np.diff(problem.indptr)
+    projection = np.repeat(rng.random(len(sizes)), sizes)
+    signature = np.bincount(problem.row, weights=problem.x * projection, minlength=len(y))
+    order = np.lexsort((signature, y))
     fold = np.empty(len(y), dtype=np.int64)
-    for part in (np.flatnonzero(y >= 0.5), np.flatnonzero(y < 0.5)):
+    for part in (order[y[order] >= 0.5], order[y[order] < 0.5]):
         fold[rng.permutation(part)] = np.arange(len(part)) % folds
     return fold
 

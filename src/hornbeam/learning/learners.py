@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from hornbeam.clauses.clause import Prior
 from hornbeam.clauses.rules import Counts, Relaxation, Rule, Semantics
 from hornbeam.errors import InputError
 from hornbeam.facts.table import Targets
 from hornbeam.learning.greedy import Greedy
-from hornbeam.learning.joint import Joint
+from hornbeam.learning.joint import Joint, deal
 from hornbeam.learning.ppll import Ppll
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.pseudolikelihood import Fit, Newton
@@ -52,11 +53,15 @@ def learn_rules(
     """Learn from statistics only; `counts` None lets the joint learner choose."""
     if isinstance(learner, Joint):
         options = [counts] if counts is not None else list(Counts)
-        problem, fit, trace = _joint(statistics, labels, learner, options, relaxation, distinct, progress)
+        problem, fit, trace = _joint(
+            statistics, labels, learner, options, relaxation, distinct, progress
+        )
         chosen = Counts(trace["counts"])
     else:
         chosen = counts or Counts.RAW
         problem = Problem.of(statistics, labels, chosen, relaxation, distinct)
+        # a clause learned alone cannot crowd out its twin, so ppll keeps both
+        problem = problem.distinct_columns() if isinstance(learner, Greedy) else problem
         fit = learner.fit(problem, progress)
         trace = {"counts": chosen.value}
     if refit:
@@ -86,10 +91,13 @@ def _joint(
     """Choose strength and counts by internal validation, then fit everything once more."""
     best: tuple[float, Counts, Problem, Any] | None = None
     validation: dict[str, Any] = {}
+    fold = None
     for counts in options:
         problem = Problem.of(statistics, labels, counts, relaxation, distinct).distinct_columns()
+        # the same folds for every way of counting, so that their losses compare
+        fold = deal(problem, learner.folds, learner.seed) if fold is None else fold
         strengths = learner.grid(problem)
-        losses = learner.validate(problem, strengths, progress)
+        losses = learner.validate(problem, strengths, fold, progress)
         at = int(np.argmin(losses))
         validation[counts.value] = {
             "strengths": strengths[: len(losses)].tolist(),
@@ -123,8 +131,6 @@ def _refitted(problem: Problem, fit: Fit, weight_variance: float) -> tuple[Probl
 
 def _without_idle_priors(rules: list[Rule]) -> list[Rule]:
     """Keep one prior a target: the one that pulls, or !t with weight 0 where neither does."""
-    from hornbeam.clauses.clause import Prior
-
     leaning = {r.clause.target for r in rules if isinstance(r.clause, Prior) and r.weight > 0}
     return [
         rule

@@ -22,6 +22,7 @@ from hornbeam.errors import InputError
 from hornbeam.learning.integrals import one_sided, two_sided
 from hornbeam.learning.problem import Floats, Problem
 from hornbeam.learning.pseudolikelihood import Fit, Newton, Status
+from hornbeam.learning.settings import check_not_negative, check_positive, check_whole
 from hornbeam.progress import SILENT, Progress
 
 
@@ -49,7 +50,7 @@ class Piece:
         strength = weight * self.x
         if self.prior_up == 0.0 and self.prior_down == 0.0:
             log_z, mean, var = one_sided(strength, problem.relaxation)
-            constant = 0.0
+            constant = np.zeros(len(self.y))
         else:
             up = self.prior_up + (strength if self.up else 0.0 * strength)
             down = self.prior_down + (0.0 * strength if self.up else strength)
@@ -94,6 +95,11 @@ class Ppll:
     def __post_init__(self) -> None:
         if self.solver not in ("newton", "gradient"):
             raise InputError(f"unknown solver {self.solver!r}; expected newton or gradient")
+        check_whole("number of iterations", self.iterations, 1)
+        check_not_negative("step size", self.step_size)
+        check_not_negative("tolerance", self.tolerance)
+        check_positive("weight variance", self.weight_variance)
+        check_not_negative("length penalty", self.length_penalty)
 
     def fit(self, problem: Problem, progress: Progress = SILENT) -> Fit:
         """Weights of all clauses; those that do not pay are exactly 0."""
@@ -102,40 +108,45 @@ class Ppll:
         weights = prior.weights.copy()
         clauses = np.flatnonzero(~problem.is_prior)
         home = prior_of_rows(problem, prior.weights)
+        unfinished = 0
         for done, k in enumerate(clauses.tolist(), start=1):
-            weights[k] = self._learn(problem, k, home, ridge)
+            weights[k], finished = self._learn(problem, k, home, ridge)
+            unfinished += not finished
             if done % 64 == 0 or done == len(clauses):
                 progress.advance("Learning weights", done, len(clauses))
         loss = self._loss(problem, weights, home, clauses, ridge)
-        return Fit(weights, Status.CONVERGED, loss, self.iterations)
+        status = Status.ITERATIONS if unfinished else Status.CONVERGED
+        return Fit(weights, status, loss, self.iterations)
 
     def _learn(
         self, problem: Problem, k: int, home: tuple[Floats, Floats], ridge: float
-    ) -> float:
+    ) -> tuple[float, bool]:
+        """Weight of one clause, and whether the solver came to an end."""
         piece = make_piece(problem, k, home if self.prior_inside else None)
         if not len(piece.x):
-            return 0.0
+            return 0.0, True
         if self.solver == "gradient":
-            weight = self._ascend(problem, piece, ridge)
+            weight, finished = self._ascend(problem, piece, ridge)
         else:
-            weight = maximise(piece, problem, ridge)
+            weight, finished = maximise(piece, problem, ridge), True
         if weight > 0.0 and self.length_penalty > 0.0:
             gain = piece.derivatives(weight, problem)[0] - piece.derivatives(0.0, problem)[0]
             if gain - 0.5 * ridge * weight**2 <= self.length_penalty * problem.lengths[k]:
-                return 0.0
-        return weight
+                return 0.0, finished
+        return weight, finished
 
-    def _ascend(self, problem: Problem, piece: Piece, ridge: float) -> float:
-        """The paper's inner loop for one clause, ascending: w <- max(0, w + step * slope)."""
+    def _ascend(self, problem: Problem, piece: Piece, ridge: float) -> tuple[float, bool]:
+        """Follow the paper's inner loop for one clause: w <- max(0, w + step * slope)."""
         weight, score = 0.0, -np.inf
         for _ in range(self.iterations):
             value, slope, _ = piece.derivatives(weight, problem)
+            value -= 0.5 * ridge * weight**2
             improved = value - score
             score = value
             if 0.0 <= improved <= self.tolerance:
-                break
+                return weight, True
             weight = max(0.0, weight + self.step_size * (slope - ridge * weight))
-        return weight
+        return weight, False
 
     def _loss(
         self,
@@ -162,7 +173,7 @@ def fit_priors(problem: Problem, ridge: float) -> Fit:
 
 
 def prior_of_rows(problem: Problem, weights: Floats) -> tuple[Floats, Floats]:
-    """The prior's pull up and down on every target."""
+    """Add up the prior's pull up and down on every target."""
     return problem.strengths(np.where(problem.is_prior, weights, 0.0))
 
 
@@ -178,18 +189,19 @@ def make_piece(problem: Problem, k: int, home: tuple[Floats, Floats] | None) -> 
     new[1:] = (x[1:] != x[:-1]) | (y[1:] != y[:-1])
     starts = np.flatnonzero(new)
     size = np.diff(np.append(starts, len(x))).astype(np.float64)
-    up, down = (home[0][rows[0]], home[1][rows[0]]) if home is not None and len(rows) else (0.0, 0.0)
+    # all targets of a clause have its head's predicate, and so the same prior
+    up, down = (0.0, 0.0) if home is None or not len(rows) else (side[rows[0]] for side in home)
     return Piece(x[starts], y[starts], size, bool(problem.up[k]), float(up), float(down))
 
 
 def maximise(piece: Piece, problem: Problem, ridge: float) -> float:
-    """The weight >= 0 that maximises a concave piece minus ridge w^2 / 2: safeguarded Newton."""
-    _, slope, _ = piece.derivatives(0.0, problem)
+    """Maximise a concave piece minus ridge w^2 / 2 over w >= 0: safeguarded Newton."""
+    _, slope, curvature = piece.derivatives(0.0, problem)
     if slope <= 0.0:
         return 0.0
     low, high = 0.0, np.inf
     weight = 0.0
-    curvature = piece.derivatives(0.0, problem)[2] - ridge
+    curvature -= ridge
     for _ in range(200):
         step = -slope / curvature if curvature < 0.0 else np.inf
         proposed = weight + step

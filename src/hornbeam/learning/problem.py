@@ -109,20 +109,20 @@ class Problem:
         return np.asarray(self.y**self.power)
 
     def strengths(self, weights: Floats) -> tuple[Floats, Floats]:
-        """A and B of every target."""
+        """Add up A and B of every target."""
         up, down = strengths(
             self.indptr, self.row, self.x, self.column, self.up, weights, len(self.y)
         )
         return up, down
 
     def log_likelihood(self, weights: Floats) -> float:
-        """The log pseudolikelihood of the labels."""
+        """Log pseudolikelihood of the labels."""
         up, down = self.strengths(weights)
         log_z = two_sided(up, down, self.relaxation).log_z
         return -float(np.sum(log_z + up * self.observed_up + down * self.observed_down))
 
     def distinct_columns(self) -> Problem:
-        """The problem without clauses whose column repeats an earlier one.
+        """Leave out clauses whose column repeats an earlier one.
 
         Symmetric relations give many sequences with the very same counts; the objective cannot
         tell them apart, and the first (widest, shortest, first by text) speaks for all.
@@ -136,7 +136,7 @@ class Problem:
         return self.only(np.flatnonzero(keep))
 
     def only(self, members: npt.NDArray[np.integer]) -> Problem:
-        """The problem with some clauses only."""
+        """Keep some clauses only."""
         return replace(
             self,
             clauses=[self.clauses[k] for k in members.tolist()],
@@ -145,7 +145,7 @@ class Problem:
         )
 
     def subset(self, targets: npt.NDArray[np.bool_]) -> Problem:
-        """The problem on some targets only (rows renumbered)."""
+        """Keep some targets only (rows renumbered)."""
         place = np.cumsum(targets) - 1
         keep = targets[self.row]
         before = np.concatenate([[0], np.cumsum(keep)])
@@ -195,6 +195,6 @@ def transformed(count: npt.NDArray[np.integer], counts: Counts) -> Floats:
         case Counts.RAW:
             return count.astype(np.float64)
         case Counts.LOG:
-            return np.log2(1.0 + count)
+            return np.asarray(np.log2(1.0 + count))
         case Counts.EXISTS:
             return np.ones(len(count))

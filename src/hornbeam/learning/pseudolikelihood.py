@@ -69,8 +69,7 @@ class Newton:
         limit = self.tolerance * max(len(problem.y), 1)
         loss = penalised_loss(problem, weights, linear, ridge)
         for iteration in range(self.iterations):
-            up, down = problem.strengths(weights)
-            moments = two_sided(up, down, problem.relaxation)
+            moments = two_sided(*problem.strengths(weights), problem.relaxation)
             slopes = problem.observed_up - moments.e_up, problem.observed_down - moments.e_down
             gradient = gradients(*layout, *slopes) + linear + ridge * weights
             violation = np.where(weights > 0, np.abs(gradient), np.maximum(-gradient, 0.0))
@@ -110,6 +109,16 @@ class Newton:
 
 
 def penalised_loss(problem: Problem, weights: Floats, linear: Floats, ridge: Floats) -> float:
-    """The objective that `Newton.fit` minimises."""
+    """Penalised loss, the objective that `Newton.fit` minimises."""
     penalty = linear @ weights + 0.5 * (ridge @ (weights * weights))
     return float(penalty) - problem.log_likelihood(weights)
+
+
+def loss_gradient(problem: Problem, weights: Floats) -> Floats:
+    """Derive -l by every weight: observed minus expected."""
+    moments = two_sided(*problem.strengths(weights), problem.relaxation)
+    result: Floats = gradients(
+        problem.indptr, problem.row, problem.x, problem.column, problem.up,
+        problem.observed_up - moments.e_up, problem.observed_down - moments.e_down,
+    )  # fmt: skip
+    return result
