@@ -5,7 +5,7 @@ The public names, in the order of the data flow; each loads what it needs when i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hornbeam import errors
 
@@ -57,7 +57,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'hornbeam' has no attribute {name!r}")
     from importlib import import_module

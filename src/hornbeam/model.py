@@ -24,7 +24,7 @@ from hornbeam.errors import DataError, HornbeamWarning, InputError, UnknownTarge
 from hornbeam.facts.negatives import Sampling, with_negatives
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.files import save_text
-from hornbeam.inference.closed import Floats, Score, rule_paths, scores, strengths
+from hornbeam.inference.closed import Floats, Score, rule_paths, score_targets
 from hornbeam.inference.proposals import best_new_links, subjects_of
 from hornbeam.learning.joint import Joint
 from hornbeam.learning.learners import LEARNERS, Learner, learn_rules
@@ -93,27 +93,6 @@ class Model:
         distinct = any(getattr(rule.clause, "distinct", False) for rule in self.rules)
         return Language(distinct_variables=distinct, max_fanout=self.semantics.max_fanout)
 
-    def strengths(
-        self,
-        facts: Facts,
-        pairs: Targets,
-        *,
-        engine: str = "memory",
-        threads: int | None = None,
-        progress: Progress = SILENT,
-    ) -> tuple[Floats, Floats]:
-        """Add up what the rules say for (A) and against (B) every pair."""
-        self._check(facts)
-        silent = sorted(set(pairs.predicates) - set(self.targets))
-        if silent:
-            _warn(f"the model has no rule for {', '.join(map(repr, silent))}; such pairs score 0.5")
-        self._tell_unseen(facts, pairs, progress)
-        paths = rule_paths(self.rules)
-        counted = open_engine(facts, engine, threads).count(
-            pairs, paths, self.language, progress=progress
-        )
-        return strengths(self.rules, self.semantics, counted, pairs)
-
     def predict(
         self,
         facts: Facts,
@@ -125,8 +104,15 @@ class Model:
         progress: Progress = SILENT,
     ) -> Floats:
         """Score pairs in their order."""
-        up, down = self.strengths(facts, pairs, engine=engine, threads=threads, progress=progress)
-        return scores(up, down, self.semantics, Score(score))
+        self._check(facts)
+        silent = sorted(set(pairs.predicates) - set(self.targets))
+        if silent:
+            _warn(f"the model has no rule for {', '.join(map(repr, silent))}; such pairs score 0.5")
+        self._tell_unseen(facts, pairs, progress)
+        counted = open_engine(facts, engine, threads).count(
+            pairs, rule_paths(self.rules), self.language, progress=progress
+        )
+        return score_targets(self.rules, self.semantics, counted, pairs, Score(score))
 
     def propose(
         self,

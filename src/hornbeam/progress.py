@@ -1,4 +1,4 @@
-"""One way to tell a person how long work goes: a callback that the command line turns into a bar."""
+"""One way to tell a person how long work takes: a callback, on the command line a bar."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mp_reference import Measure, derivative, measure, relative_error
 from mpmath import mp, mpf
 
 from hornbeam.learning.hinges import (
@@ -18,6 +17,8 @@ from hornbeam.learning.hinges import (
     hinge_values,
 )
 from hornbeam.learning.integrals import Relaxation, score_map, score_moments, two_sided
+
+from .mp_reference import Measure, derivative, measure, relative_error
 
 CONTINUOUS = [Relaxation.LINEAR, Relaxation.SQUARED]
 UP, DOWN = False, True

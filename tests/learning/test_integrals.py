@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mp_reference import derivative, measure, relative_error, two_sided_measure
 from mpmath import mp, mpf
 
 from hornbeam.learning.integrals import (
@@ -20,6 +19,8 @@ from hornbeam.learning.integrals import (
     segments,
     two_sided,
 )
+
+from .mp_reference import derivative, measure, relative_error, two_sided_measure
 
 STANDARD = 1e-12
 REACHED = 1e-14

@@ -29,9 +29,9 @@ def demo() -> None:
             ["evaluate", "model.psl", *evidence, "--labels", "fold0/test.tsv"],
         ),
         (
-            "Which links are missing from the facts?",
-            ["predict", "model.psl", *evidence, "--top", "5", "--subject", "peru",
-             "--subject", "kenya"],
+            "Which links do the rules propose for three of them?",
+            ["predict", "model.psl", *evidence, "--top", "1", "--per-subject",
+             "--subject", "algeria", "--subject", "ukraine", "--subject", "vietnam"],
         ),
     ]  # fmt: skip
     out = screen()

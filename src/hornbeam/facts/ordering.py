@@ -13,7 +13,7 @@ from hornbeam.facts.table import Millionths
 
 
 def sort_edges(
-    predicate: npt.NDArray[np.integer],
+    predicate: npt.NDArray[Any],
     arguments: list[Ids],
     values: Millionths | None,
     n_entities: int,

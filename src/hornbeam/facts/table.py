@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +32,7 @@ class Atoms:
     `millionths` the truth values, or None where every one of them is 1.
     """
 
-    predicate: npt.NDArray[np.integer]
+    predicate: npt.NDArray[Any]
     arguments: tuple[Ids, ...]
     millionths: Millionths | None = None
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import duckdb
 
-
 #: What reading may hold besides the table of facts it makes; more spills to the folder.
 MEMORY_LIMIT = "2GB"
 

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam.clauses.clause import Path, Prior
-from hornbeam.clauses.rules import Rule, Semantics
+from hornbeam.clauses.rules import Relaxation, Rule, Semantics
 from hornbeam.facts.table import Targets
+from hornbeam.learning.hinges import group_hinges, hinge_map, hinge_moments
 from hornbeam.learning.integrals import score_map, score_mean
 from hornbeam.learning.problem import count_columns
+from hornbeam.learning.soft import hinge_rows
 from hornbeam.statistics.table import Statistics
 
 Floats = npt.NDArray[np.float64]
@@ -36,6 +39,21 @@ def rule_paths(rules: Sequence[Rule]) -> list[Path]:
     )
 
 
+def score_targets(
+    rules: Sequence[Rule],
+    semantics: Semantics,
+    statistics: Statistics,
+    targets: Targets,
+    score: Score = Score.MEAN,
+) -> Floats:
+    """Score every target from the counts of the rules' paths."""
+    if statistics.body is not None and semantics.relaxation is not Relaxation.BOOLEAN:
+        return _soft_scores(rules, semantics, statistics, targets, score)
+    up, down = strengths(rules, semantics, statistics, targets)
+    closed_form = score_map if score is Score.MAP else score_mean
+    return closed_form(up, down, semantics.relaxation)
+
+
 def strengths(
     rules: Sequence[Rule], semantics: Semantics, statistics: Statistics, targets: Targets
 ) -> tuple[Floats, Floats]:
@@ -46,8 +64,7 @@ def strengths(
     for rule in rules:
         side = down if rule.clause.negated else up
         if isinstance(rule.clause, Prior):
-            p = targets.predicates.index(rule.clause.target)
-            side[targets.predicate == p] += rule.weight
+            side[_targets_of(rule.clause, targets)] += rule.weight
         else:
             j = column[rule.clause.path]
             part = slice(indptr[j], indptr[j + 1])
@@ -55,7 +72,32 @@ def strengths(
     return up, down
 
 
-def scores(up: Floats, down: Floats, semantics: Semantics, score: Score = Score.MEAN) -> Floats:
-    """Scores of targets with strengths A = up and B = down."""
-    closed_form = score_map if score is Score.MAP else score_mean
-    return closed_form(up, down, semantics.relaxation)
+def _soft_scores(
+    rules: Sequence[Rule],
+    semantics: Semantics,
+    statistics: Statistics,
+    targets: Targets,
+    score: Score,
+) -> Floats:
+    """Score where bodies are soft and targets continuous: every hinge has its own knee."""
+    path, target, height, count = hinge_rows(statistics, semantics.counts)
+    column = {path: j for j, path in enumerate(statistics.paths)}
+    parts: list[tuple[Any, ...]] = []
+    for k, rule in enumerate(rules):
+        if isinstance(rule.clause, Prior):
+            mine = _targets_of(rule.clause, targets)
+            part = (mine, np.ones(len(mine)), np.ones(len(mine)))
+        else:
+            rows = np.flatnonzero(path == column[rule.clause.path])
+            part = (target[rows], height[rows], count[rows])
+        parts.append((np.full(len(part[0]), k), np.full(len(part[0]), rule.clause.negated), *part))
+    of_rule, down, row, b, n = (np.concatenate([part[i] for part in parts]) for i in range(5))
+    hinges = group_hinges(row, of_rule, b, down, n, len(targets))
+    weights = np.array([rule.weight for rule in rules])
+    if score is Score.MAP:
+        return hinge_map(hinges, weights, semantics.relaxation)
+    return hinge_moments(hinges, weights, semantics.relaxation).mean
+
+
+def _targets_of(prior: Prior, targets: Targets) -> npt.NDArray[np.intp]:
+    return np.flatnonzero(targets.predicate == targets.predicates.index(prior.target))

@@ -18,7 +18,7 @@ from hornbeam.clauses.clause import Path, Prior
 from hornbeam.clauses.rules import Rule, Semantics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.inference.closed import Floats, Score, rule_paths, scores, strengths
+from hornbeam.inference.closed import Floats, Score, rule_paths, score_targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.statistics.engine import Engine
 
@@ -49,13 +49,14 @@ def best_new_links(
     `per_subject`.
     """
     mine = [rule for rule in rules if _target(rule) == target]
-    speaking = [rule for rule in mine if _pulls_up(rule)]
+    wanted = rule_paths([rule for rule in mine if _pulls_up(rule)])
     paths = rule_paths(mine)
     blocks: list[tuple[Targets, Floats]] = []
-    for done, pairs in followed(facts, rule_paths(speaking), target, subjects):
+    for done, pairs in followed(facts, wanted, target, subjects):
         counted = engine.count(pairs, paths, language)
-        reached = np.flatnonzero(strengths(speaking, semantics, counted, pairs)[0] > 0)
-        found = scores(*strengths(mine, semantics, counted, pairs), semantics, score)
+        grounded = [counted.target[counted.column(paths.index(path))] for path in wanted]
+        reached = np.unique(np.concatenate(grounded)) if grounded else np.empty(0, dtype=np.int32)
+        found = score_targets(mine, semantics, counted, pairs, score)
         kept = reached[_best(found[reached], pairs.select(reached), top, per_subject)]
         blocks.append((pairs.select(kept), found[kept]))
         progress.advance("Following rules", done, len(subjects))

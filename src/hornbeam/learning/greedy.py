@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.learning.ppll import fit_priors
-from hornbeam.learning.problem import Floats, Problem
-from hornbeam.learning.pseudolikelihood import Fit, Newton, Status, loss_gradient
+from hornbeam.learning.problem import Floats
+from hornbeam.learning.pseudolikelihood import Fit, Newton, Status
 from hornbeam.learning.settings import check_not_negative, check_positive, check_whole
+from hornbeam.learning.soft import Learnable
 from hornbeam.progress import SILENT, Progress
 
 
@@ -49,7 +50,7 @@ class Greedy:
         check_positive("weight variance", self.weight_variance)
         check_not_negative("length penalty", self.length_penalty)
 
-    def fit(self, problem: Problem, progress: Progress = SILENT) -> Fit:
+    def fit(self, problem: Learnable, progress: Progress = SILENT) -> Fit:
         """Choose clauses one at a time; weights of the others are 0."""
         n = len(problem.clauses)
         ridge = np.full(n, 1.0 / self.weight_variance)
@@ -74,7 +75,7 @@ class Greedy:
         return Fit(current.weights, Status.CONVERGED, current.loss, rounds)
 
     def _refit(
-        self, problem: Problem, tried: npt.NDArray[np.bool_], start: Floats, ridge: Floats
+        self, problem: Learnable, tried: npt.NDArray[np.bool_], start: Floats, ridge: Floats
     ) -> Fit:
         """Refit the small model alone: only its columns are looked at."""
         members = np.flatnonzero(tried)
@@ -85,7 +86,7 @@ class Greedy:
         return Fit(weights, fit.status, fit.loss, fit.iterations)
 
 
-def _promising(problem: Problem, weights: Floats, chosen: npt.NDArray[np.bool_]) -> list[int]:
+def _promising(problem: Learnable, weights: Floats, chosen: npt.NDArray[np.bool_]) -> list[int]:
     """Clauses that can gain at all: at weight 0 the concave score must rise."""
-    promising: list[int] = np.flatnonzero(~chosen & (loss_gradient(problem, weights) < 0)).tolist()
+    promising: list[int] = np.flatnonzero(~chosen & (problem.gradient(weights) < 0)).tolist()
     return promising

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.learning.integrals import score_mean
-from hornbeam.learning.problem import Floats, Problem
-from hornbeam.learning.pseudolikelihood import Fit, Newton, loss_gradient
+from hornbeam.learning.problem import Floats
+from hornbeam.learning.pseudolikelihood import Fit, Newton
 from hornbeam.learning.settings import check_not_negative, check_positive, check_whole
+from hornbeam.learning.soft import Learnable
 from hornbeam.progress import SILENT, Progress
 
 
@@ -57,30 +57,25 @@ class Joint:
         check_positive("weight variance", self.weight_variance)
         check_not_negative("length penalty", self.length_penalty)
 
-    def path(self, problem: Problem, strengths: Floats) -> list[Fit]:
+    def path(self, problem: Learnable, strengths: Floats) -> list[Fit]:
         """One fit a strength, each warm from the last."""
         fits: list[Fit] = []
         for strength in strengths:
             fits.append(self.fit(problem, strength, fits[-1].weights if fits else None))
         return fits
 
-    def fit(self, problem: Problem, strength: float, start: Floats | None = None) -> Fit:
+    def fit(self, problem: Learnable, strength: float, start: Floats | None = None) -> Fit:
         """Fit all weights at one strength (L1 per target)."""
         ridge = np.full(len(problem.clauses), 1.0 / self.weight_variance)
         linear = strength * len(problem.y) * self.unit_penalty(problem)
         return self.newton.fit(problem, linear, ridge, start)
 
-    def unit_penalty(self, problem: Problem) -> Floats:
+    def unit_penalty(self, problem: Learnable) -> Floats:
         """L1 penalty of every clause at strength 1: its column's scale, 0 for priors."""
-        squares = np.add.reduceat(
-            np.append(problem.x, 0.0) ** 2, np.minimum(problem.indptr[:-1], len(problem.x))
-        )
-        squares[np.diff(problem.indptr) == 0] = 0.0
-        scale = np.sqrt(squares / max(len(problem.y), 1))[problem.column]
         lengths = 1.0 + self.length_penalty * problem.lengths
-        return np.where(problem.is_prior, 0.0, scale * lengths)
+        return np.where(problem.is_prior, 0.0, problem.scales * lengths)
 
-    def strongest(self, problem: Problem) -> float:
+    def strongest(self, problem: Learnable) -> float:
         """Smallest strength at which no path clause is kept."""
         priors = self.newton.fit(
             problem,
@@ -88,19 +83,19 @@ class Joint:
             np.full(len(problem.clauses), 1.0 / self.weight_variance),
             allowed=problem.is_prior,
         )
-        gradient = loss_gradient(problem, priors.weights)
+        gradient = problem.gradient(priors.weights)
         unit = self.unit_penalty(problem)
         paying = unit > 0
         ratios = -gradient[paying] / unit[paying]
         return max(float(ratios.max(initial=0.0)) / max(len(problem.y), 1), 1e-12)
 
-    def grid(self, problem: Problem) -> Floats:
+    def grid(self, problem: Learnable) -> Floats:
         """Strengths from the strongest down."""
         return self.strongest(problem) * np.geomspace(1.0, self.smallest, self.strengths)
 
     def validate(
         self,
-        problem: Problem,
+        problem: Learnable,
         strengths: Floats,
         fold: npt.NDArray[np.int64] | None = None,
         progress: Progress = SILENT,
@@ -119,7 +114,7 @@ class Joint:
             total = 0.0
             for k in range(self.folds):
                 starts[k] = weights = self.fit(training[k], strength, starts[k]).weights
-                score = score_mean(*held_out[k].strengths(weights), problem.relaxation)
+                score = held_out[k].score(weights)
                 total += log_loss(held_out[k].y, score)
             losses.append(total / len(problem.y))
             progress.advance("Choosing the strength", i + 1, len(strengths))
@@ -128,16 +123,15 @@ class Joint:
         return np.array(losses)
 
 
-def deal(problem: Problem, folds: int, seed: int) -> npt.NDArray[np.int64]:
+def deal(problem: Learnable, folds: int, seed: int) -> npt.NDArray[np.int64]:
     """Deal targets to folds, each class spread evenly.
 
     They are dealt in an order that their labels and counts alone decide (by a random projection of
     the counts), so that neither the order nor the names of the targets change what is learned.
     """
     rng = np.random.default_rng(seed)
-    y, sizes = problem.y, np.diff(problem.indptr)
-    projection = np.repeat(rng.random(len(sizes)), sizes)
-    signature = np.bincount(problem.row, weights=problem.x * projection, minlength=len(y))
+    y = problem.y
+    signature = problem.signature(rng)
     order = np.lexsort((signature, y))
     fold = np.empty(len(y), dtype=np.int64)
     for part in (order[y[order] >= 0.5], order[y[order] < 0.5]):

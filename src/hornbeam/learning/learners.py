@@ -15,8 +15,8 @@ from hornbeam.facts.table import Targets
 from hornbeam.learning.greedy import Greedy
 from hornbeam.learning.joint import Joint, deal
 from hornbeam.learning.ppll import Ppll
-from hornbeam.learning.problem import Problem
 from hornbeam.learning.pseudolikelihood import Fit, Newton
+from hornbeam.learning.soft import Learnable, learnable
 from hornbeam.progress import SILENT, Progress
 from hornbeam.statistics.table import Statistics
 
@@ -59,7 +59,7 @@ def learn_rules(
         chosen = Counts(trace["counts"])
     else:
         chosen = counts or Counts.RAW
-        problem = Problem.of(statistics, labels, chosen, relaxation, distinct)
+        problem = learnable(statistics, labels, chosen, relaxation, distinct)
         # a clause learned alone cannot crowd out its twin, so ppll keeps both
         problem = problem.distinct_columns() if isinstance(learner, Greedy) else problem
         fit = learner.fit(problem, progress)
@@ -87,13 +87,13 @@ def _joint(
     relaxation: Relaxation,
     distinct: bool,
     progress: Progress,
-) -> tuple[Problem, Fit, dict[str, Any]]:
+) -> tuple[Learnable, Fit, dict[str, Any]]:
     """Choose strength and counts by internal validation, then fit everything once more."""
-    best: tuple[float, Counts, Problem, Any] | None = None
+    best: tuple[float, Counts, Learnable, Any] | None = None
     validation: dict[str, Any] = {}
     fold = None
     for counts in options:
-        problem = Problem.of(statistics, labels, counts, relaxation, distinct).distinct_columns()
+        problem = learnable(statistics, labels, counts, relaxation, distinct).distinct_columns()
         # the same folds for every way of counting, so that their losses compare
         fold = deal(problem, learner.folds, learner.seed) if fold is None else fold
         strengths = learner.grid(problem)
@@ -122,7 +122,7 @@ def _joint(
     return problem, fits[-1], trace
 
 
-def _refitted(problem: Problem, fit: Fit, weight_variance: float) -> tuple[Problem, Fit]:
+def _refitted(problem: Learnable, fit: Fit, weight_variance: float) -> tuple[Learnable, Fit]:
     """Fit the survivors once more, together and without L1."""
     small = problem.only(np.flatnonzero((fit.weights > 0.0) | problem.is_prior))
     n = len(small.clauses)

@@ -18,11 +18,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.clauses.rules import Relaxation
 from hornbeam.errors import InputError
 from hornbeam.learning.integrals import one_sided, two_sided
 from hornbeam.learning.problem import Floats, Problem
 from hornbeam.learning.pseudolikelihood import Fit, Newton, Status
 from hornbeam.learning.settings import check_not_negative, check_positive, check_whole
+from hornbeam.learning.soft import Learnable, SoftProblem, curvature
 from hornbeam.progress import SILENT, Progress
 
 
@@ -40,12 +42,12 @@ class Piece:
     prior_up: float
     prior_down: float
 
-    def derivatives(self, weight: float, problem: Problem) -> tuple[float, float, float]:
+    def derivatives(self, weight: float, problem: Learnable) -> tuple[float, float, float]:
         """Log pseudolikelihood of this clause alone, its slope and its curvature.
 
         l' = sum (E[S] - S) x and l'' = -sum Var[S] x^2, S = (1-y)^p or y^p.
         """
-        p = problem.power
+        p = 2 if problem.relaxation is Relaxation.SQUARED else 1
         observed = (1.0 - self.y) ** p if self.up else self.y**p
         strength = weight * self.x
         if self.prior_up == 0.0 and self.prior_down == 0.0:
@@ -64,6 +66,21 @@ class Piece:
         slope = float(np.sum(self.size * self.x * (mean - observed)))
         curvature = -float(np.sum(self.size * self.x * self.x * var))
         return value, slope, curvature
+
+
+@dataclass(frozen=True)
+class SoftPiece:
+    """One clause with soft bodies and, after it, the priors: hinges over the targets it meets."""
+
+    x: Floats
+    part: SoftProblem
+    prior: Floats
+
+    def derivatives(self, weight: float, problem: Learnable) -> tuple[float, float, float]:
+        """Log pseudolikelihood of this clause alone, its slope and its curvature."""
+        weights = np.append(weight, self.prior)
+        slope = -float(self.part.gradient(weights)[0])
+        return self.part.log_likelihood(weights), slope, -float(curvature(self.part, weights)[0, 0])
 
 
 @dataclass(frozen=True)
@@ -101,7 +118,7 @@ class Ppll:
         check_positive("weight variance", self.weight_variance)
         check_not_negative("length penalty", self.length_penalty)
 
-    def fit(self, problem: Problem, progress: Progress = SILENT) -> Fit:
+    def fit(self, problem: Learnable, progress: Progress = SILENT) -> Fit:
         """Weights of all clauses; those that do not pay are exactly 0."""
         ridge = 1.0 / self.weight_variance
         prior = fit_priors(problem, ridge)
@@ -118,9 +135,7 @@ class Ppll:
         status = Status.ITERATIONS if unfinished else Status.CONVERGED
         return Fit(weights, status, loss, self.iterations)
 
-    def _learn(
-        self, problem: Problem, k: int, home: tuple[Floats, Floats], ridge: float
-    ) -> tuple[float, bool]:
+    def _learn(self, problem: Learnable, k: int, home: Home, ridge: float) -> tuple[float, bool]:
         """Weight of one clause, and whether the solver came to an end."""
         piece = make_piece(problem, k, home if self.prior_inside else None)
         if not len(piece.x):
@@ -135,7 +150,9 @@ class Ppll:
                 return 0.0, finished
         return weight, finished
 
-    def _ascend(self, problem: Problem, piece: Piece, ridge: float) -> tuple[float, bool]:
+    def _ascend(
+        self, problem: Learnable, piece: Piece | SoftPiece, ridge: float
+    ) -> tuple[float, bool]:
         """Follow the paper's inner loop for one clause: w <- max(0, w + step * slope)."""
         weight, score = 0.0, -np.inf
         for _ in range(self.iterations):
@@ -150,9 +167,9 @@ class Ppll:
 
     def _loss(
         self,
-        problem: Problem,
+        problem: Learnable,
         weights: Floats,
-        home: tuple[Floats, Floats],
+        home: Home,
         clauses: npt.NDArray[np.intp],
         ridge: float,
     ) -> float:
@@ -166,18 +183,40 @@ class Ppll:
         return total
 
 
-def fit_priors(problem: Problem, ridge: float) -> Fit:
+def fit_priors(problem: Learnable, ridge: float) -> Fit:
     """Weights of the priors alone."""
     n = len(problem.clauses)
     return Newton().fit(problem, np.zeros(n), np.full(n, ridge), allowed=problem.is_prior)
 
 
-def prior_of_rows(problem: Problem, weights: Floats) -> tuple[Floats, Floats]:
-    """Add up the prior's pull up and down on every target."""
-    return problem.strengths(np.where(problem.is_prior, weights, 0.0))
+#: What the priors say before any clause: pulls up and down on every target, or their weights.
+Home = tuple[Floats, Floats] | Floats
 
 
-def make_piece(problem: Problem, k: int, home: tuple[Floats, Floats] | None) -> Piece:
+def prior_of_rows(problem: Learnable, weights: Floats) -> Home:
+    """Say what the priors do: their pull on every target, or, for hinges, just their weights."""
+    priors = np.where(problem.is_prior, weights, 0.0)
+    return priors if isinstance(problem, SoftProblem) else problem.strengths(priors)
+
+
+def make_piece(problem: Learnable, k: int, home: Home | None) -> Piece | SoftPiece:
+    """Make the piece of one clause, with the prior inside unless `home` is None."""
+    if isinstance(problem, SoftProblem):
+        return _soft_piece(problem, k, home)
+    assert home is None or isinstance(home, tuple)
+    return _piece(problem, k, home)
+
+
+def _soft_piece(problem: SoftProblem, k: int, home: Home | None) -> SoftPiece:
+    members = np.append(k, np.flatnonzero(problem.is_prior))
+    met = np.zeros(len(problem.y), dtype=np.bool_)
+    met[problem.target[problem.rule == k]] = True
+    assert not isinstance(home, tuple)
+    prior = np.zeros(len(members) - 1) if home is None else home[members[1:]]
+    return SoftPiece(problem.height[problem.rule == k], problem.only(members).subset(met), prior)
+
+
+def _piece(problem: Problem, k: int, home: tuple[Floats, Floats] | None) -> Piece:
     """Group a clause's targets by distinct (count, label)."""
     part = slice(problem.indptr[problem.column[k]], problem.indptr[problem.column[k] + 1])
     x, rows = problem.x[part], problem.row[part]
@@ -194,7 +233,7 @@ def make_piece(problem: Problem, k: int, home: tuple[Floats, Floats] | None) -> 
     return Piece(x[starts], y[starts], size, bool(problem.up[k]), float(up), float(down))
 
 
-def maximise(piece: Piece, problem: Problem, ridge: float) -> float:
+def maximise(piece: Piece | SoftPiece, problem: Learnable, ridge: float) -> float:
     """Maximise a concave piece minus ridge w^2 / 2 over w >= 0: safeguarded Newton."""
     _, slope, curvature = piece.derivatives(0.0, problem)
     if slope <= 0.0:

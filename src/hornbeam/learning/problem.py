@@ -10,22 +10,26 @@ A clause and its negation share one column of counts; the priors are columns of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.clauses.clause import PathClause, Prior
+from hornbeam.clauses.clause import Path, PathClause, Prior
 from hornbeam.clauses.rules import Counts, Relaxation
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
-from hornbeam.learning.descent import strengths
-from hornbeam.learning.integrals import two_sided
+from hornbeam.learning.descent import descend, gradients, strengths
+from hornbeam.learning.integrals import score_mean, two_sided
 from hornbeam.statistics.table import Statistics
 
 Floats = npt.NDArray[np.float64]
+
+#: Most sweeps over one quadratic model, and the share of the first one's gain that ends them.
+SWEEPS = 100
+SHARE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,22 +61,16 @@ class Problem:
     ) -> Problem:
         """Lay out statistics and labels for a learner."""
         indptr, row, x = count_columns(statistics, counts, relaxation)
-        clauses: list[PathClause | Prior] = []
-        column: list[int] = []
-        for j, path in enumerate(statistics.paths):
-            clauses += [PathClause(path, negated, distinct) for negated in (False, True)]
-            column += [j, j]
+        clauses, column = both_ways(statistics.paths, labels.predicates, distinct)
         rows, starts = [row], [*indptr.tolist()]
-        for p, name in enumerate(labels.predicates):
+        for p in range(len(labels.predicates)):
             mine = np.flatnonzero(labels.predicate == p).astype(np.int32)
-            clauses += [Prior(name, negated) for negated in (False, True)]
-            column += [len(starts) - 1] * 2
             rows.append(mine)
             starts.append(starts[-1] + len(mine))
         ones = np.ones(starts[-1] - len(row))
         return cls(
             clauses,
-            np.array(column, dtype=np.int64),
+            column,
             np.array([not clause.negated for clause in clauses]),
             np.array(starts, dtype=np.int64),
             np.concatenate(rows),
@@ -121,6 +119,12 @@ class Problem:
         log_z = two_sided(up, down, self.relaxation).log_z
         return -float(np.sum(log_z + up * self.observed_up + down * self.observed_down))
 
+    def signature(self, rng: np.random.Generator) -> Floats:
+        """Give each target a number that its counts decide: a random projection of its row."""
+        sizes = np.diff(self.indptr)
+        projected = self.x * np.repeat(rng.random(len(sizes)), sizes)
+        return np.bincount(self.row, projected, len(self.y)).astype(np.float64)
+
     def distinct_columns(self) -> Problem:
         """Leave out clauses whose column repeats an earlier one.
 
@@ -144,6 +148,42 @@ class Problem:
             up=self.up[members],
         )
 
+    def gradient(self, weights: Floats) -> Floats:
+        """Derivative of -l by every weight: observed minus expected."""
+        moments = two_sided(*self.strengths(weights), self.relaxation)
+        result: Floats = gradients(
+            self.indptr, self.row, self.x, self.column, self.up,
+            self.observed_up - moments.e_up, self.observed_down - moments.e_down,
+        )  # fmt: skip
+        return result
+
+    def score(self, weights: Floats) -> Floats:
+        """E[y] of every target."""
+        return score_mean(*self.strengths(weights), self.relaxation)
+
+    def propose(
+        self,
+        weights: Floats,
+        active: npt.NDArray[np.integer],
+        linear: Floats,
+        ridge: Floats,
+    ) -> Floats:
+        """Minimise the quadratic model of the penalised loss over w >= 0."""
+        moments = two_sided(*self.strengths(weights), self.relaxation)
+        proposed: Floats = descend(
+            self.indptr, self.row, self.x, self.column, self.up, active, weights, linear, ridge,
+            self.observed_up - moments.e_up, self.observed_down - moments.e_down,
+            moments.var_up, moments.var_down, moments.cov, SWEEPS, SHARE,
+        )  # fmt: skip
+        return proposed
+
+    @cached_property
+    def scales(self) -> Floats:
+        """Root mean square over the targets of every clause's column."""
+        squares = np.append(0.0, np.cumsum(self.x**2))
+        by_column = squares[self.indptr[1:]] - squares[self.indptr[:-1]]
+        return np.asarray(np.sqrt(by_column / max(len(self.y), 1))[self.column])
+
     def subset(self, targets: npt.NDArray[np.bool_]) -> Problem:
         """Keep some targets only (rows renumbered)."""
         place = np.cumsum(targets) - 1
@@ -156,6 +196,17 @@ class Problem:
             x=self.x[keep],
             y=self.y[targets],
         )
+
+
+def both_ways(
+    paths: Sequence[Path], predicates: Iterable[str], distinct: bool
+) -> tuple[list[PathClause | Prior], npt.NDArray[np.int64]]:
+    """List each path's clause and negation, then each target's two priors, and their columns."""
+    clauses: list[PathClause | Prior] = [
+        PathClause(path, negated, distinct) for path in paths for negated in (False, True)
+    ]
+    clauses += [Prior(name, negated) for name in predicates for negated in (False, True)]
+    return clauses, np.arange(len(clauses), dtype=np.int64) // 2
 
 
 def count_columns(

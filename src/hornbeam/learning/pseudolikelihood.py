@@ -16,9 +16,8 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.learning.descent import descend, gradients
-from hornbeam.learning.integrals import two_sided
-from hornbeam.learning.problem import Floats, Problem
+from hornbeam.learning.problem import Floats
+from hornbeam.learning.soft import Learnable
 
 
 class Status(StrEnum):
@@ -55,7 +54,7 @@ class Newton:
 
     def fit(
         self,
-        problem: Problem,
+        problem: Learnable,
         linear: Floats,
         ridge: Floats,
         start: Floats | None = None,
@@ -65,22 +64,16 @@ class Newton:
         n = len(problem.clauses)
         weights = np.zeros(n) if start is None else start.copy()
         allowed = np.ones(n, dtype=np.bool_) if allowed is None else allowed
-        layout = (problem.indptr, problem.row, problem.x, problem.column, problem.up)
         limit = self.tolerance * max(len(problem.y), 1)
         loss = penalised_loss(problem, weights, linear, ridge)
         for iteration in range(self.iterations):
-            moments = two_sided(*problem.strengths(weights), problem.relaxation)
-            slopes = problem.observed_up - moments.e_up, problem.observed_down - moments.e_down
-            gradient = gradients(*layout, *slopes) + linear + ridge * weights
+            gradient = problem.gradient(weights) + linear + ridge * weights
             violation = np.where(weights > 0, np.abs(gradient), np.maximum(-gradient, 0.0))
             violation[~allowed] = 0.0
             if violation.max(initial=0.0) <= limit:
                 return Fit(weights, Status.CONVERGED, loss, iteration)
             active = np.flatnonzero(allowed & ((weights > 0) | (gradient < 0)))
-            proposed = descend(
-                *layout, active, weights, linear, ridge, *slopes,
-                moments.var_up, moments.var_down, moments.cov, 100, 1e-4,
-            )  # fmt: skip
+            proposed = problem.propose(weights, active, linear, ridge)
             moved = self._line_search(problem, weights, proposed, linear, ridge, loss)
             if moved is None:
                 return Fit(weights, Status.CONVERGED, loss, iteration)
@@ -89,7 +82,7 @@ class Newton:
 
     def _line_search(
         self,
-        problem: Problem,
+        problem: Learnable,
         weights: Floats,
         proposed: Floats,
         linear: Floats,
@@ -108,17 +101,7 @@ class Newton:
         return None
 
 
-def penalised_loss(problem: Problem, weights: Floats, linear: Floats, ridge: Floats) -> float:
+def penalised_loss(problem: Learnable, weights: Floats, linear: Floats, ridge: Floats) -> float:
     """Penalised loss, the objective that `Newton.fit` minimises."""
     penalty = linear @ weights + 0.5 * (ridge @ (weights * weights))
     return float(penalty) - problem.log_likelihood(weights)
-
-
-def loss_gradient(problem: Problem, weights: Floats) -> Floats:
-    """Derive -l by every weight: observed minus expected."""
-    moments = two_sided(*problem.strengths(weights), problem.relaxation)
-    result: Floats = gradients(
-        problem.indptr, problem.row, problem.x, problem.column, problem.up,
-        problem.observed_up - moments.e_up, problem.observed_down - moments.e_down,
-    )  # fmt: skip
-    return result

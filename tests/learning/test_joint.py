@@ -1,0 +1,288 @@
+"""The joint learner: the path of strengths, and what is chosen along it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from hornbeam.clauses.clause import Prior
+from hornbeam.clauses.rules import Counts, Relaxation, Semantics
+from hornbeam.errors import InputError
+from hornbeam.learning.joint import Joint, deal, log_loss
+from hornbeam.learning.learners import Learned, learn_rules
+from hornbeam.learning.problem import Problem
+from hornbeam.learning.pseudolikelihood import Newton
+
+from .problems import Floats, Reference, labels_of, problem_of, problems, statistics_of, violation
+
+RELAXATIONS = pytest.mark.parametrize("relaxation", list(Relaxation))
+EXACT = Newton(iterations=200, tolerance=1e-10)
+
+
+def planted(
+    n: int = 150, columns: int = 10, noise: float = 0.15, seed: int = 0
+) -> tuple[np.ndarray, Floats]:
+    """Counts, and labels that follow the first three columns."""
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(0.6, (n, columns))
+    lean = counts[:, 0] + counts[:, 1] - 2 * counts[:, 2]
+    return counts, ((lean > 0) ^ (rng.random(n) < noise)).astype(float)
+
+
+def learned(
+    counts: np.ndarray, y: Floats, learner: Joint, kind: Counts | None = Counts.RAW
+) -> Learned:
+    return learn_rules(
+        statistics_of(counts), labels_of(y), learner, kind, Relaxation.BOOLEAN, Semantics(), False
+    )
+
+
+@RELAXATIONS
+def test_the_path_begins_with_no_rule_and_gathers_them(relaxation: Relaxation) -> None:
+    problem = problem_of(*planted(), relaxation)
+    learner = Joint(newton=EXACT)
+    strengths = learner.grid(problem)
+    assert len(strengths) == 30
+    assert strengths[-1] == pytest.approx(strengths[0] / 1000)
+    fits = learner.path(problem, strengths)
+    rules = [np.count_nonzero(fit.weights[~problem.is_prior] > 0) for fit in fits]
+    assert rules[0] == 0
+    assert fits[0].weights[problem.is_prior].any()
+    assert rules[-1] > rules[5] > 0
+    assert rules[-1] >= 8
+    likelihoods = [problem.log_likelihood(fit.weights) for fit in fits]
+    assert likelihoods == sorted(likelihoods)
+
+
+@RELAXATIONS
+def test_the_strongest_strength_is_the_smallest_that_keeps_no_rule(relaxation: Relaxation) -> None:
+    problem = problem_of(*planted(60, 4), relaxation)
+    learner = Joint(newton=EXACT)
+    strongest = learner.strongest(problem)
+    above = learner.fit(problem, 1.001 * strongest)
+    below = learner.fit(problem, 0.98 * strongest)
+    assert not above.weights[~problem.is_prior].any()
+    assert below.weights[~problem.is_prior].any()
+
+
+@given(problems())
+@settings(max_examples=20)
+def test_every_point_of_the_path_is_an_optimum(problem: Problem) -> None:
+    learner = Joint(weight_variance=20.0, length_penalty=0.3, newton=EXACT)
+    unit = learner.unit_penalty(problem)
+    n = len(problem.y)
+    for strength in learner.grid(problem)[::9]:
+        fit = learner.fit(problem, strength)
+        reference = Reference(problem, strength * n * unit, np.full(len(problem.clauses), 1 / 20.0))
+        assert fit.loss <= reference.minimum()[1] + 1e-6
+        assert violation(fit.weights, reference(fit.weights)[1]) < 1e-6 * n
+
+
+def test_the_penalty_is_the_scale_of_the_column_times_its_length() -> None:
+    problem = problem_of([[2, 0], [0, 0], [4, 1]], [0, 1, 1], lengths=[1, 3])
+    scale = np.sqrt([20 / 3, 20 / 3, 1 / 3, 1 / 3, 0, 0])
+    np.testing.assert_allclose(Joint().unit_penalty(problem), scale)
+    lengths = np.array([1, 1, 3, 3, 0, 0])
+    np.testing.assert_allclose(
+        Joint(length_penalty=0.5).unit_penalty(problem), scale * (1 + 0.5 * lengths)
+    )
+
+
+def test_scaling_a_column_changes_no_choice() -> None:
+    """The penalty follows the scale, so units do not matter (where the ridge does not)."""
+    counts, y = planted(80, 4)
+    learner = Joint(weight_variance=1e9, newton=EXACT)
+    one, ten = (problem_of(counts * factor, y) for factor in (1, 10))
+    strength = learner.strongest(one) / 10
+    assert learner.strongest(ten) == pytest.approx(learner.strongest(one), rel=1e-6)
+    priors = one.is_prior
+    small, large = (learner.fit(problem, strength).weights for problem in (one, ten))
+    np.testing.assert_allclose(10 * large[~priors], small[~priors], rtol=1e-3, atol=1e-6)
+
+
+def test_the_length_penalty_prefers_short_rules() -> None:
+    """Of two columns that differ in one target, the longer leads; the penalty turns it round."""
+    rng = np.random.default_rng(3)
+    y = (np.arange(100) % 2).astype(float)
+    better = ((y > 0) ^ (rng.random(100) < 0.10)).astype(int)
+    worse = better.copy()
+    worse[:8] = rng.permutation(worse[:8])
+    worse[np.flatnonzero(y > 0)[:2]] = 0
+    problem = problem_of(np.column_stack([better, worse]), y, lengths=[3, 1])
+    strengths = {}
+    for beta in (0.0, 2.0):
+        learner = Joint(length_penalty=beta, newton=EXACT)
+        weights = learner.fit(problem, 0.6 * learner.strongest(problem)).weights
+        strengths[beta] = weights[0], weights[2]
+    assert strengths[0.0][0] > strengths[0.0][1]
+    assert strengths[2.0][0] == 0.0 < strengths[2.0][1]
+
+
+@given(problems())
+@settings(max_examples=20)
+def test_repeated_columns_change_nothing_about_the_optimum(problem: Problem) -> None:
+    """A column that stands there twice may share its weight; the ridge alone notices.
+
+    Without ridge the optimum with and without twins is the same.
+    """
+    twice = replace(
+        problem,
+        clauses=[*problem.clauses, *problem.clauses[:2]],
+        column=np.append(problem.column, problem.column[:2]),
+        up=np.append(problem.up, problem.up[:2]),
+    )
+    learner = Joint(weight_variance=np.inf, newton=EXACT)
+    strength = learner.strongest(problem) / 20
+    alone, both = learner.fit(problem, strength), learner.fit(twice, strength)
+    assert both.loss == pytest.approx(alone.loss, abs=1e-5)
+
+
+def test_distinct_columns_keep_the_first_of_each_kind() -> None:
+    table = [[1, 1, 0, 2, 0], [0, 0, 1, 0, 1], [3, 3, 0, 6, 0]]
+    problem = problem_of(table, [0, 1, 1])
+    kept = problem.distinct_columns()
+    names = [clause.path.steps[0].predicate for clause in kept.clauses
+             if not isinstance(clause, Prior)]  # fmt: skip
+    assert names == ["p0", "p0", "p2", "p2", "p3", "p3"]
+    assert sum(isinstance(clause, Prior) for clause in kept.clauses) == 2
+    exists = problem_of(table, [0, 1, 1], kind=Counts.EXISTS).distinct_columns()
+    assert len(exists.clauses) == 2 * 2 + 2
+    # a sequence that every target has keeps standing beside the prior
+    assert len(problem_of([[1], [1]], [0, 1]).distinct_columns().clauses) == 4
+
+
+@given(problems())
+def test_distinct_columns_lose_no_likelihood(problem: Problem) -> None:
+    kept = problem.distinct_columns()
+    n = len(kept.clauses)
+    # moving a twin's weight to the first of its kind leaves every strength as it is
+    weights = np.linspace(0.1, 1, len(problem.clauses))
+    moved = np.zeros(n)
+    for k, clause in enumerate(problem.clauses):
+        mine = _column(problem, k)
+        [home] = [
+            i for i in range(n)
+            if kept.up[i] == problem.up[k] and kept.is_prior[i] == isinstance(clause, Prior)
+            and _column(kept, i) == mine
+        ]  # fmt: skip
+        moved[home] += weights[k]
+    for one, other in zip(problem.strengths(weights), kept.strengths(moved), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def _column(problem: Problem, k: int) -> list[tuple[int, float]]:
+    part = slice(problem.indptr[problem.column[k]], problem.indptr[problem.column[k] + 1])
+    return list(zip(problem.row[part].tolist(), problem.x[part].tolist(), strict=True))
+
+
+def test_the_same_seed_gives_the_same_bytes() -> None:
+    counts, y = planted()
+    one, again, other = (learned(counts, y, Joint(seed=seed), None) for seed in (3, 3, 4))
+    assert one.rules == again.rules
+    assert one.trace == again.trace
+    assert one.trace["validation"] != other.trace["validation"]
+
+
+def test_validation_is_the_held_out_log_loss() -> None:
+    problem = problem_of(*planted(60, 4))
+    learner = Joint(strengths=6, folds=3, newton=EXACT)
+    strengths = learner.grid(problem)
+    fold = deal(problem, 3, 0)
+    losses = learner.validate(problem, strengths)
+    for i in range(len(losses)):
+        total = 0.0
+        for k in range(3):
+            weights = learner.fit(problem.subset(fold != k), strengths[i]).weights
+            up, down = problem.strengths(weights)
+            score = 1 / (1 + np.exp(down - up))
+            y, s = problem.y[fold == k], score[fold == k]
+            total -= np.sum(np.where(y > 0.5, np.log(s), np.log(1 - s)))
+        assert losses[i] == pytest.approx(total / 60, rel=1e-5)
+
+
+def test_validation_stops_when_its_patience_ends() -> None:
+    counts, _ = planted(80, 8)
+    hopeless = problem_of(counts, np.random.default_rng(5).random(80) < 0.5)
+    learner = Joint(patience=3)
+    losses = learner.validate(hopeless, learner.grid(hopeless))
+    assert len(losses) == int(np.argmin(losses)) + 1 + 3 < 30
+
+
+def test_the_strength_of_least_validation_loss_is_chosen() -> None:
+    counts, y = planted()
+    learner = Joint()
+    result = learned(counts, y, learner)
+    shown = result.trace["validation"]["raw"]
+    at = int(np.argmin(shown["log_loss"]))
+    assert result.trace["strength"] == shown["strengths"][at]
+    assert result.trace["validation_log_loss"] == shown["log_loss"][at]
+    problem = problem_of(counts, y).distinct_columns()
+    direct = learner.fit(problem, result.trace["strength"]).weights
+    weights = {str(rule.clause): rule.weight for rule in result.rules}
+    for k, clause in enumerate(problem.clauses):
+        assert weights.get(str(clause), 0.0) == pytest.approx(direct[k], abs=1e-3)
+    assert [step["strength"] for step in result.trace["path"]] == shown["strengths"][: at + 1]
+
+
+@pytest.mark.parametrize("truth", list(Counts))
+def test_auto_counts_are_those_of_least_validation_loss(truth: Counts) -> None:
+    """Labels drawn from a model that counts one way are best explained that way."""
+    rng = np.random.default_rng(12)
+    counts = np.floor(10 ** (3 * rng.random((600, 2)))).astype(int) * (rng.random((600, 2)) < 0.7)
+    x = {Counts.RAW: counts / 100, Counts.LOG: np.log2(1 + counts), Counts.EXISTS: 4 * (counts > 0)}
+    lean = x[truth][:, 0] - x[truth][:, 1]
+    y = (rng.random(600) < 1 / (1 + np.exp(-lean))).astype(float)
+    result = learned(counts, y, Joint(), kind=None)
+    losses = {kind: min(result.trace["validation"][kind.value]["log_loss"]) for kind in Counts}
+    assert result.semantics.counts is truth
+    assert min(losses, key=lambda kind: losses[kind]) is truth
+    for kind in Counts:
+        alone = learned(counts, y, Joint(), kind)
+        assert alone.semantics.counts is kind
+        assert alone.trace["validation_log_loss"] == pytest.approx(losses[kind], abs=2e-2)
+
+
+def test_folds_spread_classes_evenly_whatever_the_order() -> None:
+    counts, y = planted(101, 6)
+    problem = problem_of(counts, y)
+    fold = deal(problem, 5, 0)
+    for value in (0.0, 1.0):
+        sizes = np.bincount(fold[y == value], minlength=5)
+        assert sizes.max() - sizes.min() <= 1
+    assert (fold == deal(problem, 5, 0)).all()
+    assert (fold != deal(problem, 5, 1)).any()
+    # every fold gets the same counts and labels when the rows are permuted
+    order = np.random.default_rng(1).permutation(101)
+    permuted = deal(problem_of(counts[order], y[order]), 5, 0)
+    for k in range(5):
+        one = sorted(zip(map(tuple, counts[fold == k].tolist()), y[fold == k], strict=True))
+        other = sorted(
+            zip(map(tuple, counts[order][permuted == k].tolist()), y[order][permuted == k],
+                strict=True)
+        )  # fmt: skip
+        assert one == other
+
+
+def test_log_loss_of_sure_mistakes_is_finite() -> None:
+    assert log_loss(np.array([1.0, 0.0]), np.array([0.0, 1.0])) == pytest.approx(
+        -2 * np.log(1e-15), rel=1e-3
+    )
+    assert log_loss(np.array([0.25]), np.array([0.5])) == pytest.approx(np.log(2))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"strengths": 0},
+        {"folds": 1},
+        {"smallest": 0.0},
+        {"weight_variance": 0.0},
+        {"length_penalty": float("nan")},
+    ],
+)
+def test_settings_out_of_range_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(InputError, match="expected"):
+        Joint(**wrong)  # type: ignore[arg-type]
