@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from hornbeam.clauses.candidates import Language
 from hornbeam.clauses.clause import Prior
-from hornbeam.clauses.model_file import model_text, parse_model
+from hornbeam.clauses.model_file import clause_texts, model_text, parse_model
 from hornbeam.clauses.rules import Counts, Relaxation, Rule, Semantics
 from hornbeam.errors import DataError, HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.facts.negatives import Sampling, with_negatives
@@ -201,8 +201,8 @@ class Model:
 
         rows = "".join(
             f"<tr><td style='text-align:right'>{rule.weight:.3g}</td>"
-            f"<td style='text-align:left'><code>{escape(str(rule.clause))}</code></td></tr>"
-            for rule in self.rules
+            f"<td style='text-align:left'><code>{escape(text)}</code></td></tr>"
+            for rule, text in zip(self.rules, clause_texts(self.rules), strict=True)
         )
         return f"<table><tr><th>weight</th><th>rule</th></tr>{rows}</table>"
 

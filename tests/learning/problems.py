@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 
 #: Composite Gauss-Legendre on [0, 1]: exact to rounding for strengths up to some hundreds.
 _X, _W = np.polynomial.legendre.leggauss(16)
-PANELS = 12
+PANELS = 8
 NODES = np.concatenate([(k + (_X + 1) / 2) / PANELS for k in range(PANELS)])
 SHARES = np.concatenate([_W / 2 / PANELS for _ in range(PANELS)])
 
@@ -142,9 +142,9 @@ class Reference:
                 jac=True,
                 method="L-BFGS-B",
                 bounds=[(0, None)] * len(free),
-                options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 2000, "maxcor": 20},
+                options={"ftol": 1e-14, "gtol": 1e-8, "maxiter": 2000, "maxcor": 20},
             )
-            if not found.fun < least - 1e-12:
+            if not found.fun < least - 1e-9:
                 break
             part, least = found.x, float(found.fun)
         weights = np.zeros(n)

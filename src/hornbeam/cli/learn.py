@@ -196,8 +196,16 @@ def _learner(
 
 
 def _as_dict(model: Model) -> dict[str, Any]:
+    from hornbeam.clauses.model_file import clause_texts, spellings
+
     return {
-        "rules": [{"rule": str(rule.clause), "weight": rule.weight} for rule in model.rules],
+        "rules": [
+            {"rule": text, "weight": rule.weight}
+            for rule, text in zip(model.rules, clause_texts(model.rules), strict=True)
+        ],
+        "predicates": {
+            spelt: name for name, spelt in spellings(model.rules).items() if spelt != name
+        },
         "candidates": len(model.trace["candidates"]),
         "targets": model.trace["targets"],
         "positives": model.trace["positives"],
@@ -211,11 +219,14 @@ def _show(model: Model, output: Path) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from hornbeam.clauses.model_file import clause_texts
+
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("weight", justify="right", no_wrap=True)
     table.add_column("rule", overflow="fold", ratio=1)
-    for rule in model.rules[: options.SHOWN]:
-        table.add_row(f"{rule.weight:.3f}", escape(str(rule.clause)))
+    shown = model.rules[: options.SHOWN]
+    for rule, text in zip(shown, clause_texts(model.rules), strict=False):
+        table.add_row(f"{rule.weight:.3f}", escape(text))
     out = screen()
     out.print(table)
     if len(model.rules) > options.SHOWN:

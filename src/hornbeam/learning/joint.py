@@ -58,11 +58,19 @@ class Joint:
         check_not_negative("length penalty", self.length_penalty)
 
     def path(self, problem: Learnable, strengths: Floats) -> list[Fit]:
-        """One fit a strength, each warm from the last."""
+        """One fit a strength, each warm from the last, the first from the priors alone."""
         fits: list[Fit] = []
+        start = self.priors(problem).weights
         for strength in strengths:
-            fits.append(self.fit(problem, strength, fits[-1].weights if fits else None))
+            fits.append(self.fit(problem, strength, start))
+            start = fits[-1].weights
         return fits
+
+    def priors(self, problem: Learnable) -> Fit:
+        """Fit the priors alone."""
+        n = len(problem.clauses)
+        ridge = np.full(n, 1.0 / self.weight_variance)
+        return self.newton.fit(problem, np.zeros(n), ridge, allowed=problem.is_prior)
 
     def fit(self, problem: Learnable, strength: float, start: Floats | None = None) -> Fit:
         """Fit all weights at one strength (L1 per target)."""
@@ -77,13 +85,7 @@ class Joint:
 
     def strongest(self, problem: Learnable) -> float:
         """Smallest strength at which no path clause is kept."""
-        priors = self.newton.fit(
-            problem,
-            np.zeros(len(problem.clauses)),
-            np.full(len(problem.clauses), 1.0 / self.weight_variance),
-            allowed=problem.is_prior,
-        )
-        gradient = problem.gradient(priors.weights)
+        gradient = problem.gradient(self.priors(problem).weights)
         unit = self.unit_penalty(problem)
         paying = unit > 0
         ratios = -gradient[paying] / unit[paying]
@@ -108,7 +110,7 @@ class Joint:
         fold = deal(problem, self.folds, self.seed) if fold is None else fold
         training = [problem.subset(fold != k) for k in range(self.folds)]
         held_out = [problem.subset(fold == k) for k in range(self.folds)]
-        starts: list[Floats | None] = [None] * self.folds
+        starts = [self.priors(part).weights for part in training]
         losses: list[float] = []
         for i, strength in enumerate(strengths):
             total = 0.0

@@ -180,8 +180,9 @@ class Problem:
     @cached_property
     def scales(self) -> Floats:
         """Root mean square over the targets of every clause's column."""
-        squares = np.append(0.0, np.cumsum(self.x**2))
-        by_column = squares[self.indptr[1:]] - squares[self.indptr[:-1]]
+        # not differences of a running sum: beside a hub's counts those of others would drown
+        sizes = np.diff(self.indptr)
+        by_column = np.bincount(np.repeat(np.arange(len(sizes)), sizes), self.x**2, len(sizes))
         return np.asarray(np.sqrt(by_column / max(len(self.y), 1))[self.column])
 
     def subset(self, targets: npt.NDArray[np.bool_]) -> Problem:

@@ -1,0 +1,224 @@
+"""`hornbeam learn`: from files to a model that reads back, and what it says on the way."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import hornbeam as hb
+from hornbeam.clauses.clause import Prior
+from hornbeam.clauses.rules import Counts, Relaxation
+
+from .running import COUNTRIES, EVIDENCE, HOSTILE, TEST, TRAIN, hornbeam_, listing, process, write
+
+LEARN = ("learn", *EVIDENCE, *TRAIN)
+
+
+def test_the_json_has_the_keys_of_the_design(tmp_path: Path, scratch: Path) -> None:
+    found = hornbeam_(*LEARN, "-o", tmp_path / "model.psl", "--json").json
+    assert {"rules", "candidates", "seconds"} <= set(found)
+    assert set(found["seconds"]) == {"load", "generate", "learn"}
+    assert all(seconds >= 0 for seconds in found["seconds"].values())
+    assert found["candidates"] == 9
+    assert all(set(rule) == {"rule", "weight"} for rule in found["rules"])
+    assert all(rule["weight"] >= 0 for rule in found["rules"])
+    assert listing(tmp_path) == ["model.psl", "model.trace.json"]
+    assert listing(scratch) == []
+    model = hb.Model.load(tmp_path / "model.psl")
+    assert [(str(rule.clause), rule.weight) for rule in model.rules] == [
+        (rule["rule"], rule["weight"]) for rule in found["rules"]
+    ]
+    assert model.targets == ["located_in"]
+
+
+def test_the_model_is_good_on_what_it_has_not_seen(countries_model: Path) -> None:
+    found = hornbeam_("evaluate", countries_model, *EVIDENCE, *TEST, "--json").json
+    assert found["auc_roc"] > 0.97
+    assert (found["n"], found["positives"]) == (120, 40)
+
+
+def test_the_trace_says_how_the_model_was_found(countries_model: Path) -> None:
+    trace = json.loads(countries_model.with_name("model.trace.json").read_text())
+    assert trace["method"] == "joint"
+    assert set(trace["seconds"]) == {"load", "generate", "learn"}
+    assert len(trace["candidates"]) == 9
+    assert {"clause", "coverage", "paths"} <= set(trace["candidates"][0])
+    strengths = [step["strength"] for step in trace["path"]]
+    assert strengths == sorted(strengths, reverse=True)
+    assert trace["strength"] == strengths[-1]
+    assert (trace["targets"], trace["positives"]) == (120, 40)
+
+
+def test_the_table_shows_rules_and_where_they_went(tmp_path: Path) -> None:
+    ended = hornbeam_(*LEARN, "-o", tmp_path / "model.psl")
+    assert ended.code == 0
+    assert "neighbour(A, B) & located_in(B, C) -> located_in(A, C)" in ended.stdout
+    assert "Wrote" in ended.stdout
+    assert "rules of 9 candidate sequences" in ended.stdout
+    assert ended.stderr == ""
+
+
+@pytest.mark.parametrize("method", ["joint", "ppll", "greedy"])
+def test_every_method_learns_a_good_model(tmp_path: Path, method: str) -> None:
+    model = tmp_path / "model.psl"
+    found = hornbeam_(*LEARN, "--method", method, "-o", model, "--json").json
+    assert found["relaxation"] == ("boolean" if method == "joint" else "linear")
+    assert hornbeam_("evaluate", model, *EVIDENCE, *TEST, "--json").json["auc_roc"] > 0.9
+    assert json.loads((tmp_path / "model.trace.json").read_text())["method"] == method
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--method", "ppll", "--solver", "gradient", "--iterations", "20", "--step-size", "0.001"),
+        ("--method", "ppll", "--refit", "--relaxation", "squared"),
+        ("--method", "greedy", "--max-rules", "2", "--tolerance", "0.1", "--iterations", "5"),
+        ("--counts", "log", "--length-penalty", "0.5", "--weight-variance", "10"),
+        ("--counts", "raw", "--relaxation", "linear", "--refit"),
+        ("--distinct-variables", "--max-fanout", "6", "--top", "4", "--max-length", "2"),
+    ],
+    ids=lambda words: " ".join(words),
+)
+def test_options_reach_the_model(tmp_path: Path, words: tuple[str, ...]) -> None:
+    path = tmp_path / "model.psl"
+    found = hornbeam_(*LEARN, *words, "-o", path, "--json", "--min-coverage", "5").json
+    model = hb.Model.load(path)
+    rules = [rule.clause for rule in model.rules if not isinstance(rule.clause, Prior)]
+    given = dict(zip(words, [*words[1:], ""], strict=True))
+    if "--counts" in given:
+        assert model.semantics.counts is Counts(given["--counts"])
+    if "--relaxation" in given:
+        assert model.semantics.relaxation is Relaxation(given["--relaxation"])
+        assert ("^2" in path.read_text()) == (given["--relaxation"] == "squared")
+    if "--max-rules" in given:
+        assert len(rules) <= 2
+    if "--top" in given:
+        assert found["candidates"] <= 4
+        assert max(len(rule.path) for rule in rules) <= 2
+        assert model.semantics.max_fanout == 6
+        assert all(rule.distinct for rule in rules)
+    # what scoring needs is in the file: the loaded model scores alike
+    facts = hb.read_facts(*(word for word in EVIDENCE if word != "--facts"))
+    labels = hb.read_labels(TEST[1])
+    assert model.predict(facts, labels).tolist() == pytest.approx(
+        hb.Model.parse(model.text).predict(facts, labels).tolist(), rel=0, abs=0
+    )
+
+
+@pytest.mark.parametrize("sampling", ["uniform", "frequency", "typed"])
+def test_facts_alone_are_enough(tmp_path: Path, sampling: str) -> None:
+    words = (
+        "learn", "--facts", COUNTRIES / "observed.tsv", "--target", "neighbour",
+        "--negatives", "2.0", "--negative-sampling", sampling, "--min-coverage", "5", "--json",
+    )  # fmt: skip
+    found = hornbeam_(*words, "-o", tmp_path / "one.psl").json
+    assert found["targets"] == pytest.approx(3 * found["positives"], abs=1)
+    assert len(found["rules"]) > 1
+    # neighbours are neighbours of their neighbours: symmetry is the first rule
+    assert any(rule["rule"] == "neighbour(B, A) -> neighbour(A, B)" for rule in found["rules"])
+    hornbeam_(*words, "-o", tmp_path / "two.psl")
+    assert (tmp_path / "one.psl").read_bytes() == (tmp_path / "two.psl").read_bytes()
+    hornbeam_(*words, "--seed", "1", "-o", tmp_path / "three.psl")
+    assert (tmp_path / "one.psl").read_bytes() != (tmp_path / "three.psl").read_bytes()
+
+
+def test_the_same_seed_writes_the_same_bytes(tmp_path: Path, countries_model: Path) -> None:
+    path = tmp_path / "again.psl"
+    ended = process(*LEARN, "-o", path, "--quiet", "--threads", "1", "--seed", "0")
+    assert ended.code == 0
+    assert ended.stderr == ""
+    assert path.read_bytes() == countries_model.read_bytes()
+
+
+def test_stdout_and_stderr_are_kept_apart(tmp_path: Path) -> None:
+    """Own facts give a warning, entities never seen a message: both on stderr."""
+    labels = write(
+        tmp_path / "labels.tsv",
+        [line.split("\t") for line in TRAIN[1].read_text().splitlines()]
+        + [("atlantis", "located_in", "europe", 0), ("angola", "located_in", "africa", 1)],
+    )
+    ended = process("learn", *EVIDENCE, "--labels", labels, "-o", tmp_path / "m.psl", "--json")
+    assert len(ended.json["rules"]) > 1
+    assert ended.stdout.count("\n") == 1
+    assert "hornbeam: warning: 1 labelled targets stand among the facts too" in ended.stderr
+    assert "1 targets name an entity that no fact has." in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert ".py" not in ended.stderr
+
+
+def test_the_model_can_go_to_a_pipe(tmp_path: Path) -> None:
+    ended = process(*LEARN, "-o", "/dev/stdout", "--quiet", cwd=tmp_path)
+    assert ended.code == 0
+    assert ended.stdout.startswith("# hornbeam: {")
+    assert listing(tmp_path) == []
+    assert not Path("/dev/stdout.trace.json").exists()
+
+
+def test_a_model_that_was_there_is_replaced(tmp_path: Path, countries_model: Path) -> None:
+    path = shutil.copy(countries_model, tmp_path / "model.psl")
+    found = hornbeam_(*LEARN, "--method", "greedy", "-o", path, "--json").json
+    assert found["relaxation"] == "linear"
+    assert hb.Model.load(path).semantics.relaxation is Relaxation.LINEAR
+    assert listing(tmp_path) == ["model.psl", "model.trace.json"]
+
+
+def test_target_chooses_among_the_labels(tmp_path: Path) -> None:
+    labels = write(
+        tmp_path / "labels.tsv",
+        [line.split("\t") for line in TRAIN[1].read_text().splitlines()]
+        + [("albania", "other", "greece", 1), ("albania", "other", "peru", 0)],
+    )
+    words = ("learn", *EVIDENCE, "--labels", labels, "-o", tmp_path / "m.psl", "--json")
+    assert hornbeam_(*words, "--target", "located_in").json["targets"] == 120
+    assert hb.Model.load(tmp_path / "m.psl").targets == ["located_in"]
+    assert hornbeam_(*words).json["targets"] == 122
+
+
+def hostile_task(folder: Path, name: str) -> tuple[Path, Path]:
+    """Facts and labels in which every kind of name is `name`, or begins with it."""
+    facts = [(f"{name}{i}", name, f"{name}o{i % 3}") for i in range(30)]
+    facts += [(f"{name}{i}", "noise", f"{name}o{i % 2}") for i in range(30)]
+    labels = [
+        (f"{name}{i}", f"{name} ?", f"{name}o{k}", int(i % 3 == k))
+        for i in range(30)
+        for k in (0, 1)
+    ]
+    return write(folder / "facts.tsv", facts), write(folder / "labels.tsv", labels)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_are_shown_unharmed(tmp_path: Path, name: str) -> None:
+    facts, labels = hostile_task(tmp_path, name)
+    model = tmp_path / f"{name[:5].replace('/', '_')}.psl"
+    words = ("learn", "--facts", facts, "--labels", labels, "-o", model)
+    rule = f"{name}(A, B) -> {name} ?(A, B)"
+    assert rule in [row["rule"] for row in hornbeam_(*words, "--json").json["rules"]]
+    table = hornbeam_(*words)
+    assert table.code == 0, table.stderr
+    # a table pads its cells and folds what is too wide: what was printed is there all the same
+    assert "".join(rule.split()) in "".join(table.stdout.split())
+    assert str(model.name) in "".join(table.stdout.splitlines())
+    assert [str(rule.clause) for rule in hb.Model.load(model).rules].count(rule) == 1
+    scored = hornbeam_("predict", model, "--facts", facts, "--pairs", labels)
+    assert [row[:3] for row in scored.rows] == [
+        [f"{name}{i}", f"{name} ?", f"{name}o{k}"] for i in range(30) for k in (0, 1)
+    ]
+    evaluated = hornbeam_("evaluate", model, "--facts", facts, "--labels", labels, "--json").json
+    assert evaluated["auc_roc"] == 1.0
+    links = hornbeam_(
+        "predict", model, "--facts", facts, "--subject", f"{name}5", "--top", "1", "--json"
+    ).json
+    assert [link["object"] for link in links["predictions"]] == [f"{name}o2"]
+
+
+def test_long_names_are_whole_in_files_and_json(tmp_path: Path) -> None:
+    name = "n" * 10_000
+    facts, labels = hostile_task(tmp_path, name)
+    found = hornbeam_(
+        "learn", "--facts", facts, "--labels", labels, "-o", tmp_path / "m.psl", "--json"
+    ).json
+    assert f"{name}(A, B) -> {name} ?(A, B)" in [row["rule"] for row in found["rules"]]
+    assert hb.Model.load(tmp_path / "m.psl").targets == [f"{name} ?"]

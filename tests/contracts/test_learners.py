@@ -1,0 +1,301 @@
+"""One contract for every learner: what holds of its rules, whatever it maximises."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+
+import hornbeam.learning
+from hornbeam import Facts, Language, Model, Targets, learn, read_facts, read_labels
+from hornbeam.clauses.clause import Path, PathClause, Prior, Step
+from hornbeam.clauses.rules import Counts, Relaxation
+from hornbeam.facts.synthetic import Planted, planted
+from hornbeam.learning.greedy import Greedy
+from hornbeam.learning.joint import Joint
+from hornbeam.learning.learners import LEARNERS, Learner
+from hornbeam.learning.ppll import Ppll
+from hornbeam.learning.pseudolikelihood import Newton
+
+#: Every learner, by its class, in the settings it is held to. A new learner adds a line here.
+CONTRACT: dict[type, dict[str, Callable[[], Learner]]] = {
+    Joint: {"joint": Joint, "joint-length": lambda: Joint(length_penalty=0.2)},
+    Ppll: {
+        "ppll": Ppll,
+        "ppll-outside": lambda: Ppll(prior_inside=False),
+        "ppll-gradient": lambda: Ppll("gradient", iterations=30, step_size=1e-3),
+    },
+    Greedy: {
+        "greedy": lambda: Greedy(max_rules=6),
+        "greedy-length": lambda: Greedy(max_rules=6, length_penalty=0.5, newton=Newton()),
+    },
+}
+every_setting = pytest.mark.parametrize(
+    "make",
+    [pytest.param(make, id=name) for kinds in CONTRACT.values() for name, make in kinds.items()],
+)
+every_learner = pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(next(iter(kinds.values())), id=kind.__name__)
+        for kind, kinds in CONTRACT.items()
+    ],
+)
+
+LANGUAGE = Language(max_length=2, min_coverage=8)
+Triple = tuple[str, str, str]
+
+
+def test_every_learner_is_held_to_the_contract() -> None:
+    named = {type(make()) for make, _ in LEARNERS.values()}
+    found = set()
+    for module in pkgutil.iter_modules(hornbeam.learning.__path__, "hornbeam.learning."):
+        for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+            # a learner has a prior on weights and one on lengths, whatever else it has
+            names = {field.name for field in fields(kind)} if is_dataclass(kind) else set()
+            if {"weight_variance", "length_penalty"} <= names:
+                found.add(kind)
+    assert found == set(CONTRACT), "add the learner to CONTRACT: it must pass this suite"
+    assert named == set(CONTRACT), "add the learner to LEARNERS: it needs a name"
+    assert set(get_args(Learner)) == set(CONTRACT)
+
+
+@dataclass(frozen=True)
+class World:
+    """Triples, so that they can be renamed and permuted."""
+
+    facts: tuple[Triple, ...]
+    labels: tuple[tuple[str, str, str, float], ...]
+
+    def read(self) -> tuple[Facts, Targets]:
+        return read_facts(list(self.facts)), read_labels(list(self.labels))
+
+
+@cache
+def synthetic() -> Planted:
+    return planted(n_entities=150, n_facts=1500, n_predicates=5, n_targets=300, noise=0.05, seed=7)
+
+
+@cache
+def world() -> World:
+    data = synthetic()
+    atoms, names = data.facts.binary, data.facts.predicates
+    facts = zip(
+        data.facts.entities.take(atoms.arguments[0]),
+        names.take(atoms.predicate),
+        data.facts.entities.take(atoms.arguments[1]),
+        strict=True,
+    )
+    labels = zip(
+        data.labels.entities.take(data.labels.subject),
+        ["target"] * len(data.labels),
+        data.labels.entities.take(data.labels.object),
+        data.labels.truth.tolist(),
+        strict=True,
+    )
+    return World(tuple(facts), tuple(labels))
+
+
+def fitted(
+    make: Callable[[], Learner],
+    data: World | None = None,
+    **settings: Any,  # noqa: ANN401
+) -> Model:
+    facts, labels = (synthetic().facts, synthetic().labels) if data is None else data.read()
+    return learn(facts, labels, method=make(), language=LANGUAGE, **settings)
+
+
+def weights_of(model: Model) -> dict[str, float]:
+    return {str(rule.clause): rule.weight for rule in model.rules}
+
+
+def without_seconds(model: Model) -> dict[str, Any]:
+    return {key: value for key, value in model.trace.items() if key != "seconds"}
+
+
+@every_setting
+def test_weights_are_finite_and_rules_of_weight_zero_leave(make: Callable[[], Learner]) -> None:
+    model = fitted(make)
+    assert len(model.rules) > 2
+    for rule in model.rules:
+        assert np.isfinite(rule.weight)
+        assert rule.weight > 0 or (isinstance(rule.clause, Prior) and rule.weight == 0)
+    clauses = [rule.clause for rule in model.rules]
+    assert len(clauses) == len(set(clauses))
+    assert sum(isinstance(clause, Prior) for clause in clauses) >= 1
+    weights = [rule.weight for rule in model.rules]
+    assert weights == sorted(weights, reverse=True)
+    assert {clause.path.target for clause in clauses if isinstance(clause, PathClause)} == {
+        "target"
+    }
+    assert Model.parse(model.text).rules == model.rules
+
+
+@every_learner
+@pytest.mark.parametrize("relaxation", list(Relaxation))
+@pytest.mark.parametrize("counts", list(Counts))
+def test_every_meaning_of_targets_and_counts_is_learned(
+    make: Callable[[], Learner], relaxation: Relaxation, counts: Counts
+) -> None:
+    model = fitted(make, counts=counts, relaxation=relaxation)
+    assert model.semantics.relaxation is relaxation
+    assert model.semantics.counts is counts
+    assert all(np.isfinite(rule.weight) and rule.weight >= 0 for rule in model.rules)
+    score = model.predict(synthetic().facts, synthetic().labels)
+    assert ((score >= 0) & (score <= 1)).all()
+    assert model.evaluate(synthetic().facts, synthetic().labels).auc_roc > 0.6  # type: ignore[operator]
+
+
+@every_setting
+def test_the_same_seed_gives_the_same_answer(make: Callable[[], Learner]) -> None:
+    one, again = fitted(make, seed=5), fitted(make, seed=5)
+    assert one.text == again.text
+    assert without_seconds(one) == without_seconds(again)
+
+
+@every_setting
+def test_threads_do_not_change_a_byte(make: Callable[[], Learner]) -> None:
+    models = [fitted(make, threads=threads) for threads in (1, 3)]
+    assert models[0].text == models[1].text
+    assert without_seconds(models[0]) == without_seconds(models[1])
+
+
+@every_setting
+def test_names_of_entities_do_not_matter(make: Callable[[], Learner]) -> None:
+    """Whatever the new names' order, the same rules have the same weights."""
+    data = world()
+    names = sorted({name for s, _, o in data.facts for name in (s, o)}
+                   | {name for s, _, o, _ in data.labels for name in (s, o)})  # fmt: skip
+    order = np.random.default_rng(3).permutation(len(names))
+    new = {name: f"{'née ' if place % 2 else ''}{place:05d} <b>" for name, place in
+           zip(names, order.tolist(), strict=True)}  # fmt: skip
+    renamed = World(
+        tuple((new[s], p, new[o]) for s, p, o in data.facts),
+        tuple((new[s], p, new[o], y) for s, p, o, y in data.labels),
+    )
+    assert weights_of(fitted(make, renamed)) == pytest.approx(
+        weights_of(fitted(make, data)), rel=1e-6, abs=1e-9
+    )
+
+
+@every_setting
+def test_names_of_predicates_do_not_matter(make: Callable[[], Learner]) -> None:
+    """Ties are broken by text, so the new names keep the order of the old."""
+    data = world()
+    new = {f"p{i}": f"/p{i}: knows" for i in range(5)} | {"target": "ziel [x]"}
+    renamed = World(
+        tuple((s, new[p], o) for s, p, o in data.facts),
+        tuple((s, new[p], o, y) for s, p, o, y in data.labels),
+    )
+    expected = {}
+    for rule in fitted(make, data).rules:
+        clause = rule.clause
+        if isinstance(clause, Prior):
+            expected[str(replace(clause, target=new[clause.target]))] = rule.weight
+        else:
+            steps = tuple(Step(new[step.predicate], step.inverse) for step in clause.path.steps)
+            path = Path(steps, new[clause.path.target])
+            expected[str(PathClause(path, clause.negated))] = rule.weight
+    assert weights_of(fitted(make, renamed)) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@every_setting
+def test_the_order_of_labels_and_facts_does_not_matter(make: Callable[[], Learner]) -> None:
+    data = world()
+    rng = np.random.default_rng(1)
+    permuted = World(
+        tuple(data.facts[i] for i in rng.permutation(len(data.facts))),
+        tuple(data.labels[i] for i in rng.permutation(len(data.labels))),
+    )
+    assert weights_of(fitted(make, permuted)) == pytest.approx(
+        weights_of(fitted(make, data)), rel=1e-6, abs=1e-9
+    )
+
+
+@every_learner
+def test_planted_rules_are_recovered(make: Callable[[], Learner]) -> None:
+    data = planted(n_entities=400, n_facts=3000, n_predicates=6, n_targets=600, noise=0.02, seed=3)
+    language = Language(max_length=3, min_coverage=10)
+    model = learn(data.facts, data.labels, method=make(), language=language)
+    learned = {rule.clause: rule.weight for rule in model.rules}
+    for rule in data.rules:
+        path = Path(tuple(Step(p, inverse) for p, inverse in rule.body), "target")
+        assert learned.get(PathClause(path, negated=not rule.positive), 0.0) > 0, str(rule)
+        assert PathClause(path, negated=rule.positive) not in learned
+    assert model.evaluate(data.facts, data.labels).auc_roc > 0.9  # type: ignore[operator]
+    # on pairs it has not seen the model tells true from false by the same rules
+    fresh = planted(
+        n_entities=400, n_facts=3000, n_predicates=6, n_targets=900, noise=0.0, seed=3,
+        rules=data.rules,
+    )  # fmt: skip
+    assert model.evaluate(fresh.facts, fresh.labels).auc_roc > 0.9  # type: ignore[operator]
+
+
+@every_learner
+def test_a_strong_prior_on_weights_makes_them_small(make: Callable[[], Learner]) -> None:
+    def tight() -> Learner:
+        return replace(make(), weight_variance=1e-8)
+
+    model = fitted(tight)
+    assert all(rule.weight < 1e-3 for rule in model.rules)
+
+
+@every_learner
+def test_a_strong_prior_on_lengths_leaves_the_prior_alone(make: Callable[[], Learner]) -> None:
+    def short() -> Learner:
+        return replace(make(), length_penalty=1e4)
+
+    lengths = {len(rule.clause.path) for rule in fitted(short).rules
+               if isinstance(rule.clause, PathClause)}  # fmt: skip
+    # the joint learner's strength follows the penalty down, and keeps short rules only
+    assert lengths <= ({1, 2} if isinstance(make(), Joint) else set())
+
+
+@every_learner
+def test_several_targets_are_learned_at_once(make: Callable[[], Learner]) -> None:
+    data = world()
+    both = World(
+        data.facts,
+        data.labels + tuple((s, "other", o, 1.0 - y) for s, _, o, y in data.labels),
+    )
+    model = fitted(make, both)
+    assert model.targets == ["other", "target"]
+    facts, labels = both.read()
+    score = model.predict(facts, labels)
+    truth = labels.truth
+    half = len(data.labels)
+    assert score[:half][truth[:half] > 0.5].mean() > score[:half][truth[:half] < 0.5].mean() + 0.1
+    assert score[half:][truth[half:] > 0.5].mean() > score[half:][truth[half:] < 0.5].mean() + 0.1
+
+
+@every_learner
+def test_refitting_the_survivors_fits_better(make: Callable[[], Learner]) -> None:
+    plain, refit = fitted(make), fitted(make, refit=True)
+    kept = {rule.clause for rule in plain.rules if isinstance(rule.clause, PathClause)}
+    assert {r.clause for r in refit.rules if isinstance(r.clause, PathClause)} <= kept
+    data = synthetic()
+    before, after = (model.evaluate(data.facts, data.labels).log_loss for model in (plain, refit))
+    assert after <= before + 0.02
+
+
+@every_learner
+def test_progress_is_told_and_ends(make: Callable[[], Learner]) -> None:
+    told: list[tuple[str, int, int]] = []
+
+    class Listener:
+        def message(self, text: str) -> None:
+            assert text
+
+        def advance(self, stage: str, done: int, total: int) -> None:
+            told.append((stage, done, total))
+
+    fitted(make, progress=Listener())
+    assert all(0 < done <= total for _, done, total in told)
+    assert {stage for stage, _, _ in told} - {"Counting paths"}
