@@ -230,10 +230,14 @@ def _show(model: Model, output: Path) -> None:
     out = screen()
     out.print(table)
     if len(model.rules) > options.SHOWN:
-        out.print(f"... and {len(model.rules) - options.SHOWN} more, all in {escape(str(output))}")
+        out.print(
+            f"... and {len(model.rules) - options.SHOWN} more, all in {escape(str(output))}",
+            soft_wrap=True,
+        )
     seconds = model.trace["seconds"]
     out.print(
         f"{len(model.rules)} rules of {len(model.trace['candidates']):,} candidate sequences, "
         f"counts {model.semantics.counts.value}; load {seconds['load']:.2f} s, generate "
-        f"{seconds['generate']:.2f} s, learn {seconds['learn']:.2f} s. Wrote {escape(str(output))}."
+        f"{seconds['generate']:.2f} s, learn {seconds['learn']:.2f} s. Wrote {escape(str(output))}.",
+        soft_wrap=True,
     )
