@@ -63,6 +63,11 @@ class Ended:
         assert self.stdout.endswith("\n") or not self.stdout
         return [line.split("\t") for line in self.stdout.split("\n")[:-1]]
 
+    @property
+    def told(self) -> list[str]:
+        """Lines of stderr, but for the news of a first run that kernels are compiled."""
+        return [line for line in self.stderr.splitlines() if not line.startswith("Compiling ")]
+
 
 def _no_constant(constant: str) -> None:
     raise AssertionError(f"{constant} is no JSON")

@@ -1,4 +1,4 @@
-"""One contract for every engine: the integers that brute force finds, in the order of the design."""
+"""One contract for every engine: the integers that brute force finds, in the right order."""
 
 from __future__ import annotations
 

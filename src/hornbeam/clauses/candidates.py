@@ -95,13 +95,19 @@ class Candidates:
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
         """Number of body atoms of every sequence."""
-        return np.count_nonzero(self.steps, axis=1)
+        lengths: npt.NDArray[np.int64] = np.count_nonzero(self.steps, axis=1)
+        return lengths
+
+    @cached_property
+    def _step_of_code(self) -> tuple[Step | None, ...]:
+        """The step that every code stands for; there are none of code 0 and 1."""
+        both = (Step(name, inverse) for name in self.predicates for inverse in (False, True))
+        return (None, None, *both)
 
     def path(self, row: int) -> Path:
         """The sequence of a row."""
-        codes = [int(code) for code in self.steps[row] if code]
-        steps = tuple(Step(self.predicates[code // 2 - 1], bool(code & 1)) for code in codes)
-        return Path(steps, self.targets[int(self.target[row])])
+        steps = map(self._step_of_code.__getitem__, self.steps[row].tolist())
+        return Path(tuple(filter(None, steps)), self.targets[int(self.target[row])])
 
     def text(self, row: int, negated: bool = False) -> str:
         """PSL text of a row's clause."""

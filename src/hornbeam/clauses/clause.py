@@ -1,4 +1,4 @@
-"""Path clauses: p1(A, B) & p2(B, C) -> t(A, C), their negations, and the negative prior !t(A, B)."""
+"""Path clauses p1(A, B) & p2(B, C) -> t(A, C), their negations, and the negative prior !t(A, B)."""
 
 from __future__ import annotations
 

@@ -153,9 +153,10 @@ def _check_output(output: Path) -> None:
 
     if not output.parent.is_dir():
         raise InputError(f"{output}: the folder {output.parent} does not exist; make it first")
-    for path in (output, trace_path(output)):
-        if path.is_dir():
-            raise InputError(f"{path}: is a folder; name a file in it")
+    if output.is_dir():
+        raise InputError(f"{output}: is a folder; name a file in it")
+    if trace_path(output).is_dir():
+        raise InputError(f"{trace_path(output)}: is a folder; the model's trace would go there")
 
 
 def _learner(
@@ -238,6 +239,7 @@ def _show(model: Model, output: Path) -> None:
     out.print(
         f"{len(model.rules)} rules of {len(model.trace['candidates']):,} candidate sequences, "
         f"counts {model.semantics.counts.value}; load {seconds['load']:.2f} s, generate "
-        f"{seconds['generate']:.2f} s, learn {seconds['learn']:.2f} s. Wrote {escape(str(output))}.",
+        f"{seconds['generate']:.2f} s, learn {seconds['learn']:.2f} s. "
+        f"Wrote {escape(str(output))}.",
         soft_wrap=True,
     )

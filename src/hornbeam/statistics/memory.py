@@ -66,7 +66,8 @@ class Work:
 
     def sample(self, every: int) -> Work:
         """Every n-th target."""
-        some = slice(None, None, every)
+        # by number, not by slice: the kernel is compiled for contiguous arrays only
+        some = np.arange(0, len(self), every)
         return replace(
             self,
             source=self.source[some],

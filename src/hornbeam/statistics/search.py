@@ -14,10 +14,15 @@ Each head (a sequence of one or two codes) has a small number within its source,
 `counts[head] += 1` in an array that stays in the fastest cache; only the totals of a (source, tail)
 reach the table of all sequences. A sequence is one 64-bit key of `bits` bits a code.
 
+Three habits keep it fast to run and to compile. Arrays grow once a source, never in an inner loop:
+a variable that is bound to a new array in a loop costs atomic reference counts in every round.
+Arrays are copied element by element: an assignment of slices takes seconds to compile. And numbers
+handed to a function are typed (`ZERO`): a literal would compile the function once more for itself.
+
 Every jitted helper lives in this file: the on-disk cache does not notice changes elsewhere.
 """
 
-# ruff: noqa: ANN001, ANN202
+# ruff: noqa: ANN001, ANN201, SIM109
 # mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
 
 from __future__ import annotations
@@ -31,6 +36,11 @@ from numba import njit
 #: Truth value 1 in millionths (a literal here: kernels do not import).
 ONE = 1_000_000
 HALF = 500_000
+#: Numbers that are no literals.
+ZERO, FIRST, SECOND = np.int64(0), np.int64(1), np.int64(2)
+
+#: Compiles what only kernels call, into them: without the bridges to Python, which take longer.
+helper = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)  # type: ignore[call-overload]
 
 
 class Counters(NamedTuple):
@@ -51,7 +61,7 @@ class Entries(NamedTuple):
     row: npt.NDArray[np.int32]
     path: npt.NDArray[np.int32]
     body: npt.NDArray[np.int32]
-    count: npt.NDArray[np.int64]
+    paths: npt.NDArray[np.int64]
 
 
 class Heads(NamedTuple):
@@ -89,27 +99,25 @@ class Plan(NamedTuple):
     last: npt.NDArray[np.uint64]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def grown(array, needed):
     """The array, or a copy at least twice as long when `needed` does not fit."""
     if needed <= len(array):
         return array
     larger = np.empty(max(2 * len(array), needed), dtype=array.dtype)
-    larger[: len(array)] = array
+    for i in range(len(array)):
+        larger[i] = array[i]
     return larger
 
 
-@njit(cache=True, nogil=True)
-def grown_filled(array, needed, fill):
-    """Like `grown`, new places filled."""
-    if needed <= len(array):
-        return array
-    larger = np.full(max(2 * len(array), needed), fill, dtype=array.dtype)
-    larger[: len(array)] = array
-    return larger
+@helper
+def fill(array, low, value):
+    """Fill the array from `low` on."""
+    for i in range(low, len(array)):
+        array[i] = value
 
 
-@njit(cache=True, nogil=True)
+@helper
 def slot_of(slot_key, key):
     """Place of a key, or the empty place where it belongs (Fibonacci hashing, linear probing)."""
     mask = np.uint64(len(slot_key) - 1)
@@ -120,7 +128,7 @@ def slot_of(slot_key, key):
     return place
 
 
-@njit(cache=True, nogil=True)
+@helper
 def reserved(counters, size, more):
     """Counters with room for `more` new keys; the table stays at most half full."""
     needed = size + more
@@ -133,37 +141,24 @@ def reserved(counters, size, more):
     slot_id = np.zeros(capacity, dtype=np.int32)
     key = np.zeros(capacity // 2, dtype=np.uint64)
     figures = np.zeros((3, capacity // 2), dtype=np.int64)
-    key[:size] = counters.key[:size]
-    figures[:, :size] = counters.figures[:, :size]
     for i in range(size):
+        key[i] = counters.key[i]
+        for k in range(3):
+            figures[k, i] = counters.figures[k, i]
         place = slot_of(slot_key, key[i])
         slot_key[place] = key[i]
         slot_id[place] = i
     return Counters(slot_key, slot_id, key, figures)
 
 
-@njit(cache=True, nogil=True)
-def identify(slot_key, slot_id, keys, size, key, frozen):
-    """Id of a key, given the next free one where it is new; -1 where it is new and frozen."""
-    place = slot_of(slot_key, key)
-    if slot_key[place] == key:
-        return slot_id[place]
-    if frozen:
-        return np.int32(-1)
-    slot_key[place] = key
-    slot_id[place] = size
-    keys[size] = key
-    return np.int32(size)
-
-
-@njit(cache=True, nogil=True)
+@helper
 def contains(known, key):
     """Whether a sorted array holds the code (or codes) that a frozen search wants to go on with."""
-    at = np.searchsorted(known, np.uint64(key))
-    return at < len(known) and known[at] == np.uint64(key)
+    at = np.searchsorted(known, key)
+    return at < len(known) and known[at] == key
 
 
-@njit(cache=True, nogil=True)
+@helper
 def is_own(x, y, code, a, b, own_code):
     """Whether the step x -> y is the target's own edge, walked either way."""
     forth = x == a and y == b and code == own_code
@@ -171,7 +166,7 @@ def is_own(x, y, code, a, b, own_code):
     return forth or back
 
 
-@njit(cache=True, nogil=True)
+@helper
 def with_items(heads, items):
     """Heads with room for that many items."""
     return Heads(
@@ -186,7 +181,7 @@ def with_items(heads, items):
     )
 
 
-@njit(cache=True, nogil=True)
+@helper
 def with_slots(heads, slots):
     """Heads with room for that many nodes."""
     return Heads(
@@ -201,20 +196,36 @@ def with_slots(heads, slots):
     )
 
 
-@njit(cache=True, nogil=True)
+class Steps(NamedTuple):
+    """Edges u -> v in the middle of paths."""
+
+    u: npt.NDArray[np.int32]
+    v: npt.NDArray[np.int32]
+    code: npt.NDArray[np.int32]
+    deficit: npt.NDArray[np.int32]
+
+
+@helper
+def with_steps(steps, size):
+    """Steps with room for that many."""
+    u, v, code, deficit = steps
+    return Steps(grown(u, size), grown(v, size), grown(code, size), grown(deficit, size))
+
+
+@helper
 def deficit_of(value):
     """1 - x of an edge in millionths; bit 30 marks a value that rounds to false."""
     return np.int32((ONE - value) | (1 << 30 if value < HALF else 0))
 
 
-@njit(cache=True, nogil=True)
+@helper
 def joined(one, other):
     """Sum of two deficits (below 4 x 10^6) that keeps the mark of rounding to false."""
     mark = np.int32(1 << 30)
     return ((one & ~mark) + (other & ~mark)) | ((one | other) & mark)
 
 
-@njit(cache=True, nogil=True)
+@helper
 def first_steps(adjacency, a, plan, near, codes):
     """Fill `near` with the heads of one step; `codes[h]` is the code of head h."""
     low, high = adjacency.offsets[a], adjacency.offsets[a + 1]
@@ -226,7 +237,7 @@ def first_steps(adjacency, a, plan, near, codes):
     frozen, soft, first = plan.frozen, len(value) > 0, plan.first
     slots = 0
     for edge in range(low, high):
-        if frozen and not contains(first, code[edge]):
+        if frozen and not contains(first, np.uint64(code[edge])):
             continue
         u = neighbour[edge]
         if slot[u] < 0:
@@ -242,7 +253,7 @@ def first_steps(adjacency, a, plan, near, codes):
         stop[s] = start[s]
     heads = 0
     for edge in range(low, high):
-        if frozen and not contains(first, code[edge]):
+        if frozen and not contains(first, np.uint64(code[edge])):
             continue
         if heads == 0 or codes[heads - 1] != code[edge]:
             codes[heads] = code[edge]
@@ -257,23 +268,7 @@ def first_steps(adjacency, a, plan, near, codes):
     return near, codes, slots, heads
 
 
-@njit(cache=True, nogil=True)
-def want(adjacency, sinks, far):
-    """Give a slot in `far` to every node from which one step leads to a sink."""
-    slots = 0
-    for b in sinks:
-        low, high = adjacency.offsets[b], adjacency.offsets[b + 1]
-        far = with_slots(far, slots + high - low)
-        slot, node = far.slot, far.node
-        for v in adjacency.neighbour[low:high]:
-            if slot[v] < 0:
-                slot[v] = slots
-                node[slots] = v
-                slots += 1
-    return far, slots
-
-
-@njit(cache=True, nogil=True)
+@helper
 def degree_sum(adjacency, nodes):
     """Number of edges at some nodes."""
     total = 0
@@ -282,53 +277,58 @@ def degree_sum(adjacency, nodes):
     return total
 
 
-@njit(cache=True, nogil=True)
-def middle_steps(forward, backward, near, near_slots, far, far_slots, everywhere):
-    """Edges u -> v between the first steps and the wanted nodes: (edge's u, v, code, deficit).
+@helper
+def give_slots(adjacency, nodes, slot, node, slots):
+    """Give a slot to every neighbour of some nodes that has none; returns how many there are."""
+    for x in nodes:
+        for edge in range(adjacency.offsets[x], adjacency.offsets[x + 1]):
+            y = adjacency.neighbour[edge]
+            if slot[y] < 0:
+                slot[y] = slots
+                node[slots] = y
+                slots += 1
+    return slots
 
-    With `everywhere` all nodes are wanted and get their slot here.
-    """
-    size = 0
-    steps_u = np.empty(64, dtype=np.int32)
-    steps_v = np.empty(64, dtype=np.int32)
-    steps_code = np.empty(64, dtype=np.int32)
-    steps_deficit = np.empty(64, dtype=np.int32)
-    from_near = everywhere or (
-        degree_sum(forward, near.node[:near_slots]) <= degree_sum(backward, far.node[:far_slots])
-    )
-    adjacency = forward if from_near else backward
-    outer = near.node[:near_slots] if from_near else far.node[:far_slots]
-    inner = far.slot if from_near else near.slot
-    neighbour, codes, value = adjacency.neighbour, adjacency.code, adjacency.value
+
+@helper
+def want(adjacency, nodes, far):
+    """Give a slot in `far` to every node that is one step from some nodes."""
+    far = with_slots(far, min(degree_sum(adjacency, nodes), len(far.slot)))
+    return far, give_slots(adjacency, nodes, far.slot, far.node, ZERO)
+
+
+@helper
+def middle_steps(forward, backward, near, near_slots, far, far_slots, steps):
+    """Edges u -> v between the first steps and the wanted nodes; returns them and their number."""
+    outer, inner = near.node[:near_slots], far.node[:far_slots]
+    from_near, from_far = degree_sum(forward, outer), degree_sum(backward, inner)
+    steps = with_steps(steps, min(from_near, from_far))
+    if from_near <= from_far:
+        return steps, walk_middle(forward, outer, far.slot, steps.u, steps.v, ZERO, steps)
+    return steps, walk_middle(backward, inner, near.slot, steps.v, steps.u, FIRST, steps)
+
+
+@helper
+def walk_middle(adjacency, nodes, wanted, here, there, turn, steps):
+    """Collect the edges from some nodes to wanted ones; `turn` 1 where they are walked back."""
+    offsets, neighbour, codes, value = adjacency
+    code, deficit = steps.code, steps.deficit
     soft = len(value) > 0
-    turn = 0 if from_near else 1
-    for x in outer:
-        low, high = adjacency.offsets[x], adjacency.offsets[x + 1]
-        if size + high - low > len(steps_u):
-            steps_u = grown(steps_u, size + high - low)
-            steps_v = grown(steps_v, size + high - low)
-            steps_code = grown(steps_code, size + high - low)
-            steps_deficit = grown(steps_deficit, size + high - low)
-        if everywhere:
-            far = with_slots(far, far_slots + high - low)
-            for y in neighbour[low:high]:
-                if inner[y] < 0:
-                    inner[y] = far_slots
-                    far.node[far_slots] = y
-                    far_slots += 1
-        for edge in range(low, high):
+    size = 0
+    for x in nodes:
+        for edge in range(offsets[x], offsets[x + 1]):
             y = neighbour[edge]
-            if inner[y] >= 0:
-                steps_u[size] = x if from_near else y
-                steps_v[size] = y if from_near else x
-                steps_code[size] = codes[edge] ^ turn
-                steps_deficit[size] = deficit_of(value[edge]) if soft else 0
+            if wanted[y] >= 0:
+                here[size] = x
+                there[size] = y
+                code[size] = codes[edge] ^ turn
+                deficit[size] = deficit_of(value[edge]) if soft else 0
                 size += 1
-    return far, far_slots, steps_u[:size], steps_v[:size], steps_code[:size], steps_deficit[:size]
+    return size
 
 
-@njit(cache=True, nogil=True)
-def second_steps(steps, near, far, far_slots, plan, n_codes, heads, codes, pairs):
+@helper
+def second_steps(steps, n_steps, near, far, far_slots, plan, n_codes, heads, codes, pairs):
     """Fill `far` with the heads of two steps, numbered on from `heads`.
 
     `pairs[h1 * n_codes + code]` is the number of a pair, -1 unseen, -2 not permitted.
@@ -338,20 +338,23 @@ def second_steps(steps, near, far, far_slots, plan, n_codes, heads, codes, pairs
     near_head, near_deficit = near.head, near.deficit
     far_slot, far_start, far_stop = far.slot, far.start, far.stop
     frozen, bits, known = plan.frozen, np.uint64(plan.bits), plan.pair
-    pairs = grown_filled(pairs, heads * n_codes, np.int32(-1))
-    singles = heads
-    far_stop[:far_slots] = 0
-    for i in range(len(steps_u)):
+    known_pairs = len(pairs)
+    pairs = grown(pairs, heads * n_codes)
+    fill(pairs, known_pairs, -1)
+    for t in range(far_slots):
+        far_stop[t] = 0
+    for i in range(n_steps):
         s = near_slot[steps_u[i]]
         far_stop[far_slot[steps_v[i]]] += near_stop[s] - near_start[s]
-    total = 0
+    total = ZERO
     for t in range(far_slots):
         far_start[t] = total
         total += far_stop[t]
         far_stop[t] = far_start[t]
     far = with_items(far, total)
+    codes = grown(codes, heads + min(total, heads * n_codes))
     far_head, far_via, far_deficit, far_times = far.head, far.via, far.deficit, far.times
-    for i in range(len(steps_u)):
+    for i in range(n_steps):
         s = near_slot[steps_u[i]]
         t = far_slot[steps_v[i]]
         place = far_stop[t]
@@ -361,8 +364,6 @@ def second_steps(steps, near, far, far_slots, plan, n_codes, heads, codes, pairs
                 key = (codes[near_head[item]] << bits) | np.uint64(steps_code[i])
                 pairs[at] = -2
                 if not frozen or contains(known, key):
-                    if heads == len(codes):
-                        codes = grown(codes, heads + 1)
                     codes[heads] = key
                     pairs[at] = heads
                     heads += 1
@@ -374,14 +375,14 @@ def second_steps(steps, near, far, far_slots, plan, n_codes, heads, codes, pairs
                 place += 1
         far_stop[t] = place
     # the next source numbers its pairs afresh
-    for i in range(len(steps_u)):
+    for i in range(n_steps):
         s = near_slot[steps_u[i]]
         for item in range(near_start[s], near_stop[s]):
             pairs[near_head[item] * n_codes + steps_code[i]] = -1
     return far, heads, codes, pairs
 
 
-@njit(cache=True, nogil=True)
+@helper
 def count_fast(slot, start, stop, head, times, nodes, low, high, counts, touched, n_touched):
     """Count every head that ends in one of the nodes [low, high): one addition an item."""
     for i in range(low, high):
@@ -396,7 +397,7 @@ def count_fast(slot, start, stop, head, times, nodes, low, high, counts, touched
     return n_touched
 
 
-@njit(cache=True, nogil=True)
+@helper
 def merge_equal(heads, slots, counts):
     """Merge the items of one node that have the same head: how often is all that counts."""
     start, stop, head, times = heads.start, heads.stop, heads.head, heads.times
@@ -412,51 +413,6 @@ def merge_equal(heads, slots, counts):
             times[item] = counts[head[item]]
             counts[head[item]] = 0
         stop[s] = place
-
-
-@njit(cache=True, nogil=True)
-def count_careful(
-    heads, codes, level, v, w, a, b, own, plan, tail, counts, touched, n_touched, bodies, n_bodies
-):
-    """Count heads that end in v where paths must be looked at one by one.
-
-    `w` is the node between v and b in a tail of two steps, else -1; for heads of one step
-    (`level` 1) u = v, and v = b where the tail is empty. `bodies` collects
-    (head, deficit) of the paths with a positive body truth.
-    """
-    s = heads.slot[v]
-    if s < 0:
-        return n_touched, bodies, n_bodies
-    mark = np.int32(1 << 30)
-    mask = (np.uint64(1) << np.uint64(plan.bits)) - np.uint64(1)
-    for item in range(heads.start[s], heads.stop[s]):
-        h = heads.head[item]
-        u = heads.via[item]
-        if plan.distinct:
-            if a == b or u == a or v == a or w == a or w == b or w == v or w == u:
-                continue
-            if level == 2 and (u == b or u == v or v == b):
-                continue
-        if own:
-            if level == 1 and is_own(a, u, codes[h], a, b, plan.own_code):
-                continue
-            if level == 2 and (
-                is_own(a, u, codes[h] >> np.uint64(plan.bits), a, b, plan.own_code)
-                or is_own(u, v, codes[h] & mask, a, b, plan.own_code)
-            ):
-                continue
-        deficit = joined(heads.deficit[item], tail)
-        if not deficit & mark:
-            if counts[h] == 0:
-                touched[n_touched] = h
-                n_touched += 1
-            counts[h] += 1
-        if (deficit & ~mark) < ONE:
-            if n_bodies == len(bodies):
-                bodies = grown(bodies, n_bodies + 1)
-            bodies[n_bodies] = (np.uint64(h) << np.uint64(20)) | np.uint64(deficit & ~mark)
-            n_bodies += 1
-    return n_touched, bodies, n_bodies
 
 
 class Tails(NamedTuple):
@@ -475,16 +431,22 @@ class Tails(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What counting one (source, tail) needs, by head number; zero between uses."""
+    """What counting one (source, tail) needs, by head number; zero between uses.
+
+    `counts` are those of one target and `folded` those of all targets so far (connected, true
+    ones connected, paths); `touched` and `met` list the heads in either, and `seen` marks heads
+    that are met without a count. `bodies` collects (head, deficit) of one target's paths.
+    """
 
     counts: npt.NDArray[np.int64]
     touched: npt.NDArray[np.int32]
     seen: npt.NDArray[np.int32]
     met: npt.NDArray[np.int32]
     folded: npt.NDArray[np.int64]
+    bodies: npt.NDArray[np.uint64]
 
 
-@njit(cache=True, nogil=True)
+@helper
 def with_tails(tails, segments, items):
     """Tails with room for that many segments and items."""
     return Tails(
@@ -498,17 +460,19 @@ def with_tails(tails, segments, items):
     )
 
 
-@njit(cache=True, nogil=True)
+@helper
 def one_step_tails(backward, sinks, near, far, plan, tails):
     """The empty tail and the tails of one step of every sink that meet some head."""
-    segments = items = 0
-    neighbour, codes, value = backward.neighbour, backward.code, backward.value
+    most = degree_sum(backward, sinks) + len(sinks)
+    tails = with_tails(tails, most, most)
+    order, rows, start, stop, tail_v, tail_w, deficit = tails
+    offsets, neighbour, codes, value = backward
     near_slot, far_slot, soft = near.slot, far.slot, len(value) > 0
+    max_length, frozen, last = plan.max_length, plan.frozen, plan.last
+    segments = items = 0
     for row in range(len(sinks)):
         b = sinks[row]
-        low, high = backward.offsets[b], backward.offsets[b + 1]
-        tails = with_tails(tails, segments + high - low + 1, items + high - low + 1)
-        order, rows, start, stop, tail_v, tail_w, deficit = tails
+        low, high = offsets[b], offsets[b + 1]
         if near_slot[b] >= 0:
             order[segments] = np.uint64(segments)
             rows[segments] = row
@@ -519,7 +483,7 @@ def one_step_tails(backward, sinks, near, far, plan, tails):
             items += 1
             stop[segments] = items
             segments += 1
-        if plan.max_length < 2:
+        if max_length < 2:
             continue
         edge = low
         while edge < high:
@@ -533,50 +497,48 @@ def one_step_tails(backward, sinks, near, far, plan, tails):
                     deficit[items] = deficit_of(value[edge]) if soft else 0
                     items += 1
                 edge += 1
-            if items > begin and (not plan.frozen or contains(plan.last, code ^ 1)):
+            if items > begin and (not frozen or contains(last, np.uint64(code ^ 1))):
                 order[segments] = (np.uint64(code ^ 1) << np.uint64(32)) | np.uint64(segments)
                 rows[segments] = row
                 start[segments] = begin
                 stop[segments] = items
                 segments += 1
-    tails.order[:segments].sort()
+    order[:segments].sort()
     return tails, segments
 
 
-@njit(cache=True, nogil=True)
+@helper
 def two_step_tails(backward, b, row, far, plan, tails, keys):
     """The tails of two steps of one sink, sorted into segments."""
-    items = 0
-    neighbour, codes, value = backward.neighbour, backward.code, backward.value
+    offsets, neighbour, codes, value = backward
+    low, high = offsets[b], offsets[b + 1]
+    most = degree_sum(backward, neighbour[low:high])
+    tails, keys = with_tails(tails, most, most), grown(keys, most)
+    order, rows, start, stop, tail_v, tail_w, deficit = tails
     far_slot, soft, bits = far.slot, len(value) > 0, np.uint64(plan.bits)
-    for edge in range(backward.offsets[b], backward.offsets[b + 1]):
-        last = codes[edge] ^ 1
-        if plan.frozen and not contains(plan.last, last):
+    frozen, known, items = plan.frozen, plan.last, 0
+    for edge in range(low, high):
+        last = np.uint64(codes[edge] ^ 1)
+        if frozen and not contains(known, last):
             continue
         w = neighbour[edge]
-        low, high = backward.offsets[w], backward.offsets[w + 1]
-        tails = with_tails(tails, items + high - low + 1, items + high - low + 1)
-        keys = grown(keys, items + high - low)
-        tail_v, tail_w, deficit = tails.v, tails.w, tails.deficit
         first_deficit = deficit_of(value[edge]) if soft else np.int32(0)
-        for inner in range(low, high):
+        for inner in range(offsets[w], offsets[w + 1]):
             v = neighbour[inner]
             if far_slot[v] >= 0:
-                pair = (np.uint64(codes[inner] ^ 1) << bits) | np.uint64(last)
+                pair = (np.uint64(codes[inner] ^ 1) << bits) | last
                 keys[items] = (pair << np.uint64(32)) | np.uint64(items)
                 tail_v[items] = v
                 tail_w[items] = w
                 deficit[items] = joined(first_deficit, deficit_of(value[inner])) if soft else 0
                 items += 1
     keys[:items].sort()
-    order, rows, start, stop, tail_v, tail_w, deficit = tails
-    by_tail = (keys[:items] & np.uint64(0xFFFFFFFF)).astype(np.int64)
-    tail_v[:items] = tail_v[by_tail]
-    tail_w[:items] = tail_w[by_tail]
-    deficit[:items] = deficit[by_tail]
+    unsorted_v, unsorted_w, unsorted_deficit = tail_v.copy(), tail_w.copy(), deficit.copy()
     segments = 0
     for i in range(items):
-        tail = keys[i] >> np.uint64(32)
+        tail, item = keys[i] >> np.uint64(32), np.int64(keys[i] & np.uint64(0xFFFFFFFF))
+        tail_v[i], tail_w[i] = unsorted_v[item], unsorted_w[item]
+        deficit[i] = unsorted_deficit[item]
         if segments == 0 or order[segments - 1] >> np.uint64(32) != tail:
             order[segments] = (tail << np.uint64(32)) | np.uint64(segments)
             rows[segments] = row
@@ -586,45 +548,78 @@ def two_step_tails(backward, b, row, far, plan, tails, keys):
     return tails, segments, keys
 
 
-@njit(cache=True, nogil=True)
-def count_one_by_one(tails, segment, length, near, far, codes, a, b, own, plan, scratch, bodies):
-    """Count the paths of one (tail, target) by head where each must be looked at."""
-    n_touched = n_bodies = 0
-    tail_codes = tails.order[segment] >> np.uint64(32)
-    mask = (np.uint64(1) << np.uint64(plan.bits)) - np.uint64(1)
-    index = tails.order[segment] & np.uint64(0xFFFFFFFF)
-    use_near = length < 2
-    use_far = (length == 1 and plan.max_length > 2) or length == 2
+@helper
+def repeats(level, length, a, u, v, w, b):
+    """Whether two nodes of a path are the same; those it does not have repeat others or are -1."""
+    if a == b or u == a or v == a or w == a or w == b or w == v or w == u:
+        return True
+    return (level == 2 and (u == b or u == v)) or (length > 0 and v == b)
+
+
+@helper
+def tail_is_own(length, tail, bits, v, w, a, b, own_code):
+    """Whether a tail takes the target's own edge."""
+    last = tail & ((np.uint64(1) << bits) - np.uint64(1))
+    if length == 1:
+        return is_own(v, b, last, a, b, own_code)
+    return length == 2 and (
+        is_own(v, w, tail >> bits, a, b, own_code) or is_own(w, b, last, a, b, own_code)
+    )
+
+
+@helper
+def head_is_own(level, code, bits, u, v, a, b, own_code):
+    """Whether a head takes the target's own edge."""
+    if level == 1:
+        return is_own(a, u, code, a, b, own_code)
+    second = code & ((np.uint64(1) << bits) - np.uint64(1))
+    return is_own(a, u, code >> bits, a, b, own_code) or is_own(u, v, second, a, b, own_code)
+
+
+@helper
+def count_careful(
+    heads, level, codes, tails, index, tail, length, a, b, own, plan, soft,
+    scratch, n_touched, n_bodies,
+):  # fmt: skip
+    """Count the paths of one segment by head where each must be looked at.
+
+    A path is a, u, v, w, b: for heads of one step (`level` 1) u = v, for tails of one step w is
+    -1, and v = b where the tail is empty.
+    """
+    slot, _, start, stop, head, via, head_deficit, _ = heads
+    tail_v, tail_w, tail_deficit = tails.v, tails.w, tails.deficit
+    counts, touched, bodies = scratch.counts, scratch.touched, scratch.bodies
+    own_code, distinct, bits = plan.own_code, plan.distinct, np.uint64(plan.bits)
+    collect = soft and plan.keep_entries
+    mark = np.int32(1 << 30)
     for i in range(tails.start[index], tails.stop[index]):
-        v, w = tails.v[i], tails.w[i]
-        if plan.distinct and length > 0 and v == b:
+        v, w = tail_v[i], tail_w[i]
+        s = slot[v]
+        if s < 0 or (own and tail_is_own(length, tail, bits, v, w, a, b, own_code)):
             continue
-        if (
-            own
-            and length > 0
-            and is_own(v if length == 1 else w, b, tail_codes & mask, a, b, plan.own_code)
-        ):
-            continue
-        if (
-            own
-            and length == 2
-            and is_own(v, w, tail_codes >> np.uint64(plan.bits), a, b, plan.own_code)
-        ):
-            continue
-        if use_near:
-            n_touched, bodies, n_bodies = count_careful(
-                near, codes, 1, v, w, a, b, own, plan, tails.deficit[i],
-                scratch.counts, scratch.touched, n_touched, bodies, n_bodies,
-            )  # fmt: skip
-        if use_far:
-            n_touched, bodies, n_bodies = count_careful(
-                far, codes, 2, v, w, a, b, own, plan, tails.deficit[i],
-                scratch.counts, scratch.touched, n_touched, bodies, n_bodies,
-            )  # fmt: skip
-    return n_touched, bodies, n_bodies
+        for item in range(start[s], stop[s]):
+            h, u = head[item], via[item]
+            if distinct and repeats(level, length, a, u, v, w, b):
+                continue
+            if (
+                own
+                and (u == a or u == b)
+                and head_is_own(level, codes[h], bits, u, v, a, b, own_code)
+            ):
+                continue
+            deficit = joined(head_deficit[item], tail_deficit[i])
+            if not deficit & mark:
+                if counts[h] == 0:
+                    touched[n_touched] = h
+                    n_touched += 1
+                counts[h] += 1
+            if collect and (deficit & ~mark) < ONE:
+                bodies[n_bodies] = (np.uint64(h) << np.uint64(20)) | np.uint64(deficit & ~mark)
+                n_bodies += 1
+    return n_touched, n_bodies
 
 
-@njit(cache=True, nogil=True)
+@helper
 def with_entries(entries, size):
     """Entries with room for that many."""
     if size <= len(entries.row):
@@ -633,11 +628,18 @@ def with_entries(entries, size):
         grown(entries.row, size),
         grown(entries.path, size),
         grown(entries.body, size),
-        grown(entries.count, size),
+        grown(entries.paths, size),
     )
 
 
-@njit(cache=True, nogil=True)
+@helper
+def with_bodies(scratch, size):
+    """Scratch with room for the bodies of that many paths."""
+    counts, touched, seen, met, folded, bodies = scratch
+    return Scratch(counts, touched, seen, met, folded, grown(bodies, size))
+
+
+@helper
 def fold_counts(counts, touched, n_touched, folded, seen, met, is_true, n_heads):
     """Add one target's counts to those of its (source, tail)."""
     for i in range(n_touched):
@@ -651,117 +653,158 @@ def fold_counts(counts, touched, n_touched, folded, seen, met, is_true, n_heads)
     return n_heads
 
 
-@njit(cache=True, nogil=True)
-def store_counts(scratch, n_touched, row, entries, size):
+@helper
+def store_counts(scratch, n_touched, target, entries, size):
     """Append one target's path counts to the sparse table."""
-    entries = with_entries(entries, size + n_touched)
-    heads = scratch.touched[:n_touched]
-    entries.row[size : size + n_touched] = row
-    entries.path[size : size + n_touched] = heads
-    entries.body[size : size + n_touched] = ONE
-    entries.count[size : size + n_touched] = scratch.counts[heads]
-    return entries, size + n_touched
+    row, path, body, count = entries
+    counts, touched = scratch.counts, scratch.touched
+    for i in range(n_touched):
+        h = touched[i]
+        row[size + i] = target
+        path[size + i] = h
+        body[size + i] = ONE
+        count[size + i] = counts[h]
+    return size + n_touched
 
 
-@njit(cache=True, nogil=True)
-def store_bodies(bodies, scratch, row, entries, size, n_heads):
+@helper
+def store_bodies(scratch, n_bodies, target, entries, size, n_heads):
     """Append one target's body truths, equal ones grouped, to the sparse table."""
-    bodies.sort()
-    entries = with_entries(entries, size + len(bodies))
+    row, path, body, count = entries
+    bodies, seen, met, folded = scratch.bodies, scratch.seen, scratch.met, scratch.folded
+    bodies[:n_bodies].sort()
     i = 0
-    while i < len(bodies):
+    while i < n_bodies:
         run = i
-        while run < len(bodies) and bodies[run] == bodies[i]:
+        while run < n_bodies and bodies[run] == bodies[i]:
             run += 1
         h = np.int64(bodies[i] >> np.uint64(20))
-        if scratch.folded[h, 0] == 0 and scratch.seen[h] == 0:
+        if folded[h, 0] == 0 and seen[h] == 0:
             # no path of this head rounds to true, yet some have a positive body
-            scratch.met[n_heads] = h
+            met[n_heads] = h
             n_heads += 1
-        scratch.seen[h] = 1
-        entries.row[size] = row
-        entries.path[size] = h
-        entries.body[size] = ONE - np.int64(bodies[i] & np.uint64(0xFFFFF))
-        entries.count[size] = run - i
+            seen[h] = 1
+        row[size] = target
+        path[size] = h
+        body[size] = ONE - np.int64(bodies[i] & np.uint64(0xFFFFF))
+        count[size] = run - i
         size += 1
         i = run
-    return entries, size, n_heads
+    return size, n_heads
 
 
-@njit(cache=True, nogil=True)
+@helper
 def flush(scratch, n_heads, codes, shift, tail, frozen, counters, size):
-    """Move the figures of one (source, tail) to the counters; `touched[h]` becomes h's id."""
-    if not frozen:
-        counters = reserved(counters, size, n_heads)
+    """Move the figures of one (source, tail) to the counters; `touched[h]` becomes h's id.
+
+    A new sequence gets the next id, or -1 where the search is frozen.
+    """
     slot_key, slot_id, keys, figures = counters
     folded, heads, ids, seen = scratch.folded, scratch.met, scratch.touched, scratch.seen
     for i in range(n_heads):
         h = heads[i]
-        path = identify(slot_key, slot_id, keys, size, (codes[h] << shift) | tail, frozen)
-        size += path == size
-        if path >= 0:
-            figures[0, path] += folded[h, 0]
-            figures[1, path] += folded[h, 1]
-            figures[2, path] += folded[h, 2]
-        folded[h, 0] = folded[h, 1] = folded[h, 2] = 0
+        key = (codes[h] << shift) | tail
+        place = slot_of(slot_key, key)
+        if slot_key[place] == 0 and not frozen:
+            slot_key[place] = key
+            slot_id[place] = size
+            keys[size] = key
+            size += 1
+        path = slot_id[place] if slot_key[place] == key else -1
+        for k in range(3):
+            if path >= 0:
+                figures[k, path] += folded[h, k]
+            folded[h, k] = 0
         seen[h] = 0
         ids[h] = path
-    return counters, size
+    return size
 
 
-@njit(cache=True, nogil=True)
+@helper
 def resolve(entries, mark, size, ids):
     """Replace head numbers by sequence ids in the entries from `mark` on; drop unknown ones."""
-    rows, paths, bodies, counts = entries
+    row, path, body, count = entries
     kept = mark
     for i in range(mark, size):
-        path = ids[paths[i]]
-        if path >= 0:
-            rows[kept], bodies[kept], counts[kept], paths[kept] = (
-                rows[i],
-                bodies[i],
-                counts[i],
-                path,
-            )
+        known = ids[path[i]]
+        if known >= 0:
+            row[kept], body[kept], count[kept] = row[i], body[i], count[i]
+            path[kept] = known
             kept += 1
     return kept
 
 
-@njit(cache=True, nogil=True)
+@helper
+def rows_at_most(tails, segment, end, use_near, use_far, near, far, heads, soft):
+    """Bound on the rows of the sparse table that the segments [segment, end) lead to."""
+    order, _, start, stop, tail_v, _, _ = tails
+    near_slot, _, near_start, near_stop, _, _, _, _ = near
+    far_slot, _, far_start, far_stop, _, _, _, _ = far
+    total = 0
+    for k in range(segment, end):
+        index = order[k] & np.uint64(0xFFFFFFFF)
+        paths = 0
+        for i in range(start[index], stop[index]):
+            s, t = near_slot[tail_v[i]], far_slot[tail_v[i]]
+            if use_near and s >= 0:
+                paths += near_stop[s] - near_start[s]
+            if use_far and t >= 0:
+                paths += far_stop[t] - far_start[t]
+        total += paths if soft else min(paths, heads)
+    return total
+
+
+@helper
 def count_tails(
-    tails, segments, length, near, far, codes, a, sinks, positive, own, first_row, plan, soft,
-    scratch, bodies, counters, size, entries, n_entries,
+    tails, segment, segments, length, near, far, codes, heads, a, sinks, positive, own, first_row,
+    plan, soft, scratch, counters, size, entries, n_entries,
 ):  # fmt: skip
-    """Count all segments of one source, tail by tail, and move the totals to the table."""
-    # Arrays are taken out of their tuples once a source: a tuple handed to a function in the
-    # inner loop would cost an atomic reference count for every array in it.
+    """Count the segments of one source from `segment` on, tail by tail; move totals to the table.
+
+    Returns the next segment, which is not the last where counters or entries have no room for
+    it, then how many entries it needs, and the sizes of both.
+    """
     order, rows, start, stop, tail_v, _, _ = tails
     near_slot, _, near_start, near_stop, near_head, _, _, near_times = near
     far_slot, _, far_start, far_stop, far_head, _, _, far_times = far
-    counts, touched, seen, met, folded = scratch
+    counts, touched, seen, met, folded, bodies = scratch
     always_careful = soft or plan.distinct
-    bits, keep, deep = plan.bits, plan.keep_entries, plan.max_length > 2
-    segment = 0
+    keep, frozen, needed = plan.keep_entries, plan.frozen, ZERO
     while segment < segments:
-        tail = order[segment] >> np.uint64(32)
+        tail, end = order[segment] >> np.uint64(32), segment + 1
+        while end < segments and order[end] >> np.uint64(32) == tail:
+            end += 1
         steps = 0 if tail == 0 else length
-        mark, n_heads = n_entries, 0
-        while segment < segments and order[segment] >> np.uint64(32) == tail:
-            index = order[segment] & np.uint64(0xFFFFFFFF)
+        use_near, use_far = steps < 2, steps == 2 or (steps == 1 and plan.max_length > 2)
+        if keep:
+            needed = rows_at_most(tails, segment, end, use_near, use_far, near, far, heads, soft)
+            if n_entries + needed > len(entries.row) or (soft and needed > len(bodies)):
+                break
+        if not frozen and size + heads > len(counters.key):
+            break
+        mark, n_heads = n_entries, ZERO
+        for k in range(segment, end):
+            index = order[k] & np.uint64(0xFFFFFFFF)
             row = rows[index]
-            n_touched = n_bodies = 0
+            n_touched = n_bodies = ZERO
             if always_careful or own[row]:
-                n_touched, bodies, n_bodies = count_one_by_one(
-                    tails, segment, steps, near, far, codes, a, sinks[row], own[row], plan,
-                    scratch, bodies,
-                )  # fmt: skip
+                if use_near:
+                    n_touched, n_bodies = count_careful(
+                        near, FIRST, codes, tails, index, tail, steps, a, sinks[row], own[row],
+                        plan, soft, scratch, n_touched, n_bodies,
+                    )  # fmt: skip
+                if use_far:
+                    n_touched, n_bodies = count_careful(
+                        far, SECOND, codes, tails, index, tail, steps, a, sinks[row], own[row],
+                        plan, soft, scratch, n_touched, n_bodies,
+                    )  # fmt: skip
             else:
-                if steps < 2:
+                if use_near:
                     n_touched = count_fast(
                         near_slot, near_start, near_stop, near_head, near_times,
-                        tail_v, start[index], stop[index], counts, touched, 0,
+                        tail_v, start[index], stop[index], counts, touched, n_touched,
                     )  # fmt: skip
-                if steps == 2 or (steps == 1 and deep):
+                if use_far:
                     n_touched = count_fast(
                         far_slot, far_start, far_stop, far_head, far_times,
                         tail_v, start[index], stop[index], counts, touched, n_touched,
@@ -770,23 +813,42 @@ def count_tails(
                 counts, touched, n_touched, folded, seen, met, positive[row], n_heads
             )
             if keep and soft:
-                entries, n_entries, n_heads = store_bodies(
-                    bodies[:n_bodies], scratch, first_row + row, entries, n_entries, n_heads
+                n_entries, n_heads = store_bodies(
+                    scratch, n_bodies, first_row + row, entries, n_entries, n_heads
                 )
             elif keep:
-                entries, n_entries = store_counts(
-                    scratch, n_touched, first_row + row, entries, n_entries
-                )
+                n_entries = store_counts(scratch, n_touched, first_row + row, entries, n_entries)
             for i in range(n_touched):
                 counts[touched[i]] = 0
-            segment += 1
-        shift = np.uint64(bits * steps)
-        counters, size = flush(scratch, n_heads, codes, shift, tail, plan.frozen, counters, size)
-        n_entries = resolve(entries, mark, n_entries, scratch.touched)
-    return bodies, counters, size, entries, n_entries
+        size = flush(
+            scratch, n_heads, codes, np.uint64(plan.bits * steps), tail, frozen, counters, size
+        )
+        n_entries = resolve(entries, mark, n_entries, touched)
+        segment = end
+    return segment, needed, size, n_entries
 
 
-@njit(cache=True, nogil=True)
+@helper
+def count_all(
+    tails, segments, length, near, far, codes, heads, a, sinks, positive, own, first_row,
+    plan, soft, scratch, counters, size, entries, n_entries,
+):  # fmt: skip
+    """Count all segments of one source; make room as often as it runs out."""
+    segment = needed = ZERO
+    while segment < segments:
+        if not plan.frozen:
+            counters = reserved(counters, size, heads)
+        if plan.keep_entries:
+            entries = with_entries(entries, n_entries + needed)
+            scratch = with_bodies(scratch, needed)
+        segment, needed, size, n_entries = count_tails(
+            tails, segment, segments, length, near, far, codes, heads, a, sinks, positive, own,
+            first_row, plan, soft, scratch, counters, size, entries, n_entries,
+        )  # fmt: skip
+    return scratch, counters, size, entries, n_entries
+
+
+@helper
 def fresh_heads(slot):
     """Empty heads over a prepared slot array (all -1)."""
     return Heads(
@@ -801,8 +863,8 @@ def fresh_heads(slot):
     )
 
 
-@njit(cache=True, nogil=True)
-def fresh_scratch(heads):
+@helper
+def fresh_scratch(heads, bodies):
     """Zeroed scratch for that many heads."""
     return Scratch(
         np.zeros(heads, dtype=np.int64),
@@ -810,7 +872,16 @@ def fresh_scratch(heads):
         np.zeros(heads, dtype=np.int32),
         np.zeros(heads, dtype=np.int32),
         np.zeros((heads, 3), dtype=np.int64),
+        bodies,
     )
+
+
+@helper
+def forget(heads, slots):
+    """Set the slots of all nodes back to -1."""
+    slot, node = heads.slot, heads.node
+    for s in range(slots):
+        slot[node[s]] = -1
 
 
 @njit(cache=True, nogil=True)
@@ -826,9 +897,14 @@ def search_block(
     near, far = fresh_heads(near_slot), fresh_heads(far_slot)
     codes = np.empty(64, dtype=np.uint64)
     pairs = np.full(64, -1, dtype=np.int32)
-    bodies = np.empty(64, dtype=np.uint64)
     keys = np.empty(64, dtype=np.uint64)
-    scratch = fresh_scratch(64)
+    steps = Steps(
+        np.empty(64, dtype=np.int32),
+        np.empty(64, dtype=np.int32),
+        np.empty(64, dtype=np.int32),
+        np.empty(64, dtype=np.int32),
+    )
+    scratch = fresh_scratch(np.int64(64), np.empty(64, dtype=np.uint64))
     tails = Tails(
         np.empty(64, dtype=np.uint64),
         np.empty(64, dtype=np.int32),
@@ -844,49 +920,47 @@ def search_block(
         np.empty(64, dtype=np.int32),
         np.empty(64, dtype=np.int64),
     )
-    n_entries = 0
+    n_entries = ZERO
     soft = len(forward.value) > 0
     begin = 0
     while begin < len(source):
-        a = source[begin]
-        end = begin
+        a, end, any_own = source[begin], begin, False
         while end < len(source) and source[end] == a:
+            any_own |= own[end]
             end += 1
-        sinks = sink[begin:end]
+        sinks, labels, owned = sink[begin:end], positive[begin:end], own[begin:end]
         near, codes, near_slots, heads = first_steps(forward, a, plan, near, codes)
-        far_slots = 0
+        far_slots = ZERO
         if plan.max_length > 2:
-            everywhere = plan.max_length > 3
-            if not everywhere:
+            if plan.max_length > 3:
+                far, far_slots = want(forward, near.node[:near_slots], far)
+            else:
                 far, far_slots = want(backward, sinks, far)
-            far, far_slots, steps_u, steps_v, steps_code, steps_deficit = middle_steps(
-                forward, backward, near, near_slots, far, far_slots, everywhere
+            steps, n_steps = middle_steps(
+                forward, backward, near, near_slots, far, far_slots, steps
             )
             far, heads, codes, pairs = second_steps(
-                (steps_u, steps_v, steps_code, steps_deficit), near, far, far_slots, plan,
-                n_codes, heads, codes, pairs,
-            )  # fmt: skip
+                steps, n_steps, near, far, far_slots, plan, n_codes, heads, codes, pairs
+            )
         if heads > len(scratch.counts):
-            scratch = fresh_scratch(2 * heads)
-        if not (plan.distinct or soft or own[begin:end].any()):
+            scratch = fresh_scratch(2 * heads, scratch.bodies)
+        if not (plan.distinct or soft or any_own):
             merge_equal(far, far_slots, scratch.counts)
-        tails, segments = one_step_tails(backward, sinks, near, far, plan, tails)
-        bodies, counters, size, entries, n_entries = count_tails(
-            tails, segments, 1, near, far, codes, a, sinks, positive[begin:end], own[begin:end],
-            first_row + begin, plan, soft, scratch, bodies, counters, size, entries, n_entries,
-        )  # fmt: skip
-        if plan.max_length > 3:
-            for row in range(len(sinks)):
+        # tails of up to one step of all sinks together, then those of two steps, sink by sink
+        for row in range(-1, len(sinks) if plan.max_length > 3 else 0):
+            if row < 0:
+                tails, segments = one_step_tails(backward, sinks, near, far, plan, tails)
+            else:
                 tails, segments, keys = two_step_tails(
                     backward, sinks[row], row, far, plan, tails, keys
                 )
-                bodies, counters, size, entries, n_entries = count_tails(
-                    tails, segments, 2, near, far, codes, a, sinks, positive[begin:end],
-                    own[begin:end], first_row + begin, plan, soft, scratch, bodies, counters, size,
-                    entries, n_entries,
-                )  # fmt: skip
-        near_slot[near.node[:near_slots]] = -1
-        far_slot[far.node[:far_slots]] = -1
+            scratch, counters, size, entries, n_entries = count_all(
+                tails, segments, FIRST if row < 0 else SECOND, near, far, codes, heads, a, sinks,
+                labels, owned, first_row + begin, plan, soft, scratch, counters, size, entries,
+                n_entries,
+            )  # fmt: skip
+        forget(near, near_slots)
+        forget(far, far_slots)
         begin = end
     return (
         counters,
@@ -894,16 +968,18 @@ def search_block(
         entries.row[:n_entries],
         entries.path[:n_entries],
         entries.body[:n_entries],
-        entries.count[:n_entries],
+        entries.paths[:n_entries],
     )
 
 
 @njit(cache=True, nogil=True)
 def filled(counters, keys):
     """Counters that know the given distinct keys, numbered in their order."""
-    counters = reserved(counters, 0, len(keys))
+    counters = reserved(counters, ZERO, len(keys))
     for i in range(len(keys)):
-        identify(counters.slot_key, counters.slot_id, counters.key, i, keys[i], False)
+        place = slot_of(counters.slot_key, keys[i])
+        counters.slot_key[place] = counters.key[i] = keys[i]
+        counters.slot_id[place] = i
     return counters
 
 

@@ -46,9 +46,8 @@ class Statistics:
         """Sort rows given in any order."""
         crisp = bool(np.all(body == ONE))
         if crisp:
-            # two stable passes of a counting sort: by target, then by sequence
-            order = np.argsort(target, kind="stable")
-            order = order[np.argsort(path[order], kind="stable")]
+            # a (sequence, target) has one row, so one sort of a joint key will do
+            order = np.argsort(path.astype(np.int64) * n_targets + target)
         else:
             order = np.lexsort((body, target, path))
         sizes = np.bincount(path, minlength=len(paths))

@@ -1,0 +1,96 @@
+"""`hornbeam candidates`: which rules could explain the target relation, and how often."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .running import EVIDENCE, HOSTILE, TRAIN, hornbeam_, process, write
+
+CITES = [("paper1", "cites", "paper2"), ("paper2", "mentions", "gene")]
+
+
+def test_the_json_has_the_keys_of_the_design() -> None:
+    ended = process("candidates", *EVIDENCE, *TRAIN, "--json")
+    found = ended.json["candidates"]
+    assert len(found) == 9
+    assert all({"clause", "coverage", "paths"} <= set(row) for row in found)
+    assert all(row["coverage"] == row["coverage_true"] + row["coverage_false"] for row in found)
+    assert found == sorted(found, key=lambda row: (-row["coverage"], row["length"], row["clause"]))
+    assert ended.stdout.count("\n") == 1
+    assert ended.told == []
+
+
+def test_the_papers_example(tmp_path: Path) -> None:
+    facts = write(tmp_path / "facts.tsv", CITES)
+    labels = write(tmp_path / "labels.tsv", [("paper1", "mentions", "gene", 1)])
+    words = ("candidates", "--facts", facts, "--labels", labels, "--min-coverage", "1")
+    [row] = hornbeam_(*words, "--json", "--max-length", "2").json["candidates"]
+    assert row["clause"] == "cites(A, B) & mentions(B, C) -> mentions(A, C)"
+    assert (row["coverage"], row["paths"]) == (1, 1)
+    shown = hornbeam_(*words)
+    assert "cites(A, B) & mentions(B, C) -> mentions(A, C)" in shown.stdout
+
+
+def test_top_and_limits_prune() -> None:
+    words = ("candidates", *EVIDENCE, *TRAIN, "--json")
+    everything = hornbeam_(*words, "--min-coverage", "1").json
+    assert len(everything["candidates"]) == everything["found"] == 9
+    top = hornbeam_(*words, "--top", "3", "--min-coverage", "1").json["candidates"]
+    assert top == everything["candidates"][:3]
+    wide = hornbeam_(*words, "--min-coverage", "42").json["candidates"]
+    assert [row["coverage"] >= 42 for row in wide] == [True] * 5
+    short = hornbeam_(*words, "--max-length", "2", "--min-coverage", "1").json["candidates"]
+    assert max(row["length"] for row in short) == 2
+    distinct = hornbeam_(*words, "--distinct-variables").json["candidates"]
+    assert all("!=" in row["clause"] for row in distinct)
+    narrow = hornbeam_(*words, "--max-fanout", "1", "--min-coverage", "1").json["candidates"]
+    assert sum(row["paths"] for row in narrow) < sum(
+        row["paths"] for row in everything["candidates"]
+    )
+
+
+def test_the_table_is_read_by_people() -> None:
+    ended = hornbeam_("candidates", *EVIDENCE, *TRAIN)
+    head, first, *_ = ended.stdout.splitlines()
+    assert head.split() == ["candidate", "rule", "coverage", "true", "false", "paths"]
+    assert first.split()[-4:] == ["63", "32", "31", "347"]
+    assert "9 of 9 relation sequences kept, over 120 targets" in ended.stdout
+    assert "\x1b" not in ended.stdout
+
+
+def test_names_come_back_from_their_identifiers(tmp_path: Path) -> None:
+    facts = write(tmp_path / "facts.tsv", [(f"s{i}", name, "o") for name in HOSTILE for i in "ab"])
+    labels = write(tmp_path / "labels.tsv", [(f"s{i}", "[t]", "o", 1) for i in "ab"])
+    words = ("candidates", "--facts", facts, "--labels", labels, "--min-coverage", "1",
+             "--max-length", "1")  # fmt: skip
+    found = hornbeam_(*words, "--json").json
+    spelt = {row["clause"].split("(")[0] for row in found["candidates"]}
+    assert {found["predicates"][identifier] for identifier in spelt} == set(HOSTILE)
+    assert "[t]" in found["predicates"].values()
+    shown = hornbeam_(*words).stdout
+    assert all(row["clause"] in shown for row in found["candidates"])
+
+
+def test_what_is_odd_is_told_on_stderr(tmp_path: Path) -> None:
+    facts = write(tmp_path / "facts.tsv", CITES)
+    labels = write(
+        tmp_path / "labels.tsv",
+        [("paper1", "mentions", "gene", 1), ("paper2", "mentions", "gene", 1),
+         ("nobody", "mentions", "gene", 0)],
+    )  # fmt: skip
+    words = ("--facts", facts, "--labels", labels, "--min-coverage", "1")
+    ended = process("candidates", *words, "--json")
+    assert len(ended.json["candidates"]) > 0
+    assert ended.told == [
+        "hornbeam: warning: 1 labelled targets stand among the facts too; "
+        "a target's own fact is never evidence for itself",
+        "1 targets name an entity that no fact has.",
+    ]
+
+
+def test_no_candidate_is_an_empty_list_not_an_error(tmp_path: Path) -> None:
+    facts = write(tmp_path / "facts.tsv", CITES)
+    labels = write(tmp_path / "labels.tsv", [("gene", "t", "nobody", 1)])
+    ended = hornbeam_("candidates", "--facts", facts, "--labels", labels)
+    assert ended.code == 0
+    assert "0 of 0 relation sequences kept" in ended.stdout

@@ -1,0 +1,119 @@
+"""`hornbeam crossval`: every fold learned and evaluated, and nothing of a test in its training."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hornbeam as hb
+from hornbeam.crossval import label_worlds
+
+from .running import COUNTRIES, hornbeam_, process, write
+
+
+def test_the_json_has_the_keys_of_the_design() -> None:
+    ended = process("crossval", COUNTRIES, "--methods", "ppll,joint", "--folds", "2", "--json")
+    methods = ended.json["methods"]
+    assert list(methods) == ["ppll", "joint"]
+    for figures in methods.values():
+        assert {"auc_roc", "seconds", "rules"} <= set(figures)
+        roc = figures["auc_roc"]
+        assert set(roc) == {"mean", "sd", "folds"}
+        assert len(roc["folds"]) == 2
+        assert roc["mean"] == pytest.approx(np.mean(roc["folds"]))
+        assert roc["sd"] == pytest.approx(np.std(roc["folds"], ddof=1))
+        assert figures["seconds"] > 0
+        assert figures["rules"] >= 1
+    assert ended.stdout.count("\n") == 1
+    assert ended.told == ["fold0 ...", "fold1 ..."]
+
+
+def test_a_fold_is_learn_then_evaluate(tmp_path: Path) -> None:
+    found = hornbeam_("crossval", COUNTRIES, "--methods", "joint", "--folds", "2", "--json").json
+    fold = COUNTRIES / "fold1"
+    evidence = ("--facts", COUNTRIES / "observed.tsv", "--facts", fold / "obs.tsv")
+    model = tmp_path / "model.psl"
+    hornbeam_("learn", *evidence, "--labels", fold / "train.tsv", "-o", model, "--quiet")
+    direct = hornbeam_("evaluate", model, *evidence, "--labels", fold / "test.tsv", "--json").json
+    assert found["methods"]["joint"]["auc_roc"]["folds"][1] == direct["auc_roc"]
+    assert found["methods"]["joint"]["log_loss"]["folds"][1] == direct["log_loss"]
+
+
+def test_the_table_says_whether_methods_differ() -> None:
+    ended = hornbeam_("crossval", COUNTRIES, "--methods", "ppll, greedy", "--folds", "3")
+    assert ended.code == 0
+    head, first, second, verdict = ended.stdout.splitlines()
+    assert head.split()[:2] == ["method", "AUC-ROC"]
+    assert first.split()[0] == "ppll"
+    assert second.split()[0] == "greedy"
+    assert "differ" in verdict
+    assert "p = " in verdict
+
+
+def test_labels_are_dealt_into_folds(tmp_path: Path) -> None:
+    words = ("crossval", "--facts", COUNTRIES / "observed.tsv", "--facts",
+             COUNTRIES / "fold0" / "obs.tsv", "--labels", COUNTRIES / "fold0" / "train.tsv",
+             "--folds", "3", "--methods", "ppll", "--json", "--quiet")  # fmt: skip
+    one, again, other = (hornbeam_(*words, "--seed", seed).json for seed in (1, 1, 2))
+    roc = [found["methods"]["ppll"]["auc_roc"] for found in (one, again, other)]
+    assert len(roc[0]["folds"]) == 3
+    assert roc[0] == roc[1] != roc[2]
+    assert roc[0]["mean"] > 0.9
+
+
+def test_a_test_target_is_no_evidence_while_its_fold_is_tested() -> None:
+    """Labels that stand among the facts too leave the facts of the fold that tests them."""
+    rows = [(f"a{i}", "t", f"b{i}") for i in range(10)]
+    facts = hb.read_facts([*rows, ("a0", "p", "b0")])
+    labels = hb.read_labels([(*row, i % 2) for i, row in enumerate(rows)])
+    for name, train_facts, train, test_facts, test in label_worlds(facts, labels, 5, 0):
+        assert name.startswith("fold")
+        assert len(train) + len(test) == 10
+        assert len(train_facts) == len(test_facts) == 11 - len(test)
+        engine_pairs = set(zip(train_facts.entities.take(train_facts.binary.arguments[0]),
+                               train_facts.predicates.take(train_facts.binary.predicate),
+                               strict=True))  # fmt: skip
+        tested = set(test.entities.take(test.subject))
+        assert not {subject for subject, p in engine_pairs if p == "t"} & tested
+
+
+def test_separate_worlds_are_tested_on_their_own_facts(tmp_path: Path) -> None:
+    """Training and test share no entity: a rule has to carry over."""
+    for fold in range(2):
+        folder = tmp_path / f"fold{fold}"
+        folder.mkdir()
+        for part in ("train", "test"):
+            people = [f"{part}{fold}_{i}" for i in range(12)]
+            works = [(p, "works_at", f"{part}{i % 4}") for i, p in enumerate(people)]
+            pairs = [(p, "colleague", q, int((i - j) % 4 == 0)) for i, p in enumerate(people)
+                     for j, q in enumerate(people) if i != j]  # fmt: skip
+            write(folder / f"{part}_observed.tsv", works)
+            write(folder / f"{part}.tsv", pairs)
+    found = hornbeam_("crossval", tmp_path, "--methods", "ppll,greedy,joint", "--json").json
+    for figures in found["methods"].values():
+        assert figures["auc_roc"]["folds"] == [1.0, 1.0]
+    assert {tuple(pair["methods"]) for pair in found["significance"]} == {
+        ("ppll", "greedy"), ("ppll", "joint"), ("greedy", "joint"),
+    }  # fmt: skip
+    assert all(pair["p_value"] == 1.0 for pair in found["significance"])
+
+
+def test_a_test_of_one_class_has_no_auc_and_the_rest_counts(tmp_path: Path) -> None:
+    task = tmp_path / "task"
+    shutil.copytree(COUNTRIES, task)
+    for fold in (3, 4):
+        shutil.rmtree(task / f"fold{fold}")
+    write(task / "fold0" / "test.tsv", [("peru", "located_in", "americas", 1)])
+    words = ("crossval", task, "--methods", "ppll,greedy")
+    found = hornbeam_(*words, "--json").json["methods"]["ppll"]["auc_roc"]
+    assert found["folds"][0] is None
+    assert found["mean"] == pytest.approx(np.mean(found["folds"][1:]))
+    shown = hornbeam_(*words)
+    assert shown.code == 0
+    assert "nan" not in shown.stdout
+    alone = hornbeam_(*words, "--folds", "1")
+    assert alone.code == 0
+    assert "undefined" in alone.stdout
