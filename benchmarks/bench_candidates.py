@@ -23,9 +23,9 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from common import DATA, Figures, finish, in_fresh_process, markdown, peak, timed
 from scipy.sparse import csr_array
 
+from common import DATA, Figures, finish, in_fresh_process, markdown, peak, timed
 from hornbeam import read_facts
 from hornbeam.clauses.candidates import Candidates, Language
 from hornbeam.facts.names import Names
@@ -282,7 +282,7 @@ def main() -> None:
     )
     parser.add_argument("--repeat", type=int, default=3, help="runs, of which the fastest counts")
     parser.add_argument("--clauses", type=int, default=300, help="clauses in the sample for SciPy")
-    parser.add_argument("--targets", type=int, default=20, help="targets in the sample for Python")
+    parser.add_argument("--targets", type=int, default=100, help="targets in the sample for Python")
     parser.add_argument("--only", choices=CASES, action="append", help="run these cases only")
     parser.add_argument("--case", choices=CASES, help=argparse.SUPPRESS)
     parser.add_argument("--threads", type=int, default=0, help=argparse.SUPPRESS)
@@ -319,11 +319,12 @@ def report(names: list[str], options: argparse.Namespace) -> None:
                 f"{1e9 * figures['cpu'] / figures['paths']:.1f}",
             ])  # fmt: skip
         sample = ["--clauses", str(options.clauses), "--targets", str(options.targets)]
-        for reference in in_fresh_process(__file__, "--case", name, *sample)["references"]:
-            references.append([
-                case.title, reference["what"], reference["sample"], f"{reference['cpu']:.1f}",
-                f"{reference['scaled']:,.0f}", f"{reference['scaled'] / ours:,.0f}",
-            ])  # fmt: skip
+        measured = in_fresh_process(__file__, "--case", name, *sample)["references"]
+        references += [
+            [case.title, reference["what"], reference["sample"], f"{reference['cpu']:.1f}",
+             f"{reference['scaled']:,.0f}", f"{reference['scaled'] / ours:,.0f}"]
+            for reference in measured
+        ]  # fmt: skip
     print("## Clause generation up to length 3, after loading and compilation\n")
     header = ["case", "threads", "targets", "sequences", "paths", "CPU s", "wall s", "at most",
               "peak MB", "ns a path"]  # fmt: skip

@@ -1,89 +1,137 @@
-"""Loading synthetic facts from Parquet and generating clauses for 3,000 targets, at growing size.
+"""Synthetic facts by the million: loading, memory, and the cost of a counted path.
 
-Every size runs in a fresh process, so that its peak memory is its own.
+    python benchmarks/bench_scale.py
+
+For each size random facts are written to Parquet in a temporary folder: ten facts an entity, mildly
+skewed degrees. A fresh process then loads them, builds the graph and generates all clauses up to
+length 3 for 3,000 targets, half of them facts. Memory is what the process holds beyond what it
+held before loading.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
+from common import Figures, finish, in_fresh_process, markdown, peak, resident, timed
 
-import hornbeam as hb
-from common import peak_bytes, print_command, print_table, timed
+from hornbeam import read_facts
+from hornbeam.clauses.candidates import Language
 from hornbeam.facts.names import Names
-from hornbeam.facts.synthetic import write_parquet
-from hornbeam.facts.table import ONE, Targets
+from hornbeam.facts.synthetic import random_facts, write_parquet
+from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.statistics.memory import MemoryEngine
 
+LANGUAGE = Language(max_length=3, min_coverage=1)
+MILLION = 1_000_000
+PREDICATES = 50
+N_TARGETS = 3000
 
-def one_size(path: Path) -> dict[str, float]:
-    """Load, build, search; figures of this process."""
-    facts, load = timed(lambda: hb.read_facts(path))
-    loaded = peak_bytes()
-    engine = MemoryEngine(facts)
+
+def draw_targets(facts: Facts, size: int = N_TARGETS, seed: int = 0) -> Targets:
+    """Pairs of a new predicate: the ends of walks of two steps, and random pairs."""
+    rng = np.random.default_rng(seed)
+    atoms, n = facts.binary, len(facts.entities)
+    first = rng.choice(len(atoms), size // 2, replace=False)
+    middle = atoms.arguments[1][first]
+    low, high = (np.searchsorted(atoms.arguments[0], middle, side=s) for s in ("left", "right"))
+    second = np.where(high > low, rng.integers(low, np.maximum(high, low + 1)), 0)
+    subject = np.concatenate([atoms.arguments[0][first], rng.integers(n, size=size // 2)])
+    object_ = np.concatenate([atoms.arguments[1][second], rng.integers(n, size=size // 2)])
+    used, ids = np.unique(np.concatenate([subject, object_]), return_inverse=True)
+    return Targets(
+        Names.of(facts.entities.take(used)),
+        Names.of(["target"]),
+        np.zeros(size, dtype=np.int32),
+        ids[:size].astype(np.int32),
+        ids[size:].astype(np.int32),
+        np.repeat([ONE, 0], size // 2).astype(np.int32),
+    )
+
+
+def measure(file: str, threads: int) -> Figures:
+    """Load the file in this process, then generate."""
+    warm = random_facts(100, 500, PREDICATES)
+    MemoryEngine(warm).discover(draw_targets(warm, 100), LANGUAGE)
+    before = resident()
+    facts, load = timed(lambda: read_facts(file))
+    at_load, loaded = peak(), resident()
+    engine = MemoryEngine(facts, threads)
     _, build = timed(lambda: engine.graph)
-    rng = np.random.default_rng(0)
-    subject, object_ = facts.binary.arguments
-    some = rng.choice(len(subject), 1500, replace=False)
-    # half of them linked by a fact, half random, as targets of a relation of its own
-    pairs = (
-        np.concatenate([subject[some], rng.choice(subject, 1500)]),
-        np.concatenate([object_[some], rng.choice(object_, 1500)]),
-    )
-    labels = np.repeat([ONE, 0], 1500).astype(np.int32)
-    targets = Targets(
-        facts.entities, Names.of(["linked"]), np.zeros(3000, dtype=np.int32), *pairs, labels
-    )
-    engine.discover(targets.select(np.arange(10)), hb.Language())
-    found, search = timed(lambda: engine.discover(targets, hb.Language(min_coverage=1)))
+    built, at_build = resident(), peak()
+    targets = draw_targets(facts)
+    discovery, generate = timed(lambda: engine.discover(targets, LANGUAGE))
     return {
         "facts": len(facts),
+        "entities": len(facts.entities),
         "load": load.wall,
         "load_cpu": load.cpu,
-        "loaded_bytes": loaded / len(facts),
+        "peak_load": at_load - before,
+        "held": loaded - before,
         "build": build.wall,
-        "peak_bytes": peak_bytes() / len(facts),
-        "search_cpu": search.cpu,
-        "paths": int(found.candidates.paths.sum()),
+        "peak_build": at_build - before,
+        "held_built": built - before,
+        "generate": generate.wall,
+        "generate_cpu": generate.cpu,
+        "sequences": discovery.found,
+        "paths": int(discovery.candidates.paths.sum()),
+        "peak": peak(),
     }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", default="1e6,1e7,1e8", help="numbers of facts")
-    parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.one:
-        print(json.dumps(one_size(arguments.one)))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--millions", type=int, nargs="+", default=[1, 10, 100], help="sizes")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--folder", type=Path, help="where to write the files (a temporary folder)")
+    parser.add_argument("--file", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.file:
+        print(json.dumps(measure(options.file, options.threads)))
         return
     rows = []
-    with tempfile.TemporaryDirectory(prefix="hornbeam-bench-") as folder:
-        for size in (int(float(text)) for text in arguments.sizes.split(",")):
-            path = Path(folder) / "facts.parquet"
-            write_parquet(path, n_facts=size, n_entities=size // 10, n_predicates=50, seed=0)
-            output = subprocess.run(
-                [sys.executable, __file__, "--one", str(path)],
-                check=True, capture_output=True, text=True,
-            ).stdout  # fmt: skip
-            got = json.loads(output.splitlines()[-1])
-            rows.append([
-                f"{got['facts']:,.0f}", f"{got['load']:.1f}", f"{got['load_cpu']:.1f}",
-                f"{got['loaded_bytes']:.0f}", f"{got['build']:.1f}", f"{got['peak_bytes']:.0f}",
-                f"{got['search_cpu']:.2f}", f"{got['paths']:,.0f}",
-                f"{got['search_cpu'] / max(got['paths'], 1) * 1e9:.0f}",
-            ])  # fmt: skip
-    header = [
-        "facts", "load s", "load CPU s", "peak bytes a fact, loaded", "graph s",
-        "peak bytes a fact, in all", "3,000 targets, CPU s", "paths", "ns a path",
-    ]  # fmt: skip
-    print_table(header, rows)
-    print_command()
+    with tempfile.TemporaryDirectory(prefix="hornbeam-", dir=options.folder) as folder:
+        for millions in options.millions:
+            file = Path(folder) / f"{millions}.parquet"
+            n = millions * MILLION
+            _, writing = timed(lambda f=file, n=n: write_parquet(f, n, n // 10, PREDICATES))
+            print(f"wrote {millions} million facts in {writing.wall:.0f} s", flush=True)
+            figures = in_fresh_process(
+                __file__, "--file", str(file), "--threads", str(options.threads)
+            )
+            file.unlink()
+            rows.append(row_of(figures))
+    header = ["facts", "entities", "load, wall s", "load, CPU s", "peak of loading, bytes a fact",
+              "held, bytes a fact", "graph, s", "with the graph, bytes a fact", "peak, bytes a fact",
+              "generate, wall s", "CPU s", "sequences", "paths", "CPU ns a path"]  # fmt: skip
+    print("\n## Synthetic facts from Parquet, 3,000 targets, clauses up to length 3\n")
+    print(markdown(header, rows))
+    finish()
+
+
+def row_of(figures: Figures) -> list[str]:
+    n = figures["facts"]
+    return [
+        f"{n:,}",
+        f"{figures['entities']:,}",
+        f"{figures['load']:.1f}",
+        f"{figures['load_cpu']:.1f}",
+        f"{figures['peak_load'] / n:.1f}",
+        f"{figures['held'] / n:.1f}",
+        f"{figures['build']:.1f}",
+        f"{figures['held_built'] / n:.1f}",
+        f"{max(figures['peak_load'], figures['peak_build']) / n:.1f}",
+        f"{figures['generate']:.2f}",
+        f"{figures['generate_cpu']:.2f}",
+        f"{figures['sequences']:,}",
+        f"{figures['paths']:,}",
+        f"{1e9 * figures['generate_cpu'] / figures['paths']:.0f}",
+    ]
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from hornbeam.clauses.clause import Path, PathClause, Prior
 from hornbeam.clauses.rules import Counts, Relaxation
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
-from hornbeam.learning.descent import descend, gradients, strengths
+from hornbeam.learning.descent import descend, descend_model, gradients, quadratic, strengths
 from hornbeam.learning.integrals import score_mean, two_sided
 from hornbeam.statistics.table import Statistics
 
@@ -30,6 +30,9 @@ Floats = npt.NDArray[np.float64]
 #: Most sweeps over one quadratic model, and the share of the first one's gain that ends them.
 SWEEPS = 100
 SHARE = 1e-4
+#: Sweeps over columns before a Hessian is worked out, and the most weights it may have.
+FIRST_SWEEPS = 2
+LARGEST_HESSIAN = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,11 +173,25 @@ class Problem:
     ) -> Floats:
         """Minimise the quadratic model of the penalised loss over w >= 0."""
         moments = two_sided(*self.strengths(weights), self.relaxation)
-        proposed: Floats = descend(
-            self.indptr, self.row, self.x, self.column, self.up, active, weights, linear, ridge,
-            self.observed_up - moments.e_up, self.observed_down - moments.e_down,
-            moments.var_up, moments.var_down, moments.cov, SWEEPS, SHARE,
+        layout = (self.indptr, self.row, self.x, self.column, self.up)
+        curves = moments.var_up, moments.var_down, moments.cov
+        proposed: Floats
+        proposed, slope_up, slope_down = descend(
+            *layout, active, weights, linear, ridge,
+            self.observed_up - moments.e_up, self.observed_down - moments.e_down, *curves,
+            FIRST_SWEEPS, SHARE,
         )  # fmt: skip
+        kept = active[proposed[active] > 0.0]
+        if len(kept) > LARGEST_HESSIAN:
+            proposed, _, _ = descend(
+                *layout, kept, proposed, linear, ridge, slope_up, slope_down, *curves,
+                SWEEPS, SHARE,
+            )  # fmt: skip
+            return proposed
+        gradient, hessian = quadratic(*layout, kept, slope_up, slope_down, *curves)
+        gradient += linear[kept] + ridge[kept] * proposed[kept]
+        hessian.flat[:: len(kept) + 1] += ridge[kept]
+        proposed[kept] = descend_model(gradient, hessian, proposed[kept], SWEEPS, SHARE)
         return proposed
 
     @cached_property

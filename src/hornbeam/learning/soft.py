@@ -18,6 +18,7 @@ import numpy.typing as npt
 from hornbeam.clauses.clause import PathClause, Prior
 from hornbeam.clauses.rules import Counts, Relaxation
 from hornbeam.facts.table import ONE, Targets
+from hornbeam.learning.descent import descend_model
 from hornbeam.learning.hinges import (
     Hinges,
     group_hinges,
@@ -125,7 +126,7 @@ class SoftProblem:
         curve = curvature(members, weights[active]) + np.diag(ridge[active])
         slope = slope + linear[active] + ridge[active] * weights[active]
         proposed = weights.copy()
-        proposed[active] = _descend(curve, slope, weights[active])
+        proposed[active] = descend_model(slope, curve, weights[active], SWEEPS, SHARE)
         return proposed
 
     def only(self, members: npt.NDArray[np.integer]) -> SoftProblem:
@@ -207,26 +208,6 @@ def curvature(problem: SoftProblem, weights: Floats) -> Floats:
     n = len(problem.clauses)
     cell = hinges.rule[row] * n + hinges.rule[column]
     return np.bincount(cell, covariance.values, n * n).astype(np.float64).reshape(n, n)
-
-
-def _descend(curve: Floats, slope: Floats, weights: Floats) -> Floats:
-    """Coordinate descent on a quadratic over w >= 0."""
-    weights, slope = weights.copy(), slope.copy()
-    first = 0.0
-    for sweep in range(SWEEPS):
-        gain = 0.0
-        for k in range(len(weights)):
-            if curve[k, k] <= 0.0:
-                continue
-            step = max(-weights[k], -slope[k] / curve[k, k])
-            if step != 0.0:
-                weights[k] += step
-                slope += step * curve[k]
-                gain += curve[k, k] * step * step
-        first = first if sweep else gain
-        if gain <= SHARE * first:
-            break
-    return weights
 
 
 #: Whatever learners learn from.
