@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 DATA   ?= $(or $(HORNBEAM_DATA),../shared/data)
 
-.PHONY: help setup demo test lint bench clean
+.PHONY: help setup demo test lint bench paper clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -33,6 +33,9 @@ test: lint  ## lint, types, tests
 
 bench: setup  ## every benchmark, one after the other (minutes; needs the shared data)
 	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+paper: setup  ## repeat the paper's experiments: docs/paper.md (minutes; DATA=folder of the tasks)
+	$(BIN)/python benchmarks/paper.py --data $(DATA) -o docs/paper.md
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache build dist

@@ -147,6 +147,7 @@ def tree_scores(
 ) -> dict[str, Floats]:
     """Boosted trees with scikit-learn's settings on log(1 + count) of all candidate sequences."""
     from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+    from threadpoolctl import threadpool_limits
 
     statistics = hb.discover(facts, train).statistics
     assert statistics is not None
@@ -156,10 +157,11 @@ def tree_scores(
         "trees": GradientBoostingClassifier(random_state=0),
         "histogram_trees": HistGradientBoostingClassifier(random_state=0),
     }
-    return {
-        name: tree.fit(table, train.positive).predict_proba(unseen)[:, 1]
-        for name, tree in trees.items()
-    }
+    with threadpool_limits(1):  # on a busy machine its threads wait for each other
+        return {
+            name: tree.fit(table, train.positive).predict_proba(unseen)[:, 1]
+            for name, tree in trees.items()
+        }
 
 
 # --- the table -----------------------------------------------------------------------------

@@ -85,14 +85,12 @@ class Problem:
     @cached_property
     def is_prior(self) -> npt.NDArray[np.bool_]:
         """Which clauses are priors."""
-        return np.array([isinstance(clause, Prior) for clause in self.clauses])
+        return prior_mask(self.clauses)
 
     @cached_property
     def lengths(self) -> npt.NDArray[np.int64]:
         """Number of body atoms of every clause, 0 for priors."""
-        return np.array(
-            [0 if isinstance(clause, Prior) else len(clause.path) for clause in self.clauses]
-        )
+        return body_lengths(self.clauses)
 
     @property
     def power(self) -> int:
@@ -214,6 +212,18 @@ class Problem:
             x=self.x[keep],
             y=self.y[targets],
         )
+
+
+def prior_mask(clauses: Sequence[PathClause | Prior]) -> npt.NDArray[np.bool_]:
+    """Which clauses are priors."""
+    return np.array([isinstance(clause, Prior) for clause in clauses], dtype=np.bool_)
+
+
+def body_lengths(clauses: Sequence[PathClause | Prior]) -> npt.NDArray[np.int64]:
+    """Number of body atoms of every clause, 0 for priors."""
+    return np.array(
+        [0 if isinstance(clause, Prior) else len(clause.path) for clause in clauses], dtype=np.int64
+    )
 
 
 def both_ways(

@@ -26,7 +26,16 @@ from hornbeam.learning.hinges import (
     hinge_moments,
     hinge_values,
 )
-from hornbeam.learning.problem import SHARE, SWEEPS, Floats, Problem, both_ways, transformed
+from hornbeam.learning.problem import (
+    SHARE,
+    SWEEPS,
+    Floats,
+    Problem,
+    body_lengths,
+    both_ways,
+    prior_mask,
+    transformed,
+)
 from hornbeam.statistics.table import Statistics
 
 
@@ -79,14 +88,12 @@ class SoftProblem:
     @cached_property
     def is_prior(self) -> npt.NDArray[np.bool_]:
         """Which clauses are priors."""
-        return np.array([isinstance(clause, Prior) for clause in self.clauses])
+        return prior_mask(self.clauses)
 
     @cached_property
     def lengths(self) -> npt.NDArray[np.int64]:
         """Number of body atoms of every clause, 0 for priors."""
-        return np.array(
-            [0 if isinstance(clause, Prior) else len(clause.path) for clause in self.clauses]
-        )
+        return body_lengths(self.clauses)
 
     @cached_property
     def scales(self) -> Floats:
