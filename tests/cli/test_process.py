@@ -109,23 +109,23 @@ def test_ctrl_c_leaves_cleanly(
     assert listing(scratch) == []
 
 
-@pytest.mark.parametrize("lines", [0, 1])
-def test_a_reader_that_goes_away_is_no_error(countries_model: Path, lines: int) -> None:
-    """As in `hornbeam predict ... | head -1`; some output fills the pipe, some fits its buffer."""
-    for words in (
-        ["predict", countries_model, *EVIDENCE, "--top", "1000"],
-        ["candidates", *EVIDENCE, *TRAIN, "--json"],
-    ):
-        with subprocess.Popen(
-            command(*words, "--quiet"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as writer:
-            assert writer.stdout is not None
-            assert writer.stderr is not None
-            for _ in range(lines):
-                assert writer.stdout.readline()
-            writer.stdout.close()
-            assert writer.stderr.read() == b""
-            assert writer.wait(timeout=60) == 0
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(("form", "lines"), [("--json", 0), ("--quiet", 1)])
+def test_a_reader_that_goes_away_is_no_error(form: str, lines: int, unbuffered: str) -> None:
+    """As in `hornbeam candidates ... | head -1`: the pipe breaks while writing, or at the end."""
+    with subprocess.Popen(
+        command("candidates", *EVIDENCE, *TRAIN, "--quiet", form),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+    ) as writer:
+        assert writer.stdout is not None
+        assert writer.stderr is not None
+        for _ in range(lines):
+            assert writer.stdout.readline()
+        writer.stdout.close()
+        assert writer.stderr.read() == b""
+        assert writer.wait(timeout=60) == 0
 
 
 def test_a_reader_of_much_output_goes_away(tmp_path: Path) -> None:

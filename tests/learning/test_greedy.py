@@ -9,14 +9,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hornbeam.clauses.rules import Relaxation
+from hornbeam.clauses.clause import PathClause
+from hornbeam.clauses.rules import Relaxation, Semantics
 from hornbeam.errors import InputError
 from hornbeam.learning.greedy import Greedy
+from hornbeam.learning.learners import learn_rules
 from hornbeam.learning.ppll import fit_priors
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.pseudolikelihood import Newton
 
-from .problems import Reference, problem_of, problems
+from .problems import Reference, labels_of, problem_of, problems, statistics_of
 
 VARIANCE = 20.0
 EXACT = Newton()
@@ -167,6 +169,27 @@ def test_a_hopeless_problem_keeps_the_prior_alone() -> None:
     fit = Greedy(tolerance=50.0).fit(problem)
     assert fit.iterations == 0
     assert not fit.weights[~problem.is_prior].any()
+
+
+def test_a_twin_is_never_taken_beside_the_first() -> None:
+    """Two columns with the same counts would share a weight, and halve what the prior costs."""
+    rng = np.random.default_rng(2)
+    counts = np.repeat(rng.poisson(0.7, (60, 3)), 2, axis=1)
+    y = (counts[:, 0] > 0) ^ (rng.random(60) < 0.1)
+    learner = Greedy(4, tolerance=1e-6, weight_variance=0.5)
+    raw = learner.fit(problem_of(counts, y, Relaxation.LINEAR)).weights
+    assert (raw[0] > 0, raw[2] > 0) == (True, True)
+    learned = learn_rules(
+        statistics_of(counts), labels_of(y), learner, None, Relaxation.LINEAR, Semantics(), False
+    )
+    walked = {
+        step.predicate
+        for rule in learned.rules
+        if isinstance(rule.clause, PathClause)
+        for step in rule.clause.path.steps
+    }
+    assert "p0" in walked
+    assert walked <= {"p0", "p2", "p4"}
 
 
 def test_fifteen_inner_steps_are_as_good_as_convergence() -> None:
