@@ -16,10 +16,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from common import DATA, finish, markdown
 from hornbeam import Statistics, Targets, read_labels
 from hornbeam.clauses.clause import Path as Sequence
 from hornbeam.clauses.clause import Step
@@ -29,8 +31,8 @@ from hornbeam.learning.joint import Joint
 from hornbeam.learning.learners import learn_rules
 from hornbeam.learning.ppll import Ppll
 from hornbeam.learning.problem import Problem
-from paper import DEFAULT_DATA, TASKS, TREE_ROWS, run_task
-from paper_page import markdown, mean_sd
+from paper import TASKS, TREE_ROWS, run_task
+from paper_page import mean_sd
 
 #: Least mean AUC-ROC that is wanted of a method on a task.
 WANTED = {
@@ -114,10 +116,11 @@ def learner_rows() -> list[list[str]]:
     table, labels = synthetic(1_000, 3_000)
     for counts in (Counts.RAW, Counts.LOG, None):
         shown = counts.value if counts else "chosen among three (auto)"
-        add(f"`joint`, 1,000 sequences with their negations x 3,000 targets, path, 5-fold choice "
-            f"of strength, counts {shown}", table,
-            cpu_of(lambda c=counts: learn_rules(table, labels, Joint(), c, Relaxation.BOOLEAN,
-                                                Semantics(), False), 1), 10.0)  # fmt: skip
+        work = partial(
+            learn_rules, table, labels, Joint(), counts, Relaxation.BOOLEAN, Semantics(), False
+        )
+        add("`joint`, 1,000 sequences with their negations x 3,000 targets, path, 5-fold choice "
+            f"of strength, counts {shown}", table, cpu_of(work, 1), 10.0)  # fmt: skip
     return rows
 
 
@@ -175,10 +178,9 @@ def auc_table(data: str, folds: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--data", default=DEFAULT_DATA, help="folder of the tasks")
+    parser.add_argument("--data", default=str(DATA), help="folder of the tasks")
     parser.add_argument("--folds", type=int, default=5)
     options = parser.parse_args()
-    print("`python benchmarks/bench_learners.py`\n")
     head = ["synthetic statistics", "counts", "CPU s", "at most", ""]
     print(markdown(head, learner_rows()), end="\n\n")
     if not Path(options.data).is_dir():
@@ -186,6 +188,7 @@ def main() -> None:
     head = ["from files to model", "wall s", "CPU s", "at most (wall)", ""]
     print(markdown(head, [command_row(options.data)]), end="\n\n")
     print(auc_table(options.data, options.folds))
+    finish()
 
 
 if __name__ == "__main__":

@@ -30,15 +30,15 @@ from pathlib import Path
 import numpy as np
 
 import hornbeam as hb
+from common import DATA, finish, markdown
 from hornbeam.clauses.clause import Path as Sequence
 from hornbeam.clauses.clause import Step
 from hornbeam.clauses.rules import Counts, Relaxation
 from hornbeam.learning.ppll import make_piece, maximise
 from hornbeam.learning.problem import Floats, Problem
 from hornbeam.learning.pseudolikelihood import Newton
-from hornbeam.model import open_engine
+from hornbeam.statistics.discovery import open_engine
 
-DEFAULT_PSL = Path(os.environ.get("HORNBEAM_DATA", "../shared/data")).parent / "psl"
 PROGRAMS = ("n10", "n25", "n50")
 PREDICATES = ("Cites", "Mentions", "Coauthor", "Follows", "Works")
 PACKAGE = "org.linqs.psl.application.learning.weight.maxlikelihood"
@@ -278,7 +278,7 @@ def compare(folder: Path, jars: Path, work: Path, more_steps: int) -> list[list[
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--psl", type=Path, default=DEFAULT_PSL, help="folder with links/")
+    parser.add_argument("--psl", type=Path, default=DATA.parent / "psl", help="folder with links/")
     parser.add_argument("--jars", type=Path, help="keep the downloaded jars here")
     parser.add_argument("--more-steps", type=int, default=500, help="of a second piecewise run")
     options = parser.parse_args()
@@ -292,15 +292,14 @@ def main() -> None:
         jars.mkdir(parents=True, exist_ok=True)
         try:
             rows = compare(options.psl, jars, Path(temporary), options.more_steps)
-        except subprocess.CalledProcessError as error:
-            print(f"Not measured: a pslpython wheel cannot be had ({error.stderr.decode()[-300:]}).")
+        except subprocess.CalledProcessError:
+            print("Not measured: pip cannot download the pslpython wheels.")
             return
     head = ["program", "PSL", "PSL learning, CPU s (wall)", "PSL in all, CPU s",
             "Hornbeam learning, CPU s", "Hornbeam counting, CPU s", "ratio of learning",
             "exact objective, PSL's weights", "ours", "largest difference of weights"]  # fmt: skip
-    print(f"`python {' '.join(sys.argv)}`\n")
-    for cells in (head, ["---", "---"] + ["--:"] * (len(head) - 2), *rows):
-        print(f"| {' | '.join(cells)} |")
+    print(markdown(head, rows))
+    finish()
 
 
 if __name__ == "__main__":

@@ -5,13 +5,13 @@
 Five tasks of five folds each: the paper's settings (at least 10 targets connected, the 50 widest
 sequences with their negations, a negative prior, 150 gradient steps for PPLL and 15 for each fit of
 GLS), then all candidates with each learner as it comes, then boosted trees on the same counts.
-Nothing is chosen by looking at test labels. What is written, and how, is `paper_page`.
+Nothing is chosen by looking at test labels. `paper_claims` holds claims against exact arithmetic,
+`paper_page` writes it all down.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -22,17 +22,17 @@ import numpy as np
 import numpy.typing as npt
 
 import hornbeam as hb
-from hornbeam.clauses.rules import Counts, Relaxation, Rule, Semantics
+from common import DATA, finish
+from hornbeam.clauses.rules import Counts, Relaxation
 from hornbeam.crossval import World, task_worlds
 from hornbeam.learning.greedy import Greedy
-from hornbeam.learning.ppll import Ppll, fit_priors, make_piece, maximise
+from hornbeam.learning.ppll import Ppll
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.pseudolikelihood import Newton
-from hornbeam.model import open_engine
+from hornbeam.statistics.discovery import open_engine
 
 Floats = npt.NDArray[np.float64]
 
-DEFAULT_DATA = os.environ.get("HORNBEAM_DATA", "../shared/data")
 #: Tasks in the order of the paper's Table 1.
 TASKS = ("fly", "yeast_pra", "ddi_196", "film_rating", "book_author")
 TOP = 50
@@ -41,7 +41,6 @@ SIZES = (25, 50, 100, 150, 200)
 STEPS = (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5)
 #: A Gaussian prior this wide is none: the paper's objective for PSL has no prior on weights.
 NO_PRIOR = 1e6
-VARIANCES = (1.0, 1e2, 1e4, 1e6, 1e8)
 
 
 @dataclass(frozen=True)
@@ -251,90 +250,12 @@ def cpu_of(learner: Ppll | Greedy, problem: Problem) -> float:
     return time.process_time() - clock
 
 
-# --- claims that exact arithmetic contradicts ------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Ascent:
-    """Training PPLL (0 is the model without clauses) and test AUC of three ways to the weights."""
-
-    task: str
-    exact: tuple[float, float]
-    ascending: tuple[float, float]
-    as_printed: tuple[float, float]
-    steps: tuple[float, ...]
-
-
-def ascent(data: str, task: str) -> Ascent:
-    """Fold 0 with the paper's settings, p = 1: the exact optimum, 150 steps up, 150 as printed."""
-    _, facts, train, test_facts, test = next(worlds(data, task, 1))
-    statistics = hb.discover(facts, train, hb.Language(3, 10, TOP)).statistics
-    assert statistics is not None
-    problem = Problem.of(statistics, train, Counts.RAW, Relaxation.LINEAR)
-    clauses = np.flatnonzero(~problem.is_prior).tolist()
-    prior = fit_priors(problem, 1.0 / NO_PRIOR).weights
-    pieces = {k: make_piece(problem, k, None) for k in clauses}
-
-    def reached(weight_of: Callable[[int], float]) -> tuple[float, float]:
-        weights = prior.copy()
-        for k in clauses:
-            weights[k] = weight_of(k)
-        value = sum(pieces[k].derivatives(weights[k], problem)[0] for k in clauses)
-        pairs = zip(weights.tolist(), problem.clauses, strict=True)
-        rules = tuple(Rule(weight, clause) for weight, clause in pairs if weight > 0)
-        model = hb.Model(rules, Semantics(Counts.RAW, Relaxation.LINEAR))
-        return value, auc_and_ties(test.positive, model.predict(test_facts, test))[0]
-
-    def climbed(k: int, step: float, sign: float) -> float:
-        weight = 0.0
-        for _ in range(150):
-            slope = pieces[k].derivatives(weight, problem)[1]
-            weight = max(0.0, weight + step * sign * slope)
-        return weight
-
-    up = [reached(lambda k, s=step: climbed(k, s, 1.0)) for step in STEPS]  # type: ignore[misc]
-    best = int(np.argmax([value for value, _ in up]))
-    down = reached(lambda k: climbed(k, STEPS[best], -1.0))
-    exact = reached(lambda k: maximise(pieces[k], problem, 1.0 / NO_PRIOR))
-    return Ascent(task, exact, up[best], down, tuple(value for value, _ in up))
-
-
-@dataclass(frozen=True)
-class Runaway:
-    """A clause that the training labels never violate, and its weight under priors of any width."""
-
-    task: str
-    clause: str
-    coverage: int
-    weights: tuple[tuple[float, float], ...]
-
-
-def runaway(data: str, task: str) -> Runaway | None:
-    """The widest clause of fold 0 that is never violated; weights for p = 1 and p = 2."""
-    _, facts, train, _, _ = next(worlds(data, task, 1))
-    found = hb.discover(facts, train)
-    safe = np.flatnonzero(found.candidates.coverage_true == found.candidates.coverage)
-    if not len(safe) or found.statistics is None:
-        return None
-    row = int(safe[0])
-    problems = [
-        Problem.of(found.statistics, train, Counts.RAW, relaxation)
-        for relaxation in (Relaxation.LINEAR, Relaxation.SQUARED)
-    ]
-    weights = tuple(
-        tuple(maximise(make_piece(p, 2 * row, None), p, 1.0 / variance) for p in problems)
-        for variance in VARIANCES
-    )
-    candidate = found.candidates[row]
-    return Runaway(task, candidate.text, candidate.coverage, weights)  # type: ignore[arg-type]
-
-
 # --- all of it -----------------------------------------------------------------------------
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--data", default=DEFAULT_DATA, help="folder of the five tasks")
+    parser.add_argument("--data", default=str(DATA), help="folder of the five tasks")
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="two folds, small runtime figure")
     parser.add_argument("-o", "--output", type=Path, default=Path("docs/paper.md"))
@@ -342,6 +263,7 @@ def main() -> None:
     missing = [task for task in TASKS if not (Path(options.data) / task).is_dir()]
     if missing:
         sys.exit(f"{options.data}: no folder for {', '.join(missing)}; give --data DIR")
+    from paper_claims import ascent, runaway
     from paper_page import write_page
 
     folds, sizes = (min(2, options.folds), SIZES[:2]) if options.quick else (options.folds, SIZES)
@@ -353,7 +275,8 @@ def main() -> None:
         [ascent(options.data, task) for task in TASKS],
         [r for task in TASKS if (r := runaway(options.data, task))],
     )
-    print(f"python {' '.join(sys.argv)}\n\nWrote {options.output}.")
+    print(f"Wrote {options.output}.")
+    finish()
 
 
 if __name__ == "__main__":

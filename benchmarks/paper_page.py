@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from common import markdown
 from hornbeam.results.evaluation import paired_significance
 
 if TYPE_CHECKING:
-    from paper import Ascent, Outcome, Runaway, Timing
+    from paper import Outcome, Timing
+    from paper_claims import Ascent, Runaway
 
 TEMPLATE = Path(__file__).with_name("paper_template.md")
 TITLES = {
@@ -74,12 +76,6 @@ def write_page(
         runaways="\n\n".join(map(runaway, runaways)),
     )
     output.write_text(text, encoding="utf-8")
-
-
-def markdown(head: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table, first column to the left."""
-    rule = ["---"] + ["--:"] * (len(head) - 1)
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *rows))
 
 
 def by_task(first: str, outcomes: Outcomes) -> list[str]:
@@ -158,7 +154,7 @@ def significance(outcomes: Outcomes) -> str:
         cells = []
         for outcome in outcomes.values():
             gap, p = compare(outcome, one, other)
-            cell = f"{gap:+.3f} ({p:.3f})"
+            cell = f"{gap:+.3f} ({'< 0.001' if p < 0.001 else f'{p:.3f}'})"
             cells.append(f"**{cell}**" if p < LEVEL else cell)
         rows.append([f"{one} − {other}", *cells])
     return markdown(by_task("difference of AUC-ROC (p-value)", outcomes), rows)
@@ -202,7 +198,7 @@ def plot_runtime(path: Path, timings: list[Timing]) -> None:
                 axis.plot(x, [getattr(t, field) for t in mine], line, color=colour, marker=marker,
                           label=label, markersize=5)  # fmt: skip
             if len(tasks) > 1:
-                above = {"film_rating": (6, 10), "yeast_pra": (-2, 10), "fly": (-4, -16)}[task]
+                above = {"film_rating": (8, 2), "yeast_pra": (8, 4), "fly": (8, -6)}[task]
                 axis.annotate(task, (x[-1], mine[-1].gls), above, textcoords="offset points",
                               fontsize=8)  # fmt: skip
         axis.set_yscale("log")
@@ -282,7 +278,7 @@ def steps(ascents: list[Ascent]) -> str:
 
 def runaway(found: Runaway) -> str:
     """Weights of one clause under ever wider priors."""
-    from paper import VARIANCES
+    from paper_claims import VARIANCES
 
     head = ["variance of the prior on weights", *(f"{v:,.0f}" for v in VARIANCES)]
     rows = [

@@ -13,14 +13,18 @@ from hornbeam.clauses.rules import Counts, Relaxation, Rule, Semantics
 from hornbeam.errors import InputError
 from hornbeam.facts.table import Targets
 from hornbeam.learning.greedy import Greedy
+from hornbeam.learning.integrals import one_sided
 from hornbeam.learning.joint import Joint, deal
 from hornbeam.learning.ppll import Ppll
+from hornbeam.learning.problem import Problem
 from hornbeam.learning.pseudolikelihood import Fit, Newton
 from hornbeam.learning.soft import Learnable, learnable
-from hornbeam.progress import SILENT, Progress
+from hornbeam.progress import SILENT, Progress, announce_if_slow
 from hornbeam.statistics.table import Statistics
 
 Learner = Joint | Ppll | Greedy
+
+COMPILING = "Compiling the learners (first run only; kept for the next time) ..."
 
 #: Learners by their name on the command line, with the relaxation each is best with.
 LEARNERS: dict[str, tuple[Callable[[], Learner], Relaxation]] = {
@@ -51,6 +55,7 @@ def learn_rules(
     progress: Progress = SILENT,
 ) -> Learned:
     """Learn from statistics only; `counts` None lets the joint learner choose."""
+    announce_if_slow(_compile, COMPILING, progress)
     if isinstance(learner, Joint):
         options = [counts] if counts is not None else list(Counts)
         problem, fit, trace = _joint(
@@ -77,6 +82,16 @@ def learn_rules(
         replace(semantics, counts=chosen, relaxation=relaxation),
         trace,
     )
+
+
+def _compile() -> None:
+    """Fit a problem of one target, so that what must be compiled is compiled now."""
+    indptr, one = np.array([0, 1]), np.ones(1)
+    row, none = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int64)
+    up = np.ones(1, dtype=np.bool_)
+    tiny = Problem([Prior("t", False)], none, up, indptr, row, one, one, Relaxation.BOOLEAN)
+    tiny.score(Newton(iterations=1).fit(tiny, np.zeros(1), one).weights)
+    one_sided(one, Relaxation.BOOLEAN)
 
 
 def _joint(
