@@ -260,7 +260,6 @@ def test_a_rule_over_an_unknown_predicate_is_only_a_warning(task: Path) -> None:
     "words",
     [
         COMMANDS["learn"].replace("labels.tsv", "few.tsv"),
-        COMMANDS["predict"].replace("facts.tsv", "missing.tsv"),
         COMMANDS["evaluate"].replace("model.psl", "few.tsv"),
     ],
 )

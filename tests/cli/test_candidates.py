@@ -10,7 +10,7 @@ CITES = [("paper1", "cites", "paper2"), ("paper2", "mentions", "gene")]
 
 
 def test_the_json_has_the_keys_of_the_design() -> None:
-    ended = process("candidates", *EVIDENCE, *TRAIN, "--json")
+    ended = hornbeam_("candidates", *EVIDENCE, *TRAIN, "--json")
     found = ended.json["candidates"]
     assert len(found) == 9
     assert all({"clause", "coverage", "paths"} <= set(row) for row in found)

@@ -11,11 +11,11 @@ import pytest
 import hornbeam as hb
 from hornbeam.crossval import label_worlds
 
-from .running import COUNTRIES, hornbeam_, process, write
+from .running import COUNTRIES, hornbeam_, write
 
 
 def test_the_json_has_the_keys_of_the_design() -> None:
-    ended = process("crossval", COUNTRIES, "--methods", "ppll,joint", "--folds", "2", "--json")
+    ended = hornbeam_("crossval", COUNTRIES, "--methods", "ppll,joint", "--folds", "2", "--json")
     methods = ended.json["methods"]
     assert list(methods) == ["ppll", "joint"]
     for figures in methods.values():

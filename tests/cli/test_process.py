@@ -15,7 +15,7 @@ import pytest
 import hornbeam as hb
 from hornbeam.facts.synthetic import random_facts
 
-from .running import COUNTRIES, EVIDENCE, TRAIN, command, hornbeam_, listing, process, write
+from .running import COUNTRIES, EVIDENCE, TRAIN, command, hornbeam_, listing, write
 
 #: Takes half a second or more to import, and is of no use for help.
 HEAVY = ("numpy", "scipy", "numba", "duckdb", "lark", "pandas", "pyarrow", "sklearn", "matplotlib")
@@ -65,9 +65,9 @@ def test_no_words_at_all_show_help() -> None:
 
 @pytest.fixture(scope="module")
 def long_search(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Words of a search over a dense graph that takes minutes."""
+    """Words of long work: every pair of a dense graph is connected by every sequence."""
     folder = tmp_path_factory.mktemp("long")
-    facts = random_facts(300, 80_000, 4, skew=0.0, seed=0)
+    facts = random_facts(300, 120_000, 4, skew=0.0, seed=0)
     atoms = facts.binary
     columns = (
         facts.entities.take(atoms.arguments[0]),
@@ -78,7 +78,7 @@ def long_search(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     labels = [(s, "t", names[i - k], k % 2) for i, s in enumerate(names) for k in range(1, 21)]
     return [
         "--facts", str(write(folder / "facts.tsv", zip(*columns, strict=True))),
-        "--labels", str(write(folder / "labels.tsv", labels)), "--max-length", "4",
+        "--labels", str(write(folder / "labels.tsv", labels)),
     ]  # fmt: skip
 
 
@@ -157,7 +157,7 @@ def test_facts_may_come_through_a_pipe(countries_model: Path, tmp_path: Path) ->
         command("predict", countries_model, "--facts", "-", "--pairs", pairs),
         input=facts, capture_output=True, check=True,
     )  # fmt: skip
-    direct = process("predict", countries_model, *EVIDENCE, "--pairs", pairs)
+    direct = hornbeam_("predict", countries_model, *EVIDENCE, "--pairs", pairs)
     assert done.stdout.decode() == direct.stdout
 
 

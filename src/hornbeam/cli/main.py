@@ -63,9 +63,11 @@ def run() -> None:
         code = 0 if isinstance(ended.__context__, BrokenPipeError) else ended.code
     except KeyboardInterrupt:
         code = 130
+    _flush()
     if code == 130:
         say("hornbeam: interrupted")
-    _flush()
+        # blocks of a search may still be counting, and Python would wait for their threads
+        os._exit(130)
     sys.exit(code)
 
 

@@ -129,19 +129,21 @@ def run_blocks(
     threads: int,
     progress: Progress,
 ) -> list[tuple[int, Rows]]:
-    """Run `work` on every block, in the order of the blocks; Ctrl-C stops after those under way."""
+    """Run `work` on every block and return the results in the order of the blocks.
+
+    Ctrl-C does not wait for the blocks under way, which may take long: they hold nothing but
+    memory, and what they find is thrown away.
+    """
     total = bounds[-1][1] if bounds else 0
-    with ThreadPoolExecutor(max_workers=threads) as executor:
+    executor = ThreadPoolExecutor(max_workers=threads)
+    try:
         futures = {executor.submit(work, low, high): high - low for low, high in bounds}
         done = 0
         pending = set(futures)
-        try:
-            while pending:
-                finished, pending = wait(pending, return_when=FIRST_COMPLETED)
-                done += sum(futures[future] for future in finished)
-                progress.advance("Counting paths", done, total)
-        except BaseException:
-            for future in pending:
-                future.cancel()
-            raise
+        while pending:
+            finished, pending = wait(pending, return_when=FIRST_COMPLETED)
+            done += sum(futures[future] for future in finished)
+            progress.advance("Counting paths", done, total)
         return [future.result() for future in futures]
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
