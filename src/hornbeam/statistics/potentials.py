@@ -1,0 +1,84 @@
+"""A ground program as arrays: weighted hinges and linear constraints over variables in [0, 1].
+
+This is what grounding makes of rules and data, and what inference and weight learning read. Row k
+speaks of the linear form
+
+    l_k(y) = sum over its literals of coefficient * y[variable] + constant[k],
+
+as a potential weight * max(0, l) or weight * max(0, l)^2, or as a constraint l <= 0 or l = 0. The
+MAP state minimises the sum of all potentials subject to the constraints and 0 <= y <= 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+class Kind(IntEnum):
+    """What a row says of its linear form."""
+
+    LINEAR = 0  #: weight * max(0, l)
+    SQUARED = 1  #: weight * max(0, l)^2
+    AT_MOST = 2  #: l <= 0
+    EQUAL = 3  #: l = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Potentials:
+    """Potentials and constraints of a ground program.
+
+    The literals of row k are `variable[indptr[k]:indptr[k+1]]`, distinct within a row, with their
+    `coefficient`s, none of them 0. `weight` counts merged duplicates; constraints have weight 0.
+    `rule` says which rule a row comes from. `offset` is what ground rules without variables add to
+    the objective whatever the state.
+    """
+
+    n_variables: int
+    indptr: npt.NDArray[np.int64]
+    variable: npt.NDArray[np.int32]
+    coefficient: Floats
+    constant: Floats
+    weight: Floats
+    kind: npt.NDArray[np.uint8]
+    rule: npt.NDArray[np.int32]
+    offset: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.constant)
+
+    @cached_property
+    def row(self) -> npt.NDArray[np.int64]:
+        """Row of every literal."""
+        return np.repeat(np.arange(len(self)), np.diff(self.indptr))
+
+    @property
+    def is_constraint(self) -> npt.NDArray[np.bool_]:
+        """Which rows are constraints."""
+        return self.kind >= Kind.AT_MOST
+
+    def forms(self, state: Floats) -> Floats:
+        """Value l of every row at a state."""
+        products = self.coefficient * state[self.variable]
+        return np.bincount(self.row, products, len(self)) + self.constant
+
+    def values(self, state: Floats) -> Floats:
+        """Weighted potential of every row at a state; 0 for constraints."""
+        hinge = np.maximum(self.forms(state), 0.0)
+        return self.weight * np.where(self.kind == Kind.SQUARED, hinge * hinge, hinge)
+
+    def objective(self, state: Floats) -> float:
+        """What the MAP state minimises."""
+        return float(self.values(state).sum()) + self.offset
+
+    def violations(self, state: Floats) -> Floats:
+        """How far every row's constraint is from holding at a state; 0 for potentials."""
+        forms = self.forms(state)
+        far = np.where(self.kind == Kind.EQUAL, np.abs(forms), np.maximum(forms, 0.0))
+        return np.where(self.is_constraint, far, 0.0)
