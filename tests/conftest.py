@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 from pathlib import Path
@@ -49,3 +50,15 @@ def java() -> str:
         _missing("no Java runtime on the path")
     assert found is not None
     return found
+
+
+@pytest.fixture(scope="session")
+def psl_runtime(java: str) -> Path:
+    """Return the jar of PSL's own runtime, which the pslpython wheel carries."""
+    package = importlib.util.find_spec("pslpython")
+    folders = (package.submodule_search_locations or []) if package else []
+    jar = next((jar for folder in folders for jar in Path(folder).glob("psl-runtime.jar")), None)
+    if jar is None:
+        _missing("no PSL runtime: pip install pslpython==2.4.1")
+    assert jar is not None
+    return jar
