@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, progress_shown, screen
+from hornbeam.cli.console import print_json, print_table, progress_shown, screen
 
 if TYPE_CHECKING:
     from hornbeam.statistics.engine import Discovery
@@ -25,6 +25,7 @@ def candidates(
     threads: options.Threads = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """List the candidate rules: relation paths that connect labelled pairs, with exact counts.
 
@@ -32,15 +33,20 @@ def candidates(
     inverses; each sequence that reaches the object is a candidate. [bold]coverage[/bold] is the
     number of pairs it connects, [bold]paths[/bold] the number of ways.
 
-    [dim]Example:[/dim]  hornbeam candidates --facts observed.tsv --labels train.tsv --top 20
+    [dim]Examples:[/dim]
+
+      hornbeam candidates --facts observed.tsv --labels train.tsv --top 20
+
+      hornbeam candidates --facts graph.nt --labels train.tsv --max-length 2 --json
     """
     import hornbeam as hb
 
-    with progress_shown(quiet) as progress:
+    with progress_shown(quiet, verbose) as progress:
         started = time.perf_counter()
         evidence = hb.read_facts(*facts)
         labelled = hb.select_target(hb.read_labels(*labels), target)
         loaded = time.perf_counter()
+        progress.detail(f"Read {evidence!r} and {labelled!r}.")
         language = hb.Language(max_length, min_coverage, top, distinct_variables, max_fanout)
         found = hb.discover(
             evidence,
@@ -97,7 +103,7 @@ def _show(found: Discovery, n_targets: int, seconds: dict[str, float]) -> None:
         table.add_row(escape(candidate.text), *(f"{figure:,}" for figure in figures))
     out = screen()
     if len(kept):
-        out.print(table)
+        print_table(out, table)
     if len(kept) > options.SHOWN:
         out.print(f"... and {len(kept) - options.SHOWN:,} more (--top N for fewer, --json for all)")
     out.print(

@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,34 +17,101 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
+    from rich.table import Table
+
+#: Work that ends sooner shows no bar.
+BAR_AFTER_SECONDS = 0.5
+#: Where stderr is no terminal (a log, a batch job), long work says a line this often.
+LINE_EVERY_SECONDS = 10.0
+#: Width of a table where stdout is no terminal and COLUMNS is not set.
+PIPE_WIDTH = 160
+
+
+@dataclass
+class Stage:
+    """What is known of one stage of the work, from its first report to its latest."""
+
+    began: float
+    done_before: int
+    now: float
+    done: int
+    total: int
+
+    @property
+    def rate(self) -> float | None:
+        """Units a second since the first report; None until there is something to measure."""
+        if self.done == self.done_before or self.now <= self.began:
+            return None
+        return (self.done - self.done_before) / (self.now - self.began)
+
+    def __str__(self) -> str:
+        parts = [f"{self.done:,} of {self.total:,}"]
+        rate = self.rate
+        if rate is not None:
+            parts.append(shown_rate(rate))
+            if self.done < self.total:
+                parts.append(f"{shown_seconds((self.total - self.done) / rate)} left")
+        return ", ".join(parts)
 
 
 class TerminalProgress:
-    """A progress bar on a terminal, plain messages elsewhere, nothing when quiet."""
+    """A bar on a terminal, a line now and then elsewhere, nothing when quiet.
 
-    def __init__(self, quiet: bool = False) -> None:
+    Verbose adds the time to every message, a line for every stage that ends, and what the whole
+    work has cost.
+    """
+
+    def __init__(self, quiet: bool = False, verbose: bool = False) -> None:
         self.quiet = quiet
+        self.verbose = verbose and not quiet
+        self._began = self._last_line = self._bar_from = time.monotonic()
+        self._stages: dict[str, Stage] = {}
         self._bar: Bar | None = None
         self._tasks: dict[str, TaskID] = {}
-        self._shown = time.monotonic()
 
     def message(self, text: str) -> None:
         """Say something once."""
-        if not self.quiet:
+        if self.verbose:
+            say(f"[{time.monotonic() - self._began:7.2f} s] {text}")
+        elif not self.quiet:
             say(text)
 
+    def detail(self, text: str) -> None:
+        """Say something that only matters when verbose."""
+        if self.verbose:
+            self.message(text)
+
     def advance(self, stage: str, done: int, total: int) -> None:
-        """Move the stage's bar; work that ends within half a second shows none."""
-        if self.quiet or not sys.stderr.isatty():
+        """Show how far the stage is."""
+        if self.quiet:
             return
+        now = time.monotonic()
+        known = self._stages.setdefault(stage, Stage(now, done, now, done, total))
+        known.now, known.done, known.total = now, done, total
+        if sys.stderr.isatty():
+            self._draw(stage, known)
+        elif now - self._last_line >= LINE_EVERY_SECONDS and done < total:
+            self._last_line = now
+            self.message(f"{stage}: {known}.")
+        if done >= total:
+            del self._stages[stage]
+            self.detail(f"{stage}: {known}.")
+
+    def _draw(self, stage: str, known: Stage) -> None:
         if self._bar is None:
-            if time.monotonic() - self._shown < 0.5:
+            if known.now - self._bar_from < BAR_AFTER_SECONDS:
                 return
             self._bar = _new_bar()
             self._bar.start()
         if stage not in self._tasks:
-            self._tasks[stage] = self._bar.add_task(stage, total=total)
-        self._bar.update(self._tasks[stage], completed=done, total=total)
+            self._tasks[stage] = self._bar.add_task(stage, total=known.total, rate="")
+        rate = known.rate
+        self._bar.update(
+            self._tasks[stage],
+            completed=known.done,
+            total=known.total,
+            rate=shown_rate(rate) if rate is not None else "",
+        )
 
     def close(self) -> None:
         """Take the bars off the screen."""
@@ -51,7 +119,11 @@ class TerminalProgress:
             self._bar.stop()
             self._bar = None
             self._tasks.clear()
-        self._shown = time.monotonic()
+        self._bar_from = time.monotonic()
+
+    def say_cost(self) -> None:
+        """When verbose, say what the work has cost."""
+        self.detail(f"Done. CPU {time.process_time():.2f} s{_peak_memory()}.")
 
 
 def _new_bar() -> Bar:
@@ -61,22 +133,56 @@ def _new_bar() -> Bar:
 
     return Bar(
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=None),
         MofNCompleteColumn(),
-        TimeRemainingColumn(),
+        TextColumn("[dim]{task.fields[rate]}"),
+        TimeRemainingColumn(compact=True),
+        TextColumn("[dim]left"),
         console=Console(stderr=True),
         transient=True,
+        expand=True,
     )
 
 
+def _peak_memory() -> str:
+    if sys.platform == "win32":
+        return ""
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return f", peak memory {peak * (1 if sys.platform == 'darwin' else 1024) / 2**20:,.0f} MiB"
+
+
 @contextmanager
-def progress_shown(quiet: bool) -> Iterator[TerminalProgress]:
+def progress_shown(quiet: bool, verbose: bool = False) -> Iterator[TerminalProgress]:
     """Progress that is taken off the screen however the work ends."""
-    progress = TerminalProgress(quiet)
+    progress = TerminalProgress(quiet, verbose)
     try:
         yield progress
     finally:
         progress.close()
+    progress.say_cost()
+
+
+def shown_rate(rate: float) -> str:
+    """Format units a second.
+
+    >>> shown_rate(12345.6), shown_rate(0.25)
+    ('12,346/s', '0.25/s')
+    """
+    return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.2g}/s"
+
+
+def shown_seconds(seconds: float) -> str:
+    """Format a time left, rounded as far as it can be known.
+
+    >>> shown_seconds(4.2), shown_seconds(200), shown_seconds(7500)
+    ('5 s', '4 min', '2 h 5 min')
+    """
+    if seconds < 120:
+        return f"{-(-seconds // 1):.0f} s"
+    minutes = int(-(-seconds // 60))
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def say(text: str) -> None:
@@ -90,12 +196,30 @@ def print_json(result: Mapping[str, Any]) -> None:
 
 
 def screen() -> Console:
-    """Where tables go: stdout, with colours only on a terminal."""
+    """Where tables go: stdout, with colours only on a terminal and none where NO_COLOR is set."""
+    import os
+
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() else 160
+    known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
     # names in the data are shown as they are: no :smile: turns into a picture
-    return Console(highlight=False, emoji=False, width=width, soft_wrap=False)
+    return Console(
+        highlight=False, emoji=False, width=None if known else PIPE_WIDTH, soft_wrap=False
+    )
+
+
+def print_table(out: Console, table: Table) -> None:
+    """Print a table; where the screen is too narrow for it, its rows one below the other."""
+    from rich.measure import Measurement
+
+    needed = Measurement.get(out, out.options.update_width(10_000), table).minimum
+    if needed <= out.width:
+        out.print(table)
+        return
+    for row in zip(*(column.cells for column in table.columns), strict=True):
+        for column, cell in zip(table.columns, row, strict=True):
+            out.print(f"[bold]{column.header}[/bold] {cell}")
+        out.print()
 
 
 def show_warnings() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, progress_shown, screen
+from hornbeam.cli.console import print_json, print_table, progress_shown, screen
 
 if TYPE_CHECKING:
     from hornbeam.crossval import MethodResult
@@ -35,6 +35,7 @@ def crossval(
     threads: options.Threads = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Learn and evaluate on every fold of a task; mean, spread, significance, rules, seconds.
 
@@ -42,7 +43,11 @@ def crossval(
     that are worlds of their own with train_observed.tsv and test_observed.tsv. Without it,
     --facts and --labels are dealt into --folds.
 
-    [dim]Example:[/dim]  hornbeam crossval countries --methods ppll,joint
+    [dim]Examples:[/dim]
+
+      hornbeam crossval countries --methods ppll,joint
+
+      hornbeam crossval --facts observed.tsv --labels all.tsv --folds 5
     """
     import hornbeam as hb
     from hornbeam.crossval import cross_validate, label_worlds, significance, task_worlds
@@ -67,7 +72,7 @@ def crossval(
         )
         for name in names
     }  # fmt: skip
-    with progress_shown(quiet) as progress:
+    with progress_shown(quiet, verbose) as progress:
         results = cross_validate(worlds, learners, lambda fold: progress.message(f"{fold} ..."))
     chances = significance(results)
     if as_json:
@@ -105,7 +110,7 @@ def _show(results: list[MethodResult], chances: dict[tuple[str, str], float]) ->
             f"{row['seconds']:.2f}",
         )
     out = screen()
-    out.print(table)
+    print_table(out, table)
     for (one, other), p in chances.items():
         verdict = "differ" if p < 0.05 else "do not differ"
         out.print(f"{one} and {other} {verdict} significantly at 0.05 (paired t-test, p = {p:.3g})")

@@ -15,17 +15,25 @@ def evaluate(
     threads: options.Threads = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Score labelled pairs and say how well the scores agree with the labels.
 
-    [dim]Example:[/dim]  hornbeam evaluate model.psl --facts observed.tsv --labels test.tsv
+    [dim]Examples:[/dim]
+
+      hornbeam evaluate model.psl --facts observed.tsv --labels test.tsv
+
+      hornbeam evaluate model.psl --facts observed.tsv --labels test.tsv --json
     """
     import hornbeam as hb
 
-    with progress_shown(quiet) as progress:
-        result = hb.Model.load(model).evaluate(
-            hb.read_facts(*facts),
-            hb.read_labels(*labels),
+    with progress_shown(quiet, verbose) as progress:
+        loaded = hb.Model.load(model)
+        evidence, labelled = hb.read_facts(*facts), hb.read_labels(*labels)
+        progress.detail(f"Read {loaded!r}, {evidence!r} and {labelled!r}.")
+        result = loaded.evaluate(
+            evidence,
+            labelled,
             score=score.value,
             engine=engine.value,
             threads=threads,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, progress_shown, screen
+from hornbeam.cli.console import print_json, print_table, progress_shown, screen
 
 if TYPE_CHECKING:
     from hornbeam.learning.learners import Learner
@@ -49,48 +49,103 @@ def learn(
     counts: options.CountsOption = options.CountsName.AUTO,
     relaxation: options.RelaxationOption = None,
     refit: Annotated[
-        bool, typer.Option("--refit", help="Fit the surviving rules once more, together.")
+        bool,
+        typer.Option(
+            "--refit",
+            help="Fit the surviving rules once more, together.",
+            rich_help_panel=options.LEARNER,
+        ),
     ] = False,
     negatives: Annotated[
         float,
-        typer.Option("--negatives", min=0.01, help="Without labels: sampled negatives a positive."),
+        typer.Option(
+            "--negatives",
+            min=0.01,
+            metavar="X",
+            help="Without labels: sampled negatives a positive.",
+            rich_help_panel=options.LEARNER,
+        ),
     ] = 1.0,
     negative_sampling: Annotated[
         SamplingName,
         typer.Option(
             help="Without labels: replace an end of a known link by any entity (uniform), by how "
-            "often the relation has it there (frequency), or by one it has been seen with (typed)."
+            "often the relation has it there (frequency), or by one it has been seen with (typed).",
+            rich_help_panel=options.LEARNER,
         ),
     ] = SamplingName.UNIFORM,
     max_rules: Annotated[
-        int, typer.Option("--max-rules", min=1, help="greedy: most rules besides the prior.")
+        int,
+        typer.Option(
+            "--max-rules",
+            min=1,
+            metavar="N",
+            help="greedy: most rules besides the prior.",
+            rich_help_panel=options.LEARNER,
+        ),
     ] = 15,
     tolerance: Annotated[
-        float, typer.Option("--tolerance", min=0.0, help="greedy: least gain of one more rule.")
+        float,
+        typer.Option(
+            "--tolerance",
+            min=0.0,
+            metavar="X",
+            help="greedy: least gain of one more rule.",
+            rich_help_panel=options.LEARNER,
+        ),
     ] = 1e-3,
     solver: Annotated[
         SolverName,
-        typer.Option(help="ppll: exact Newton steps, or the paper's projected gradient."),
+        typer.Option(
+            help="ppll: exact Newton steps, or the paper's projected gradient.",
+            rich_help_panel=options.LEARNER,
+        ),
     ] = SolverName.NEWTON,
     iterations: Annotated[
         int | None,
-        typer.Option("--iterations", min=1, help="ppll gradient: 150; greedy: inner steps, 15."),
+        typer.Option(
+            "--iterations",
+            min=1,
+            metavar="N",
+            help="ppll gradient: 150; greedy: inner steps, 15.",
+            rich_help_panel=options.LEARNER,
+        ),
     ] = None,
     step_size: Annotated[
-        float, typer.Option("--step-size", min=0.0, help="ppll gradient: step size.")
+        float,
+        typer.Option(
+            "--step-size",
+            min=0.0,
+            metavar="X",
+            help="ppll gradient: step size.",
+            rich_help_panel=options.LEARNER,
+        ),
     ] = 0.01,
     weight_variance: Annotated[
-        float, typer.Option("--weight-variance", help="Variance of the Gaussian prior on weights.")
+        float,
+        typer.Option(
+            "--weight-variance",
+            metavar="X",
+            help="Variance of the Gaussian prior on weights.",
+            rich_help_panel=options.LEARNER,
+        ),
     ] = 100.0,
     length_penalty: Annotated[
         float,
-        typer.Option("--length-penalty", min=0.0, help="Exponential prior on clause length."),
+        typer.Option(
+            "--length-penalty",
+            min=0.0,
+            metavar="X",
+            help="Exponential prior on clause length.",
+            rich_help_panel=options.LEARNER,
+        ),
     ] = 0.0,
     seed: options.Seed = 0,
     engine: options.EngineOption = options.EngineName.MEMORY,
     threads: options.Threads = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Learn a weighted rule model and write it as PSL text that you can read and edit.
 
@@ -110,11 +165,12 @@ def learn(
         method, seed, max_rules, tolerance, solver, iterations, step_size, weight_variance,
         length_penalty,
     )  # fmt: skip
-    with progress_shown(quiet) as progress:
+    with progress_shown(quiet, verbose) as progress:
         clock = time.perf_counter()
         evidence = hb.read_facts(*facts)
         labelled = hb.read_labels(*labels) if labels else None
         load = time.perf_counter() - clock
+        progress.detail(f"Read {evidence!r}.")
         model = hb.learn(
             evidence,
             labelled,
@@ -229,7 +285,7 @@ def _show(model: Model, output: Path) -> None:
     for rule, text in zip(shown, clause_texts(model.rules), strict=False):
         table.add_row(f"{rule.weight:.3f}", escape(text))
     out = screen()
-    out.print(table)
+    print_table(out, table)
     if len(model.rules) > options.SHOWN:
         out.print(
             f"... and {len(model.rules) - options.SHOWN} more, all in {escape(str(output))}",

@@ -14,6 +14,7 @@ from hornbeam.cli.console import say, show_warnings
 from hornbeam.cli.crossval import crossval
 from hornbeam.cli.demo import demo
 from hornbeam.cli.evaluate import evaluate
+from hornbeam.cli.help import help_text
 from hornbeam.cli.learn import learn
 from hornbeam.cli.predict import predict
 from hornbeam.errors import InputError
@@ -46,7 +47,7 @@ def main(
 
 
 for command in (learn, predict, evaluate, candidates, crossval, demo):
-    app.command()(command)
+    app.command(help=help_text(command))(command)
 
 
 def run() -> None:

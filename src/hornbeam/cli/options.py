@@ -10,6 +10,11 @@ import typer
 #: Rows of a table on the screen; `--json` has them all.
 SHOWN = 25
 
+#: Headings of groups of options in the help.
+RULES = "Which rules"
+LEARNER = "How to learn"
+RUNNING = "Running"
+
 
 class EngineName(StrEnum):
     """Engines by their name on the command line."""
@@ -75,18 +80,43 @@ Target = Annotated[
     typer.Option("--target", metavar="PREDICATE", help="Use the labels of this predicate only."),
 ]
 MaxLength = Annotated[
-    int, typer.Option("--max-length", min=1, max=4, help="Longest body of a rule, in atoms.")
+    int,
+    typer.Option(
+        "--max-length",
+        min=1,
+        max=4,
+        metavar="N",
+        help="Longest body of a rule, in atoms.",
+        rich_help_panel=RULES,
+    ),
 ]
 MinCoverage = Annotated[
-    int, typer.Option("--min-coverage", min=1, help="Fewest targets that a rule must connect.")
+    int,
+    typer.Option(
+        "--min-coverage",
+        min=1,
+        metavar="N",
+        help="Fewest targets that a rule must connect.",
+        rich_help_panel=RULES,
+    ),
 ]
 Top = Annotated[
     int | None,
-    typer.Option("--top", min=1, metavar="N", help="Keep the N sequences of widest coverage."),
+    typer.Option(
+        "--top",
+        min=1,
+        metavar="N",
+        help="Keep the N sequences of widest coverage.",
+        rich_help_panel=RULES,
+    ),
 ]
 DistinctVariables = Annotated[
     bool,
-    typer.Option("--distinct-variables", help="No two variables of a rule on one entity."),
+    typer.Option(
+        "--distinct-variables",
+        help="No two variables of a rule on one entity.",
+        rich_help_panel=RULES,
+    ),
 ]
 MaxFanout = Annotated[
     int | None,
@@ -96,12 +126,21 @@ MaxFanout = Annotated[
         metavar="N",
         help="Approximation for hubs: do not walk a relation from a node that has more than N "
         "edges of it. Off by default.",
+        rich_help_panel=RULES,
     ),
 ]
-EngineOption = Annotated[EngineName, typer.Option("--engine", help="Where paths are counted.")]
+EngineOption = Annotated[
+    EngineName, typer.Option("--engine", help="Where paths are counted.", rich_help_panel=RUNNING)
+]
 Threads = Annotated[
     int | None,
-    typer.Option("--threads", min=1, help="Worker threads (default: all cores)."),
+    typer.Option(
+        "--threads",
+        min=1,
+        metavar="N",
+        help="Worker threads (default: all cores).",
+        rich_help_panel=RUNNING,
+    ),
 ]
 MethodOption = Annotated[
     MethodName,
@@ -109,6 +148,7 @@ MethodOption = Annotated[
         "--method",
         help="joint: all rules at once with L1 (best). ppll: each rule alone (fastest). greedy: "
         "one rule after the other (fewest).",
+        rich_help_panel=LEARNER,
     ),
 ]
 CountsOption = Annotated[
@@ -117,19 +157,43 @@ CountsOption = Annotated[
         "--counts",
         help="n groundings of a rule weigh n (raw, as in PSL), log2(1+n) (log) or 1 (exists); auto "
         "lets joint choose by internal validation and is raw for the others.",
+        rich_help_panel=LEARNER,
     ),
 ]
 RelaxationOption = Annotated[
     RelaxationName | None,
     typer.Option(
         "--relaxation",
-        help="Targets in {0,1} (boolean; joint's default) or in [0,1] with hinges of power 1 "
+        help="Targets are 0 or 1 (boolean; joint's default), or lie between with hinges of power 1 "
         "(linear; ppll's and greedy's) or 2 (squared).",
+        rich_help_panel=LEARNER,
     ),
 ]
 ScoreOption = Annotated[
-    ScoreName, typer.Option("--score", help="Conditional mean E[y], or the MAP state.")
+    ScoreName, typer.Option("--score", help="The conditional mean of the link, or its MAP state.")
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Same seed, same answer.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no messages.")]
+Seed = Annotated[
+    int,
+    typer.Option(
+        "--seed", min=0, metavar="N", help="Same seed, same answer.", rich_help_panel=RUNNING
+    ),
+]
+Json = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print one JSON object instead of a table.", rich_help_panel=RUNNING
+    ),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="No progress and no messages.", rich_help_panel=RUNNING),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose",
+        "-v",
+        help="What was read, every stage with its rate, time and memory.",
+        rich_help_panel=RUNNING,
+    ),
+]

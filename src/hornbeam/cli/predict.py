@@ -42,11 +42,12 @@ def predict(
     threads: options.Threads = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Score pairs (their columns, then the score), or propose the best new links.
 
     New links are found by following the rules forward from the known subjects of the target, so
-    not every pair has to be scored. Scores are conditional means E[y], between 0 and 1.
+    not every pair has to be scored. Scores are conditional means, between 0 and 1.
 
     [dim]Examples:[/dim]
 
@@ -56,9 +57,10 @@ def predict(
     """
     import hornbeam as hb
 
-    with progress_shown(quiet) as progress:
+    with progress_shown(quiet, verbose) as progress:
         loaded = hb.Model.load(model)
         evidence = hb.read_facts(*facts)
+        progress.detail(f"Read {evidence!r}.")
         if pairs:
             wanted = hb.read_pairs(*pairs)
             found = loaded.predict(
