@@ -1,0 +1,267 @@
+"""Statistics of collective learning: labelled targets as heads *and* as body atoms.
+
+Bodies are made of facts and of the targets labelled true, and every other target's label is
+conditioned on. Of clause c and target i = t(u, v) a learner then needs
+
+* heads    the walks of c from u to v that do not use i: n+ of a clause, n- of a negation;
+* bodies   the ground clauses that have i once in their body, whose other body atoms are true, and
+           whose head j is false (a clause) or true (a negation): they push i down, n-;
+* repeats  the ground clauses in which i stands m >= 2 times: max(0, m y - (m-1))^p each. A clause
+           with i in its head and its body is a tautology and has no term.
+
+Bodies are walks, too. A ground clause is a closed walk: its s body atoms and, backwards, its head.
+Without the step of i what remains is a walk of s steps from u to v that has the head among its
+steps. So the ordinary path search counts it, over a graph in which false targets are edges of a
+relation of their own. It leaves out walks that use i, as it does for heads. What it cannot know is
+that a false i as head of a clause with i in its body is no term; those are counted apart and
+taken out again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.clauses.candidates import Language
+from hornbeam.clauses.clause import Path, Step
+from hornbeam.facts.table import ONE, Facts, Targets
+from hornbeam.progress import SILENT, Progress
+from hornbeam.statistics.cycles import STEPS, Patterns, count_cycles
+from hornbeam.statistics.engine import Discovery
+from hornbeam.statistics.evidence import FALSE, among_facts, check_collective, with_targets
+from hornbeam.statistics.graph import Graph
+from hornbeam.statistics.memory import MemoryEngine
+from hornbeam.statistics.table import Statistics
+
+Ints = npt.NDArray[np.int64]
+Rows = tuple[Ints, Ints, Ints]
+
+
+@dataclass(frozen=True, eq=False)
+class Repeats:
+    """Ground clauses in which a target stands several `times`.
+
+    Rows belong to clause 2c (sequence c) or 2c + 1 (its negation).
+    """
+
+    clause: Ints
+    target: Ints
+    times: Ints
+    count: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class CollectiveStatistics:
+    """Counts by sequence and target: as head, in bodies of clauses, in bodies of negations."""
+
+    heads: Statistics
+    bodies: Statistics
+    negated_bodies: Statistics
+    repeats: Repeats
+
+    @property
+    def paths(self) -> Sequence[Path]:
+        """The relation sequences."""
+        return self.heads.paths
+
+
+@dataclass(frozen=True, eq=False)
+class CollectiveDiscovery:
+    """What a collective search finds; see `hornbeam.statistics.engine.Discovery`."""
+
+    search: Discovery
+    statistics: CollectiveStatistics
+    own_facts: int
+
+
+def discover_collective(
+    facts: Facts,
+    labels: Targets,
+    language: Language,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> CollectiveDiscovery:
+    """Find candidates over facts and true targets, and count what collective learning needs."""
+    check_collective(facts, language.max_fanout)
+    world = ConditionedWorld.of(facts, labels)
+    found = world.engine(world.true, threads).discover(labels, language, progress=progress)
+    assert found.statistics is not None
+    counted = world.statistics(found.statistics, language, threads, progress)
+    return CollectiveDiscovery(found, counted, int(world.stated.sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class ConditionedWorld:
+    """Facts and labels as every single target sees them.
+
+    A target among the facts is true for the others, whatever its label. `true` are the facts with
+    the targets labelled true; `both` has besides, as relations t + FALSE, the false targets.
+    """
+
+    labels: Targets
+    stated: npt.NDArray[np.bool_]
+    true: Facts
+    both: Facts
+
+    @classmethod
+    def of(cls, facts: Facts, labels: Targets) -> ConditionedWorld:
+        """Condition facts on labels."""
+        stated = among_facts(facts, labels)
+        positive = labels.select(labels.positive)
+        negative = labels.select(~labels.positive & ~stated)
+        true = with_targets(facts, [(positive, "")])
+        return cls(labels, stated, true, with_targets(true, [(negative, FALSE)]))
+
+    @staticmethod
+    def engine(facts: Facts, threads: int | None) -> MemoryEngine:
+        """Engine over one of the two graphs."""
+        return MemoryEngine(facts) if threads is None else MemoryEngine(facts, threads)
+
+    def statistics(
+        self,
+        heads: Statistics,
+        language: Language,
+        threads: int | None = None,
+        progress: Progress = SILENT,
+    ) -> CollectiveStatistics:
+        """Add to the counts of heads those of bodies and of repeated targets."""
+        patterns = list(self._patterns(heads.paths, language.distinct_variables))
+        pattern, target, count = self._closed_walks(patterns)
+        clause = np.array([p.clause for p in patterns], dtype=np.int64)[pattern]
+        times = np.array([len(p.places) for p in patterns], dtype=np.int64)[pattern]
+        tautology = np.array([p.tautology for p in patterns], dtype=np.bool_)[pattern]
+        # a true target was never counted as the false head of its own body
+        undo = tautology & ~self.labels.positive[target] & ~self.stated[target]
+        engine = self.engine(self.both, threads)
+        in_clauses = self._bodies(engine, heads.paths, False, language, progress)
+        in_negations = self._bodies(engine, heads.paths, True, language, progress)
+        taken_out = (clause[undo] // 2, target[undo], -count[undo])
+        keep = ~tautology
+        return CollectiveStatistics(
+            heads,
+            _added_up(heads, in_clauses, taken_out),
+            _added_up(heads, in_negations),
+            Repeats(*_sums([clause[keep], target[keep], times[keep]], count[keep])),
+        )
+
+    def _bodies(
+        self,
+        engine: MemoryEngine,
+        paths: Sequence[Path],
+        negated: bool,
+        language: Language,
+        progress: Progress,
+    ) -> Rows:
+        """Rows (sequence, target, count) of every place of a target in a body."""
+        rotated = list(self._rotations(paths, negated))
+        walks = [walk for _, walk in rotated]
+        counted = engine.count(self.labels, walks, language, progress=progress)
+        sequence = np.array([c for c, _ in rotated], dtype=np.int64)
+        return (
+            np.repeat(sequence, np.diff(counted.indptr)),
+            counted.target.astype(np.int64),
+            counted.count,
+        )
+
+    def _rotations(self, paths: Sequence[Path], negated: bool) -> Iterator[tuple[int, Path]]:
+        """Every place of a target in a body: the sequence, and what is left of its closed walk."""
+        for c, path in enumerate(paths):
+            head = Step(path.target if negated else path.target + FALSE)
+            back = tuple(step.reversed() for step in reversed(path.steps))
+            for k, step in enumerate(path.steps):
+                if self.labels.predicates.index(step.predicate) >= 0:
+                    rest = (*back[len(path) - k :], head, *back[: len(path) - 1 - k])
+                    if step.inverse:
+                        rest = tuple(other.reversed() for other in reversed(rest))
+                    yield c, Path(rest, step.predicate)
+
+    def _patterns(self, paths: Sequence[Path], distinct: bool) -> Iterator[Pattern]:
+        """Every way in which a target can stand at two or more places of a clause."""
+        for c, path in enumerate(paths):
+            if distinct and len(path) > 1:
+                continue  # two places share a node
+            for name in self.labels.predicates:
+                mine = [k for k, step in enumerate(path.steps) if step.predicate == name]
+                head = [len(path)] if path.target == name else []
+                for negated in (False, True):
+                    places = mine + head
+                    for size in range(2, len(places) + 1):
+                        for chosen in combinations(places, size):
+                            tautology = not negated and len(path) in chosen
+                            if not tautology or size == 2:
+                                yield Pattern(2 * c + negated, path, name, chosen, tautology)
+
+    def _closed_walks(self, patterns: list[Pattern]) -> tuple[Ints, Ints, Ints]:
+        """Rows (pattern, target, count) of the patterns."""
+        labels, world = self.labels, self.both
+        order = np.argsort(labels.predicate, kind="stable")
+        starts = np.searchsorted(labels.predicate[order], np.arange(len(labels.predicates) + 1))
+        to_node = labels.entities.translate(world.entities)
+        code = np.zeros((len(patterns), STEPS), dtype=np.int64)
+        taken = np.zeros((len(patterns), STEPS), dtype=np.bool_)
+        figures = np.zeros((5, len(patterns)), dtype=np.int64)
+        known = {name: 2 * (p + 1) for p, name in enumerate(world.predicates)}
+        for p, pattern in enumerate(patterns):
+            steps = pattern.closed_walk
+            code[p, : len(steps)] = [known[s.predicate] + s.inverse for s in steps]
+            taken[p, list(pattern.places)] = True
+            q = labels.predicates.index(pattern.target)
+            own, false = known[pattern.target], known[pattern.target + FALSE]
+            figures[:, p] = len(steps), own, false, starts[q], starts[q + 1]
+        graph = Graph.of(world).forward
+        found, target, count = count_cycles(
+            graph,
+            Patterns(code, taken, *figures),
+            to_node[labels.subject[order]].astype(np.int64),
+            to_node[labels.object[order]].astype(np.int64),
+        )
+        return found, order[target], count
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A clause and the places, two or more, at which it has one and the same target.
+
+    Places count the body atoms from 0; the head comes last. A `tautology` has the target in head
+    and body and is counted only to be taken out again.
+    """
+
+    clause: int
+    path: Path
+    target: str
+    places: tuple[int, ...]
+    tautology: bool
+
+    @property
+    def closed_walk(self) -> tuple[Step, ...]:
+        """The body, and the head backwards: false heads of clauses, true ones of negations."""
+        in_head = len(self.path) in self.places
+        false_head = self.clause % 2 == 0 and not in_head
+        name = self.path.target + FALSE if false_head else self.path.target
+        return (*self.path.steps, Step(name, inverse=True))
+
+
+def _sums(keys: list[Ints], count: Ints) -> tuple[Ints, ...]:
+    """Distinct keys in their order, and the sums of their counts."""
+    order = np.lexsort(keys[::-1])
+    new = np.zeros(len(order), dtype=np.bool_)
+    new[:1] = True
+    for key in keys:
+        new[1:] |= np.diff(key[order]) != 0
+    starts = np.flatnonzero(new)
+    total = np.add.reduceat(count[order], starts) if len(starts) else count
+    return (*(key[order][starts] for key in keys), total)
+
+
+def _added_up(heads: Statistics, *parts: Rows) -> Statistics:
+    """Add up rows (sequence, target, count) to one table."""
+    sequence, target, count = (np.concatenate([part[k] for part in parts]) for k in range(3))
+    sequence, target, count = _sums([sequence, target], count)
+    keep = count != 0
+    body = np.full(int(keep.sum()), ONE, dtype=np.int32)
+    target = target[keep].astype(np.int32)
+    return Statistics.of(heads.paths, heads.n_targets, sequence[keep], target, body, count[keep])
