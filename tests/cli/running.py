@@ -91,9 +91,11 @@ def hornbeam_(*words: object) -> Ended:
     return Ended(code, out.getvalue(), err.getvalue())
 
 
-def process(*words: object, cwd: Path | None = None) -> Ended:
+def process(*words: object, cwd: Path | None = None, env: dict[str, str] | None = None) -> Ended:
     """Run the command as a user does."""
-    done = subprocess.run(command(*words), capture_output=True, cwd=cwd, timeout=120, check=False)
+    done = subprocess.run(
+        command(*words), capture_output=True, cwd=cwd, env=env, timeout=120, check=False
+    )
     return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 

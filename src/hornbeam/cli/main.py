@@ -13,6 +13,7 @@ from hornbeam.cli.candidates import candidates
 from hornbeam.cli.console import say, show_warnings
 from hornbeam.cli.crossval import crossval
 from hornbeam.cli.demo import demo
+from hornbeam.cli.doctor import doctor
 from hornbeam.cli.evaluate import evaluate
 from hornbeam.cli.help import help_text
 from hornbeam.cli.learn import learn
@@ -46,7 +47,7 @@ def main(
     """Learn weighted first-order rules from relational facts; predict missing links."""
 
 
-for command in (learn, predict, evaluate, candidates, crossval, demo):
+for command in (learn, predict, evaluate, candidates, crossval, demo, doctor):
     app.command(help=help_text(command))(command)
 
 
