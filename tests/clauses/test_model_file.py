@@ -172,7 +172,7 @@ REFUSED = {
     "1: p(A, B) -> t(A, B) ^2": (1, "the first rule has no ^2, but this rule has a ^2"),
     "1: p(A, B) & (A != B) -> t(A, B)": (1, "has no != terms, but this rule has != terms"),
     "1: p(A, B) -> ": (14, "expected an atom"),
-    "1: p(A, B) >= 0.5": (12, "arithmetic"),
+    "1: p(A, B) >= 0.5": (1, "arithmetic"),
 }
 
 

@@ -17,7 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from hornbeam.clauses.clause import PathClause, Prior, clause_text, prior_text
-from hornbeam.clauses.language import LogicalRule, parse_rules, unix_lines, weight_text
+from hornbeam.clauses.language import LogicalRule, parse_logical_rules, unix_lines, weight_text
 from hornbeam.clauses.model_header import Header, header_text, read_header
 from hornbeam.clauses.naming import identifiers
 from hornbeam.clauses.path_rules import path_clause, refusal
@@ -91,7 +91,7 @@ def parse_model(text: str, name: str) -> tuple[list[Rule], Semantics]:
     """
     text = unix_lines(text)
     header = read_header(text, name)
-    rules = parse_rules(text, name)
+    rules = parse_logical_rules(text, name)
     if header is None and not rules:
         raise DataError(
             name, "holds no rule; expected lines such as '0.8: cites(A, B) -> knows(A, B)'"

@@ -3,39 +3,25 @@
 PSL has no mark for the end of a weighted rule. The parser is therefore fed token by token, and a
 rule ends where a line begins with a token that cannot continue it, or the next weight stands. That
 is PSL's own reading of texts without mistakes, and it keeps a mistake on the line where it was made
-instead of blaming the next rule.
+instead of blaming the next rule. One line may seem to continue a rule and turn out not to: in
+
+    0.5: a(A) <= 1
+    b(A) = 1 .
+
+the second line could begin `1 * b(A)`. So the parser remembers where a rule might have ended.
 """
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterator
 from functools import cache
 
 from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
-from hornbeam.clauses.language import (
-    Atom,
-    Comparison,
-    Constant,
-    Literal,
-    LogicalRule,
-    Operator,
-    Place,
-    Term,
-    Variable,
-)
+from hornbeam.clauses.language import PslRule
+from hornbeam.clauses.trees import MisplacedError, rule_of
 from hornbeam.errors import DataError
-
-_OPERATORS = {
-    "EQUAL": Operator.EQUAL,
-    "DIFFERENT": Operator.DIFFERENT,
-    "MINUS": Operator.DIFFERENT,
-    "ORDERED": Operator.ORDERED,
-}
-_UNESCAPED = {"t": "\t", "n": "\n", "r": "\r"}
 
 #: How messages call the tokens of the grammar, in the order in which they are listed.
 _WORDS = {
@@ -44,20 +30,27 @@ _WORDS = {
     "LPAR": "'('",
     "COMMA": "','",
     "RPAR": "')'",
+    "LSQB": "'['",
+    "RSQB": "']'",
     "COLON": "':'",
     "EQUAL": "'=='",
     "DIFFERENT": "'!='",
-    "_AND": "'&'",
-    "_OR": "'|'",
+    "AND": "'&'",
+    "PIPE": "'|'",
     "_THEN": "'->'",
     "_IF": "'<-'",
+    "PLUS": "'+'",
+    "MINUS": "'-'",
+    "STAR": "'*'",
+    "SLASH": "'/'",
+    "RELATION": "'<=' (or '>=', '=')",
     "EXPONENT": "'^2'",
+    "LBRACE": "'{'",
+    "RBRACE": "'}'",
     "PERIOD": "'.' (which ends a rule that has no weight)",
     "$END": "the end of the rule",
 }
-#: Every arithmetic rule has one of `<=`, `>=` and `=`; a logical rule has none.
-_RELATION = re.compile(r"[<>]=|(?<![=!~<>])=(?!=)")
-_QUOTED_OR_COMMENT = re.compile(r"""'[^'\n]*'|"[^"\n]*"|(?:#|//).*""")
+_OPERATORS = {"AND", "PIPE", "_THEN", "_IF", "PLUS", "MINUS", "SLASH", "RELATION"}
 
 
 @cache
@@ -72,34 +65,68 @@ def _parser() -> Lark:
     )
 
 
-def read_rules(text: str, name: str) -> Iterator[LogicalRule]:
+class _Begun:
+    """A rule that is being read: its tokens, and where it might have ended already."""
+
+    def __init__(self) -> None:
+        self.state: InteractiveParser = _parser().parse_interactive()
+        self.tokens: list[Token] = []
+        self.ended: tuple[Tree[Token], int] | None = None
+
+    def feed(self, token: Token) -> bool:
+        """Feed a token; False where it cannot stand there."""
+        if self.tokens and _on_new_line(token, self.tokens[-1]):
+            tree = self.finished()
+            if tree is not None:
+                self.ended = (tree, len(self.tokens))
+        try:
+            self.state.feed_token(token)
+        except UnexpectedToken:
+            return False
+        self.tokens.append(token)
+        return True
+
+    def finished(self) -> Tree[Token] | None:
+        """Tree of the rule, None where it is not complete."""
+        try:
+            state: InteractiveParser = self.state.copy()  # type: ignore[no-untyped-call]
+            tree: Tree[Token] = state.feed_eof(self.tokens[-1])  # type: ignore[no-untyped-call]
+        except UnexpectedToken:
+            return None
+        return tree
+
+    def without(self, stray: Token) -> tuple[Tree[Token], _Begun] | None:
+        """End the rule earlier, where it might have ended, and begin another there."""
+        if self.ended is None:
+            return None
+        tree, end = self.ended
+        other = _Begun()
+        fits = all(other.feed(token) for token in [*self.tokens[end:], stray])
+        return (tree, other) if fits else None
+
+
+def read_rules(text: str, name: str) -> Iterator[PslRule]:
     """Yield the rules of a text; see `parse_rules`."""
-    parser = _parser()
-    state, begun = parser.parse_interactive(), list[Token]()
+    begun = _Begun()
     try:
-        for token in parser.lex(text):
-            fed = _fed(state, token)
-            if not fed and begun and _may_begin_a_rule(token, begun[-1]):
-                yield _rule(_finished(state, begun, text, name), name)
-                state, begun = parser.parse_interactive(), []
-                fed = _fed(state, token)
-            if not fed:
-                raise _error(text, name, token.start_pos or 0, state, begun, f"'{token}'")
-            begun.append(token)
+        for token in _parser().lex(text):
+            if begun.feed(token):
+                continue
+            if begun.tokens and _may_begin_a_rule(token, begun.tokens[-1]):
+                yield _rule(_finished(begun, text, name), name)
+                begun = _Begun()
+                if begun.feed(token):
+                    continue
+            elif parted := begun.without(token):
+                tree, begun = parted
+                yield _rule(tree, name)
+                continue
+            raise _error(text, name, token.start_pos or 0, begun, f"'{token}'")
     except UnexpectedCharacters as stray:
         position = stray.pos_in_stream or 0
-        raise _error(text, name, position, state, begun, _quoted(text[position])) from None
-    if begun:
-        yield _rule(_finished(state, begun, text, name), name)
-
-
-def _fed(state: InteractiveParser, token: Token) -> bool:
-    """Feed the parser a token; False where the token cannot stand there."""
-    try:
-        state.feed_token(token)
-    except UnexpectedToken:
-        return False
-    return True
+        raise _error(text, name, position, begun, _quoted(text[position])) from None
+    if begun.tokens:
+        yield _rule(_finished(begun, text, name), name)
 
 
 def _quoted(letter: str) -> str:
@@ -107,112 +134,72 @@ def _quoted(letter: str) -> str:
     return f"'{letter}'" if letter.isprintable() else f"the character U+{ord(letter):04X}"
 
 
+def _on_new_line(token: Token, last: Token) -> bool:
+    return (token.line or 0) > (last.end_line or 0)
+
+
 def _may_begin_a_rule(token: Token, last: Token) -> bool:
-    on_new_line = (token.line or 0) > (last.end_line or 0)
-    return on_new_line or last.type == "PERIOD" or token.type == "NUMBER"
+    return _on_new_line(token, last) or last.type in ("PERIOD", "RBRACE") or token.type == "NUMBER"
 
 
-def _finished(state: InteractiveParser, begun: list[Token], text: str, name: str) -> Tree[Token]:
+def _finished(begun: _Begun, text: str, name: str) -> Tree[Token]:
     """Tree of the rule that has been fed; an error if it is incomplete."""
-    try:
-        tree: Tree[Token] = state.feed_eof(begun[-1])  # type: ignore[no-untyped-call]
-    except UnexpectedToken:
-        position = begun[-1].end_pos or 0
+    tree = begun.finished()
+    if tree is None:
+        position = begun.tokens[-1].end_pos or 0
         found = "the end of the line" if text[position:].strip() else "the end of the text"
-        raise _error(text, name, position, state, begun, found) from None
+        raise _error(text, name, position, begun, found)
     return tree
 
 
-def _rule(tree: Tree[Token], name: str) -> LogicalRule:
-    """Rule of a syntax tree."""
-    place = Place(tree.meta.line, tree.meta.column)
-    sides = {"body": tuple[Literal, ...](), "head": tuple[Literal, ...]()}
-    weight, squared = None, False
-    for part in tree.children:
-        if isinstance(part, Token):
-            squared = part == "^2"
-        elif part.data == "weight":
-            weight = float("".join(map(str, part.children)))
-            if not math.isfinite(weight):
-                problem = f"the weight {''.join(map(str, part.children))} is too large for a number"
-                raise DataError(name, problem, line=place.line, column=place.column)
-        else:
-            sides[str(part.data)] = tuple(_literals(part))
-    return LogicalRule(weight, sides["body"], sides["head"], squared, place)
+def _rule(tree: Tree[Token], name: str) -> PslRule:
+    try:
+        return rule_of(tree)
+    except MisplacedError as misplaced:
+        place = misplaced.place
+        raise DataError(name, str(misplaced), line=place.line, column=place.column) from None
 
 
-def _literals(side: Tree[Token]) -> Iterator[Literal]:
-    """Yield the literals of a body or head: atoms, each behind its negations."""
-    negated = False
-    for child in side.children:
-        if isinstance(child, Token):
-            negated = not negated
-        else:
-            yield Literal(_atom(child), negated)
-            negated = False
-
-
-def _atom(tree: Tree[Token]) -> Atom | Comparison:
-    place = Place(tree.meta.line, tree.meta.column)
-    terms = [_term(child) for child in tree.children if isinstance(child, Tree)]
-    [token] = [child for child in tree.children if isinstance(child, Token)]
-    if tree.data == "atom":
-        return Atom(str(token), tuple(terms), place)
-    return Comparison(terms[0], _OPERATORS[token.type], terms[1], place)
-
-
-def _term(tree: Tree[Token]) -> Term:
-    text = "".join(map(str, tree.children))
-    if tree.data == "variable":
-        return Variable(text)
-    if tree.data == "number":
-        return Constant(text)
-    return Constant(
-        re.sub(r"\\(.)", lambda escape: _UNESCAPED.get(escape[1], escape[1]), text[1:-1])
-    )
-
-
-def _error(
-    text: str, name: str, position: int, state: InteractiveParser, begun: list[Token], found: str
-) -> DataError:
+def _error(text: str, name: str, position: int, begun: _Begun, found: str) -> DataError:
     """Say what is wrong at a position of the text, behind the tokens of the rule begun."""
-    start = begun[0].start_pos or 0 if begun else position
-    end_of_line = text.find("\n", position)
-    rest = text[start : end_of_line if end_of_line >= 0 else len(text)]
-    # Quotes and comments give way to blanks, so that positions stay.
-    bare = _QUOTED_OR_COMMENT.sub(lambda quoted: " " * len(quoted[0]), rest)
-    if relation := _RELATION.search(bare):
-        position = start + relation.start()
-        problem = (
-            f"'{relation[0]}' makes this an arithmetic rule, and only logical rules are read here"
-            + (" (equal terms are written '==')" if relation[0] == "=" else "")
-        )
-    elif found == "':'" and [token.type for token in begun] == ["NAME"]:
-        position = start
-        problem = f"'{begun[0]}' is no weight; expected a finite number such as 0.83"
+    kinds = [token.type for token in begun.tokens]
+    if found == "':'" and kinds == ["NAME"]:
+        position = begun.tokens[0].start_pos or 0
+        problem = f"'{begun.tokens[0]}' is no weight; expected a finite number such as 0.83"
     elif found in ("'''", "'\"'"):
         problem = (
             "a constant is not closed on its line, or has an escape other than "
             r"""\\, \', \", \t, \n and \r"""
         )
-    elif text.startswith("/*", position):
+    elif text.startswith("/*", position) or (found == "'*'" and text[position - 1] == "/"):
+        position = text.rindex("/", 0, position + 1)
         problem = "a comment is not closed; expected '*/'"
     else:
-        accepted: set[str] = state.accepts()  # type: ignore[no-untyped-call]
-        problem = f"expected {_expected(accepted)}, found {found}"
+        accepted: set[str] = begun.state.accepts()  # type: ignore[no-untyped-call]
+        problem = f"expected {_expected(accepted, at_start=not kinds)}, found {found}"
+        if kinds[:1] == ["NUMBER"] and not {"COLON", "RELATION"} & {*kinds}:
+            problem += " (a weight is followed by ':')"
     line, line_start = text.count("\n", 0, position) + 1, text.rfind("\n", 0, position)
     return DataError(name, problem, line=line, column=position - line_start)
 
 
-def _expected(tokens: set[str]) -> str:
+def _expected(tokens: set[str], at_start: bool) -> str:
     """Put the tokens that could stand here in words."""
-    words = []
-    if "NOT" in tokens:
-        words += ["a weight such as '0.83:'"] if "NUMBER" in tokens else []
+    words = ["a weight such as '0.83:'"] if at_start else []
+    if {"COLON", "RELATION"} <= tokens:
+        words, tokens = ["':' (which ends a weight)", "an operator of arithmetic"], set()
+    elif "NOT" in tokens:
         words += ["an atom such as 'knows(A, B)'"]
         tokens = tokens - {"NOT", "NAME", "LPAR", "NUMBER"}
+        tokens = tokens if "STAR" in tokens else tokens - {"PIPE", "MINUS"}
     elif "STRING" in tokens:
         words += ["a variable", "a constant"]
-        tokens = tokens - {"NAME", "NUMBER"}
+        tokens = tokens - {"NAME", "NUMBER", "MINUS", "PLUS"}
+    elif "NUMBER" in tokens:
+        words, tokens = ["a number"], set()
+    elif "EQUAL" in tokens:
+        tokens = tokens - {"MINUS"}
+    if {"RELATION", "AND"} <= tokens:
+        words, tokens = ["an operator (such as '&', '->', '+' and '<=')"], tokens - _OPERATORS
     words += [word for token, word in _WORDS.items() if token in tokens]
     return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

@@ -57,8 +57,9 @@ def path_clause(rule: LogicalRule, names: Mapping[str, str], source: str) -> Pat
 
     Examples
     --------
-    >>> from hornbeam.clauses.language import parse_rules
-    >>> [rule] = parse_rules("0.5: mentions(Y, Z) & cites(Y, X) -> !mentions(X, Z)", "model.psl")
+    >>> from hornbeam.clauses.language import parse_logical_rules
+    >>> text = "0.5: mentions(Y, Z) & cites(Y, X) -> !mentions(X, Z)"
+    >>> [rule] = parse_logical_rules(text, "model.psl")
     >>> str(path_clause(rule, {}, "model.psl"))
     'cites(B, A) & mentions(B, C) -> !mentions(A, C)'
     """
