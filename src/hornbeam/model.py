@@ -30,6 +30,8 @@ from hornbeam.learning.joint import Joint
 from hornbeam.learning.learners import LEARNERS, Learner, learn_rules
 from hornbeam.progress import SILENT, Progress
 from hornbeam.results.evaluation import Evaluation, evaluate
+from hornbeam.results.explainer import PATHS, Explainer
+from hornbeam.results.explanation import Explanation
 from hornbeam.statistics.discovery import discover, open_engine, select_target
 
 __all__ = ["Model", "discover", "learn", "select_target"]
@@ -164,6 +166,45 @@ class Model:
             facts, labels, score=score, engine=engine, threads=threads, progress=progress
         )
         return evaluate(labels.truth, predicted)
+
+    def explain(
+        self,
+        facts: Facts,
+        pair: Sequence[str],
+        *,
+        target: str | None = None,
+        paths: int = PATHS,
+        flip: bool = True,
+        threads: int = 1,
+        progress: Progress = SILENT,
+    ) -> Explanation:
+        """Say why a pair scores as it does: rules for and against, their paths, what would flip it.
+
+        Parameters
+        ----------
+        pair
+            Subject and object, or subject, predicate and object.
+        target
+            The predicate of a pair without one, where the model has several.
+        paths
+            Most paths of a rule to name, the first in the order of their entities' names.
+        flip
+            Look for the smallest set of facts whose removal flips the decision.
+        """
+        if isinstance(pair, str) or len(pair) not in (2, 3):
+            raise InputError(
+                f"{pair!r} is no pair; expected (subject, object) or (subject, predicate, object)"
+            )
+        subject, object_ = pair[0], pair[-1]
+        name = self._one_target(pair[1] if len(pair) == 3 else target)
+        self._check(facts)
+        return self.explainer(facts, threads=threads).explain(
+            subject, name, object_, paths=paths, flip=flip, progress=progress
+        )
+
+    def explainer(self, facts: Facts, *, threads: int = 1) -> Explainer:
+        """Prepare to explain many pairs over the same facts."""
+        return Explainer(self.rules, self.semantics, self.language, facts, threads=threads)
 
     def _one_target(self, target: str | None) -> str:
         if target is None and len(self.targets) == 1:
