@@ -48,16 +48,6 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("name", ["learn", "predict", "evaluate", "candidates", "crossval", "demo"])
-def test_every_command_has_help_with_an_example(name: str) -> None:
-    ended = hornbeam_(name, "-h")
-    assert ended.code == 0
-    assert f"hornbeam {name}" in ended.stdout
-    assert name == "demo" or "Example" in ended.stdout
-    assert "--json" in ended.stdout or name == "demo"
-    assert name in hornbeam_("--help").stdout
-
-
 def test_no_words_at_all_show_help() -> None:
     ended = hornbeam_()
     assert "hornbeam demo" in ended.stdout + ended.stderr

@@ -90,7 +90,7 @@ class TerminalProgress:
         known.now, known.done, known.total = now, done, total
         if sys.stderr.isatty():
             self._draw(stage, known)
-        elif now - self._last_line >= LINE_EVERY_SECONDS and done < total:
+        elif now - max(self._last_line, known.began) >= LINE_EVERY_SECONDS and done < total:
             self._last_line = now
             self.message(f"{stage}: {known}.")
         if done >= total:

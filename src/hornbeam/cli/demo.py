@@ -1,54 +1,159 @@
-"""`hornbeam demo`: the main job on the bundled countries, step by step."""
+"""`hornbeam demo`: a guided tour of the main job on the bundled countries."""
 
 from __future__ import annotations
 
+import json
 import shlex
-import shutil
-import tempfile
-from importlib.resources import as_file, files
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hornbeam.cli import options
+from hornbeam.cli.console import print_json, screen
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+EVIDENCE = ("--facts", "observed.tsv", "--facts", "fold0/obs.tsv")
 
 
-def demo() -> None:
-    """Run the whole flow on the bundled countries, showing the commands you would type."""
-    from hornbeam.cli.console import screen
+@dataclass(frozen=True)
+class Step:
+    """One command of the tour: the question it answers, its words, and what to see in it."""
+
+    question: str
+    words: tuple[str, ...]
+    remark: str
+
+
+STEPS = (
+    Step(
+        "Which paths lead from a country to its region?",
+        ("candidates", *EVIDENCE, "--labels", "fold0/train.tsv", "--top", "6"),
+        "A rule that connects many true pairs and few false ones is promising.",
+    ),
+    Step(
+        "How much is each of them worth, beside the others?",
+        ("learn", *EVIDENCE, "--labels", "fold0/train.tsv", "-o", "model.psl"),
+        "That is the whole model: PSL text that you can read and edit. The first rule is the "
+        "prior: without evidence a link is unlikely.",
+    ),
+    Step(
+        "How good is it on countries that it has not seen?",
+        ("evaluate", "model.psl", *EVIDENCE, "--labels", "fold0/test.tsv"),
+        "AUC-ROC is the chance that a true pair scores above a false one.",
+    ),
+    Step(
+        "Which region does it propose for three of them?",
+        (
+            "predict", "model.psl", *EVIDENCE, "--top", "1", "--per-subject",
+            "--subject", "algeria", "--subject", "ukraine", "--subject", "vietnam",
+        ),
+        "No list of pairs was given: the rules are followed forward from the subjects.",
+    ),
+)  # fmt: skip
+
+
+def demo(
+    keep: Annotated[
+        Path | None,
+        typer.Option("--keep", metavar="DIR", help="Leave the data and the model in a new folder."),
+    ] = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> None:
+    """Take a tour: the whole flow on the bundled countries, with the commands you would type.
+
+    The facts are neighbours, languages, currencies and subregions of 197 countries; the question
+    is in which region of the world each lies.
+
+    [dim]Examples:[/dim]
+
+      hornbeam demo
+
+      hornbeam demo --keep countries
+    """
+    loudness = [*(["--quiet"] if quiet else []), *(["--verbose"] if verbose else [])]
+    with _folder(keep) as folder, chdir(folder):
+        if as_json:
+            print_json({"steps": [_result(step, loudness) for step in STEPS]})
+        else:
+            _tour(screen(), loudness)
+    if not as_json:
+        _show_next(screen(), keep)
+
+
+@contextmanager
+def _folder(keep: Path | None) -> Iterator[Path]:
+    """A folder with the bundled data: a new one that stays, or one that goes away."""
+    import shutil
+    import tempfile
+    from importlib.resources import as_file, files
+
+    from hornbeam.errors import InputError
+
+    with as_file(files("hornbeam.examples") / "countries") as bundled:
+        if keep is None:
+            with tempfile.TemporaryDirectory(prefix="hornbeam-demo-") as scratch:
+                shutil.copytree(bundled, scratch, dirs_exist_ok=True)
+                yield Path(scratch)
+            return
+        try:
+            shutil.copytree(bundled, keep)
+        except FileExistsError:
+            raise InputError(f"{keep}: is there already; name a new folder") from None
+        except OSError as error:
+            raise InputError(f"{keep}: cannot be made: {error.strerror}") from None
+        yield keep
+
+
+def _run(words: list[str]) -> None:
     from hornbeam.cli.main import app
 
-    evidence = ["--facts", "observed.tsv", "--facts", "fold0/obs.tsv"]
-    steps = [
-        (
-            "Which relation paths connect countries with regions?",
-            ["candidates", *evidence, "--labels", "fold0/train.tsv"],
-        ),
-        (
-            "Learn a weighted rule model from the labelled pairs.",
-            ["learn", *evidence, "--labels", "fold0/train.tsv", "-o", "model.psl"],
-        ),
-        (
-            "How good is it on countries it has not seen?",
-            ["evaluate", "model.psl", *evidence, "--labels", "fold0/test.tsv"],
-        ),
-        (
-            "Which links do the rules propose for three of them?",
-            ["predict", "model.psl", *evidence, "--top", "1", "--per-subject",
-             "--subject", "algeria", "--subject", "ukraine", "--subject", "vietnam"],
-        ),
-    ]  # fmt: skip
-    out = screen()
-    out.print("Countries: neighbours, languages, currencies. In which region does each lie?")
-    with (
-        as_file(files("hornbeam.examples") / "countries") as bundled,
-        tempfile.TemporaryDirectory(prefix="hornbeam-demo-") as scratch,
-    ):
-        folder = Path(scratch)
-        shutil.copytree(bundled, folder, dirs_exist_ok=True)
-        for text, words in steps:
-            out.print(f"\n[bold]{text}[/bold]")
-            out.print(f"[dim]$ hornbeam {shlex.join(words)}[/dim]\n", soft_wrap=True)
-            app(_inside(words, folder), standalone_mode=False)
-    out.print("\nThe same with your own files: see `hornbeam learn --help`.")
+    app(words, standalone_mode=False)
 
 
-def _inside(words: list[str], folder: Path) -> list[str]:
-    """Make the file names among the words absolute."""
-    return [str(folder / word) if word.endswith((".tsv", ".psl")) else word for word in words]
+def _result(step: Step, loudness: list[str]) -> dict[str, Any]:
+    """The JSON of a step."""
+    from contextlib import redirect_stdout
+    from io import StringIO
+
+    printed = StringIO()
+    with redirect_stdout(printed):
+        _run([*step.words, *loudness, "--json"])
+    return {"command": _command(step), "result": json.loads(printed.getvalue())}
+
+
+def _command(step: Step) -> str:
+    return f"hornbeam {shlex.join(step.words)}"
+
+
+def _tour(out: Console, loudness: list[str]) -> None:
+    out.print(
+        "Facts about 197 countries: neighbours, languages, currencies, subregions. The region is "
+        "known for some; where do the others lie?"
+    )
+    for number, step in enumerate(STEPS, start=1):
+        out.print(f"\n[bold]{number}/{len(STEPS)}  {step.question}[/bold]")
+        out.print(f"[cyan]$ {_command(step)}[/cyan]\n", soft_wrap=True)
+        _run([*step.words, *loudness])
+        out.print(f"\n[dim]{step.remark}[/dim]")
+
+
+def _show_next(out: Console, keep: Path | None) -> None:
+    from rich.markup import escape
+
+    out.print("\n[bold]What to try next[/bold]")
+    if keep is None:
+        out.print("  hornbeam demo --keep countries   the same, with files to play with")
+    else:
+        folder = escape(shlex.quote(str(keep)))
+        out.print(f"  cd {folder}   data and model are there", soft_wrap=True)
+        out.print("  hornbeam crossval .   compare the learners over five folds")
+    out.print("  hornbeam learn --help   the same with your own facts")
+    out.print("  hornbeam doctor   is this machine in good shape?")

@@ -1,0 +1,217 @@
+"""What a person sees besides results: bars with rates, lines in logs, colours, narrow screens."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from hornbeam.cli import console
+from hornbeam.cli.console import TerminalProgress, progress_shown
+from hornbeam.cli.help import examples
+from hornbeam.cli.main import app
+
+from .running import COUNTRIES, EVIDENCE, TRAIN, command, hornbeam_
+
+ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+COMMANDS = {function.__name__: function for entry in app.registered_commands
+            if (function := entry.callback) is not None}  # fmt: skip
+
+
+class Clock:
+    """A clock that tests move."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    moved = Clock()
+    monkeypatch.setattr(console.time, "monotonic", moved)
+    return moved
+
+
+def on_a_terminal(*words: object, columns: int = 100, **environment: str) -> str:
+    """What a command shows on a terminal, stdout and stderr together."""
+    ours, theirs = pty.openpty()
+    env = {name: value for name, value in os.environ.items()
+           if name not in ("NO_COLOR", "FORCE_COLOR", "CI", "COLUMNS")}  # fmt: skip
+    env |= {"TERM": "xterm-256color", "COLUMNS": str(columns), **environment}
+    shown = b""
+    with subprocess.Popen(
+        command(*words), stdin=theirs, stdout=theirs, stderr=theirs, env=env
+    ) as running:
+        os.close(theirs)
+        while select.select([ours], [], [], 60)[0]:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # Linux says so where the other end is closed
+                break
+            if not part:
+                break
+            shown += part
+    os.close(ours)
+    assert running.returncode == 0, shown
+    return shown.decode()
+
+
+def test_a_log_gets_a_line_now_and_then(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    progress = TerminalProgress()
+    for done in range(0, 1001, 10):
+        progress.advance("Counting", done, 1000)
+        clock.now += 0.5
+    lines = capsys.readouterr().err.splitlines()
+    # 50 seconds of work at 20 a second, a line every 10 s and none at the end
+    assert lines == [
+        "Counting: 200 of 1,000, 20/s, 40 s left.",
+        "Counting: 400 of 1,000, 20/s, 30 s left.",
+        "Counting: 600 of 1,000, 20/s, 20 s left.",
+        "Counting: 800 of 1,000, 20/s, 10 s left.",
+    ]
+
+
+def test_quiet_and_verbose(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    for quiet, verbose in ((True, False), (True, True)):
+        with progress_shown(quiet, verbose) as progress:
+            progress.message("something")
+            progress.detail("a detail")
+            progress.advance("Counting", 10, 10)
+        assert capsys.readouterr().err == ""
+    with progress_shown(quiet=False) as progress:
+        progress.message("something")
+        progress.detail("a detail")
+        progress.advance("Counting", 10, 10)
+    assert capsys.readouterr().err == "something\n"
+    with progress_shown(quiet=False, verbose=True) as progress:
+        clock.now += 1.5
+        progress.message("something")
+        progress.detail("a detail")
+        progress.advance("Counting", 5, 10)
+        clock.now += 0.5
+        progress.advance("Counting", 10, 10)
+    *lines, cost = capsys.readouterr().err.splitlines()
+    assert lines == [
+        "[   1.50 s] something",
+        "[   1.50 s] a detail",
+        "[   2.00 s] Counting: 10 of 10, 10/s.",
+    ]
+    assert re.fullmatch(r"\[   2\.00 s\] Done\. CPU [\d.]+ s(, peak memory [\d,]+ MiB)?\.", cost)
+
+
+def test_failed_work_has_no_cost(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ZeroDivisionError), progress_shown(quiet=False, verbose=True):
+        _ = 1 / 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_as_loud_as_asked(name: str) -> None:
+    shown = " ".join(hornbeam_(name, "--help").stdout.split())
+    for option in ("--json", "--quiet -q", "--verbose -v"):
+        assert option in shown.replace("│", " ").replace("  ", " ")
+
+
+def test_verbose_work_on_files() -> None:
+    ended = hornbeam_("candidates", *EVIDENCE, *TRAIN, "-v")
+    assert "Read Facts(1,254 facts" in ended.stderr
+    assert "Counting paths: 120 of 120" in ended.stderr
+    assert ended.stdout == "".join(
+        line for line in hornbeam_("candidates", *EVIDENCE, *TRAIN).stdout.splitlines(keepends=True)
+        if "Loaded in" not in line
+    ) + ended.stdout.splitlines(keepends=True)[-1]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_examples_of_every_command_are_right(name: str) -> None:
+    """They name the command, and options that it has."""
+    group = get_command(app)
+    shown = examples(COMMANDS[name])
+    assert shown
+    for example in shown:
+        program, subcommand, *words = example.split()
+        assert (program, subcommand) == ("hornbeam", name)
+        group.commands[name].make_context(name, words)  # type: ignore[attr-defined]
+
+
+def test_help_shows_the_examples_and_no_markup() -> None:
+    for name, function in COMMANDS.items():
+        shown = " ".join(hornbeam_(name, "--help").stdout.split())
+        for example in examples(function):
+            assert example in shown
+        assert "[dim]" not in shown
+        assert "[/" not in shown
+
+
+def test_colours_are_for_terminals_that_want_them() -> None:
+    assert "\x1b" not in hornbeam_("doctor").stdout
+    assert "\x1b[1mPython" in on_a_terminal("doctor")
+    assert not re.search(r"\x1b\[[0-9;]*3[0-9]", on_a_terminal("doctor", NO_COLOR="1"))
+    assert "\x1b" not in on_a_terminal("doctor", TERM="dumb")
+
+
+def test_a_bar_shows_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawn on a recording screen, without waiting for long work."""
+    import rich.console
+
+    record = rich.console.Console(record=True, force_terminal=True, width=100, stderr=True)
+    monkeypatch.setattr(rich.console, "Console", lambda **_: record)
+    monkeypatch.setattr(console.sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(console, "BAR_AFTER_SECONDS", 0.0)
+    progress = TerminalProgress()
+    moved = Clock()
+    monkeypatch.setattr(console.time, "monotonic", moved)
+    progress._bar_from = 0.0
+    for done in (100, 200, 300):
+        progress.advance("Counting paths", done, 1000)
+        moved.now += 1.0
+    assert progress._bar is not None
+    progress._bar.refresh()
+    progress.close()
+    shown = ESCAPE.sub("", record.export_text())
+    assert "Counting paths" in shown
+    assert "300/1000" in shown
+    assert "100/s" in shown
+    assert "left" in shown
+    assert progress._bar is None
+
+
+@pytest.mark.parametrize("columns", [20, 37, 60, 100, 200])
+def test_tables_fit_and_lose_nothing(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    ended = hornbeam_("candidates", *EVIDENCE, *TRAIN)
+    assert ended.code == 0
+    assert max(map(len, ended.stdout.splitlines())) <= columns
+    assert "…" not in ended.stdout
+    words = re.sub(r"\s", "", ended.stdout)
+    assert "347" in words
+    if columns in (100, 200):
+        assert "uses_currency(A, B) & uses_currency(C, B)" in " ".join(ended.stdout.split())
+    ended = hornbeam_("crossval", COUNTRIES, "--folds", 2, "--methods", "ppll", "-q")
+    assert max(map(len, ended.stdout.splitlines())) <= columns
+    assert "…" not in ended.stdout
+    assert "log-loss" in ended.stdout
+
+
+def test_completion_knows_commands_and_options() -> None:
+    def complete(words: str, last: int) -> list[str]:
+        done = subprocess.run(
+            [Path(sys.executable).with_name("hornbeam")],
+            capture_output=True, text=True, check=False,
+            env={**os.environ, "_HORNBEAM_COMPLETE": "complete_bash", "COMP_WORDS": words,
+                 "COMP_CWORD": str(last)},
+        )  # fmt: skip
+        return done.stdout.split()
+
+    assert complete("hornbeam cand", 1) == ["candidates"]
+    assert "--max-length" in complete("hornbeam learn --max", 2)
+    assert complete("hornbeam learn --method gr", 3) == ["greedy"]
