@@ -6,17 +6,15 @@ files under each partition. A program with several splits is read as `program.js
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from hornbeam.errors import DataError
 from hornbeam.facts.diagnosis import FORBIDDEN
+from hornbeam.facts.documents import document_text, parse_document
 from hornbeam.facts.files import File, find_file
 from hornbeam.facts.sources import Role, Source
 from hornbeam.facts.tables import tuple_source
@@ -26,6 +24,16 @@ from hornbeam.facts.workspace import Workspace
 PARTITIONS = {Role.FACTS: "observations", Role.LABELS: "truth", Role.PAIRS: "targets"}
 #: Splits of a partition besides "all", which belongs to each of them.
 SPLITS = ("learn", "validation", "infer")
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a program says about a predicate."""
+
+    name: str
+    arity: int
+    about: dict[str, Any]
+    flags: list[str]
 
 
 @dataclass(frozen=True)
@@ -55,8 +63,8 @@ def psl_sources(space: Workspace, file: File, role: Role, split: str | None = No
     Facts come from its observations, labels from its truth, pairs from its targets.
     """
     wanted = PARTITIONS[role]
-    document = _loaded(file)
-    by_partition = _partitions(file, document)
+    document, _ = program_document(file)
+    by_partition = partitions(file, document, declared(file, document))
     splits = _chosen_splits(file, by_partition, split)
     sources: list[Source] = []
     for partition in by_partition[wanted]:
@@ -114,89 +122,38 @@ def _either(names: set[str], word: str = "or") -> str:
     return f" {word} ".join(name for name in SPLITS if name in names) or "none"
 
 
-def _loaded(file: File) -> dict[str, Any]:
-    """Parse JSON or YAML with every scalar as text: names such as `yes` and 1.0 stay themselves."""
-    raw = b"".join(file.blocks())
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as fault:
-        line = raw.count(b"\n", 0, fault.start) + 1
-        raise DataError(file.name, "invalid UTF-8; expected UTF-8 text", line=line) from None
-    is_json = file.name.lower().removesuffix(".gz").endswith(".json")
-    try:
-        document = _from_json(text) if is_json else yaml.load(text, _TextLoader)
-    except json.JSONDecodeError as error:
-        problem = f"{error.msg}; expected a PSL program in JSON"
-        raise DataError(file.name, problem, line=error.lineno) from None
-    except yaml.YAMLError as error:
-        raise _yaml_error(file, text, error) from None
-    except (RecursionError, ValueError) as error:
-        problem = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise DataError(file.name, f"{problem}; expected a PSL program") from None
+def program_document(file: File) -> tuple[dict[str, Any], str]:
+    """Read a program or `.data` file; also gives its text, which has every place in it."""
+    text = document_text(file)
+    document = parse_document(file, text, "a PSL program")
     if not isinstance(document, dict) or "predicates" not in document:
         problem = "not a PSL program; expected a mapping with the key 'predicates'"
         raise DataError(file.name, problem)
-    return document
+    return document, text
 
 
-def _from_json(text: str) -> object:
-    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        together: dict[str, object] = {}
-        for key, value in pairs:
-            if key in together:
-                raise ValueError(f"the key {key!r} stands twice in one object")
-            together[key] = value
-        return together
-
-    return json.loads(
-        text, object_pairs_hook=unique, parse_int=str, parse_float=str, parse_constant=str
-    )
-
-
-class _TextLoader(yaml.BaseLoader):
-    """YAML with text scalars only, and no key twice in a mapping."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            problem = None
-            if not isinstance(key, yaml.ScalarNode):
-                problem = "a key is no plain text"
-            elif key.value in seen:
-                problem = f"the key {key.value!r} stands twice in one mapping"
-            if problem is not None:
-                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
-            seen.add(key.value)
-        return super().construct_mapping(node, deep=deep)
-
-
-def _yaml_error(file: File, text: str, error: yaml.YAMLError) -> DataError:
-    line = None
-    problem = str(error).splitlines()[0]
-    if isinstance(error, yaml.MarkedYAMLError):
-        problem = error.problem or problem
-        line = error.problem_mark.line + 1 if error.problem_mark is not None else None
-    elif isinstance(error, yaml.reader.ReaderError):
-        line = text.count("\n", 0, error.position) + 1
-    return DataError(file.name, f"{problem}; expected a PSL program in YAML", line=line)
-
-
-def _partitions(file: File, document: dict[str, Any]) -> dict[str, list[Partition]]:
-    """Every predicate's partitions, from either of the two layouts."""
-    declared = _merged(file, document["predicates"], "'predicates'")
-    inside = not any(partition in document for partition in PARTITIONS.values())
-    predicates: dict[str, tuple[str, int, dict[str, Any]]] = {}
-    for key, properties in declared.items():
-        about = _properties(file, key, properties)
+def declared(file: File, document: dict[str, Any]) -> dict[str, Declared]:
+    """Predicates of a program by their names in lower case: PSL ignores case."""
+    predicates: dict[str, Declared] = {}
+    for key, value in _merged(file, document["predicates"], "'predicates'").items():
+        about, flags = _properties(file, key, value)
         name, arity = _signature(file, key, about)
         if name.casefold() in predicates:
             raise DataError(file.name, f"predicate {name!r} is declared twice (case is ignored)")
-        predicates[name.casefold()] = (name, arity, about)
+        predicates[name.casefold()] = Declared(name, arity, about, flags)
+    return predicates
+
+
+def partitions(
+    file: File, document: dict[str, Any], predicates: dict[str, Declared]
+) -> dict[str, list[Partition]]:
+    """Every predicate's partitions, from either of the two layouts."""
+    inside = not any(partition in document for partition in PARTITIONS.values())
     listed: dict[str, list[Partition]] = {wanted: [] for wanted in PARTITIONS.values()}
     for wanted, found in listed.items():
         if inside:
             data = {
-                name: about[wanted] for name, _, about in predicates.values() if wanted in about
+                one.name: one.about[wanted] for one in predicates.values() if wanted in one.about
             }
         else:
             data = _merged(file, document.get(wanted) or {}, repr(wanted))
@@ -205,8 +162,9 @@ def _partitions(file: File, document: dict[str, Any]) -> dict[str, list[Partitio
             if plain not in predicates:
                 problem = f"{wanted} of {key!r}, which is not among the predicates"
                 raise DataError(file.name, f"{problem}; expected it under 'predicates'")
-            name, arity, _ = predicates[plain]
-            found.append(Partition(name, arity, _splits(file, value, f"{wanted} of {name}")))
+            one = predicates[plain]
+            splits = _splits(file, value, f"{wanted} of {one.name}")
+            found.append(Partition(one.name, one.arity, splits))
     return listed
 
 
@@ -224,10 +182,11 @@ def _merged(file: File, value: object, where: str) -> dict[str, Any]:
     return together
 
 
-def _properties(file: File, key: str, value: object) -> dict[str, Any]:
-    """Give the properties of a predicate; flags such as `open` and `block` do not matter here."""
+def _properties(file: File, key: str, value: object) -> tuple[dict[str, Any], list[str]]:
+    """Properties of a predicate, and flags such as `open`, `closed` and `block`."""
     parts = value if isinstance(value, list) else [value]
-    return _merged(file, [part for part in parts if isinstance(part, dict)] or {}, repr(key))
+    about = _merged(file, [part for part in parts if isinstance(part, dict)] or {}, repr(key))
+    return about, [part.lower() for part in parts if isinstance(part, str)]
 
 
 def _signature(file: File, key: str, properties: dict[str, Any]) -> tuple[str, int]:
