@@ -355,7 +355,9 @@ class _Scored:
         return (score >= self.semantics.threshold) != self.decision
 
     def score(self, rules: Sequence[Rule], kind: Score = Score.MEAN) -> float:
-        """Score by some of the rules."""
+        """Score by some of the rules; where none is left to speak, a half."""
+        if not rules:
+            return 0.5
         return float(score_targets(rules, self.semantics, self.counted, self.pair, kind)[0])
 
     def pull(self, place: int) -> float:

@@ -187,7 +187,7 @@ class _Search:
 
     removals: Removals
     candidates: Ints
-    left: int = EXACT_SCORINGS
+    left: int
 
     def smallest(self) -> FactSet | None:
         """First set of the least size, None where no set flips."""
@@ -243,7 +243,7 @@ def smallest_flip(removals: Removals) -> tuple[FlipStatus, FactSet]:
             return FlipStatus.IMPOSSIBLE, ()
     candidates = _candidates(removals, total, lost)
     try:
-        found = _Search(removals, candidates).smallest()
+        found = _Search(removals, candidates, EXACT_SCORINGS).smallest()
     except _SpentError:
         found = greedy_flip(removals)
         return (FlipStatus.UPPER_BOUND, found) if found else (FlipStatus.NOT_FOUND, ())
