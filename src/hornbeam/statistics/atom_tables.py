@@ -1,0 +1,135 @@
+"""The atoms of a program in a private DuckDB, one table a predicate, ids only.
+
+Table `atoms_K` of predicate K has the columns a0, a1, ... (ids of constants), `v` (the number of
+the random variable, -1 for an observed atom) and `t` (its truth value, 0 for a random variable).
+Column names and ids are all that SQL text ever holds; names from the data never reach it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.facts.program_data import AtomTable, ProgramData
+from hornbeam.facts.workspace import workspace
+
+#: What `v` says of an observed atom, and of an atom that is not there at all.
+OBSERVED, MISSING = -1, -2
+
+
+@dataclass(frozen=True)
+class StoredPredicate:
+    """What a query may know of a predicate's table without looking into it."""
+
+    number: int
+    arity: int
+    closed: bool
+    rows: int
+    has_variables: bool
+    has_observed: bool
+    all_ones: bool  #: every observed value is 1
+    has_zeros: bool  #: some observed value is 0
+
+    @property
+    def table(self) -> str:
+        """Name of the table."""
+        return f"atoms_{self.number}"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every atom is observed and true, so that neither `v` nor `t` tells anything."""
+        return not self.has_variables and self.all_ones
+
+
+@dataclass(frozen=True, eq=False)
+class AtomTables:
+    """A connection with the tables, and how to find them.
+
+    `predicates` goes by lower-case name, since PSL ignores the case of predicates; `first` is the
+    number of each predicate's first random variable.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    data: ProgramData
+    predicates: Mapping[str, StoredPredicate]
+    first: Mapping[str, int]
+    n_variables: int
+    _fanouts: dict[tuple[int, tuple[int, ...]], int] = field(default_factory=dict)
+
+    def fanout(self, stored: StoredPredicate, positions: tuple[int, ...]) -> int:
+        """Most atoms of a predicate that agree in the given positions."""
+        key = stored.number, positions
+        if key not in self._fanouts:
+            columns = ", ".join(f"a{k}" for k in positions)
+            row = self.connection.execute(
+                f"SELECT coalesce(max(n), 0) "
+                f"FROM (SELECT count(*) AS n FROM {stored.table} GROUP BY {columns})"
+            ).fetchone()
+            assert row is not None
+            self._fanouts[key] = int(row[0])
+        return self._fanouts[key]
+
+    def predicate(self, predicate: str) -> StoredPredicate:
+        """Table of a predicate."""
+        return self.predicates[predicate.lower()]
+
+    def constant(self, name: str) -> int:
+        """Id of a constant, -1 where no atom has it."""
+        return self.data.names.index(name)
+
+
+@contextmanager
+def atom_tables(
+    data: ProgramData, closed: Mapping[str, bool], threads: int | None = None
+) -> Iterator[AtomTables]:
+    """Load a program's atoms; the tables vanish with the context."""
+    with workspace() as space:
+        connection = space.connection
+        if threads is not None:
+            connection.execute(f"SET threads = {int(threads)}")
+        stored, first, variables = dict[str, StoredPredicate](), dict[str, int](), 0
+        for number, (name, tables) in enumerate(data.predicates.items()):
+            n_targets = len(tables.targets)
+            key = name.lower()
+            first[key] = variables
+            stored[key] = StoredPredicate(
+                number,
+                tables.arity,
+                closed[name],
+                len(tables.observed) + n_targets,
+                n_targets > 0,
+                len(tables.observed) > 0,
+                bool(np.all(_values(tables.observed) == 1.0)),
+                bool(np.any(_values(tables.observed) == 0.0)),
+            )
+            _load(connection, stored[key], tables.observed, tables.targets, variables)
+            variables += n_targets
+        yield AtomTables(connection, data, stored, first, variables)
+
+
+def _load(
+    connection: duckdb.DuckDBPyConnection,
+    stored: StoredPredicate,
+    observed: AtomTable,
+    targets: AtomTable,
+    first: int,
+) -> None:
+    columns: dict[str, npt.NDArray[np.generic]] = {
+        f"a{k}": np.concatenate([observed.arguments[k], targets.arguments[k]])
+        for k in range(stored.arity)
+    }
+    numbers = np.arange(first, first + len(targets), dtype=np.int32)
+    columns["v"] = np.concatenate([np.full(len(observed), OBSERVED, dtype=np.int32), numbers])
+    columns["t"] = np.concatenate([_values(observed), np.zeros(len(targets))])
+    connection.register("loading", columns)
+    connection.execute(f"CREATE TABLE {stored.table} AS SELECT * FROM loading")
+    connection.unregister("loading")
+
+
+def _values(atoms: AtomTable) -> npt.NDArray[np.float64]:
+    return np.ones(len(atoms)) if atoms.value is None else atoms.value
