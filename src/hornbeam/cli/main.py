@@ -15,6 +15,7 @@ from hornbeam.cli.crossval import crossval
 from hornbeam.cli.demo import demo
 from hornbeam.cli.doctor import doctor
 from hornbeam.cli.evaluate import evaluate
+from hornbeam.cli.explain import explain
 from hornbeam.cli.help import help_text
 from hornbeam.cli.learn import learn
 from hornbeam.cli.predict import predict
@@ -47,7 +48,7 @@ def main(
     """Learn weighted first-order rules from relational facts; predict missing links."""
 
 
-for command in (learn, predict, evaluate, candidates, crossval, demo, doctor):
+for command in (learn, predict, evaluate, explain, candidates, crossval, demo, doctor):
     app.command(help=help_text(command))(command)
 
 

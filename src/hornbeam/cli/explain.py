@@ -1,0 +1,109 @@
+"""`hornbeam explain`: why does a pair score as it does, and what would flip it?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hornbeam.cli import options
+from hornbeam.cli.console import print_json, progress_shown, screen
+
+if TYPE_CHECKING:
+    from hornbeam.facts.names import Names
+    from hornbeam.results.explanation import Explanation
+
+#: Colours of the lines by their role; colours show on terminals only.
+STYLES = {
+    "pair": "bold",
+    "note": "dim",
+    "heading": "bold",
+    "for": "green",
+    "against": "red",
+    "fact": "yellow",
+}
+#: Most entities among which a name that is nearly the given one is looked for.
+MANY_NAMES = 200_000
+
+
+def explain(
+    model: options.ModelFile,
+    subject: Annotated[str, typer.Argument(metavar="SUBJECT", help="First entity of the pair.")],
+    object_: Annotated[str, typer.Argument(metavar="OBJECT", help="Second entity of the pair.")],
+    facts: options.FactFiles,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target", metavar="PREDICATE", help="The relation, where the model has several."
+        ),
+    ] = None,
+    paths: Annotated[
+        int, typer.Option("--paths", min=0, metavar="N", help="Paths to name for every rule.")
+    ] = 5,
+    pairs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pairs",
+            metavar="FILE",
+            help="For a collective model: the pairs that are scored together.",
+        ),
+    ] = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> None:
+    """Say why a pair scores as it does: the rules for and against it, and what would flip it.
+
+    Beside each rule stands its [bold]pull[/bold]: how far the score moves when that rule alone is
+    taken away. Below it stand its weight, the number of paths by which it connects the two
+    entities, and the first of them in the order of names. At the end come the fewest facts
+    whose removal would flip the decision.
+
+    [dim]Examples:[/dim]
+
+      hornbeam explain model.psl --facts observed.tsv ukraine europe
+
+      hornbeam explain model.psl --facts observed.tsv ukraine europe --paths 20 --json
+    """
+    import hornbeam as hb
+
+    with progress_shown(quiet, verbose) as progress:
+        loaded = hb.Model.load(model)
+        evidence = hb.read_facts(*facts)
+        progress.detail(f"Read {loaded!r} and {evidence!r}.")
+        if pairs and not loaded.semantics.collective:
+            progress.message("The model is not collective: --pairs changes nothing.")
+        found = loaded.explain(
+            evidence, (subject, object_), target=target, paths=paths, progress=progress
+        )
+        for name in found.unseen:
+            progress.message(_unseen(name, evidence.entities))
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        _show(found)
+
+
+def _unseen(name: str, known: Names) -> str:
+    """Say that a name is unknown, and which known one may have been meant."""
+    from difflib import get_close_matches
+
+    from hornbeam.results.explanation import printable
+
+    near = get_close_matches(name, known, n=3) if len(known) <= MANY_NAMES else []
+    hint = f" Did you mean {' or '.join(printable(repr(other)) for other in near)}?" if near else ""
+    return f"No fact has {printable(repr(name))}; the pair scores by the prior.{hint}"
+
+
+def _show(found: Explanation) -> None:
+    from rich.text import Text
+
+    out = screen()
+    for role, line in found.lines():
+        if role == "heading":
+            out.print()
+        style = STYLES.get(role, "")
+        if role == "verdict":
+            style = "bold green" if found.decision else "bold red"
+        # as text, not as markup: names may hold anything
+        out.print(Text(line, style=style), soft_wrap=True)
