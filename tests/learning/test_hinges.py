@@ -318,3 +318,43 @@ def test_impossible_tables_are_refused() -> None:
         hinge_moments(hinges, [-1.0], Relaxation.LINEAR)
     with pytest.raises(ValueError, match="two_sided"):
         hinge_map(hinges, [1.0], Relaxation.BOOLEAN)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=20)
+def test_rules_of_both_powers_in_one_target(seed: int) -> None:
+    """Linear and squared rules together, against a fine composite Gauss-Legendre rule."""
+    rng = np.random.default_rng(seed)
+    n = 12
+    rule, height = rng.integers(4, size=n), rng.random(n).round(2)
+    down, count = rng.random(n) < 0.5, rng.integers(1, 4, size=n).astype(float)
+    squared, weights = rng.random(4) < 0.5, rng.exponential(2.0, 4)
+    hinges = group_hinges(np.zeros(n), rule, height, down, count)
+    knees = np.unique(np.concatenate([[0.0, 1.0], np.where(down, 1 - height, height)]))
+    nodes, areas = np.polynomial.legendre.leggauss(40)
+    gaps = np.diff(knees)[:, None]
+    y = (knees[:-1, None] + gaps * (nodes + 1) / 2).ravel()
+    area = (gaps * areas / 2).ravel()
+    bent = np.maximum(np.where(down, height + y[:, None] - 1, height - y[:, None]), 0.0)
+    bent = count * np.where(squared[rule], bent**2, bent)
+    phi = np.stack([bent[:, rule == g].sum(axis=1) for g in range(4)])
+    mass = area * np.exp(-weights @ phi)
+    found = hinge_moments(hinges, weights, squared)
+    assert found.log_z[0] == pytest.approx(np.log(mass.sum()), abs=1e-11)
+    assert found.mean[0] == pytest.approx(mass @ y / mass.sum(), rel=1e-11)
+    expected = phi @ mass / mass.sum()
+    assert found.expected == pytest.approx(expected[hinges.rule], rel=1e-9, abs=1e-12)
+    centred = phi - expected[:, None]
+    covariance = (centred * mass) @ centred.T / mass.sum()
+    block = hinge_covariance(hinges, weights, squared).values.reshape(2 * [len(hinges.rule)])
+    assert block == pytest.approx(covariance[np.ix_(hinges.rule, hinges.rule)], abs=1e-10)
+    at = float(rng.random())
+    value = np.maximum(np.where(down, height + at - 1, height - at), 0.0)
+    value = count * np.where(squared[rule], value**2, value)
+    observed = np.bincount(rule, value, 4)[hinges.rule]
+    assert hinge_values(hinges, [at], squared) == pytest.approx(observed, abs=1e-12)
+    least = hinge_map(hinges, weights, squared)[0]
+    cost = weights @ phi
+    value = np.maximum(np.where(down, height + least - 1, height - least), 0.0)
+    value = count * np.where(squared[rule], value**2, value)
+    assert weights[rule] @ value <= cost.min() + 1e-12

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbeam.clauses.language import parse_rules
-from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.program_data import AtomTable, PredicateTables, ProgramData
 from hornbeam.statistics.ground import GroundProgram, ground

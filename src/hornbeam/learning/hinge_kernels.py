@@ -85,39 +85,41 @@ def lay_nodes(
 # --- f on its segments ---------------------------------------------------------------------
 
 
+#: Rows of what bends at each node: linear and squared up hinges, linear and squared down hinges.
+KINDS = 4
+
+
 @jit
-def _shape(
-    first: int, last: int, gap: Floats, up_at: Floats, down_at: Floats, squared: bool, out: Floats
-) -> None:
+def _shape(first: int, last: int, gap: Floats, bends: Floats, out: Floats) -> None:
     """One target's part of `slopes`."""
     left, right, curve, value = out
     left[last] = right[last] = curve[last] = value[last] = 0.0
-    weight = slope = total = 0.0
+    linear = squared = slope = total = 0.0
     for j in range(last - 1, first - 1, -1):
-        weight += up_at[j + 1]
-        start, step = (slope, 2 * weight * gap[j]) if squared else (weight, 0.0)
-        slope = start + step
+        linear += bends[0, j + 1]
+        squared += bends[1, j + 1]
+        start, step = linear + slope, 2 * squared * gap[j]
+        slope += step
         total += (start + step / 2) * gap[j]
-        left[j], right[j], curve[j], value[j] = slope, start, step, total
-    weight = slope = total = 0.0
+        left[j], right[j], curve[j], value[j] = start + step, start, step, total
+    linear = squared = slope = total = 0.0
     for j in range(first, last):
-        weight += down_at[j]
-        start, step = (slope, 2 * weight * gap[j]) if squared else (weight, 0.0)
-        slope = start + step
+        linear += bends[2, j]
+        squared += bends[3, j]
+        start, step = linear + slope, 2 * squared * gap[j]
+        slope += step
         total += (start + step / 2) * gap[j]
         left[j] = gap[j] * (left[j] - start) / 2
-        right[j] = gap[j] * (slope - right[j]) / 2
+        right[j] = gap[j] * (start + step - right[j]) / 2
         curve[j] = gap[j] * (curve[j] + step) / 2
         value[j + 1] += total
 
 
 @jit
-def slopes(
-    node_ptr: Ints, gap: Floats, up_at: Floats, down_at: Floats, squared: bool, out: Floats
-) -> None:
+def slopes(node_ptr: Ints, gap: Floats, bends: Floats, out: Floats) -> None:
     """Rows of out: half slopes A and B of a segment (as in `segments`), curve, f at the node."""
     for i in range(node_ptr.size - 1):
-        _shape(node_ptr[i], node_ptr[i + 1] - 1, gap, up_at, down_at, squared, out)
+        _shape(node_ptr[i], node_ptr[i + 1] - 1, gap, bends, out)
 
 
 @jit
@@ -218,23 +220,21 @@ def _carry(p: float, h: float, m1: float, m2: float, state: Floats) -> None:
 
 
 @jit
-def expect(
-    node_ptr: Ints, gap: Floats, mass: Floats, moments: Floats, power: int, out: Floats
-) -> None:
-    """Rows of out: the expected up and down hinge (to the power p) with its knee at a node."""
+def expect(node_ptr: Ints, gap: Floats, mass: Floats, moments: Floats, out: Floats) -> None:
+    """Rows of out: the expected hinge of every kind (see `KINDS`) with its knee at a node."""
     left, right, var = moments[1], moments[2], moments[3]
     state = np.empty(3)
     for i in range(node_ptr.size - 1):
         first, last = node_ptr[i], node_ptr[i + 1] - 1
-        out[0, first] = out[1, last] = 0.0
+        out[:2, first] = out[2:, last] = 0.0
         state[:] = 0.0
         for j in range(first, last):
             _carry(mass[j], gap[j], right[j], var[j] + right[j] ** 2, state)
-            out[0, j + 1] = state[power]
+            out[:2, j + 1] = state[1:]
         state[:] = 0.0
         for j in range(last - 1, first - 1, -1):
             _carry(mass[j], gap[j], left[j], var[j] + left[j] ** 2, state)
-            out[1, j] = state[power]
+            out[2:, j] = state[1:]
 
 
 @jit
@@ -277,20 +277,20 @@ def _block(mass: Floats, moments: Floats, profile: Floats, n: int, out: Floats) 
 
 @jit
 def covary(
-    target_ptr: Ints, group_ptr: Ints, node_of: Ints, down: Bools, count: Floats,
+    target_ptr: Ints, group_ptr: Ints, node_of: Ints, kind: Ints, count: Floats,
     node_ptr: Ints, gap: Floats, least_node: Ints, mass: Floats, moments: Floats,
-    squared: bool, profile: Floats, block_ptr: Ints, out: Floats,
+    profile: Floats, block_ptr: Ints, out: Floats,
 ) -> None:  # fmt: skip
     """One block of covariances per target, between the potentials of its rules."""
-    at = np.zeros((2, gap.size))
+    bends = np.zeros((KINDS, gap.size))
     shape = np.empty((4, gap.size))
     for i in range(node_ptr.size - 1):
         first, last = node_ptr[i], node_ptr[i + 1] - 1
         for g in range(target_ptr[i], target_ptr[i + 1]):
-            at[:, first : last + 1] = 0.0
+            bends[:, first : last + 1] = 0.0
             for k in range(group_ptr[g], group_ptr[g + 1]):
-                at[int(down[k]), node_of[k]] += count[k]
-            _shape(first, last, gap, at[0], at[1], squared, shape)
+                bends[kind[k], node_of[k]] += count[k]
+            _shape(first, last, gap, bends, shape)
             _profile(first, last, least_node[i], shape, moments, profile, g - target_ptr[i])
         _block(
             mass[first:last], moments[:, first:last], profile,

@@ -8,8 +8,8 @@ pushes it down (negated head) by max(0, b + y - 1)^p. With 0/1 evidence every b 
     phi_g(y) = sum over its hinges k of c_k max(0, b_k - y)^p      (up, knee at b_k)
                                     or c_k max(0, b_k + y - 1)^p   (down, knee at 1 - b_k).
 
-Between neighbouring knees f is linear (p = 1) or quadratic (p = 2), so a target is integrated
-segment by segment with `hornbeam.learning.integrals.segments`, and the segments are joined by
+Rules may differ in p. Between neighbouring knees f is a line or a parabola, so a target is
+integrated segment by segment with `hornbeam.learning.integrals.segments`, and the segments are joined by
 their shares of Z. Then log Z, E[y] and Var[y] follow; E[phi_g] = -d log Z / d w_g, and the
 covariances of the phi_g are the Hessian of log Z in the weights.
 
@@ -83,6 +83,10 @@ class Hinges:
     def target(self) -> Ints:
         """The target of each group."""
         return np.repeat(np.arange(self.target_ptr.size - 1), np.diff(self.target_ptr))
+
+
+#: Power of the hinges: the same for all, or for each rule whether it is squared.
+Powers = Relaxation | Bools
 
 
 class HingeMoments(NamedTuple):
@@ -190,32 +194,34 @@ def _lay_nodes(
     return node, node_ptr, gap[: node_ptr[-1]].copy(), position[: node_ptr[-1]].copy()
 
 
-def _is_squared(relaxation: Relaxation) -> bool:
-    if relaxation is Relaxation.BOOLEAN:
-        raise ValueError(
-            "a Boolean target has no use for hinges; "
-            "call two_sided with the sums of count * height as n+ and n-"
-        )
-    return relaxation is Relaxation.SQUARED
+def _kinds(hinges: Hinges, powers: Powers) -> Ints:
+    """Row of `bends` that each hinge belongs to: up or down, linear or squared."""
+    if isinstance(powers, Relaxation):
+        if powers is Relaxation.BOOLEAN:
+            raise ValueError(
+                "a Boolean target has no use for hinges; "
+                "call two_sided with the sums of count * height as n+ and n-"
+            )
+        return 2 * hinges.down + (powers is Relaxation.SQUARED)
+    return 2 * hinges.down + powers[hinges.rule][hinges.group]
 
 
-def _segment_shapes(hinges: Hinges, weights: npt.ArrayLike, squared: bool) -> Floats:
+def _segment_shapes(hinges: Hinges, weights: npt.ArrayLike, kind: Ints) -> Floats:
     """Rows: half slopes A and B and curve of f on each segment, f at each node."""
     w = np.asarray(weights, dtype=np.float64)
     if not (np.all(w >= 0) and np.all(np.isfinite(w))):
         raise ValueError("a rule's weight is negative or not finite; keep weights at 0 or above")
     strength = hinges.count * w[hinges.rule][hinges.group]
     nodes = hinges.gap.size
-    up_at = _sum_by(hinges.node, np.where(hinges.down, 0.0, strength), nodes)
-    down_at = _sum_by(hinges.node, np.where(hinges.down, strength, 0.0), nodes)
+    bends = _sum_by(kind * nodes + hinges.node, strength, kernels.KINDS * nodes)
     shape = np.empty((4, nodes))
-    kernels.slopes(hinges.node_ptr, hinges.gap, up_at, down_at, squared, shape)
+    kernels.slopes(hinges.node_ptr, hinges.gap, bends.reshape(kernels.KINDS, nodes), shape)
     return shape
 
 
-def _integrate(hinges: Hinges, weights: npt.ArrayLike, squared: bool) -> _Integrated:
+def _integrate(hinges: Hinges, weights: npt.ArrayLike, kind: Ints) -> _Integrated:
     """Integrate every segment and join those of each target."""
-    shape = _segment_shapes(hinges, weights, squared)
+    shape = _segment_shapes(hinges, weights, kind)
     moments = np.stack(segments(shape[0], shape[1], shape[2]))
     work = np.empty((2, hinges.gap.size))
     least_node = np.empty(hinges.node_ptr.size - 1, dtype=np.int64)
@@ -226,7 +232,7 @@ def _integrate(hinges: Hinges, weights: npt.ArrayLike, squared: bool) -> _Integr
     return _Integrated(totals, work[0], moments, least_node)
 
 
-def hinge_moments(hinges: Hinges, weights: npt.ArrayLike, relaxation: Relaxation) -> HingeMoments:
+def hinge_moments(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> HingeMoments:
     """Integrate exp(-sum_g w_g phi_g(y)) for every target.
 
     Parameters
@@ -235,8 +241,8 @@ def hinge_moments(hinges: Hinges, weights: npt.ArrayLike, relaxation: Relaxation
         From `group_hinges`.
     weights
         w >= 0 of each rule.
-    relaxation
-        LINEAR (p = 1) or SQUARED (p = 2).
+    powers
+        LINEAR (p = 1) or SQUARED (p = 2), or for each rule whether it is squared.
 
     Returns
     -------
@@ -251,56 +257,53 @@ def hinge_moments(hinges: Hinges, weights: npt.ArrayLike, relaxation: Relaxation
     The gradient of sum_i log Z_i in the weights is minus
     ``np.bincount(hinges.rule, moments.expected)``.
     """
-    squared = _is_squared(relaxation)
-    found = _integrate(hinges, weights, squared)
-    at_node = np.empty((2, hinges.gap.size))
-    power = 2 if squared else 1
-    kernels.expect(hinges.node_ptr, hinges.gap, found.mass, found.moments, power, at_node)
-    each = hinges.count * at_node[hinges.down.astype(np.int64), hinges.node]
+    kind = _kinds(hinges, powers)
+    found = _integrate(hinges, weights, kind)
+    at_node = np.empty((kernels.KINDS, hinges.gap.size))
+    kernels.expect(hinges.node_ptr, hinges.gap, found.mass, found.moments, at_node)
+    each = hinges.count * at_node[kind, hinges.node]
     log_z, mean, var = found.totals
     return HingeMoments(log_z, mean, var, _sum_by(hinges.group, each, hinges.rule.size))
 
 
-def hinge_covariance(
-    hinges: Hinges, weights: npt.ArrayLike, relaxation: Relaxation
-) -> HingeCovariance:
+def hinge_covariance(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> HingeCovariance:
     """Cov[phi_g, phi_h] within every target: the Hessian of its log Z in the weights.
 
     Costs (groups of the target)^2 times its knees; the parameters are `hinge_moments`'s.
     """
-    squared = _is_squared(relaxation)
-    found = _integrate(hinges, weights, squared)
+    kind = _kinds(hinges, powers)
+    found = _integrate(hinges, weights, kind)
     groups = np.diff(hinges.target_ptr)
     ptr = np.append(0, np.cumsum(groups * groups)).astype(np.int64)
     widest = int(np.diff(hinges.node_ptr).max(initial=0))
     profile = np.empty((3, int(groups.max(initial=0)), widest))
     values = np.empty(ptr[-1])
     kernels.covary(
-        hinges.target_ptr, hinges.group_ptr, hinges.node, hinges.down, hinges.count,
+        hinges.target_ptr, hinges.group_ptr, hinges.node, kind, hinges.count,
         hinges.node_ptr, hinges.gap, found.least_node, found.mass, found.moments,
-        squared, profile, ptr, values,
+        profile, ptr, values,
     )  # fmt: skip
     return HingeCovariance(values, ptr)
 
 
-def hinge_map(hinges: Hinges, weights: npt.ArrayLike, relaxation: Relaxation) -> Floats:
+def hinge_map(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> Floats:
     """Give each target's y of least f; where f is least on an interval, its midpoint.
 
     Exact: no search, the minimum of a convex function known piece by piece. For LINEAR, a flat
     stretch is one where the active weights, added up, are equal to the last bit.
     """
-    shape = _segment_shapes(hinges, weights, _is_squared(relaxation))
+    shape = _segment_shapes(hinges, weights, _kinds(hinges, powers))
     out = np.empty(hinges.node_ptr.size - 1)
     kernels.minimise(hinges.node_ptr, hinges.gap, hinges.position, shape[0], shape[1], out)
     return out
 
 
-def hinge_values(hinges: Hinges, y: npt.ArrayLike, relaxation: Relaxation) -> Floats:
+def hinge_values(hinges: Hinges, y: npt.ArrayLike, powers: Powers) -> Floats:
     """phi_g(y_i) of each group at the given truth value of its target (one y a target)."""
-    squared = _is_squared(relaxation)
+    squared = _kinds(hinges, powers) % 2 == 1
     group = hinges.group
     at = np.asarray(y, dtype=np.float64)[hinges.target][group]
     # b + y - 1, where the larger of b and y less 1 is exact if the sum is positive
     over = (np.maximum(hinges.height, at) - 1) + np.minimum(hinges.height, at)
     value = np.maximum(np.where(hinges.down, over, hinges.height - at), 0.0)
-    return _sum_by(group, hinges.count * (value**2 if squared else value), hinges.rule.size)
+    return _sum_by(group, hinges.count * np.where(squared, value**2, value), hinges.rule.size)
