@@ -174,7 +174,7 @@ def _merged(file: File, value: object, where: str) -> dict[str, Any]:
     together: dict[str, Any] = {}
     for part in parts:
         if not isinstance(part, dict):
-            raise DataError(file.name, f"{where}: expected a mapping, found {_kind(part)}")
+            raise DataError(file.name, f"{where}: expected a mapping, found {kind_of(part)}")
         for key, inner in part.items():
             if key in together:
                 raise DataError(file.name, f"{where}: {key!r} stands twice; expected it once")
@@ -227,10 +227,11 @@ def _items(file: File, value: object, where: str) -> Iterator[str | list[str]]:
         elif isinstance(item, list) and all(isinstance(cell, str | bool) for cell in item):
             yield [cell if isinstance(cell, str) else str(cell).lower() for cell in item]
         else:
-            problem = f"{where}: expected file names or rows of names, found {_kind(item)}"
+            problem = f"{where}: expected file names or rows of names, found {kind_of(item)}"
             raise DataError(file.name, problem)
 
 
-def _kind(value: object) -> str:
+def kind_of(value: object) -> str:
+    """How messages call what stands where something else was expected."""
     kinds = {dict: "a mapping", list: "a list", str: f"{value!r}", type(None): "nothing"}
     return kinds.get(type(value), str(value))
