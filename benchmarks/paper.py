@@ -234,7 +234,8 @@ def runtime(data: str, task: str, max_length: int, sizes: tuple[int, ...]) -> li
     problem = Problem.of(found, train, Counts.RAW, Relaxation.LINEAR)
     timings = []
     for size in chosen:
-        small = problem.only(np.flatnonzero(problem.is_prior | (problem.column < size)))
+        first = np.arange(len(problem.clauses)) < 2 * size
+        small = problem.only(np.flatnonzero(problem.is_prior | first))
         print(f"runtime {task} {size}", file=sys.stderr, flush=True)
         exact = Ppll(prior_inside=False, weight_variance=NO_PRIOR)
         exact.fit(small)  # loads the compiled kernels

@@ -78,9 +78,10 @@ def dense(problem: Problem) -> tuple[Floats, Floats]:
     """U and D with A = U w and B = D w."""
     up = np.zeros((len(problem.y), len(problem.clauses)))
     down = np.zeros_like(up)
-    for k, j in enumerate(problem.column.tolist()):
-        part = slice(problem.indptr[j], problem.indptr[j + 1])
-        (up if problem.up[k] else down)[problem.row[part], k] = problem.x[part]
+    for side, table in enumerate((up, down)):
+        for k in range(len(problem.clauses)):
+            part = problem.entries(k, side)
+            table[problem.row[part], k] = problem.x[part]
     return up, down
 
 

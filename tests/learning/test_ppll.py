@@ -91,7 +91,7 @@ def test_every_slope_is_zero_or_the_weight_is(inside: bool, problem: Problem) ->
         piece = make_piece(problem, k, home if inside else None)
         _, slope, curvature = piece.derivatives(fit.weights[k], problem)
         slope -= fit.weights[k] / VARIANCE
-        scale = 1e-9 * (1 + np.sum(piece.x * piece.size))
+        scale = 1e-9 * (1 + np.sum(piece.size @ piece.x))
         assert abs(slope) <= scale if fit.weights[k] > 0 else slope <= scale
         assert curvature <= 0
 
@@ -180,7 +180,7 @@ def test_gradient_steps_are_the_papers() -> None:
     u, d = dense(problem)
     for k in clauses_of(problem):
         n = u[:, k] + d[:, k]
-        penalty = (1 - problem.y) if problem.up[k] else problem.y
+        penalty = problem.y if problem.clauses[k].negated else 1 - problem.y
         weight = 0.0
         for _ in range(5):
             expected = density(weight * n, 0 * n, Relaxation.LINEAR)[1]
@@ -237,10 +237,10 @@ def test_the_length_penalty_keeps_what_gains_more(
 def test_grouping_equals_no_grouping(problem: Problem, weight: float) -> None:
     home = home_of(problem, inside=True)
     for k in clauses_of(problem):
-        piece = make_piece(problem, k, home)
-        j = problem.column[k]
-        assert piece.size.sum() == problem.indptr[j + 1] - problem.indptr[j]
-        groups = list(zip(piece.x.tolist(), piece.y.tolist(), strict=True))
+        piece = make_piece(problem, k, np.stack(home, axis=1))
+        part = problem.entries(k, int(problem.clauses[k].negated))
+        assert piece.size.sum() == part.stop - part.start
+        groups = list(zip(map(tuple, piece.x.tolist()), piece.y.tolist(), strict=True))
         assert len(groups) == len(set(groups))
         expected = piece_value(problem, k, weight, home)
         value, slope, _ = piece.derivatives(weight, problem)

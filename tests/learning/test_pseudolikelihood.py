@@ -59,7 +59,7 @@ def test_without_penalties_soft_labels_have_an_optimum(problem: Problem) -> None
 def test_log_likelihood_is_its_definition(problem: Problem, seed: int) -> None:
     weights = np.random.default_rng(seed).exponential(2.0, len(problem.clauses))
     weights[np.random.default_rng(seed).random(len(weights)) < 0.3] = 0.0
-    up, down = problem.strengths(weights)
+    up, down = problem.strengths(weights).T
     u, d = dense(problem)
     np.testing.assert_allclose(up, u @ weights, rtol=1e-13)
     np.testing.assert_allclose(down, d @ weights, rtol=1e-13)

@@ -1,4 +1,8 @@
-"""Coordinate descent on the quadratic model of the pseudolikelihood: what all fits share."""
+"""Coordinate descent on the quadratic model of the pseudolikelihood: what all fits share.
+
+Clause k has one column of entries a side, `columns[side, k]` (-1 for none). Slopes (n, sides) and
+curves (n, sides, sides) are the derivatives of the loss in every target's strengths.
+"""
 
 # ruff: noqa: ANN001, ANN201
 # mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
@@ -10,123 +14,145 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def gradients(indptr, row, x, column, up, slope_up, slope_down):
-    """Derive the loss by every weight, given its derivatives by every A_i and B_i."""
-    result = np.zeros(len(column))
-    for k in range(len(column)):
-        slope = slope_up if up[k] else slope_down
-        total = 0.0
-        for e in range(indptr[column[k]], indptr[column[k] + 1]):
-            total += x[e] * slope[row[e]]
-        result[k] = total
+def slope_of(indptr, row, x, columns, k, slopes):
+    """Derive the loss by one weight."""
+    total = 0.0
+    for side in range(len(columns)):
+        column = columns[side, k]
+        if column >= 0:
+            for e in range(indptr[column], indptr[column + 1]):
+                total += x[e] * slopes[row[e], side]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def gradients(indptr, row, x, columns, slopes):
+    """Derive the loss by every weight."""
+    result = np.empty(columns.shape[1])
+    for k in range(columns.shape[1]):
+        result[k] = slope_of(indptr, row, x, columns, k, slopes)
     return result
 
 
 @njit(cache=True, nogil=True)
-def strengths(indptr, row, x, column, up, weights, n_targets):
-    """Add up A and B of every target."""
-    total_up, total_down = np.zeros(n_targets), np.zeros(n_targets)
-    for k in range(len(column)):
+def strengths(indptr, row, x, columns, weights, n_targets):
+    """Add up the strengths (n, sides) of every target."""
+    total = np.zeros((n_targets, len(columns)))
+    for k in range(columns.shape[1]):
         if weights[k] != 0.0:
-            side = total_up if up[k] else total_down
-            for e in range(indptr[column[k]], indptr[column[k] + 1]):
-                side[row[e]] += weights[k] * x[e]
-    return total_up, total_down
+            for side in range(len(columns)):
+                column = columns[side, k]
+                if column >= 0:
+                    for e in range(indptr[column], indptr[column + 1]):
+                        total[row[e], side] += weights[k] * x[e]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def spread_out(indptr, row, x, columns, k, curves, step, spread):
+    """Add to `spread` how far a step of one weight moves every slope."""
+    for side in range(len(columns)):
+        column = columns[side, k]
+        if column >= 0:
+            for e in range(indptr[column], indptr[column + 1]):
+                shift = x[e] * step
+                for other in range(len(columns)):
+                    spread[row[e], other] += curves[row[e], side, other] * shift
+
+
+@njit(cache=True, nogil=True)
+def clear(indptr, row, columns, k, spread):
+    """Set the rows of one clause back to 0."""
+    for side in range(len(columns)):
+        column = columns[side, k]
+        if column >= 0:
+            for e in range(indptr[column], indptr[column + 1]):
+                spread[row[e]] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def curvature_of(indptr, row, x, columns, k, curves, spread):
+    """Second derivative of the loss by one weight; `spread` is 0 before and after."""
+    sides = 0
+    total = 0.0
+    for side in range(len(columns)):
+        column = columns[side, k]
+        if column >= 0:
+            sides += 1
+            for e in range(indptr[column], indptr[column + 1]):
+                total += x[e] * x[e] * curves[row[e], side, side]
+    if sides > 1:  # a target may have entries on several sides, which covary
+        spread_out(indptr, row, x, columns, k, curves, 1.0, spread)
+        total = slope_of(indptr, row, x, columns, k, spread)
+        clear(indptr, row, columns, k, spread)
+    return total
 
 
 @njit(cache=True, nogil=True)
 def descend(
-    indptr, row, x, column, up, active, weights, linear, ridge,
-    slope_up, slope_down, curve_up, curve_down, curve_both, sweeps, share,
+    indptr, row, x, columns, active, weights, linear, ridge, slopes, curves, sweeps, share,
 ):  # fmt: skip
     """Minimise the quadratic model over non-negative weights, one active weight at a time.
 
-    The model of the loss at shifts (dA, dB) of the strengths is
-    slope . d + d' H d / 2 with H = [[curve_up, curve_both], [curve_both, curve_down]], plus
+    The model of the loss at shifts d of the strengths is slopes . d + d' curves d / 2, plus
     linear . w + ridge |w|^2 / 2. `linear` carries the L1 strengths. Slopes are kept up to date as
     the weights move. Stops when a sweep gains less than `share` of what the first one gained: the
     model is rebuilt from there anyway. Returns the new weights and the slopes there.
     """
-    weights = weights.copy()
-    slope_up, slope_down = slope_up.copy(), slope_down.copy()
+    weights, slopes = weights.copy(), slopes.copy()
     curvature = np.zeros(len(active))
+    spread = np.zeros(slopes.shape)
     for i in range(len(active)):
-        k = active[i]
-        curve = curve_up if up[k] else curve_down
-        for e in range(indptr[column[k]], indptr[column[k] + 1]):
-            curvature[i] += x[e] * x[e] * curve[row[e]]
+        curvature[i] = curvature_of(indptr, row, x, columns, active[i], curves, spread)
     first = 0.0
     for sweep in range(sweeps):
         gain = 0.0
         for i in range(len(active)):
             k = active[i]
-            low, high = indptr[column[k]], indptr[column[k] + 1]
             steepness = curvature[i] + ridge[k]
             if steepness <= 0.0:
                 continue
-            slope = slope_up if up[k] else slope_down
             descent = linear[k] + ridge[k] * weights[k]
-            for e in range(low, high):
-                descent += x[e] * slope[row[e]]
+            descent += slope_of(indptr, row, x, columns, k, slopes)
             step = max(-weights[k], -descent / steepness)
             if step == 0.0:
                 continue
             weights[k] += step
-            curve = curve_up if up[k] else curve_down
-            other = slope_down if up[k] else slope_up
-            for e in range(low, high):
-                j = row[e]
-                shift = x[e] * step
-                slope[j] += curve[j] * shift
-                other[j] += curve_both[j] * shift
+            spread_out(indptr, row, x, columns, k, curves, step, slopes)
             gain += steepness * step * step
         if sweep == 0:
             first = gain
         if gain <= share * first:
             break
-    return weights, slope_up, slope_down
+    return weights, slopes
 
 
 @njit(cache=True, nogil=True)
-def quadratic(
-    indptr, row, x, column, up, active,
-    slope_up, slope_down, curve_up, curve_down, curve_both,
-):  # fmt: skip
+def quadratic(indptr, row, x, columns, active, slopes, curves):
     """Gradient and Hessian of the loss in the active weights, given those in the strengths.
 
-    Of every two columns the wider is spread out over the targets and the entries of the narrower
+    Of every two clauses the wider is spread out over the targets and the entries of the narrower
     are walked.
     """
     m = len(active)
-    sizes = np.empty(m, dtype=np.int64)
+    sizes = np.zeros(m, dtype=np.int64)
     for i in range(m):
-        sizes[i] = indptr[column[active[i]] + 1] - indptr[column[active[i]]]
+        for side in range(len(columns)):
+            column = columns[side, active[i]]
+            if column >= 0:
+                sizes[i] += indptr[column + 1] - indptr[column]
     order = np.argsort(-sizes, kind="mergesort")
     gradient, hessian = np.empty(m), np.empty((m, m))
-    same, cross = np.zeros(len(slope_up)), np.zeros(len(slope_up))
+    spread = np.zeros(slopes.shape)
     for p in range(m):
         k = active[order[p]]
-        low, high = indptr[column[k]], indptr[column[k] + 1]
-        slope = slope_up if up[k] else slope_down
-        curve = curve_up if up[k] else curve_down
-        total = 0.0
-        for e in range(low, high):
-            j = row[e]
-            total += x[e] * slope[j]
-            same[j] = x[e] * curve[j]
-            cross[j] = x[e] * curve_both[j]
-        gradient[order[p]] = total
+        gradient[order[p]] = slope_of(indptr, row, x, columns, k, slopes)
+        spread_out(indptr, row, x, columns, k, curves, 1.0, spread)
         for q in range(p, m):
-            other = active[order[q]]
-            spread = same if up[other] == up[k] else cross
-            total = 0.0
-            for e in range(indptr[column[other]], indptr[column[other] + 1]):
-                total += x[e] * spread[row[e]]
+            total = slope_of(indptr, row, x, columns, active[order[q]], spread)
             hessian[order[p], order[q]] = total
             hessian[order[q], order[p]] = total
-        for e in range(low, high):
-            same[row[e]] = 0.0
-            cross[row[e]] = 0.0
+        clear(indptr, row, columns, k, spread)
     return gradient, hessian
 
 

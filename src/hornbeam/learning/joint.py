@@ -15,7 +15,7 @@ from itertools import repeat
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.learning.problem import Floats
+from hornbeam.learning.densities import Floats
 from hornbeam.learning.pseudolikelihood import Fit, Newton
 from hornbeam.learning.settings import check_not_negative, check_positive, check_whole
 from hornbeam.learning.soft import Learnable

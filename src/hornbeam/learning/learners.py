@@ -20,6 +20,7 @@ from hornbeam.learning.problem import Problem
 from hornbeam.learning.pseudolikelihood import Fit, Newton
 from hornbeam.learning.soft import Learnable, learnable
 from hornbeam.progress import SILENT, Progress, announce_if_slow
+from hornbeam.statistics.collective import CollectiveStatistics
 from hornbeam.statistics.table import Statistics
 
 Learner = Joint | Ppll | Greedy
@@ -44,7 +45,7 @@ class Learned:
 
 
 def learn_rules(
-    statistics: Statistics,
+    statistics: Statistics | CollectiveStatistics,
     labels: Targets,
     learner: Learner,
     counts: Counts | None,
@@ -54,10 +55,15 @@ def learn_rules(
     refit: bool = False,
     progress: Progress = SILENT,
 ) -> Learned:
-    """Learn from statistics only; `counts` None lets the joint learner choose."""
+    """Learn from statistics only; `counts` None lets the joint learner choose.
+
+    From collective statistics the rules are those of a collective model, with raw counts.
+    """
     announce_if_slow(_compile, COMPILING, progress)
+    collective = isinstance(statistics, CollectiveStatistics)
     if isinstance(learner, Joint):
-        options = [counts] if counts is not None else list(Counts)
+        every = [Counts.RAW] if collective else list(Counts)
+        options = [counts] if counts is not None else every
         problem, fit, trace = _joint(
             statistics, labels, learner, options, relaxation, distinct, progress
         )
@@ -79,7 +85,7 @@ def learn_rules(
     trace |= {"status": fit.status.value, "iterations": fit.iterations, "loss": fit.loss}
     return Learned(
         tuple(_without_idle_priors(rules)),
-        replace(semantics, counts=chosen, relaxation=relaxation),
+        replace(semantics, counts=chosen, relaxation=relaxation, collective=collective),
         trace,
     )
 
@@ -87,15 +93,14 @@ def learn_rules(
 def _compile() -> None:
     """Fit a problem of one target, so that what must be compiled is compiled now."""
     indptr, one = np.array([0, 1]), np.ones(1)
-    row, none = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int64)
-    up = np.ones(1, dtype=np.bool_)
-    tiny = Problem([Prior("t", False)], none, up, indptr, row, one, one, Relaxation.BOOLEAN)
+    row, columns = np.zeros(1, dtype=np.int32), np.array([[0], [-1]])
+    tiny = Problem([Prior("t", False)], columns, indptr, row, one, one, Relaxation.BOOLEAN)
     tiny.score(Newton(iterations=1).fit(tiny, np.zeros(1), one).weights)
     one_sided(one, Relaxation.BOOLEAN)
 
 
 def _joint(
-    statistics: Statistics,
+    statistics: Statistics | CollectiveStatistics,
     labels: Targets,
     learner: Joint,
     options: list[Counts],

@@ -2,10 +2,11 @@
 
     l_ppll(w) = sum over clauses c and targets i of [ -log Z(w_c n_ci) - w_c n_ci u^p ]
 
-with u = 1 - y for a clause and y for its negation. Each term knows one weight only (the paper's
-lemma 1), so learning structure is one maximisation a clause (its theorem 1): the clauses whose
-optimum is above 0 are the model. Targets with the same count and label are one group, which makes a
-step cost as many operations as there are distinct (count, label), not targets.
+with u = 1 - y for a clause and y for its negation. In collective learning a clause may pull a
+target both ways, and its term is -log Z(w n+, w n-) - w (n+ (1-y)^p + n- y^p). Each term knows one
+weight only (the paper's lemma 1), so learning structure is one maximisation a clause (its theorem
+1): the clauses whose optimum is above 0 are the model. Targets with the same counts and label are
+one group, which makes a step cost as many operations as there are groups, not targets.
 
 With the prior inside, the weight w0 of !t is fitted first, alone and free to lean either way,
 and every clause is then fitted on top of it: a piece is the two-sided density of (w n, w0).
@@ -14,58 +15,73 @@ and every clause is then fitted on top of it: a piece is the two-sided density o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.clauses.rules import Relaxation
 from hornbeam.errors import InputError
-from hornbeam.learning.integrals import one_sided, two_sided
-from hornbeam.learning.problem import Floats, Problem
+from hornbeam.learning.densities import DOWN, Densities, Floats
+from hornbeam.learning.integrals import one_sided
+from hornbeam.learning.problem import Problem
 from hornbeam.learning.pseudolikelihood import Fit, Newton, Status
 from hornbeam.learning.settings import check_not_negative, check_positive, check_whole
 from hornbeam.learning.soft import Learnable, SoftProblem, curvature
 from hornbeam.progress import SILENT, Progress
 
+NONE = np.empty(0, dtype=np.int64)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Piece:
-    """One clause's groups: count (transformed), label, how many targets, and the prior's pull.
+    """One clause's groups of like targets: counts (groups, sides), label, and how many they are.
 
-    `prior_up` and `prior_down` are the prior's strengths, 0 where it stays outside.
+    `prior` (one row, or one a group) holds the prior's strengths, 0 where it stays outside.
     """
 
     x: Floats
     y: Floats
     size: Floats
-    up: bool
-    prior_up: float
-    prior_down: float
+    prior: Floats
 
     def derivatives(self, weight: float, problem: Learnable) -> tuple[float, float, float]:
         """Log pseudolikelihood of this clause alone, its slope and its curvature.
 
-        l' = sum (E[S] - S) x and l'' = -sum Var[S] x^2, S = (1-y)^p or y^p.
+        l' = sum (E[S] - S) and l'' = -sum Var[S], S the sum of x (1-y)^p, x y^p, ...
         """
-        p = 2 if problem.relaxation is Relaxation.SQUARED else 1
-        observed = (1.0 - self.y) ** p if self.up else self.y**p
-        strength = weight * self.x
-        if self.prior_up == 0.0 and self.prior_down == 0.0:
-            log_z, mean, var = one_sided(strength, problem.relaxation)
-            constant = np.zeros(len(self.y))
-        else:
-            up = self.prior_up + (strength if self.up else 0.0 * strength)
-            down = self.prior_down + (0.0 * strength if self.up else strength)
-            moments = two_sided(up, down, problem.relaxation)
-            log_z = moments.log_z
-            mean, var = (
-                (moments.e_up, moments.var_up) if self.up else (moments.e_down, moments.var_down)
-            )
-            constant = self.prior_up * (1.0 - self.y) ** p + self.prior_down * self.y**p
-        value = -float(np.sum(self.size * (log_z + strength * observed + constant)))
-        slope = float(np.sum(self.size * self.x * (mean - observed)))
-        curvature = -float(np.sum(self.size * self.x * self.x * var))
-        return value, slope, curvature
+        assert isinstance(problem, Problem)
+        side = self._only_side
+        if side is not None:
+            return self._one_sided(weight, side, problem)
+        densities = Densities(problem.relaxation, problem.times, self._repeated)
+        observed = densities.statistics(self.y)
+        strengths = self.prior + weight * self.x
+        log_z, mean, covariance = densities.moments(strengths)
+        value = -float(self.size @ (log_z + np.sum(strengths * observed, axis=1)))
+        slope = float(self.size @ np.sum(self.x * (mean - observed), axis=1))
+        variance = np.einsum("gs,gst,gt->g", self.x, covariance, self.x)
+        return value, slope, -float(self.size @ variance)
+
+    def _one_sided(self, weight: float, side: int, problem: Problem) -> tuple[float, float, float]:
+        """All entries on one side and no prior inside: closed forms of one strength."""
+        x = self.x[:, side]
+        observed = Densities(problem.relaxation, (), NONE).statistics(self.y)[:, side]
+        log_z, mean, var = one_sided(weight * x, problem.relaxation)
+        value = -float(self.size @ (log_z + weight * x * observed))
+        return value, float(self.size @ (x * (mean - observed))), -float(self.size @ (x * x * var))
+
+    @cached_property
+    def _only_side(self) -> int | None:
+        """Up or down, where all entries are there and no prior is inside."""
+        used = np.flatnonzero(self.x.any(axis=0))
+        if self.prior.any() or len(used) != 1 or used[0] > DOWN:
+            return None
+        return int(used[0])
+
+    @cached_property
+    def _repeated(self) -> npt.NDArray[np.int64]:
+        """Groups of targets that stand several times in a ground clause."""
+        return np.flatnonzero(self.x[:, DOWN + 1 :].any(axis=1)).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -189,12 +205,12 @@ def fit_priors(problem: Learnable, ridge: float) -> Fit:
     return Newton().fit(problem, np.zeros(n), np.full(n, ridge), allowed=problem.is_prior)
 
 
-#: What the priors say before any clause: pulls up and down on every target, or their weights.
-Home = tuple[Floats, Floats] | Floats
+#: What the priors say before any clause: strengths (n, sides) of every target, or their weights.
+Home = Floats
 
 
 def prior_of_rows(problem: Learnable, weights: Floats) -> Home:
-    """Say what the priors do: their pull on every target, or, for hinges, just their weights."""
+    """Say what the priors do: their strengths, or, for soft problems, just their weights."""
     priors = np.where(problem.is_prior, weights, 0.0)
     return priors if isinstance(problem, SoftProblem) else problem.strengths(priors)
 
@@ -203,7 +219,6 @@ def make_piece(problem: Learnable, k: int, home: Home | None) -> Piece | SoftPie
     """Make the piece of one clause, with the prior inside unless `home` is None."""
     if isinstance(problem, SoftProblem):
         return _soft_piece(problem, k, home)
-    assert home is None or isinstance(home, tuple)
     return _piece(problem, k, home)
 
 
@@ -211,26 +226,35 @@ def _soft_piece(problem: SoftProblem, k: int, home: Home | None) -> SoftPiece:
     members = np.append(k, np.flatnonzero(problem.is_prior))
     met = np.zeros(len(problem.y), dtype=np.bool_)
     met[problem.target[problem.rule == k]] = True
-    assert not isinstance(home, tuple)
     prior = np.zeros(len(members) - 1) if home is None else home[members[1:]]
     return SoftPiece(problem.height[problem.rule == k], problem.only(members).subset(met), prior)
 
 
-def _piece(problem: Problem, k: int, home: tuple[Floats, Floats] | None) -> Piece:
-    """Group a clause's targets by distinct (count, label)."""
-    part = slice(problem.indptr[problem.column[k]], problem.indptr[problem.column[k] + 1])
-    x, rows = problem.x[part], problem.row[part]
+def _piece(problem: Problem, k: int, home: Home | None) -> Piece:
+    """Group a clause's targets by distinct (counts, label, prior)."""
+    sides = [side for side in range(len(problem.columns)) if problem.columns[side, k] >= 0]
+    parts = [problem.entries(k, side) for side in sides]
+    rows = problem.row[parts[0]] if parts else np.empty(0, dtype=np.int32)
+    if len(parts) > 1:
+        rows = np.unique(np.concatenate([problem.row[part] for part in parts]))
+    x = np.zeros((len(rows), len(problem.columns)))
+    for side, part in zip(sides, parts, strict=True):
+        x[np.searchsorted(rows, problem.row[part]) if len(parts) > 1 else slice(None), side] = (
+            problem.x[part]
+        )
     y = problem.y[rows]
-    # labels are in [0, 1] and rarely soft: sort by x + i y would lose digits, so use both columns
-    order = np.lexsort((y, x))
-    x, y = x[order], y[order]
-    new = np.ones(len(x), dtype=np.bool_)
-    new[1:] = (x[1:] != x[:-1]) | (y[1:] != y[:-1])
+    prior = np.zeros((1, x.shape[1])) if home is None or not len(rows) else home[rows]
+    if (prior == prior[:1]).all():
+        prior = prior[:1]  # but where bodies and heads are of several predicates
+    keys = [y, *x[:, sides].T, *(prior.T if len(prior) > 1 else ())]
+    order = np.lexsort(keys)
+    new = np.ones(len(order), dtype=np.bool_)
+    if len(order):
+        new[1:] = np.any([np.diff(key[order]) != 0 for key in keys], axis=0)
     starts = np.flatnonzero(new)
-    size = np.diff(np.append(starts, len(x))).astype(np.float64)
-    # all targets of a clause have its head's predicate, and so the same prior
-    up, down = (0.0, 0.0) if home is None or not len(rows) else (side[rows[0]] for side in home)
-    return Piece(x[starts], y[starts], size, bool(problem.up[k]), float(up), float(down))
+    size = np.diff(np.append(starts, len(order))).astype(np.float64)
+    first = order[starts]
+    return Piece(x[first], y[first], size, prior[first] if len(prior) > 1 else prior)
 
 
 def maximise(piece: Piece | SoftPiece, problem: Learnable, ridge: float) -> float:

@@ -1,11 +1,14 @@
 """The learning problem in columns: what each clause adds to which target.
 
-Clause k with weight w_k adds w_k x_ik to A_i (a clause with head t) or to B_i (a negated one),
-where x is its count of groundings, or log2(1 + count), or 1. The pseudolikelihood of the labels is
+Clause k with weight w_k adds w_k x to a strength of target i (see `hornbeam.learning.densities`):
+to A_i, "up", a clause with head t; to B_i, "down", a negated one. In collective learning a target
+stands in bodies too, so that a clause may have entries on either side, and some on the sides of
+targets that it has several times. x is a count of groundings, or log2(1 + count), or 1. The
+pseudolikelihood of the labels is
 
-    l(w) = - sum_i [ log Z(A_i, B_i) + A_i (1 - y_i)^p + B_i y_i^p ].
+    l(w) = - sum_i [ log Z(A_i, B_i, ...) + A_i (1 - y_i)^p + B_i y_i^p + ... ].
 
-A clause and its negation share one column of counts; the priors are columns of ones.
+Where bodies are observed, a clause and its negation share one column; the priors' are of ones.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +25,11 @@ from hornbeam.clauses.clause import Path, PathClause, Prior
 from hornbeam.clauses.rules import Counts, Relaxation
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
+from hornbeam.learning.densities import Densities, Floats
 from hornbeam.learning.descent import descend, descend_model, gradients, quadratic, strengths
-from hornbeam.learning.integrals import score_mean, two_sided
 from hornbeam.statistics.table import Statistics
 
-Floats = npt.NDArray[np.float64]
+Array = npt.NDArray[Any]
 
 #: Most sweeps over one quadratic model, and the share of the first one's gain that ends them.
 SWEEPS = 100
@@ -39,19 +43,19 @@ LARGEST_HESSIAN = 1000
 class Problem:
     """Columns of (transformed) counts, the clauses that use them, and the labels.
 
-    Column j has rows `row[indptr[j]:indptr[j+1]]` with entries `x`; clause k uses column
-    `column[k]`, pulling up where `up[k]`. The first `len(clauses) - n_priors` clauses are
-    path clauses, the rest priors.
+    Column j has rows `row[indptr[j]:indptr[j+1]]` with entries `x`; on a side, clause k has the
+    column `columns[side, k]`, or none where that is -1. The sides from 2 on are those of targets
+    that stand `times` times in a ground clause. Path clauses come first, then priors.
     """
 
     clauses: Sequence[PathClause | Prior]
-    column: npt.NDArray[np.int64]
-    up: npt.NDArray[np.bool_]
+    columns: npt.NDArray[np.int64]
     indptr: npt.NDArray[np.int64]
     row: npt.NDArray[np.int32]
     x: Floats
     y: Floats
     relaxation: Relaxation
+    times: tuple[int, ...] = ()
 
     @classmethod
     def of(
@@ -71,10 +75,10 @@ class Problem:
             rows.append(mine)
             starts.append(starts[-1] + len(mine))
         ones = np.ones(starts[-1] - len(row))
+        negated = np.array([clause.negated for clause in clauses])
         return cls(
             clauses,
-            column,
-            np.array([not clause.negated for clause in clauses]),
+            np.stack([np.where(negated, -1, column), np.where(negated, column, -1)]),
             np.array(starts, dtype=np.int64),
             np.concatenate(rows),
             np.concatenate([x, ones]),
@@ -92,33 +96,37 @@ class Problem:
         """Number of body atoms of every clause, 0 for priors."""
         return body_lengths(self.clauses)
 
+    @cached_property
+    def densities(self) -> Densities:
+        """How the targets answer to their strengths."""
+        used = self.columns[2:][self.columns[2:] >= 0]
+        parts = [self.row[self.indptr[j] : self.indptr[j + 1]] for j in used.tolist()]
+        repeated = np.unique(np.concatenate(parts)) if parts else np.empty(0)
+        return Densities(self.relaxation, self.times, repeated.astype(np.int64))
+
+    @cached_property
+    def observed(self) -> Floats:
+        """Potential of every target (n, sides) at its label."""
+        return self.densities.statistics(self.y)
+
+    def entries(self, k: int, side: int) -> slice:
+        """Where the entries of a clause on a side stand."""
+        j = int(self.columns[side, k])
+        return slice(0, 0) if j < 0 else slice(int(self.indptr[j]), int(self.indptr[j + 1]))
+
     @property
-    def power(self) -> int:
-        """The p of the hinges."""
-        return 2 if self.relaxation is Relaxation.SQUARED else 1
+    def _layout(self) -> tuple[Array, Array, Array, Array]:
+        return self.indptr, self.row, self.x, self.columns
 
-    @cached_property
-    def observed_up(self) -> Floats:
-        """(1 - y)^p of every target."""
-        return (1.0 - self.y) ** self.power
-
-    @cached_property
-    def observed_down(self) -> Floats:
-        """y^p of every target."""
-        return np.asarray(self.y**self.power)
-
-    def strengths(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Add up A and B of every target."""
-        up, down = strengths(
-            self.indptr, self.row, self.x, self.column, self.up, weights, len(self.y)
-        )
-        return up, down
+    def strengths(self, weights: Floats) -> Floats:
+        """Add up the strengths (n, sides) of every target."""
+        found: Floats = strengths(*self._layout, weights, len(self.y))
+        return found
 
     def log_likelihood(self, weights: Floats) -> float:
         """Log pseudolikelihood of the labels."""
-        up, down = self.strengths(weights)
-        log_z = two_sided(up, down, self.relaxation).log_z
-        return -float(np.sum(log_z + up * self.observed_up + down * self.observed_down))
+        found = self.strengths(weights)
+        return -float(self.densities.log_z(found).sum() + np.sum(found * self.observed))
 
     def signature(self, rng: np.random.Generator) -> Floats:
         """Give each target a number that its counts decide: a random projection of its row."""
@@ -127,40 +135,41 @@ class Problem:
         return np.bincount(self.row, projected, len(self.y)).astype(np.float64)
 
     def distinct_columns(self) -> Problem:
-        """Leave out clauses whose column repeats an earlier one.
+        """Leave out clauses whose columns repeat an earlier clause's.
 
         Symmetric relations give many sequences with the very same counts; the objective cannot
         tell them apart, and the first (widest, shortest, first by text) speaks for all.
         """
-        first: dict[tuple[bytes, bytes], int] = {}
-        keep = np.zeros(len(self.clauses), dtype=np.bool_)
-        for k, j in enumerate(self.column.tolist()):
+        number: dict[tuple[bytes, bytes], int] = {}
+        same = np.full(len(self.indptr), -1, dtype=np.int64)  # the last place is that of column -1
+        for j in range(len(self.indptr) - 1):
             part = slice(self.indptr[j], self.indptr[j + 1])
-            same = (self.row[part].tobytes(), self.x[part].tobytes())
-            keep[k] = first.setdefault(same, j) == j or self.is_prior[k]
-        return self.only(np.flatnonzero(keep))
+            same[j] = number.setdefault((self.row[part].tobytes(), self.x[part].tobytes()), j)
+        first: dict[bytes, int] = {}
+        keep = [
+            k
+            for k in range(len(self.clauses))
+            if first.setdefault(same[self.columns[:, k]].tobytes(), k) == k or self.is_prior[k]
+        ]
+        return self.only(np.array(keep, dtype=np.int64))
 
     def only(self, members: npt.NDArray[np.integer]) -> Problem:
         """Keep some clauses only."""
         return replace(
             self,
             clauses=[self.clauses[k] for k in members.tolist()],
-            column=self.column[members],
-            up=self.up[members],
+            columns=np.ascontiguousarray(self.columns[:, members]),
         )
 
     def gradient(self, weights: Floats) -> Floats:
         """Derivative of -l by every weight: observed minus expected."""
-        moments = two_sided(*self.strengths(weights), self.relaxation)
-        result: Floats = gradients(
-            self.indptr, self.row, self.x, self.column, self.up,
-            self.observed_up - moments.e_up, self.observed_down - moments.e_down,
-        )  # fmt: skip
+        expected = self.densities.moments(self.strengths(weights)).mean
+        result: Floats = gradients(*self._layout, self.observed - expected)
         return result
 
     def score(self, weights: Floats) -> Floats:
         """E[y] of every target."""
-        return score_mean(*self.strengths(weights), self.relaxation)
+        return self.densities.score(self.strengths(weights))
 
     def propose(
         self,
@@ -170,23 +179,19 @@ class Problem:
         ridge: Floats,
     ) -> Floats:
         """Minimise the quadratic model of the penalised loss over w >= 0."""
-        moments = two_sided(*self.strengths(weights), self.relaxation)
-        layout = (self.indptr, self.row, self.x, self.column, self.up)
-        curves = moments.var_up, moments.var_down, moments.cov
+        _, expected, curves = self.densities.moments(self.strengths(weights))
         proposed: Floats
-        proposed, slope_up, slope_down = descend(
-            *layout, active, weights, linear, ridge,
-            self.observed_up - moments.e_up, self.observed_down - moments.e_down, *curves,
+        proposed, slopes = descend(
+            *self._layout, active, weights, linear, ridge, self.observed - expected, curves,
             FIRST_SWEEPS, SHARE,
         )  # fmt: skip
         kept = active[proposed[active] > 0.0]
         if len(kept) > LARGEST_HESSIAN:
-            proposed, _, _ = descend(
-                *layout, kept, proposed, linear, ridge, slope_up, slope_down, *curves,
-                SWEEPS, SHARE,
-            )  # fmt: skip
+            proposed, _ = descend(
+                *self._layout, kept, proposed, linear, ridge, slopes, curves, SWEEPS, SHARE
+            )
             return proposed
-        gradient, hessian = quadratic(*layout, kept, slope_up, slope_down, *curves)
+        gradient, hessian = quadratic(*self._layout, kept, slopes, curves)
         gradient += linear[kept] + ridge[kept] * proposed[kept]
         hessian.flat[:: len(kept) + 1] += ridge[kept]
         proposed[kept] = descend_model(gradient, hessian, proposed[kept], SWEEPS, SHARE)
@@ -194,11 +199,12 @@ class Problem:
 
     @cached_property
     def scales(self) -> Floats:
-        """Root mean square over the targets of every clause's column."""
+        """Root mean square over the targets of every clause's columns."""
         # not differences of a running sum: beside a hub's counts those of others would drown
         sizes = np.diff(self.indptr)
-        by_column = np.bincount(np.repeat(np.arange(len(sizes)), sizes), self.x**2, len(sizes))
-        return np.asarray(np.sqrt(by_column / max(len(self.y), 1))[self.column])
+        squares = np.bincount(np.repeat(np.arange(len(sizes)), sizes), self.x**2, len(sizes))
+        by_side = np.where(self.columns >= 0, np.append(squares, 0.0)[self.columns], 0.0)
+        return np.asarray(np.sqrt(by_side.sum(axis=0) / max(len(self.y), 1)))
 
     def subset(self, targets: npt.NDArray[np.bool_]) -> Problem:
         """Keep some targets only (rows renumbered)."""

@@ -16,7 +16,7 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.learning.problem import Floats
+from hornbeam.learning.densities import Floats
 from hornbeam.learning.soft import Learnable
 
 

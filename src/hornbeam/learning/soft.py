@@ -17,7 +17,10 @@ import numpy.typing as npt
 
 from hornbeam.clauses.clause import PathClause, Prior
 from hornbeam.clauses.rules import Counts, Relaxation
+from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
+from hornbeam.learning.conditioned import conditioned_problem
+from hornbeam.learning.densities import Floats
 from hornbeam.learning.descent import descend_model
 from hornbeam.learning.hinges import (
     Hinges,
@@ -29,13 +32,13 @@ from hornbeam.learning.hinges import (
 from hornbeam.learning.problem import (
     SHARE,
     SWEEPS,
-    Floats,
     Problem,
     body_lengths,
     both_ways,
     prior_mask,
     transformed,
 )
+from hornbeam.statistics.collective import CollectiveStatistics
 from hornbeam.statistics.table import Statistics
 
 
@@ -222,13 +225,20 @@ Learnable = Problem | SoftProblem
 
 
 def learnable(
-    statistics: Statistics,
+    statistics: Statistics | CollectiveStatistics,
     labels: Targets,
     counts: Counts,
     relaxation: Relaxation,
     distinct: bool = False,
 ) -> Learnable:
     """Lay out statistics and labels: hinges where bodies are soft and targets continuous."""
+    if isinstance(statistics, CollectiveStatistics):
+        if counts is not Counts.RAW:
+            raise InputError(
+                f"counts {counts.value} are those of a head alone, and a collective model has "
+                "ground clauses that speak of several targets: use --counts raw"
+            )
+        return conditioned_problem(statistics, labels, relaxation, distinct)
     soft = statistics.body is not None and relaxation is not Relaxation.BOOLEAN
     kind = SoftProblem if soft else Problem
     return kind.of(statistics, labels, counts, relaxation, distinct)
