@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 DATA   ?= $(or $(HORNBEAM_DATA),../shared/data)
 
-.PHONY: help setup demo test lint bench paper clean
+.PHONY: help setup demo test lint docs bench paper clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -30,6 +30,9 @@ lint: setup  ## ruff and mypy --strict
 
 test: lint  ## lint, types, tests
 	$(BIN)/pytest -n auto
+
+docs: setup  ## the documentation: build/docs/index.html (every warning is an error)
+	$(BIN)/sphinx-build -q -W --keep-going docs build/docs
 
 bench: setup  ## every benchmark, one after the other (minutes; needs the shared data)
 	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

@@ -1,0 +1,204 @@
+"""The documentation is true: its commands and code run, its site builds, its references are whole.
+
+In README.md and docs/**.md the language of a fenced block says what happens to it here:
+
+* ```console: lines after `$ ` run in a shell, in order, in one folder a page; the lines below a
+  command are what it prints, where `...` stands for anything. No lines: it only has to succeed.
+* ```python runs, and ```pycon is a doctest; the blocks of a page share their names and its folder.
+* A second word, `not-run`, and every other language (```bash, ```text) are for reading only.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import chdir
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import hornbeam
+from hornbeam.cli.main import app
+
+from .conftest import ROOT
+
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+FENCE = re.compile(r"^```(\w+)[ ]*(.*)\n((?:.*\n)*?)```$", re.MULTILINE)
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page."""
+
+    language: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of a console block and what it should print."""
+
+    words: str
+    expected: str
+
+
+def blocks_of(page: Path) -> list[Block]:
+    """The blocks of a page that are run."""
+    text = page.read_text(encoding="utf-8")
+    return [
+        Block(found[1], found[3], text.count("\n", 0, found.start()) + 1)
+        for found in FENCE.finditer(text)
+        if found[1] in ("console", "python", "pycon") and found[2] != "not-run"
+    ]
+
+
+def commands_of(block: str) -> Iterator[Command]:
+    """Take a console block apart; `> ` continues a command, as shells show it."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        words, *lines = part.splitlines()
+        while lines and lines[0].startswith("> "):
+            words += "\n" + lines.pop(0)[2:]
+        yield Command(words, "".join(f"{line}\n" for line in lines))
+
+
+@dataclass
+class Shell:
+    """A shell that remembers its folder from command to command."""
+
+    folder: Path
+    state: Path
+
+    def run(self, command: Command) -> None:
+        """Run a command and hold its output to what the page says."""
+        script = f"{command.words}\nstatus=$?\npwd > '{self.state}'\nexit $status"
+        done = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", script],
+            cwd=self.folder,
+            env={
+                **os.environ,
+                "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+                "COLUMNS": "100",
+                "NO_COLOR": "1",
+            },
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, f"$ {command.words}\n{done.stdout}{done.stderr}"
+        self.folder = Path(self.state.read_text().strip())
+        if command.expected:
+            assert doctest.OutputChecker().check_output(command.expected, done.stdout, FLAGS), (
+                f"$ {command.words}\nthe page says:\n{command.expected}\nit prints:\n{done.stdout}"
+            )
+
+
+def run_page(page: Path, folder: Path) -> None:
+    """Run the blocks of a page in order."""
+    work = folder / "work"
+    work.mkdir()
+    shell = Shell(work, folder / "folder")
+    names: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks_of(page):
+        if block.language == "console":
+            for command in commands_of(block.text):
+                shell.run(command)
+            continue
+        with chdir(shell.folder):
+            if block.language == "python":
+                exec(compile(block.text, f"{page.name}, line {block.line}", "exec"), names)
+            else:
+                test = doctest.DocTestParser().get_doctest(
+                    block.text, names, page.name, str(page), block.line
+                )
+                runner = doctest.DocTestRunner(optionflags=FLAGS)
+                said: list[str] = []
+                runner.run(test, out=said.append, clear_globs=False)
+                assert not runner.failures, "".join(said)
+                names |= test.globs
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if blocks_of(page)],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path) -> None:
+    run_page(page, tmp_path)
+
+
+def test_a_wrong_page_is_found(tmp_path: Path) -> None:
+    """The tests above can fail: on exit codes, output and code."""
+    for number, text in enumerate(
+        [
+            "```console\n$ false\n```\n",
+            "```console\n$ echo one\ntwo\n```\n",
+            "```python\nassert False\n```\n",
+            "```pycon\n>>> 1 + 1\n3\n```\n",
+        ]
+    ):
+        page = tmp_path / f"{number}.md"
+        page.write_text(text)
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with pytest.raises(AssertionError):
+            run_page(page, folder)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the built site; a warning is a failure."""
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", str(DOCS), str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_the_site_has_every_command_and_option(site: Path) -> None:
+    page = (site / "reference" / "cli.html").read_text(encoding="utf-8")
+    for entry in app.registered_commands:
+        assert entry.callback is not None
+        assert f'id="hornbeam-{entry.callback.__name__}"' in page
+    text = re.sub(r"<[^>]+>", "", page)
+    for option in ("--min-coverage N", "--quiet, -q", "--verbose, -v", "--score mean|map"):
+        assert option in text
+
+
+def test_the_site_has_every_public_name(site: Path) -> None:
+    inventory = (site / "objects.inv").read_bytes()
+    listed = zlib.decompress(inventory.split(b"zlib.\n", 1)[1]).decode()
+    documented = {line.split()[0] for line in listed.splitlines()}
+    public = set(hornbeam.__all__) - {"__version__", "errors"}
+    assert {f"hornbeam.{name}" for name in public} <= documented
+
+
+def test_the_site_needs_no_network(site: Path) -> None:
+    """Scripts, styles, fonts and pictures are all its own; links may lead anywhere."""
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        loaded = re.findall(r"<(?:script|img|iframe)[^>]*src=\"([^\"]+)", text)
+        loaded += re.findall(r"<link[^>]*rel=\"stylesheet\"[^>]*href=\"([^\"]+)", text)
+        assert not [name for name in loaded if "//" in name], page
+
+
+def test_links_to_files_lead_somewhere() -> None:
+    """Links of README and of the pages to files of the repository."""
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
+        text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for link in re.findall(r"\]\(([^)\s]+)\)", text):
+            if "://" not in link and not link.startswith("#"):
+                assert (page.parent / link.split("#")[0]).exists(), f"{page}: {link}"
