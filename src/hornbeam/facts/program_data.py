@@ -38,3 +38,18 @@ class ProgramData:
 
     names: Names
     predicates: Mapping[str, PredicateTables]
+
+
+def atom_places(wanted: AtomTable, listed: AtomTable) -> npt.NDArray[np.int64]:
+    """Where each wanted atom stands in a list of atoms, -1 where it does not."""
+    keys = np.zeros(len(wanted) + len(listed), dtype=np.int64)
+    for mine, theirs in zip(wanted.arguments, listed.arguments, strict=True):
+        column = np.concatenate([mine, theirs]).astype(np.int64)
+        # numbers of distinct prefixes, so that any number of arguments fits
+        keys = np.unique(keys * (column.max(initial=0) + 1) + column, return_inverse=True)[1]
+    order = np.argsort(keys[len(wanted) :], kind="stable")
+    ranked = keys[len(wanted) :][order]
+    if not len(ranked):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    at = np.minimum(np.searchsorted(ranked, keys[: len(wanted)]), len(ranked) - 1)
+    return np.where(ranked[at] == keys[: len(wanted)], order[at], -1)

@@ -9,9 +9,9 @@ pushes it down (negated head) by max(0, b + y - 1)^p. With 0/1 evidence every b 
                                     or c_k max(0, b_k + y - 1)^p   (down, knee at 1 - b_k).
 
 Rules may differ in p. Between neighbouring knees f is a line or a parabola, so a target is
-integrated segment by segment with `hornbeam.learning.integrals.segments`, and the segments are joined by
-their shares of Z. Then log Z, E[y] and Var[y] follow; E[phi_g] = -d log Z / d w_g, and the
-covariances of the phi_g are the Hessian of log Z in the weights.
+integrated segment by segment with `hornbeam.learning.integrals.segments`, and the segments are
+joined by their shares of Z. Then log Z, E[y] and Var[y] follow; E[phi_g] = -d log Z / d w_g, and
+the covariances of the phi_g are the Hessian of log Z in the weights.
 
 `group_hinges` sorts a table once: its knees do not move when the weights do. The functions
 after it cost a few hundred nanoseconds a hinge at most (p = 2) and do not allocate per target.
@@ -284,6 +284,17 @@ def hinge_covariance(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> 
         profile, ptr, values,
     )  # fmt: skip
     return HingeCovariance(values, ptr)
+
+
+def rule_covariance(hinges: Hinges, weights: npt.ArrayLike, powers: Powers, n_rules: int) -> Floats:
+    """Hessian of sum_i log Z_i in the weights: the covariances of all targets, added up."""
+    covariance = hinge_covariance(hinges, weights, powers)
+    size = np.diff(hinges.target_ptr)[hinges.target]
+    row = np.repeat(np.arange(hinges.rule.size), size)
+    within = np.arange(row.size) - np.repeat(np.cumsum(size) - size, size)
+    column = hinges.target_ptr[hinges.target][row] + within
+    cell = hinges.rule[row] * n_rules + hinges.rule[column]
+    return _sum_by(cell, covariance.values, n_rules * n_rules).reshape(n_rules, n_rules)
 
 
 def hinge_map(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> Floats:

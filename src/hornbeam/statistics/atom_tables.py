@@ -7,7 +7,7 @@ Column names and ids are all that SQL text ever holds; names from the data never
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -85,7 +85,7 @@ class AtomTables:
 
 @contextmanager
 def atom_tables(
-    data: ProgramData, closed: Mapping[str, bool], threads: int | None = None
+    data: ProgramData, closed: Collection[str], threads: int | None = None
 ) -> Iterator[AtomTables]:
     """Load a program's atoms; the tables vanish with the context."""
     with workspace() as space:
@@ -100,7 +100,7 @@ def atom_tables(
             stored[key] = StoredPredicate(
                 number,
                 tables.arity,
-                closed[name],
+                name in closed,
                 len(tables.observed) + n_targets,
                 n_targets > 0,
                 len(tables.observed) > 0,

@@ -8,7 +8,7 @@ before it fills the memory.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -74,7 +74,7 @@ class GroundProgram:
 def ground(
     rules: Sequence[PslRule],
     data: ProgramData,
-    closed: Mapping[str, bool],
+    closed: Collection[str],
     *,
     missing_is_false: bool = False,
     limit: int | None = None,
@@ -88,7 +88,7 @@ def ground(
     rules, data
         A program; its predicates are known and have the right arity.
     closed
-        For every predicate, whether absent atoms are known to be false.
+        Names of the predicates whose absent atoms are known to be false.
     missing_is_false
         What to do with an atom of an open predicate that a ground rule needs and that is neither
         observed nor a target: refuse (PSL's way), or take it for false.

@@ -194,6 +194,8 @@ def arithmetic_query(rule: ArithmeticRule, tables: AtomTables) -> GroundingQuery
                 parts.append(f"({coefficient!r} * {alias}.t)")
     if not variables:
         return None
+    for comparison in rule.comparisons:
+        joins.compare(comparison, holds=True)
     joins.conditions.append(f"({' OR '.join(open_ones)})")
     return _query(joins, variables, parts, constant, [])
 

@@ -33,6 +33,8 @@ from hornbeam.clauses.language import (
     Operation,
     SumAtom,
     SumVariable,
+    Term,
+    Variable,
 )
 from hornbeam.errors import InputError
 from hornbeam.statistics.atom_tables import AtomTables
@@ -56,13 +58,15 @@ def sum_joins(rule: ArithmeticRule, tables: AtomTables) -> Joins:
     joins = Joins(tables)
     for atom in _atoms(rule):
         joins.inner(atom)
+    for comparison in rule.comparisons:
+        joins.compare(comparison, holds=True)
     return joins
 
 
 def ground_sums(rule: ArithmeticRule, tables: AtomTables) -> Iterator[Rows]:
     """Rows of left minus right, once for every alternative of the filters."""
     plain = sorted(
-        {t.name for atom in _atoms(rule) for t in atom.arguments if not _fixed_or_sum(t)}
+        {t.name for atom in _atoms(rule) for t in atom.arguments if isinstance(t, Variable)}
     )
     joins = sum_joins(rule, tables)
     if plain:
@@ -87,10 +91,6 @@ def ground_sums(rule: ArithmeticRule, tables: AtomTables) -> Iterator[Rows]:
 
 def _atoms(rule: ArithmeticRule) -> list[SumAtom]:
     return [one.atom for one in (*rule.left, *rule.right) if one.atom is not None]
-
-
-def _fixed_or_sum(term: object) -> bool:
-    return isinstance(term, Constant | SumVariable)
 
 
 def _one(tables: AtomTables, select: str) -> int:
@@ -225,11 +225,10 @@ class _Expansion:
         such = " AND ".join([*same, "f.t > 0"])
         return f"{'NOT ' * negated}EXISTS (SELECT 1 FROM {stored.table} AS f WHERE {such})"
 
-    def _column(self, term: object, sums: Mapping[str, str]) -> str:
+    def _column(self, term: Term | SumVariable, sums: Mapping[str, str]) -> str:
         if isinstance(term, Constant):
             return str(self.tables.constant(term.value))
-        name: str = term.name  # type: ignore[attr-defined]
-        return sums[name] if name in sums else self.places[name]
+        return sums[term.name] if term.name in sums else self.places[term.name]
 
 
 def _alternatives(condition: Condition) -> list[tuple[Literal, ...]]:

@@ -1,0 +1,154 @@
+"""`hornbeam infer`: the most probable values of a PSL program's targets."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hornbeam.cli import options
+from hornbeam.cli.console import print_json, progress_shown, say, screen
+
+if TYPE_CHECKING:
+    from hornbeam.programs import Inference
+
+#: Broken constraints that are shown; `--json` has them all.
+SHOWN_BROKEN = 5
+
+
+class SolverName(StrEnum):
+    """Solvers by their name."""
+
+    AUTO = "auto"
+    ADMM = "admm"
+    EXACT = "exact"
+
+
+ProgramFile = Annotated[
+    str,
+    typer.Argument(
+        metavar="PROGRAM",
+        help="A PSL program: JSON or YAML of PSL 2.4, or a .psl file with its .data beside it.",
+    ),
+]
+Split = Annotated[
+    str | None,
+    typer.Option("--split", metavar="NAME", help="infer, learn or validation, where there are."),
+]
+MaxGroundRules = Annotated[
+    int | None,
+    typer.Option(
+        "--max-ground-rules",
+        min=1,
+        metavar="N",
+        help="Refuse to ground more; by default what the memory holds.",
+        rich_help_panel=options.RUNNING,
+    ),
+]
+
+
+def infer(
+    program: ProgramFile,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Write NAME.txt for every open predicate there."
+        ),
+    ] = None,
+    solver: Annotated[
+        SolverName,
+        typer.Option(
+            "--solver",
+            help="admm as PSL does, exact by linear or quadratic programming, or auto: closed "
+            "forms where targets do not interact, exact where that is quick, ADMM otherwise.",
+        ),
+    ] = SolverName.AUTO,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(
+            "--tolerance",
+            min=0.0,
+            metavar="X",
+            help="Tolerance of ADMM, absolute and relative; by default the program's or PSL's.",
+        ),
+    ] = None,
+    split: Split = None,
+    max_ground_rules: MaxGroundRules = None,
+    threads: options.Threads = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> None:
+    """Infer the most probable values of a PSL program's targets, without Java.
+
+    Grounds the rules, finds the MAP state and, where the program gives the truth, says how well
+    the values fit it.
+
+    [dim]Examples:[/dim]
+
+      hornbeam infer program.json -o inferred
+
+      hornbeam infer knows.psl --solver exact --json
+    """
+    import hornbeam as hb
+
+    with progress_shown(quiet, verbose) as progress:
+        found = hb.infer(
+            program,
+            split=split,
+            solver=solver.value,
+            tolerance=tolerance,
+            max_ground_rules=max_ground_rules,
+            threads=threads,
+            progress=progress,
+        )
+        written = found.save(output) if output is not None else []
+    if as_json:
+        print_json({**found.as_dict(), "written": [str(path) for path in written]})
+    else:
+        _show(found, written)
+
+
+def _show(found: Inference, written: list[Path]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    out = screen()
+    if not written:
+        table = Table(box=None, header_style="bold", pad_edge=False)
+        table.add_column("value", justify="right", no_wrap=True)
+        table.add_column("atom", overflow="fold", ratio=1)
+        rows = [
+            (f"{value:.4f}", escape(f"{name}({', '.join(arguments)})"))
+            for name in found.open_predicates
+            for arguments, value in zip(found.atoms(name), found.values(name).tolist(), strict=True)
+        ]
+        for row in rows[: options.SHOWN]:
+            table.add_row(*row)
+        out.print(table)
+        if len(rows) > options.SHOWN:
+            out.print(f"... and {len(rows) - options.SHOWN:,} more; -o DIR writes them all")
+    state = found.found
+    out.print(
+        f"objective {state.objective:.6f} (at least {state.bound:.6f}), "
+        f"{found.ground.potentials.n_variables:,} atoms, "
+        f"{int(found.ground.counts.sum()):,} ground rules; {state.solver}, "
+        f"{state.iterations:,} iterations, residuals {state.primal_residual:.2g} and "
+        f"{state.dual_residual:.2g}: {state.status.value}",
+        soft_wrap=True,
+    )
+    for name, one in found.evaluations.items():
+        figures = [
+            ("AUC-ROC", one.auc_roc), ("AUC-PR", one.auc_pr), ("F1", one.f1),
+            ("accuracy", one.accuracy), ("MAE", one.mae), ("MSE", one.mse),
+        ]  # fmt: skip
+        shown = ", ".join(f"{what} {value:.4f}" for what, value in figures if value is not None)
+        out.print(escape(f"{name}: {shown} ({one.n:,} targets with truth)"), soft_wrap=True)
+    for row in state.violated[:SHOWN_BROKEN].tolist():
+        say(f"hornbeam: broken constraint: {found.ground.row_text(row)}")
+    if len(state.violated) > SHOWN_BROKEN:
+        say(f"hornbeam: and {len(state.violated) - SHOWN_BROKEN:,} more broken constraints")
+    for path in written:
+        out.print(f"Wrote {escape(str(path))}.", soft_wrap=True)

@@ -1,0 +1,94 @@
+"""`hornbeam weights`: learn the weights of a PSL program's rules."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hornbeam.cli import options
+from hornbeam.cli.console import print_json, progress_shown, screen
+from hornbeam.cli.infer import MaxGroundRules, ProgramFile, Split
+
+if TYPE_CHECKING:
+    from hornbeam.programs import LearnedWeights
+
+
+class WeightMethod(StrEnum):
+    """Ways to learn weights of given rules."""
+
+    JOINT = "joint"
+    PPLL = "ppll"
+
+
+def weights(
+    program: ProgramFile,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="FILE", help="The rules with learned weights."),
+    ],
+    method: Annotated[
+        WeightMethod,
+        typer.Option("--method", help="All weights together, or each rule alone (piecewise)."),
+    ] = WeightMethod.JOINT,
+    weight_variance: Annotated[
+        float,
+        typer.Option("--weight-variance", help="Variance of the Gaussian prior on weights."),
+    ] = 100.0,
+    split: Split = None,
+    max_ground_rules: MaxGroundRules = None,
+    threads: options.Threads = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> None:
+    """Learn the weights of a PSL program's logical rules by exact pseudolikelihood.
+
+    The program must give the truth of its targets. Hard rules stay as they are.
+
+    [dim]Example:[/dim]  hornbeam weights program.json --method joint -o learned.psl
+    """
+    import hornbeam as hb
+    from hornbeam.errors import InputError
+
+    if weight_variance <= 0:
+        raise InputError(f"--weight-variance is {weight_variance:g}; expected a number above 0")
+    with progress_shown(quiet, verbose) as progress:
+        learned = hb.learn_weights(
+            program,
+            method=method.value,
+            split=split,
+            weight_variance=weight_variance,
+            max_ground_rules=max_ground_rules,
+            threads=threads,
+            progress=progress,
+        )
+    learned.save(output)
+    if as_json:
+        print_json(learned.as_dict())
+    else:
+        _show(learned, output)
+
+
+def _show(learned: LearnedWeights, output: Path) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("before", justify="right", no_wrap=True)
+    table.add_column("learned", justify="right", no_wrap=True)
+    table.add_column("rule", overflow="fold", ratio=1)
+    for row in learned.as_dict()["rules"][: options.SHOWN]:
+        shown = ["hard" if w is None else f"{w:.4g}" for w in (row["before"], row["weight"])]
+        table.add_row(*shown, escape(row["rule"]))
+    out = screen()
+    out.print(table)
+    if len(learned.rules) > options.SHOWN:
+        out.print(f"... and {len(learned.rules) - options.SHOWN} more")
+    out.print(
+        f"log pseudolikelihood of {learned.targets:,} targets: {learned.log_likelihood_before:.2f} "
+        f"before, {learned.log_likelihood:.2f} now. Wrote {escape(str(output))}.",
+        soft_wrap=True,
+    )
