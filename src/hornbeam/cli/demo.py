@@ -55,6 +55,11 @@ STEPS = (
         ),
         "No list of pairs was given: the rules are followed forward from the subjects.",
     ),
+    Step(
+        "Why Africa for Algeria, and what would change that?",
+        ("explain", "model.psl", *EVIDENCE, "algeria", "africa", "--paths", "2"),
+        "A pull is how far the score moves when that rule alone is taken away.",
+    ),
 )  # fmt: skip
 
 
