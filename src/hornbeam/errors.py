@@ -62,6 +62,17 @@ class UnknownTargetError(InputError):
         super().__init__(f"unknown target predicate {target!r}; expected one of: {listed}")
 
 
+class InfeasibleError(InputError):
+    """Hard constraints that contradict each other; `rows` names a small set of them that does."""
+
+    def __init__(self, rows: list[int]) -> None:
+        super().__init__(
+            f"the hard constraints have no solution: {len(rows)} of them contradict each other; "
+            "drop one of them or give its rule a weight"
+        )
+        self.rows = rows
+
+
 class MissingExtraError(InputError):
     """An optional library is needed and not installed."""
 

@@ -17,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,6 +55,13 @@ class Potentials:
         return len(self.constant)
 
     @cached_property
+    def matrix(self) -> csr_array:
+        """Coefficients, rows by variables; shares the memory of the literals."""
+        small = self.indptr[-1] <= np.iinfo(np.int32).max
+        indptr = self.indptr.astype(np.int32) if small else self.indptr
+        return csr_array((self.coefficient, self.variable, indptr), (len(self), self.n_variables))
+
+    @cached_property
     def row(self) -> npt.NDArray[np.int64]:
         """Row of every literal."""
         return np.repeat(np.arange(len(self)), np.diff(self.indptr))
@@ -63,10 +71,25 @@ class Potentials:
         """Which rows are constraints."""
         return self.kind >= Kind.AT_MOST
 
+    def select(self, rows: npt.NDArray[np.bool_]) -> Potentials:
+        """The program of these rows only, over the same variables; its offset is 0."""
+        literals = np.repeat(rows, np.diff(self.indptr))
+        sizes = np.diff(self.indptr)[rows]
+        return Potentials(
+            self.n_variables,
+            np.concatenate([[0], np.cumsum(sizes)]),
+            self.variable[literals],
+            self.coefficient[literals],
+            self.constant[rows],
+            self.weight[rows],
+            self.kind[rows],
+            self.rule[rows],
+        )
+
     def forms(self, state: Floats) -> Floats:
         """Value l of every row at a state."""
-        products = self.coefficient * state[self.variable]
-        return np.bincount(self.row, products, len(self)) + self.constant
+        forms: Floats = self.matrix @ state + self.constant
+        return forms
 
     def values(self, state: Floats) -> Floats:
         """Weighted potential of every row at a state; 0 for constraints."""

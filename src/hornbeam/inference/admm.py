@@ -1,0 +1,234 @@
+"""Consensus ADMM for MAP states, with nothing to store per literal but the literals themselves.
+
+Every row k gets its own copy x of its variables, held to the consensus z by scaled duals u
+(Boyd et al., *Distributed Optimization and Statistical Learning via ADMM*, 2011; Bach et al.,
+*Hinge-Loss Markov Random Fields and Probabilistic Soft Logic*, 2017):
+
+    x <- argmin f_k(x) + step/2 |x - z + u|^2                     (local step, every row alone)
+    z <- clip of the mean over the copies of r x + (1-r) z + u    (consensus, every variable alone)
+    u <- u + r x + (1-r) z_old - z                                (r: over-relaxation, 1 is none)
+
+A row's function depends on x through l = a'x + c alone, so its local step moves along a:
+x = v - t a with v = z - u, and with l = a'v + c
+
+    linear hinge    t = min(max(l / |a|^2, 0), weight / step)
+    squared hinge   t = max(l, 0) 2 weight / (step + 2 weight |a|^2)      (Sherman-Morrison)
+    l <= 0          t = max(l / |a|^2, 0)                                 (projection)
+    l  = 0          t = l / |a|^2                                         (projection)
+
+Put that into the update of u: if u = p - s a with one number p for every variable and one number
+s for every row, as it is at u = 0, then it stays so,
+
+    s <- s + r (t - s),
+    z <- clip(z + (1-r) p - (sum of s a over its literals) / degree),
+    p <- (1-r) p + z_old - z.
+
+So an iteration is one pass over the literals by row (from q = z - p to s) and one by variable
+(from s to z), and the norms of the residuals follow from sums over rows and over variables.
+step * s are the rows' Lagrange multipliers, which gives a lower bound of the optimum for nothing.
+
+Stopping rule (PSL's, which is Boyd's): over the N literals,
+
+    |x - z|            <= sqrt(N) epsilon_abs + epsilon_rel max(|x|, |z|),
+    step * |z - z_old| <= sqrt(N) epsilon_abs + epsilon_rel step |u|,
+
+and besides, no constraint is violated by more than `max_violation`: in a large program one broken
+constraint does not show in the norms. Weights are divided by the largest, as PSL 2.4 does, so the
+step is in units of it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from hornbeam.inference import admm_kernels as kernels
+from hornbeam.inference.map_state import MapState, Status, assess, dual_value, start_at
+from hornbeam.statistics.potentials import Floats, Kind, Potentials
+
+#: Iterations between two looks at constraints and callbacks.
+PERIOD = 50
+#: Literals below which threads cost more than they give.
+WORTH_THREADS = 200_000
+#: Least violation, averaged by the multipliers, that counts as a contradiction.
+NO_CONTRADICTION = 1e-7
+
+Watch = Callable[[int, float, float], None]
+
+
+@dataclass(frozen=True)
+class Admm:
+    """Consensus ADMM; the defaults are PSL's.
+
+    Parameters
+    ----------
+    step
+        Step size, in units of the largest weight.
+    epsilon_abs, epsilon_rel
+        Absolute and relative tolerance of the residuals.
+    max_iterations
+        Most iterations.
+    relaxation
+        Over-relaxation r, between 1 (none, as PSL) and 2.
+    max_violation
+        How far a constraint may be from holding at the end.
+    threads
+        All cores by default. The result is the same for any number, bit for bit.
+    """
+
+    step: float = 1.0
+    epsilon_abs: float = 1e-5
+    epsilon_rel: float = 1e-3
+    max_iterations: int = 25_000
+    relaxation: float = 1.0
+    max_violation: float = 1e-3
+    threads: int | None = None
+
+    def solve(
+        self, potentials: Potentials, start: Floats | None = None, watch: Watch | None = None
+    ) -> MapState:
+        """Find a MAP state.
+
+        Parameters
+        ----------
+        potentials
+            The ground program.
+        start
+            State to start from, all ones by default.
+        watch
+            Told the iteration and both residuals, every `PERIOD` iterations.
+
+        Returns
+        -------
+        MapState
+            With status converged, iteration limit, or infeasible (see `contradict`).
+        """
+        began = time.perf_counter()
+        work = _Work.of(potentials, start_at(potentials, start), self)
+        hard = np.flatnonzero(potentials.is_constraint)
+        constraints = potentials.select(potentials.is_constraint)
+        iterations, least, status = 0, 1, Status.ITERATIONS
+        residuals = kernels.Residuals(np.inf, np.inf, 0.0, 0.0)
+        with ThreadPoolExecutor(work.threads) as pool:
+            while iterations < self.max_iterations and status is Status.ITERATIONS:
+                before = work.point.s[hard]
+                most = min(PERIOD, self.max_iterations - iterations)
+                done, residuals = work.run(least, most, pool)
+                iterations += done
+                if watch is not None:
+                    watch(iterations, residuals.primal, residuals.dual)
+                at_rest = kernels.within_limits(residuals)
+                worst = constraints.violations(work.point.z).max(initial=0.0) if at_rest else 0.0
+                if at_rest and worst <= self.max_violation:
+                    status = Status.CONVERGED
+                elif contradict(constraints, work.point.s[hard] - before):
+                    status = Status.INFEASIBLE
+                if at_rest:  # but for a constraint: no need to look every iteration
+                    least = PERIOD
+        return assess(
+            potentials,
+            work.point.z,
+            multiplier=work.step * work.point.s,
+            status=status,
+            solver="admm",
+            max_violation=self.max_violation,
+            iterations=iterations,
+            primal_residual=residuals.primal,
+            dual_residual=residuals.dual,
+            seconds=time.perf_counter() - began,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """The arrays of one run and the threads that walk them."""
+
+    settings: Admm
+    rows: kernels.Rows
+    columns: kernels.Columns
+    point: kernels.Point
+    sums: kernels.Sums
+    step: float
+    threads: int
+
+    @classmethod
+    def of(cls, potentials: Potentials, state: Floats, settings: Admm) -> _Work:
+        """Lay out the literals by row and by variable; duals start at 0."""
+        n, n_variables = len(potentials), potentials.n_variables
+        step = settings.step * (potentials.weight.max(initial=0.0) or 1.0)
+        indptr = potentials.indptr.astype(np.uint32)
+        variable = potentials.variable.view(np.uint32)
+        norm = kernels.squared_norms(indptr, potentials.coefficient)
+        strength = kernels.strengths(potentials.kind, potentials.weight, norm, step)
+        threads = settings.threads or os.cpu_count() or 1
+        return cls(
+            settings,
+            kernels.Rows(
+                indptr, variable, potentials.coefficient, potentials.constant, potentials.kind,
+                norm, strength,
+            ),
+            kernels.by_variable(indptr, variable, potentials.coefficient, n_variables),
+            kernels.Point(np.zeros(n), state, state.copy(), np.zeros(n_variables)),
+            kernels.Sums(
+                np.zeros((-(-n // kernels.BLOCK), 2)),
+                np.zeros((-(-n_variables // kernels.BLOCK), 5)),
+            ),
+            step,
+            threads if len(variable) >= WORTH_THREADS else 1,
+        )  # fmt: skip
+
+    def run(self, least: int, most: int, pool: ThreadPoolExecutor) -> tuple[int, kernels.Residuals]:
+        """Iterate until the stopping rule is met, `least` to `most` times."""
+        ours = self.settings
+        tolerances = ours.step, ours.epsilon_abs, ours.epsilon_rel
+        state = self.point, ours.relaxation
+        if self.threads == 1:
+            done, residuals = kernels.iterate(
+                self.rows, self.columns, *state, self.sums, *tolerances, least, most
+            )
+            return done, kernels.Residuals(*residuals)
+        done = 0
+        while True:
+            self._share(pool, kernels.local_steps, self.rows, self.sums.row)
+            self._share(pool, kernels.consensus, self.columns, self.sums.variable)
+            residuals = kernels.residuals(self.sums, len(self.rows.variable), *tolerances)
+            done += 1
+            if done >= most or (done >= least and kernels.within_limits(residuals)):
+                return done, residuals
+
+    def _share(
+        self,
+        pool: ThreadPoolExecutor,
+        kernel: Callable[..., None],
+        side: kernels.Rows | kernels.Columns,
+        sums: Floats,
+    ) -> None:
+        """Give every thread an equal share of the blocks, and wait for all."""
+        cuts = np.linspace(0, len(sums), self.threads + 1).astype(int).tolist()
+        shares = [
+            pool.submit(kernel, side, self.point, self.settings.relaxation, low, high, sums)
+            for low, high in pairwise(cuts)
+        ]
+        for share in shares:
+            share.result()
+
+
+def contradict(constraints: Potentials, change: Floats) -> bool:
+    """Whether the growth of the constraints' multipliers proves that they contradict each other.
+
+    In a program without a feasible state the multipliers grow for ever along a direction that is
+    such a proof (Banjac et al., *Infeasibility Detection in ADMM for Convex Optimization*, 2019):
+    its `dual_value` is positive. Divided by the sum of the multipliers it says how far from
+    holding some constraint is at any state, so the proof does not depend on convergence.
+    """
+    if not len(constraints):
+        return False
+    at_most = constraints.kind == Kind.AT_MOST
+    change = np.where(at_most, np.maximum(change, 0.0), change)
+    return dual_value(constraints, change) > NO_CONTRADICTION * float(np.abs(change).sum())

@@ -1,0 +1,208 @@
+"""ADMM against exact states, its own proofs, and what must not change its answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from hornbeam.errors import InfeasibleError
+from hornbeam.inference.admm import Admm
+from hornbeam.inference.exact import Exact, find_conflict
+from hornbeam.inference.map_state import Status
+from hornbeam.statistics.potentials import Kind, Potentials
+from tests.inference.programs import program, programs, synthetic
+
+TIGHT = Admm(epsilon_abs=1e-9, epsilon_rel=1e-9, max_violation=1e-6, max_iterations=200_000)
+
+
+@given(programs())
+@settings(max_examples=150, deadline=None)
+def test_reaches_the_optimum(potentials: Potentials) -> None:
+    best = Exact().solve(potentials)
+    found = TIGHT.solve(potentials)
+    assert found.status is Status.CONVERGED
+    assert found.objective == pytest.approx(best.objective, rel=1e-5, abs=1e-5)
+    assert found.bound == pytest.approx(best.objective, rel=1e-4, abs=1e-4)
+    assert found.bound <= best.objective + 1e-6 * (1 + best.objective)
+    assert potentials.violations(found.state).max(initial=0.0) <= 1e-6
+
+
+@given(programs(), st.sampled_from([0.2, 1.0, 5.0]), st.sampled_from([1.0, 1.5, 1.9]))
+@settings(max_examples=60, deadline=None)
+def test_step_and_relaxation_change_the_way_and_not_the_end(
+    potentials: Potentials, step: float, relaxation: float
+) -> None:
+    found = replace(TIGHT, step=step, relaxation=relaxation).solve(potentials)
+    best = Exact().solve(potentials).objective
+    assert found.objective == pytest.approx(best, rel=1e-5, abs=1e-5)
+
+
+@given(programs(), st.integers(0, 30))
+@settings(max_examples=60, deadline=None)
+def test_is_the_textbook_iteration(potentials: Potentials, iterations: int) -> None:
+    """The short form of u that the kernels carry is the u of every literal."""
+    loop = Admm(epsilon_abs=0.0, epsilon_rel=0.0, max_iterations=iterations, relaxation=1.3)
+    found = loop.solve(potentials)
+    assume(found.iterations == iterations)
+    state, primal, dual = textbook(potentials, iterations, relaxation=1.3)
+    np.testing.assert_allclose(found.state, state, atol=1e-9)
+    if iterations:
+        assert found.primal_residual == pytest.approx(primal, abs=1e-6)
+        assert found.dual_residual == pytest.approx(dual, abs=1e-6)
+
+
+def textbook(
+    potentials: Potentials, iterations: int, relaxation: float
+) -> tuple[np.ndarray, float, float]:
+    """Run ADMM with a copy and a dual for every literal, rows one by one."""
+    step = potentials.weight.max(initial=0.0) or 1.0
+    z = np.ones(potentials.n_variables)
+    x, u = np.zeros(len(potentials.variable)), np.zeros(len(potentials.variable))
+    degree = np.bincount(potentials.variable, minlength=len(z))
+    old = z
+    for _ in range(iterations):
+        v = z[potentials.variable] - u
+        for k in range(len(potentials)):
+            part = slice(potentials.indptr[k], potentials.indptr[k + 1])
+            a, w, kind = potentials.coefficient[part], potentials.weight[k], potentials.kind[k]
+            form, norm = a @ v[part] + potentials.constant[k], a @ a
+            if kind == Kind.SQUARED and form > 0:
+                hessian = step * np.eye(len(a)) + 2 * w * np.outer(a, a)
+                x[part] = np.linalg.solve(
+                    hessian, step * v[part] - 2 * w * potentials.constant[k] * a
+                )
+            elif kind == Kind.LINEAR and form > w / step * norm:
+                x[part] = v[part] - w / step * a
+            elif kind == Kind.EQUAL or (kind != Kind.SQUARED and form > 0):
+                x[part] = v[part] - (form / norm if norm else 0.0) * a
+            else:
+                x[part] = v[part]
+        mixed = relaxation * x + (1 - relaxation) * z[potentials.variable]
+        mean = np.bincount(potentials.variable, mixed + u, len(z)) / np.maximum(degree, 1)
+        old, z = z, np.where(degree > 0, np.clip(mean, 0, 1), z)
+        u = u + mixed - z[potentials.variable]
+    primal = float(np.linalg.norm(x - z[potentials.variable]))
+    return z, primal, float(np.linalg.norm((z - old)[potentials.variable]))
+
+
+@given(programs())
+@settings(max_examples=60, deadline=None)
+def test_rows_may_come_in_any_order_and_weights_in_any_unit(potentials: Potentials) -> None:
+    found = TIGHT.solve(potentials)
+    order = np.random.default_rng(0).permutation(len(potentials))
+    matrix = potentials.matrix[order]
+    shuffled = Potentials(
+        potentials.n_variables,
+        matrix.indptr.astype(np.int64),
+        matrix.indices.astype(np.int32),
+        matrix.data,
+        potentials.constant[order],
+        potentials.weight[order] * 7,
+        potentials.kind[order],
+        potentials.rule[order],
+        potentials.offset * 7,
+    )
+    other = TIGHT.solve(shuffled)
+    np.testing.assert_allclose(other.state, found.state, atol=1e-6)
+    assert other.objective == pytest.approx(7 * found.objective, rel=1e-6, abs=1e-6)
+
+
+@given(programs(kinds=[Kind.LINEAR, Kind.SQUARED]))
+@settings(max_examples=40, deadline=None)
+def test_a_row_written_twice_is_a_row_of_twice_the_weight(potentials: Potentials) -> None:
+    matrix = potentials.matrix
+    twice = Potentials(
+        potentials.n_variables,
+        np.concatenate([potentials.indptr, potentials.indptr[-1] + potentials.indptr[1:]]),
+        np.tile(matrix.indices, 2).astype(np.int32),
+        np.tile(matrix.data, 2),
+        np.tile(potentials.constant, 2),
+        np.tile(potentials.weight, 2),
+        np.tile(potentials.kind, 2),
+        np.tile(potentials.rule, 2),
+    )
+    merged = replace(potentials, weight=2 * potentials.weight, offset=0.0)
+    expected = TIGHT.solve(merged).objective
+    assert TIGHT.solve(twice).objective == pytest.approx(expected, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("squared", [True, False])
+def test_any_number_of_threads_gives_the_same_bits(squared: bool) -> None:
+    potentials = synthetic(70_000, squared)
+    one = Admm(threads=1, max_iterations=120, relaxation=1.5).solve(potentials)
+    for threads in (2, 3, 8):
+        many = Admm(threads=threads, max_iterations=120, relaxation=1.5).solve(potentials)
+        assert many.state.tobytes() == one.state.tobytes()
+        assert many.iterations == one.iterations
+        assert (many.primal_residual, many.dual_residual) == (
+            one.primal_residual,
+            one.dual_residual,
+        )
+        assert (many.objective, many.bound) == (one.objective, one.bound)
+
+
+@pytest.mark.parametrize("squared", [True, False])
+def test_default_tolerances_come_near_the_optimum(squared: bool) -> None:
+    potentials = synthetic(500, squared)
+    found, best = Admm().solve(potentials), Exact().solve(potentials)
+    assert found.status is Status.CONVERGED
+    assert best.objective <= found.objective <= 1.02 * best.objective
+
+
+def test_a_warm_start_saves_iterations() -> None:
+    potentials = synthetic(2000, squared=True)
+    cold = Admm().solve(potentials)
+    assert Admm().solve(potentials, start=cold.state).iterations < cold.iterations
+
+
+def test_watch_is_told_of_the_way() -> None:
+    seen: list[tuple[int, float, float]] = []
+    found = TIGHT.solve(synthetic(500, squared=True), watch=lambda *told: seen.append(told))
+    assert seen[-1] == (found.iterations, found.primal_residual, found.dual_residual)
+    assert [iteration for iteration, _, _ in seen[:2]] == [50, 100]
+
+
+def test_the_iteration_limit_is_not_called_converged() -> None:
+    found = replace(TIGHT, max_iterations=3).solve(synthetic(500, squared=True))
+    assert (found.status, found.iterations) == (Status.ITERATIONS, 3)
+
+
+@given(programs(kinds=[*Kind, Kind.AT_MOST, Kind.EQUAL], feasible=False))
+@settings(max_examples=150, deadline=None)
+def test_never_claims_convergence_on_a_contradiction(potentials: Potentials) -> None:
+    assume(len(find_conflict(potentials)))
+    assert TIGHT.solve(potentials).status is Status.INFEASIBLE
+    # nor with tolerances that the residuals of a large program would pass
+    assert Admm(epsilon_abs=1.0).solve(potentials).status is Status.INFEASIBLE
+
+
+def test_one_contradiction_in_a_large_program_is_seen() -> None:
+    large = synthetic(20_000, squared=True)
+    n = len(large.variable)
+    potentials = Potentials(
+        large.n_variables,
+        np.concatenate([large.indptr, [n + 2, n + 4]]),
+        np.concatenate([large.variable, [5, 6, 5, 6]]).astype(np.int32),
+        np.concatenate([large.coefficient, [1.0, 1.0, -1.0, -1.0]]),
+        np.concatenate([large.constant, [-0.5, 0.6]]),
+        np.concatenate([large.weight, [0.0, 0.0]]),
+        np.concatenate([large.kind, [Kind.AT_MOST, Kind.EQUAL]]).astype(np.uint8),
+        np.concatenate([large.rule, [1, 1]]).astype(np.int32),
+    )
+    found = Admm().solve(potentials)
+    assert found.status is Status.INFEASIBLE
+    assert found.violated.tolist()
+    assert set(found.violated) <= {20_000, 20_001}
+    with pytest.raises(InfeasibleError):
+        Exact().solve(potentials.select(potentials.is_constraint))
+
+
+def test_an_empty_program_is_solved() -> None:
+    found = Admm().solve(program(2, [], offset=1.5), start=np.array([0.3, 2.0]))
+    assert found.status is Status.CONVERGED
+    assert found.state.tolist() == [0.3, 1.0]
+    assert (found.objective, found.bound) == (1.5, 1.5)
