@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,14 +12,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.clauses.language import (
+    ArithmeticRule,
     Atom,
+    Cardinality,
     Comparison,
+    Condition,
+    Conjunction,
     Constant,
+    Disjunction,
+    Extreme,
+    Filter,
     Literal,
     LogicalRule,
+    Number,
+    Operation,
     Operator,
     Place,
+    PslRule,
+    Relation,
+    SumAtom,
+    Summand,
+    SumVariable,
     Variable,
+    parse_logical_rules,
     parse_rules,
     rule_text,
     weight_text,
@@ -26,7 +42,7 @@ from hornbeam.clauses.language import (
 from hornbeam.errors import DataError
 
 
-def parse_one(text: str) -> LogicalRule:
+def parse_one(text: str) -> PslRule:
     [rule] = parse_rules(text, "rules.psl")
     return rule
 
@@ -90,6 +106,21 @@ SPELLINGS = {
     "\ufeff1: a(A)": "1.0: a(A)",
     "1: a(A)\r\n\t-> b(A)\r\n": "1.0: a(A) -> b(A)",
     "1: a(A)\r-> b(A)": "1.0: a(A) -> b(A)",
+    "1: a(A) + b(A) <= 1 ^2": "1.0: a(A) + b(A) <= 1.0 ^2",
+    "a(+A) = 1 .": "a(+A) = 1.0 .",
+    "1: |A| a(+A) >= 2": "1.0: |A| * a(+A) >= 2.0",
+    "1: 2 * (a(A)) / 4 <= 1": "1.0: (2.0 / 4.0) * a(A) <= 1.0",
+    "1: a(A) - b(A) >= - 1": "1.0: a(A) + -1.0 * b(A) >= -1.0",
+    "1: a(A) - (b(A) - (c(A) + 2)) = 0": "1.0: a(A) + -1.0 * b(A) + c(A) + 2.0 = 0.0",
+    "1: 2 + 3 * a(A) = 0": "1.0: (2.0 + 3.0) * a(A) = 0.0",
+    "1: 2 + a(A) = 0": "1.0: a(A) + 2.0 = 0.0",
+    "1: a(A) - 1 - 2 = 0": "1.0: a(A) + (-1.0 * (1.0 - 2.0)) = 0.0",
+    "1: a(A) / 2 + 3 - b(A) = 0": "1.0: (1.0 / (2.0 + 3.0)) * a(A) + -1.0 * b(A) = 0.0",
+    "1: 1 + a(A) + 2 + b(A) <= 1": "1.0: a(A) + b(A) + (1.0 + 2.0) <= 1.0",
+    "1: @Min(1, |B|) f(+B) <= @Max[1, 2]": "1.0: @Min[1.0, |B|] * f(+B) <= @Max[1.0, 2.0]",
+    "f(+B) <= 1. {B: (b(B)) && (!c(B) || d(B))}": "f(+B) <= 1.0 . {B: b(B) & (!c(B) | d(B))}",
+    "f(+B) <= 1. {B: b(B) & c(B) | d(B) & e(B)}": ("f(+B) <= 1.0 . {B: b(B) & c(B) | d(B) & e(B)}"),
+    "1: 1 + 2 * (A != B) + f(A, B) <= 1": "1.0: f(A, B) + (A != B) <= 1.0",
 }
 
 
@@ -234,9 +265,67 @@ def test_rules_end_with_their_lines() -> None:
 
 
 def test_atoms_know_their_places() -> None:
-    rule = parse_one("1: a(A) & (A != B) &\n  !b(A) -> c(A)")
+    [rule] = parse_logical_rules("1: a(A) & (A != B) &\n  !b(A) -> c(A)", "rules.psl")
     places = [literal.atom.place for literal in (*rule.body, *rule.head)]
     assert places == [Place(1, 4), Place(1, 12), Place(2, 4), Place(2, 12)]
+
+
+def test_the_parts_of_an_arithmetic_rule() -> None:
+    rule = parse_one("0.5: 2 * f(A, +B) / |B| - a('x') <= 1 - b(A) ^2 {B: b(B) & !c(B)}")
+    f = SumAtom("f", (Variable("A"), SumVariable("B")))
+    assert rule == ArithmeticRule(
+        0.5,
+        (
+            Summand(Operation("/", Number(2.0), Cardinality("B")), f),
+            Summand(Number(-1.0), SumAtom("a", (Constant("x"),))),
+        ),
+        Relation.AT_MOST,
+        (Summand(Number(-1.0), SumAtom("b", (Variable("A"),))), Summand(Number(1.0))),
+        (Filter("B", Conjunction((atom("b", "B"), atom("c", "B", negated=True)))),),
+        squared=True,
+    )
+
+
+def test_lines_that_seem_to_go_on() -> None:
+    text = """
+    1: a(A) <= 1
+    b(A) = 1 .
+    2: a(A) >= b(A)
+      + 1
+    -3: a(A) -> b(A)
+    4: a(A) <= 1
+    - 2 * b(A) >= 1 .
+    5: f(+B) <= 1 {B: b(B)}
+    (A != B) & f(A, B) -> a(A) .
+    6: a(A) = 1 7: b(A) = 1 8: f(+B) <= 1 {B: b(B)} 9: a(A) -> b(A)
+    """
+    rules = parse_rules(text, "rules.psl")
+    assert [rule.weight for rule in rules] == [1, None, 2, -3, 4, None, 5, None, 6, 7, 8, 9]
+    lines = [2, 3, 4, 6, 7, 8, 9, 10, 11, 11, 11, 11]
+    assert [rule.place.line for rule in rules if rule.place] == lines
+
+
+def test_arithmetic_is_refused_where_only_logic_is_read() -> None:
+    with pytest.raises(DataError, match=r"line 2, column 1: '<=' makes this an arithmetic rule"):
+        parse_logical_rules("1: a(A) -> b(A)\n1: a(A) + b(A) <= 1", "model.psl")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Number(float("inf")),
+        lambda: Extreme("Min", (Number(1.0),)),
+        lambda: Conjunction((atom("a", "A"),)),
+        lambda: Disjunction((atom("a", "A"), Disjunction((atom("b", "A"), atom("c", "A"))))),
+        lambda: ArithmeticRule(1.0, (), Relation.EQUAL, (Summand(Number(1.0)),)),
+        lambda: ArithmeticRule(
+            1.0, (Summand(Number(1.0)),) * 2, Relation.EQUAL, (Summand(Number(1.0)),)
+        ),
+    ],
+)
+def test_arithmetic_that_has_no_text_does_not_exist(make: Callable[[], object]) -> None:
+    with pytest.raises(ValueError, match=r"finite|two|parts|side"):
+        make()
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "# only\n// comments\n/* here */"])
@@ -263,18 +352,62 @@ NAMES = st.from_regex(r"[A-Za-z$_][A-Za-z0-9$_]{0,6}", fullmatch=True)
 TERMS = st.builds(Variable, NAMES) | st.builds(Constant, st.text())
 ATOMS = st.builds(Atom, NAMES, st.lists(TERMS, min_size=1, max_size=4).map(tuple))
 COMPARISONS = st.builds(Comparison, TERMS, st.sampled_from(Operator), TERMS)
-SIDES = st.lists(st.builds(Literal, ATOMS | COMPARISONS, st.booleans()), max_size=4).map(tuple)
+LITERALS = st.builds(Literal, ATOMS | COMPARISONS, st.booleans())
+SIDES = st.lists(LITERALS, max_size=4).map(tuple)
 HEADS = SIDES.filter(bool)
 WEIGHTS = st.floats(allow_nan=False, allow_infinity=False)
-RULES = st.builds(LogicalRule, WEIGHTS, SIDES, HEADS, st.booleans()) | st.builds(
+LOGICAL = st.builds(LogicalRule, WEIGHTS, SIDES, HEADS, st.booleans()) | st.builds(
     LogicalRule, st.none(), SIDES, HEADS
 )
 
+ARGUMENTS = st.lists(TERMS | st.builds(SumVariable, NAMES), min_size=1, max_size=3).map(tuple)
+SUM_ATOMS = st.builds(SumAtom, NAMES, ARGUMENTS)
+COEFFICIENTS = st.recursive(
+    st.builds(Number, WEIGHTS) | st.builds(Cardinality, NAMES),
+    lambda inner: (
+        st.builds(Operation, st.sampled_from("+-*/"), inner, inner)
+        | st.builds(Extreme, st.sampled_from(["Min", "Max"]), st.tuples(inner, inner))
+    ),
+    max_leaves=4,
+)
+ATOM_SUMMANDS = st.lists(st.builds(Summand, COEFFICIENTS, SUM_ATOMS), max_size=3)
+CONSTANTS = st.lists(st.builds(Summand, COEFFICIENTS), max_size=1)
+SUMS = st.tuples(ATOM_SUMMANDS, CONSTANTS).map(lambda parts: (*parts[0], *parts[1])).filter(bool)
 
-@given(st.lists(RULES, max_size=5), st.sampled_from(["\n", "\r\n", "\n\n# said\n", " // said\n"]))
-def test_printing_then_parsing_is_the_identity(rules: list[LogicalRule], end: str) -> None:
+
+def conditions(depth: int, outside: type | None = None) -> st.SearchStrategy[Condition]:
+    """Conditions; a conjunction never stands in a conjunction, nor a disjunction in its kind."""
+    strategy: st.SearchStrategy[Condition] = LITERALS
+    for kind in (Conjunction, Disjunction):
+        if depth and kind is not outside:
+            parts = st.lists(conditions(depth - 1, kind), min_size=2, max_size=3)
+            strategy |= parts.map(tuple).map(kind)
+    return strategy
+
+
+FILTERS = st.lists(st.builds(Filter, NAMES, conditions(2)), max_size=2).map(tuple)
+COMPARED = st.lists(COMPARISONS, max_size=2).map(tuple)
+RELATED = (SUMS, st.sampled_from(Relation), SUMS, FILTERS, COMPARED)
+ARITHMETIC = st.builds(ArithmeticRule, WEIGHTS, *RELATED, st.booleans()) | st.builds(
+    ArithmeticRule, st.none(), *RELATED
+)
+
+
+@given(
+    st.lists(LOGICAL | ARITHMETIC, max_size=5),
+    st.sampled_from(["\n", "\r\n", "\n\n# said\n", " // said\n"]),
+)
+def test_printing_then_parsing_is_the_identity(rules: list[PslRule], end: str) -> None:
     text = "".join(rule_text(rule) + end for rule in rules)
     assert parse_rules(text, "rules.psl") == rules
+
+
+@given(st.lists(LOGICAL | ARITHMETIC, max_size=5), st.sampled_from([" ", "\t", "\n  "]))
+def test_blanks_do_not_matter_between_the_tokens_of_a_rule(rules: list[PslRule], gap: str) -> None:
+    for rule in rules:
+        text = rule_text(rule)
+        words = re.findall(r"'(?:[^'\\]|\\.)*'|[^' ]+", text)
+        assert parse_rules(gap.join(words), "rules.psl") == [rule]
 
 
 @given(WEIGHTS)
@@ -284,7 +417,7 @@ def test_weights_keep_every_bit_and_psl_takes_them(weight: float) -> None:
     assert "+" not in text
 
 
-@given(st.text() | st.text("1:. ab(A),&|!~<>-=^2'\"#/*\\\n%"))
+@given(st.text() | st.text("1:. ab(A),&|!~<>-=^2'\"#/*\\\n%+{}[]@"))
 def test_any_text_is_read_or_refused_with_a_place(text: str) -> None:
     try:
         rules, place = parse_rules(text, "rules.psl"), (1, 1)

@@ -112,7 +112,7 @@ def read_rules(text: str, name: str) -> Iterator[PslRule]:
         for token in _parser().lex(text):
             if begun.feed(token):
                 continue
-            if begun.tokens and _may_begin_a_rule(token, begun.tokens[-1]):
+            if begun.tokens and _may_begin_a_rule(token, begun):
                 yield _rule(_finished(begun, text, name), name)
                 begun = _Begun()
                 if begun.feed(token):
@@ -138,8 +138,13 @@ def _on_new_line(token: Token, last: Token) -> bool:
     return (token.line or 0) > (last.end_line or 0)
 
 
-def _may_begin_a_rule(token: Token, last: Token) -> bool:
-    return _on_new_line(token, last) or last.type in ("PERIOD", "RBRACE") or token.type == "NUMBER"
+def _may_begin_a_rule(token: Token, begun: _Begun) -> bool:
+    """Whether a token that cannot continue a rule begins the next; on its line, behind an end."""
+    last = begun.tokens[-1]
+    if _on_new_line(token, last):
+        return True
+    marked = last.type in ("PERIOD", "RBRACE") or token.type == "NUMBER"
+    return marked and begun.finished() is not None
 
 
 def _finished(begun: _Begun, text: str, name: str) -> Tree[Token]:
@@ -177,7 +182,7 @@ def _error(text: str, name: str, position: int, begun: _Begun, found: str) -> Da
     else:
         accepted: set[str] = begun.state.accepts()  # type: ignore[no-untyped-call]
         problem = f"expected {_expected(accepted, at_start=not kinds)}, found {found}"
-        if kinds[:1] == ["NUMBER"] and not {"COLON", "RELATION"} & {*kinds}:
+        if kinds[:1] == ["NUMBER"] != kinds and not {"COLON", "RELATION"} & {*kinds}:
             problem += " (a weight is followed by ':')"
     line, line_start = text.count("\n", 0, position) + 1, text.rfind("\n", 0, position)
     return DataError(name, problem, line=line, column=position - line_start)
