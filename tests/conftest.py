@@ -5,10 +5,15 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # Reading starts a database and compiles kernels: the first example may take its time.
 settings.register_profile("hornbeam", deadline=None, max_examples=50)
@@ -62,3 +67,20 @@ def psl_runtime(java: str) -> Path:
         _missing("no PSL runtime: pip install pslpython==2.4.1")
     assert jar is not None
     return jar
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Run the system's Chromium without a window."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    if found is None:
+        _missing("no Chromium on the path: apt-get install chromium")
+    if importlib.util.find_spec("playwright") is None:
+        _missing("no Playwright: pip install playwright")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        # containers have no user namespaces for the sandbox; tests open our own pages only
+        running = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield running
+        running.close()

@@ -21,6 +21,7 @@ LAYERS: list[set[str]] = [
     {"inference"},
     {"results"},
     {"model", "crossval"},
+    {"serve"},
     {"cli"},
 ]
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}

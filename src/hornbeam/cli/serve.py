@@ -1,0 +1,122 @@
+"""`hornbeam serve`: look at a model in a browser."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hornbeam.cli import options
+from hornbeam.cli.console import print_json, progress_shown, say
+from hornbeam.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from hornbeam.serve.access import Access
+
+
+def serve(
+    model: options.ModelFile,
+    facts: options.FactFiles,
+    labels: options.OptionalLabelFiles = None,
+    pairs: Annotated[
+        list[str] | None,
+        typer.Option("--pairs", metavar="FILE", help="Further pairs to list, without labels."),
+    ] = None,
+    compare: Annotated[
+        str | None,
+        typer.Option("--compare", metavar="MODEL", help="A second model, shown side by side."),
+    ] = None,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Where to listen; 0 finds a free one.")
+    ] = 8765,
+    host: Annotated[
+        str,
+        typer.Option(
+            "--host",
+            metavar="ADDRESS",
+            help="Let others connect: an address of this machine, 0.0.0.0 for all of them. They "
+            "need a token.",
+        ),
+    ] = "127.0.0.1",
+    token: Annotated[
+        str | None,
+        typer.Option("--token", metavar="TEXT", help="Ask for this token; made up if needed."),
+    ] = None,
+    open_browser: Annotated[
+        bool, typer.Option("--open", help="Open the browser when it is ready.")
+    ] = False,
+    threads: options.Threads = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> None:
+    """Explore a model in the browser: search entities, see reasons, edit rules, compare models.
+
+    Listens on this machine only, until Ctrl-C. Rules can be switched off and weighted anew, with
+    scores and AUC following at once; edits belong to the browser that makes them, and the edited
+    model can be downloaded.
+
+    [dim]Examples:[/dim]
+
+      hornbeam serve model.psl --facts observed.tsv --labels test.tsv --open
+
+      hornbeam serve model.psl --facts observed.tsv --labels test.tsv --compare other.psl
+    """
+    try:
+        from hornbeam.serve.access import access_for
+        from hornbeam.serve.app import make_app
+        from hornbeam.serve.server import listen, run
+        from hornbeam.serve.state import Explorer
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").split(".")[0] not in ("starlette", "uvicorn", "h11", "anyio"):
+            raise
+        raise MissingExtraError("hornbeam serve", "serve") from None
+    import hornbeam as hb
+
+    loaded, other = hb.Model.load(model), hb.Model.load(compare) if compare else None
+    # before the facts are read: a port that is taken should not cost a minute
+    with listen(host, port) as opened, progress_shown(quiet, verbose) as progress:
+        access = access_for(host, opened.getsockname()[1], token)
+        name, other_name = _names(model, compare or "")
+        explorer = Explorer(
+            hb.read_facts(*facts),
+            loaded,
+            name,
+            other=other,
+            other_name=other_name,
+            labels=hb.read_labels(*labels) if labels else None,
+            pairs=hb.read_pairs(*pairs) if pairs else None,
+            threads=threads,
+            progress=progress,
+        )
+        progress.detail(f"Read {explorer.facts!r}.")
+        progress.close()
+        try:
+            run(make_app(explorer, access), opened, lambda: _tell(access, as_json, open_browser))
+        except KeyboardInterrupt:
+            progress.message("Stopped.")
+
+
+def _tell(access: Access, as_json: bool, open_browser: bool) -> None:
+    """Say where to look."""
+    if as_json:
+        print_json(
+            {"url": access.url, "host": access.host, "port": access.port, "token": access.token}
+        )
+    else:
+        print(f"Hornbeam is at {access.url}")
+        say("Ctrl-C stops it.")
+    sys.stdout.flush()
+    if open_browser:
+        import webbrowser
+        from threading import Thread
+
+        Thread(target=webbrowser.open, args=[access.url], daemon=True).start()
+
+
+def _names(model: str, other: str) -> tuple[str, str]:
+    """File names, or the whole paths where the names are the same."""
+    short = Path(model).name, Path(other).name
+    return short if short[0] != short[1] else (model, other)

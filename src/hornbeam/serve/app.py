@@ -1,0 +1,177 @@
+"""The web application: addresses to pages, cookies to edits, work to threads.
+
+Pages are made in a few worker threads, so that the loop that talks to clients is never busy with
+one of them. What may take seconds has a lane of its own, and where too many wait the answer is that
+the server is busy.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from importlib.resources import files
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+import anyio
+import anyio.to_thread
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from hornbeam.errors import InputError
+from hornbeam.serve.access import Access
+from hornbeam.serve.edits import Edits
+from hornbeam.serve.guard import Guard, read_body
+from hornbeam.serve.pages import Answer, Pages, Visit
+
+if TYPE_CHECKING:
+    from hornbeam.serve.state import Explorer
+
+#: Pages made at once, and those that may take seconds.
+THREADS = 4
+SLOW_THREADS = 1
+#: Requests that may wait for a thread before others are told to come back.
+MOST_WAITING = 100
+MOST_SLOW_WAITING = 10
+
+STATIC = {
+    "explorer.css": "text/css",
+    "explorer.js": "text/javascript",
+    "htmx.min.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
+
+log = logging.getLogger("hornbeam.serve")
+
+Page = Callable[[Visit], Answer]
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+class Lane:
+    """A number of threads, and a queue that does not grow for ever."""
+
+    def __init__(self, threads: int, most_waiting: int) -> None:
+        self._limiter = anyio.CapacityLimiter(threads)
+        self._most_waiting = most_waiting
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more may wait."""
+        return self._limiter.statistics().tasks_waiting >= self._most_waiting
+
+    async def run(self, page: Page, visit: Visit) -> Answer:
+        """Make a page in a thread."""
+        return await anyio.to_thread.run_sync(page, visit, limiter=self._limiter)
+
+
+class App:
+    """Binds the pages of an explorer to addresses."""
+
+    def __init__(self, explorer: Explorer, access: Access) -> None:
+        self.pages = Pages(explorer)
+        self.access = access
+        self._fingerprint = explorer.served.fingerprint
+        self._n_rules = len(explorer.model.rules)
+        folder = files("hornbeam.serve") / "static"
+        self._static = {name: (folder / name).read_bytes() for name in STATIC}
+
+    def guarded(self) -> ASGIApp:
+        """The application with its guard around it, outside of everything that may fail."""
+        pages = self.pages
+        quick, slow = Lane(THREADS, MOST_WAITING), Lane(SLOW_THREADS, MOST_SLOW_WAITING)
+        routes = [
+            Route("/", self._get(pages.home, quick)),
+            Route("/search", self._get(pages.search, quick)),
+            Route("/entity", self._get(pages.entity, quick)),
+            Route("/link", self._get(pages.link, quick)),
+            Route("/flip", self._get(pages.flip, slow)),
+            Route("/rules", self._get(pages.rules, quick)),
+            Route("/edit", self._post(pages.edit, quick), methods=["POST"]),
+            Route("/pairs", self._get(pages.pairs, quick)),
+            Route("/compare", self._get(pages.compare, quick)),
+            Route("/edited.psl", self._get(pages.download, quick)),
+            Route("/static/{name}", self._file),
+        ]
+        app = Starlette(
+            routes=routes,
+            exception_handlers={404: self._not_found, 405: self._not_found, Exception: self._fault},
+        )
+        return Guard(app, self.access, lambda: self._response(pages.ask_token()))
+
+    def _get(self, page: Page, lane: Lane) -> Endpoint:
+        async def endpoint(request: Request) -> Response:
+            query = dict(request.query_params)
+            return await self._answer(page, lane, self._visit(request, query))
+
+        return endpoint
+
+    def _post(self, page: Page, lane: Lane) -> Endpoint:
+        async def endpoint(request: Request) -> Response:
+            body = await read_body(request.receive)
+            try:
+                form = dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=20))
+            except (UnicodeDecodeError, ValueError):
+                form = {}
+            return await self._answer(page, lane, self._visit(request, form))
+
+        return endpoint
+
+    def _visit(self, request: Request, query: dict[str, str]) -> Visit:
+        cookie = request.cookies.get(self.access.cookie("edits"), "")
+        return Visit(
+            query,
+            Edits.decoded(cookie, self._fingerprint, self._n_rules),
+            "hx-request" in request.headers,
+            request.headers.get("hx-trigger", ""),
+        )
+
+    async def _answer(self, page: Page, lane: Lane, visit: Visit) -> Response:
+        if lane.is_full:
+            busy = self.pages.message(visit, 503, "The server is busy. Try again in a moment.")
+            return self._response(busy, {"retry-after": "2"})
+        try:
+            return self._response(await lane.run(page, visit))
+        except InputError as error:
+            return self._response(self.pages.message(visit, 400, str(error)))
+
+    def _response(self, answer: Answer, headers: dict[str, str] | None = None) -> Response:
+        response: Response
+        if answer.go_to is not None:
+            response = RedirectResponse(answer.go_to, answer.status)
+        else:
+            # names may hold what UTF-8 has no letter for
+            body = answer.body.encode("utf-8", "replace")
+            response = Response(
+                body, answer.status, {**answer.headers, **(headers or {})}, answer.media_type
+            )
+        if answer.edits is not None:
+            name = self.access.cookie("edits")
+            if answer.edits:
+                text = answer.edits.encoded(self._fingerprint)
+                response.set_cookie(name, text, httponly=True, samesite="strict", path="/")
+            else:
+                response.delete_cookie(name, httponly=True, samesite="strict", path="/")
+        return response
+
+    async def _file(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in STATIC:
+            return await self._not_found(request, None)
+        headers = {"cache-control": "public, max-age=3600"}
+        return Response(self._static[name], 200, headers, STATIC[name])
+
+    async def _not_found(self, request: Request, _: object) -> Response:
+        return self._response(self.pages.not_found(self._visit(request, {})))
+
+    async def _fault(self, request: Request, error: Exception) -> Response:
+        log.error("hornbeam: a fault of the explorer at %s", request.url.path, exc_info=error)
+        text = "Something went wrong here. The terminal of the explorer says what."
+        return self._response(self.pages.message(self._visit(request, {}), 500, text))
+
+
+def make_app(explorer: Explorer, access: Access) -> ASGIApp:
+    """Make the application of an explorer."""
+    return App(explorer, access).guarded()

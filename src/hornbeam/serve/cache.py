@@ -1,0 +1,52 @@
+"""A cache of bounded size that threads share: what was not asked for longest goes first."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from threading import Lock
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Bounded(Generic[T]):
+    """Results by key, up to a total size.
+
+    Examples
+    --------
+    >>> cache = Bounded[str](limit=2, size=lambda _: 1)
+    >>> [cache.get(key, lambda: key.upper()) for key in "abca"], len(cache)
+    (['A', 'B', 'C', 'A'], 2)
+    """
+
+    def __init__(self, limit: int, size: Callable[[T], int]) -> None:
+        self._limit = limit
+        self._size = size
+        self._held = 0
+        self._items: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The result of that key, made where it is not held.
+
+        Two threads that want the same at once may both make it: waiting for each other would let
+        one slow answer hold up others.
+        """
+        with self._lock:
+            if key in self._items:
+                self._items.move_to_end(key)
+                return self._items[key][0]
+        made = make()
+        size = self._size(made)
+        with self._lock:
+            if key not in self._items and size <= self._limit:
+                self._items[key] = made, size
+                self._held += size
+                while self._held > self._limit:
+                    _, (_, freed) = self._items.popitem(last=False)
+                    self._held -= freed
+        return made

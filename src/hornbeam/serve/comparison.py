@@ -1,0 +1,103 @@
+"""Two models side by side: which rules they share, and on which pairs they differ most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hornbeam.clauses.clause import PathClause, Prior
+from hornbeam.clauses.model_file import clause_texts
+from hornbeam.clauses.rules import Rule
+from hornbeam.results.evaluation import Evaluation, evaluate
+from hornbeam.serve.edits import Edits
+from hornbeam.serve.state import Explorer, Link, Listing, links_at
+
+
+@dataclass(frozen=True)
+class RulePair:
+    """A clause and its weight in either model, None where a model does not have it."""
+
+    text: str
+    here: float | None
+    there: float | None
+
+    @property
+    def difference(self) -> float:
+        """How far the weights are apart; a rule that is missing weighs nothing."""
+        return (self.here or 0.0) - (self.there or 0.0)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The edited model beside another.
+
+    `only_here`, `only_there` and `shared` have the larger weights and differences first; `links`
+    are the listed pairs whose scores differ most, each with the other model's score as `before`.
+    """
+
+    only_here: Sequence[RulePair]
+    only_there: Sequence[RulePair]
+    shared: Sequence[RulePair]
+    figures_here: Evaluation | None
+    figures_there: Evaluation | None
+    links: Sequence[Link]
+
+
+def compare(explorer: Explorer, edits: Edits, top: int) -> Comparison:
+    """Compare the model as it is edited with the other one."""
+    assert explorer.other is not None
+    rules = paired_rules(edits.kept(explorer.model.rules), explorer.other.model.rules)
+    beside = [
+        (mine, theirs)
+        for mine, theirs in (
+            (explorer.labels, explorer.other_labels),
+            (explorer.pairs, explorer.other_pairs),
+        )
+        if mine is not None and theirs is not None
+    ]
+    links: list[Link] = []
+    for mine, theirs in beside:
+        links += _furthest(explorer, mine, theirs, edits, top)
+    there = None
+    if explorer.labels is not None and explorer.other_labels is not None:
+        truth = explorer.labels.targets.truth
+        there = evaluate(truth, explorer.other_scores(explorer.other_labels))
+    return Comparison(
+        [pair for pair in rules if pair.there is None],
+        [pair for pair in rules if pair.here is None],
+        [pair for pair in rules if pair.here is not None and pair.there is not None],
+        explorer.figures(edits),
+        there,
+        sorted(links, key=lambda link: -abs(link.change))[:top],
+    )
+
+
+def paired_rules(here: Sequence[Rule], there: Sequence[Rule]) -> list[RulePair]:
+    """Every clause of either model once, those whose weights differ most first."""
+    mine, theirs = _weights(here), _weights(there)
+    clauses = list(dict.fromkeys([*mine, *theirs]))
+    texts = clause_texts([Rule(0.0, clause) for clause in clauses])
+    pairs = [
+        RulePair(text, mine.get(clause), theirs.get(clause))
+        for clause, text in zip(clauses, texts, strict=True)
+    ]
+    return sorted(pairs, key=lambda pair: (-abs(pair.difference), pair.text))
+
+
+def _weights(rules: Sequence[Rule]) -> Mapping[PathClause | Prior, float]:
+    """Weight of every clause; a clause that stands twice weighs both."""
+    weights: dict[PathClause | Prior, float] = {}
+    for rule in rules:
+        weights[rule.clause] = weights.get(rule.clause, 0.0) + rule.weight
+    return weights
+
+
+def _furthest(
+    explorer: Explorer, mine: Listing, theirs: Listing, edits: Edits, top: int
+) -> list[Link]:
+    here, there = explorer.scores(mine, edits), explorer.other_scores(theirs)
+    apart = np.abs(here - there)
+    rows = np.lexsort((np.arange(len(apart)), -apart))[:top]
+    return links_at(mine.targets, rows[apart[rows] > 0], here, there)

@@ -1,0 +1,118 @@
+"""What a visitor changed in the rules: weights, and rules switched off.
+
+Edits live in the visitor's own cookie and nowhere else: nobody sees the edits of others, the server
+keeps nothing, and a restart loses nothing. The cookie names the model, so edits of one are never
+taken for another's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from hornbeam.clauses.rules import Rule
+from hornbeam.errors import InputError
+
+#: Browsers keep cookies of up to 4096 bytes, name and attributes included.
+MAX_BYTES = 3500
+#: No weight that a person types is larger.
+MAX_WEIGHT = 1e6
+
+_ITEM = re.compile(r"(?P<rule>[0-9]{1,6})(?:w(?P<weight>[0-9.e+-]{1,24}))?(?P<off>x)?")
+
+
+@dataclass(frozen=True)
+class Edits:
+    """New weights by number of rule, and the rules that are off.
+
+    Examples
+    --------
+    >>> edits = Edits().with_weight(2, 0.5).switched(0, on=False)
+    >>> edits.encoded("a1b2"), Edits.decoded("a1b2_0x_2w0.5", "a1b2", 3) == edits
+    ('a1b2_0x_2w0.5', True)
+    """
+
+    weights: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
+    off: frozenset[int] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.weights or self.off)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What caches know the edits by."""
+        return tuple(sorted(self.weights.items())), tuple(sorted(self.off))
+
+    @property
+    def rules(self) -> frozenset[int]:
+        """Numbers of the rules that are not as the model has them."""
+        return self.off | frozenset(self.weights)
+
+    def with_weight(self, rule: int, weight: float) -> Edits:
+        """Give a rule another weight."""
+        if not (math.isfinite(weight) and 0 <= weight <= MAX_WEIGHT):
+            raise InputError(f"a weight is a number from 0 to {MAX_WEIGHT:,.0f}")
+        return replace(self, weights=MappingProxyType({**self.weights, rule: weight}))
+
+    def switched(self, rule: int, on: bool) -> Edits:
+        """Switch a rule on or off."""
+        return replace(self, off=self.off - {rule} if on else self.off | {rule})
+
+    def without(self, rule: int) -> Edits:
+        """Leave a rule as the model has it."""
+        weights = {i: weight for i, weight in self.weights.items() if i != rule}
+        return Edits(MappingProxyType(weights), self.off - {rule})
+
+    def scoring(self, rules: Sequence[Rule]) -> list[Rule]:
+        """All rules, those that are off with weight 0: their numbers stay what they are."""
+        return [
+            replace(rule, weight=0.0 if i in self.off else self.weights.get(i, rule.weight))
+            for i, rule in enumerate(rules)
+        ]
+
+    def kept(self, rules: Sequence[Rule]) -> list[Rule]:
+        """The rules that are on."""
+        return [rule for i, rule in enumerate(self.scoring(rules)) if i not in self.off]
+
+    def encoded(self, model: str) -> str:
+        """Text for a cookie; `model` is the model's fingerprint."""
+        items = [
+            f"{i}{f'w{self.weights[i]!r}' if i in self.weights else ''}"
+            f"{'x' if i in self.off else ''}"
+            for i in sorted(self.rules)
+        ]
+        text = "_".join([model, *items])
+        if len(text) > MAX_BYTES:
+            raise InputError(
+                "no room for more edits: download the edited model and serve that file instead"
+            )
+        return text
+
+    @classmethod
+    def decoded(cls, text: str, model: str, n_rules: int) -> Edits:
+        """Edits of a cookie; none where it is not ours or belongs to another model."""
+        fingerprint, *items = text.split("_")
+        if fingerprint != model or len(text) > MAX_BYTES:
+            return cls()
+        edits = cls()
+        for item in items:
+            found = _ITEM.fullmatch(item)
+            if found is None or int(found["rule"]) >= n_rules:
+                return cls()
+            try:
+                if found["weight"]:
+                    edits = edits.with_weight(int(found["rule"]), float(found["weight"]))
+            except (ValueError, InputError):
+                return cls()
+            if found["off"]:
+                edits = edits.switched(int(found["rule"]), on=False)
+        return edits
+
+
+def fingerprint(text: str) -> str:
+    """Short name of a model's text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -1,0 +1,359 @@
+"""The pages: what a visit asks for becomes HTML. Plain functions that know no server.
+
+A visit carries the visitor's edits; an answer may carry new ones. Every page reads without
+JavaScript; with it, htmx asks for the same addresses and gets the parts that change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.resources import files
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from hornbeam.errors import InputError
+from hornbeam.serve.comparison import compare
+from hornbeam.serve.drawing import draw
+from hornbeam.serve.edits import Edits
+from hornbeam.serve.state import NO_EDITS, Explorer
+from hornbeam.serve.walk import neighbours
+
+#: How much is shown at once.
+FOUND = 20
+PREDICTED = 20
+LISTED = 50
+CHANGED = 8
+DIFFERENT = 25
+NEIGHBOURS = 8
+FACT_GROUPS = 40
+EXAMPLES = 8
+#: Longest text that is searched for.
+LONGEST_QUERY = 200
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One request: its query or form, the visitor's edits, and who wants the answer.
+
+    `part` is the id of the element for which htmx asks, "" where a whole page is wanted.
+    """
+
+    query: Mapping[str, str] = field(default_factory=dict)
+    edits: Edits = NO_EDITS
+    is_htmx: bool = False
+    part: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What goes back: a text, or a page to go to; and new edits, where they changed."""
+
+    body: str = ""
+    status: int = 200
+    media_type: str = "text/html"
+    go_to: str | None = None
+    edits: Edits | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Pages:
+    """Every page of one explorer."""
+
+    explorer: Explorer
+
+    @cached_property
+    def environment(self) -> Environment:
+        """Templates; every value is escaped."""
+        folder = files("hornbeam.serve") / "templates"
+        environment = Environment(
+            loader=FunctionLoader(lambda name: (folder / name).read_text(encoding="utf-8")),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        environment.filters |= {"score": score_text, "signed": signed_text, "weight": weight_text,
+                                "rule": rule_text, "signed_weight": signed_weight_text}  # fmt: skip
+        environment.globals |= {
+            "entity_url": entity_url,
+            "link_url": link_url,
+            "explorer": self.explorer,
+            "stylesheet": "/static/explorer.css",
+        }
+        return environment
+
+    def home(self, visit: Visit) -> Answer:
+        """Where to begin: search, figures, the strongest rules, entities to try."""
+        return self._page("home.html", visit, strongest=self._strongest(visit.edits, 8),
+                          examples=self._examples)  # fmt: skip
+
+    def search(self, visit: Visit) -> Answer:
+        """Entities that fit what was typed."""
+        typed = visit.query.get("q", "")[:LONGEST_QUERY]
+        found = self.explorer.find(typed, FOUND + 1)
+        values = {"typed": typed, "found": found[:FOUND], "more": len(found) > FOUND}
+        return self._page("_found.html" if visit.is_htmx else "search.html", visit, **values)
+
+    def entity(self, visit: Visit) -> Answer:
+        """One entity: its new links, its listed pairs, its facts."""
+        name = visit.query.get("name", "")
+        entity = self.explorer.facts.entities.index(name)
+        listed, n_listed = self.explorer.listed(name, visit.edits, PREDICTED)
+        if entity < 0 and not n_listed:
+            return self.not_found(visit, f"No fact and no listed pair names “{name[:100]}”.")
+        predicted = [] if entity < 0 else self._predicted(entity, visit.edits)
+        return self._page(
+            "entity.html",
+            visit,
+            name=name,
+            predicted=predicted,
+            listed=listed,
+            n_listed=n_listed,
+            known=[] if entity < 0 else self._known(entity),
+        )
+
+    def link(self, visit: Visit) -> Answer:
+        """One pair: its score, its reasons, and a drawing of the paths."""
+        subject, predicate, object_ = self._pair(visit)
+        explained = self.explorer.explain(subject, predicate, object_, visit.edits)
+        before = explained.score
+        if visit.edits:
+            before = self.explorer.explain(subject, predicate, object_, NO_EDITS).score
+        return self._page(
+            "link.html",
+            visit,
+            explained=explained,
+            before=before,
+            label=self.explorer.label(subject, predicate, object_),
+            is_fact=self._is_fact(subject, predicate, object_),
+            drawing=draw(explained),
+        )
+
+    def flip(self, visit: Visit) -> Answer:
+        """What would turn the decision on a pair."""
+        subject, predicate, object_ = self._pair(visit)
+        explained = self.explorer.explain(subject, predicate, object_, visit.edits, flip=True)
+        template = "_flip.html" if visit.is_htmx else "flip.html"
+        return self._page(template, visit, explained=explained)
+
+    def rules(self, visit: Visit) -> Answer:
+        """All rules, with switches and weights."""
+        return self._page("rules.html", visit, rows=self._rule_rows(visit.edits),
+                          **self._effects(visit.edits))  # fmt: skip
+
+    def edit(self, visit: Visit) -> Answer:
+        """Change one rule, or none of them any more; the answer shows what follows."""
+        rule, edits = self._changed(visit)
+        if not visit.is_htmx:
+            return Answer(status=303, go_to="/rules" if rule is None else f"/rules#rule-{rule}",
+                          edits=edits)  # fmt: skip
+        shown = Visit(visit.query, edits, True, visit.part)
+        rows = self._rule_rows(edits)
+        row = None if rule is None else rows[rule]
+        answer = self._page("_edited.html", shown, row=row, rows=rows, **self._effects(edits))
+        return Answer(answer.body, edits=edits)
+
+    def pairs(self, visit: Visit) -> Answer:
+        """The listed pairs, by score or by error."""
+        order = visit.query.get("order", "score")
+        page = max(_whole_number(visit.query.get("page", "1"), 1), 1)
+        links, total = self.explorer.listed_page(
+            visit.edits, "error" if order == "error" else "score", (page - 1) * LISTED, LISTED
+        )
+        pages = max((total + LISTED - 1) // LISTED, 1)
+        return self._page("pairs.html", visit, links=links, total=total, order=order, page=page,
+                          pages=pages)  # fmt: skip
+
+    def compare(self, visit: Visit) -> Answer:
+        """The edited model beside the other one."""
+        if self.explorer.other is None:
+            return self.not_found(
+                visit, "There is no second model: start with --compare OTHER.psl to see two."
+            )
+        return self._page("compare.html", visit,
+                          comparison=compare(self.explorer, visit.edits, DIFFERENT))  # fmt: skip
+
+    def download(self, visit: Visit) -> Answer:
+        """The model as it is edited."""
+        return Answer(
+            self.explorer.edited_text(visit.edits),
+            media_type="text/plain",
+            headers={"content-disposition": 'attachment; filename="edited.psl"'},
+        )
+
+    def not_found(self, visit: Visit, text: str = "There is no such page.") -> Answer:
+        """Say that there is no such thing."""
+        return self.message(visit, 404, text)
+
+    def message(self, visit: Visit, status: int, text: str) -> Answer:
+        """A page that says one thing."""
+        template = "_message.html" if visit.is_htmx else "message.html"
+        return Answer(self._page(template, visit, text=text, status=status).body, status)
+
+    def ask_token(self) -> Answer:
+        """Ask for the token; tells a stranger nothing of what is served."""
+        return Answer(self.environment.get_template("token.html").render(), 401)
+
+    # -- parts ------------------------------------------------------------------------------------
+
+    def _page(self, template: str, visit: Visit, **values: object) -> Answer:
+        here = template.removesuffix(".html")
+        return Answer(
+            self.environment.get_template(template).render(visit=visit, here=here, **values)
+        )
+
+    def _strongest(self, edits: Edits, top: int) -> list[dict[str, Any]]:
+        rows = [row for row in self._rule_rows(edits) if row["on"]]
+        return sorted(rows, key=lambda row: -row["weight"])[:top]
+
+    @cached_property
+    def _examples(self) -> list[str]:
+        """Well-connected entities, to have something to click."""
+        offsets = self.explorer.served.engine.graph.forward.offsets
+        best = np.argsort(-np.diff(offsets), kind="stable")[:EXAMPLES]
+        return self.explorer.facts.entities.take(best)
+
+    def _predicted(self, entity: int, edits: Edits) -> list[dict[str, Any]]:
+        """New links by target and side, those without any left out."""
+        found = []
+        for target in self.explorer.model.targets:
+            for forward in (True, False):
+                links, total, left_out = self.explorer.predictions(
+                    entity, target, forward, edits, PREDICTED
+                )
+                if links:
+                    found.append({"target": target, "forward": forward, "links": links,
+                                  "total": total, "left_out": left_out})  # fmt: skip
+        return found
+
+    def _known(self, entity: int) -> list[dict[str, Any]]:
+        """Facts of an entity by predicate and side: how many, and the first neighbours."""
+        facts, adjacency = self.explorer.facts, self.explorer.served.engine.graph.forward
+        own = adjacency.code[adjacency.offsets[entity] : adjacency.offsets[entity + 1]]
+        groups = []
+        for code in np.unique(own).tolist()[:FACT_GROUPS]:
+            others = neighbours(adjacency, entity, code)
+            groups.append({
+                "predicate": facts.predicates[code // 2 - 1],
+                "inverse": bool(code % 2),
+                "total": len(others),
+                "first": facts.entities.take(others[:NEIGHBOURS]),
+            })  # fmt: skip
+        return groups
+
+    def _pair(self, visit: Visit) -> tuple[str, str, str]:
+        pair = tuple(visit.query.get(key, "") for key in ("subject", "predicate", "object"))
+        if not all(pair) or pair[1] not in self.explorer.model.targets:
+            raise InputError("A link needs a subject, a target predicate of the model, an object.")
+        return pair[0], pair[1], pair[2]
+
+    def _is_fact(self, subject: str, predicate: str, object_: str) -> bool:
+        facts = self.explorer.facts
+        s, o = facts.entities.index(subject), facts.entities.index(object_)
+        code = 2 * (facts.predicates.index(predicate) + 1)
+        if min(s, o, code) < 0:
+            return False
+        return o in neighbours(self.explorer.served.engine.graph.forward, s, code)
+
+    def _rule_rows(self, edits: Edits) -> list[dict[str, Any]]:
+        largest = max((rule.weight for rule in self.explorer.model.rules), default=1.0)
+        return [
+            {
+                "number": i,
+                "text": text,
+                "negated": rule.clause.negated,
+                "weight": edits.weights.get(i, rule.weight),
+                "learned": rule.weight,
+                "on": i not in edits.off,
+                "edited": i in edits.rules,
+                "missing": self.explorer.missing(i),
+                "largest": max(2 * largest, 1.0),
+            }
+            for i, (rule, text) in enumerate(
+                zip(self.explorer.model.rules, self.explorer.served.texts, strict=True)
+            )
+        ]
+
+    def _effects(self, edits: Edits) -> dict[str, object]:
+        """What edits do to the figures and the listed pairs."""
+        return {
+            "figures": self.explorer.figures(edits),
+            "figures_before": self.explorer.figures(NO_EDITS),
+            "changed": self.explorer.changed(edits, CHANGED) if edits else [],
+        }
+
+    def _changed(self, visit: Visit) -> tuple[int | None, Edits]:
+        """The rule that a form is about, None for all of them, and the edits after it."""
+        what = visit.query.get("what", "")
+        if what == "reset-all":
+            return None, NO_EDITS
+        rule = _whole_number(visit.query.get("rule", ""), -1)
+        if not 0 <= rule < len(self.explorer.model.rules):
+            raise InputError("There is no such rule.")
+        if what == "reset":
+            return rule, visit.edits.without(rule)
+        if what == "switch":
+            return rule, visit.edits.switched(rule, on=visit.query.get("on") == "1")
+        if what == "weight":
+            try:
+                weight = float(visit.query.get("weight", ""))
+            except ValueError:
+                raise InputError("A weight is a number such as 0.8.") from None
+            if weight == self.explorer.model.rules[rule].weight:
+                kept = visit.edits.without(rule)
+                return rule, kept.switched(rule, on=rule not in visit.edits.off)
+            return rule, visit.edits.with_weight(rule, weight)
+        raise InputError("A change is a switch, a weight or a reset.")
+
+
+def entity_url(name: str) -> str:
+    """Address of an entity's page."""
+    return f"/entity?name={quote(name, safe='')}"
+
+
+def link_url(subject: str, predicate: str, object_: str, page: str = "link") -> str:
+    """Address of a pair's page."""
+    query = zip(("subject", "predicate", "object"), (subject, predicate, object_), strict=True)
+    return f"/{page}?" + "&".join(f"{key}={quote(value, safe='')}" for key, value in query)
+
+
+def score_text(value: float | None) -> str:
+    """Three digits, as tables show scores."""
+    return "–" if value is None else f"{value:.3f}"
+
+
+def weight_text(value: float | None) -> str:
+    """A weight without digits that say nothing."""
+    return "–" if value is None else f"{value:.3g}"
+
+
+def rule_text(text: str) -> Markup:
+    """A rule whose lines break between atoms rather than inside them."""
+    body, arrow, head = text.rpartition(" -> ")
+    atoms = body.split(" & ") if arrow else []
+    parts = [*(f"{atom} &" for atom in atoms[:-1]), *atoms[-1:], f"-> {head}" if arrow else head]
+    return Markup(" ").join(Markup("<span class='atom'>{}</span>").format(part) for part in parts)
+
+
+def signed_text(value: float) -> str:
+    """A change with its sign; a true minus is as wide as a plus."""
+    if abs(value) < 0.0005:
+        return "±0.000"
+    return f"{'+' if value > 0 else '−'}{abs(value):.3f}"
+
+
+def signed_weight_text(value: float) -> str:
+    """A difference of weights with its sign."""
+    return f"{'−' if value < 0 else '+'}{abs(value):.3g}" if value else "±0"
+
+
+def _whole_number(text: str, otherwise: int) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else otherwise

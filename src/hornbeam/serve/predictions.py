@@ -1,0 +1,164 @@
+"""New links of one entity: what the rules reach from it, and how the links score.
+
+Counts do not depend on weights. So what an entity reaches is counted once and kept, and an edit of
+the rules only scores again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.clauses.clause import Path, Prior
+from hornbeam.clauses.rules import Rule
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import ONE, Facts, Targets
+from hornbeam.inference.closed import Floats, rule_paths, score_targets
+from hornbeam.model import Model
+from hornbeam.serve.walk import Ends, Nodes, neighbours, walk_all
+from hornbeam.statistics.graph import Graph
+from hornbeam.statistics.memory import MemoryEngine
+from hornbeam.statistics.table import Statistics
+
+#: Where paths have to be counted one by one, only the pairs that most paths connect are scored.
+MOST_COUNTED = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """New pairs of an entity that a rule for the target connects, and their counts.
+
+    `left_out` is the number of further pairs that were not counted.
+    """
+
+    pairs: Targets
+    statistics: Statistics
+    left_out: int
+
+    @property
+    def size(self) -> int:
+        """How much a cache holds of it: rows."""
+        return len(self.pairs) + len(self.statistics.count) + 100
+
+
+@dataclass(frozen=True, eq=False)
+class Reacher:
+    """Follows the rules of one model from single entities."""
+
+    facts: Facts
+    engine: MemoryEngine
+    model: Model
+
+    @cached_property
+    def graph(self) -> Graph:
+        """What the model's rules walk."""
+        limit = self.model.semantics.max_fanout
+        return self.engine.graph if limit is None else self.engine.graph.limited(limit)
+
+    @cached_property
+    def codes(self) -> dict[Path, list[int] | None]:
+        """Steps of every rule's path, None where the facts lack a predicate."""
+        return {path: self._codes(path) for path in rule_paths(self.model.rules)}
+
+    def reach(self, target: str, entity: int, forward: bool) -> Reach:
+        """Follow every rule of a target from its subject, or backwards from its object."""
+        rules = [rule for rule in self.model.rules if target_of(rule) == target]
+        paths = rule_paths(rules)
+        ends = self._ends(paths, entity, forward)
+        positive = set(rule_paths([rule for rule in rules if pulls_up(rule)]))
+        reached = np.unique(ends.node[np.array([path in positive for path in paths])[ends.walk]])
+        new = np.setdiff1d(reached, self._known(target, entity, forward), assume_unique=True)
+        place, known = _places(ends.node, new)
+        ends = Ends(ends.walk[known], place[known].astype(np.int32), ends.paths[known])
+        if self.facts.soft or self.model.language.distinct_variables:
+            return self._counted(target, entity, forward, paths, ends, new)
+        body = np.full(len(ends.node), ONE, dtype=np.int32)
+        counted = Statistics.of(paths, len(new), ends.walk, ends.node, body, ends.paths)
+        return Reach(_pairs(self.facts, target, entity, new, forward), counted, 0)
+
+    def _counted(
+        self, target: str, entity: int, forward: bool, paths: Sequence[Path], ends: Ends, new: Nodes
+    ) -> Reach:
+        """Count path by path what the walk has reached; where that is much, the best connected."""
+        walked = np.bincount(ends.node, ends.paths, len(new))
+        kept = np.sort(new[np.argsort(-walked, kind="stable")[:MOST_COUNTED]])
+        pairs = _pairs(self.facts, target, entity, kept, forward)
+        # with names of its own: a table of all entities would be translated as a whole
+        used, ids = np.unique(np.append(kept, entity), return_inverse=True)
+        own = Names.from_sorted_chunks([self.facts.entities.take(used)])
+        others = ids[:-1].astype(np.int32)
+        here = np.full(len(kept), ids[-1], dtype=np.int32)
+        sides = (here, others) if forward else (others, here)
+        small = Targets(own, pairs.predicates, pairs.predicate, *sides)
+        counted = self.engine.count(small, paths, self.model.language)
+        return Reach(pairs, counted, len(new) - len(kept))
+
+    def _ends(self, paths: Sequence[Path], entity: int, forward: bool) -> Ends:
+        known = [(j, codes) for j, path in enumerate(paths) if (codes := self.codes[path])]
+        walks = [codes if forward else [c ^ 1 for c in reversed(codes)] for _, codes in known]
+        graph = self.graph if forward else self.graph.reversed
+        ends = walk_all(graph.forward, entity, walks)
+        numbers = np.array([j for j, _ in known], dtype=np.int64)
+        return ends._replace(walk=numbers[ends.walk])
+
+    def _known(self, target: str, entity: int, forward: bool) -> Nodes:
+        predicate = self.facts.predicates.index(target)
+        code = 2 * (predicate + 1) + (not forward)
+        return neighbours(self.engine.graph.forward, entity, code)
+
+    def _codes(self, path: Path) -> list[int] | None:
+        ids = self.facts.predicates.find(step.predicate for step in path.steps)
+        if (ids < 0).any():
+            return None
+        return [2 * (int(p) + 1) + step.inverse for p, step in zip(ids, path.steps, strict=True)]
+
+
+def best_pairs(
+    reach: Reach, rules: Sequence[Rule], model: Model, top: int
+) -> tuple[Targets, Floats, int]:
+    """The best new pairs under the rules as they are weighted now, their scores, and how many.
+
+    Only pairs that a positive rule of positive weight connects count; ties go by name.
+    """
+    target = reach.pairs.predicates[0]
+    mine = [rule for rule in rules if target_of(rule) == target]
+    columns = {path: j for j, path in enumerate(reach.statistics.paths)}
+    speaking = rule_paths([rule for rule in mine if pulls_up(rule) and rule.weight > 0])
+    spoken_for = np.zeros(len(reach.pairs), dtype=np.bool_)
+    for path in speaking:
+        spoken_for[reach.statistics.target[reach.statistics.column(columns[path])]] = True
+    reached = np.flatnonzero(spoken_for)
+    scores = score_targets(mine, model.semantics, reach.statistics, reach.pairs)[reached]
+    pairs = reach.pairs.select(reached)
+    best = np.lexsort((pairs.object, pairs.subject, -scores))[:top]
+    return pairs.select(best), scores[best], len(reached)
+
+
+def target_of(rule: Rule) -> str:
+    """Predicate of a rule's head."""
+    clause = rule.clause
+    return clause.target if isinstance(clause, Prior) else clause.path.target
+
+
+def pulls_up(rule: Rule) -> bool:
+    """Whether a rule connects pairs that it speaks for."""
+    return not isinstance(rule.clause, Prior) and not rule.clause.negated
+
+
+def _places(nodes: Nodes, among: Nodes) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+    """Where every node stands among sorted others, and whether it does."""
+    place = np.searchsorted(among, nodes)
+    known = place < len(among)
+    known[known] = among[place[known]] == nodes[known]
+    return place, known
+
+
+def _pairs(facts: Facts, target: str, entity: int, others: Nodes, forward: bool) -> Targets:
+    here = np.full(len(others), entity, dtype=np.int32)
+    subject, object_ = (here, others) if forward else (others, here)
+    predicate = np.zeros(len(others), dtype=np.int32)
+    return Targets(facts.entities, Names.of([target]), predicate, subject, object_)

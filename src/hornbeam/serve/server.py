@@ -1,0 +1,151 @@
+"""Listening: a socket that is tried before anything is loaded, and connections that must hurry.
+
+A client gets a few seconds to send a request and a few to take the answer; one that sends a byte
+now and then, or does not read, is cut off. There is room for so many connections; when it is full
+the one that has been waiting longest without a request makes room, so that a crowd of silent
+connections cannot lock others out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from hornbeam.errors import InputError
+
+#: Seconds to send a whole request, to be answered and take the answer, and to stay without asking.
+REQUEST_SECONDS = 10.0
+ANSWER_SECONDS = 60.0
+IDLE_SECONDS = 15
+#: Connections at once, and bytes of headers.
+MOST_CONNECTIONS = 200
+MOST_HEADER_BYTES = 32_768
+#: Seconds that answers under way get when the server stops.
+LAST_SECONDS = 2
+
+
+class HurriedProtocol(H11Protocol):
+    """HTTP with a deadline for every phase of a connection."""
+
+    deadline: asyncio.TimerHandle | None = None
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether a request has arrived and its answer is not out yet."""
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Make room where there is none, and start the clock."""
+        full = len(self.connections) >= MOST_CONNECTIONS
+        leaving = (_waiting_longest(self.connections) or self) if full else None
+        super().connection_made(transport)
+        self._expect(REQUEST_SECONDS)
+        if leaving is not None:
+            leaving.transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """Read on; the clock starts anew when a request is whole, not with every byte."""
+        was_answering = self.is_answering
+        super().data_received(data)
+        if self.is_answering and not was_answering:
+            self._expect(ANSWER_SECONDS)
+
+    def on_response_complete(self) -> None:
+        """Give the next request its time."""
+        super().on_response_complete()
+        self._expect(IDLE_SECONDS + REQUEST_SECONDS)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the clock."""
+        if self.deadline is not None:
+            self.deadline.cancel()
+        super().connection_lost(exc)
+
+    def _expect(self, seconds: float) -> None:
+        if self.deadline is not None:
+            self.deadline.cancel()
+        self.deadline = self.loop.call_later(seconds, self.transport.abort)
+
+
+def _waiting_longest(connections: Any) -> HurriedProtocol | None:  # noqa: ANN401
+    waiting = [c for c in connections if isinstance(c, HurriedProtocol) and not c.is_answering]
+    return min(waiting, key=lambda c: c.deadline.when() if c.deadline else 0.0, default=None)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Open the socket, or say why it cannot be."""
+    try:
+        found = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE | socket.AI_ADDRCONFIG
+        )
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"cannot listen on --host {host!r}: {reason}; expected an address of this machine"
+        ) from None
+    family, kind, protocol, _, address = found[0]
+    opened = socket.socket(family, kind, protocol)
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind(address)
+        opened.listen(MOST_CONNECTIONS)
+    except OSError as error:
+        opened.close()
+        raise InputError(_why_not(error, host, port)) from None
+    return opened
+
+
+def _why_not(error: OSError, host: str, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"port {port} is taken by another program: try --port 0 for a free one"
+    if error.errno == errno.EACCES:
+        return f"port {port} is not allowed for you: try --port 0 for a free one"
+    if error.errno == errno.EADDRNOTAVAIL:
+        return f"{host!r} is no address of this machine: try --host 0.0.0.0"
+    return f"cannot listen on {host}, port {port}: {error.strerror}"
+
+
+def run(app: ASGIApp, opened: socket.socket, started: Callable[[], None]) -> None:
+    """Serve until Ctrl-C or SIGTERM; `started` is called when the first visitor may come."""
+    server = make_server(app, started)
+    server.run(sockets=[opened])
+
+
+def make_server(app: ASGIApp, started: Callable[[], None]) -> uvicorn.Server:
+    """The server, not yet running."""
+    config = uvicorn.Config(
+        app,
+        http=HurriedProtocol,
+        loop="asyncio",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="critical",  # what strangers send is no news; our own faults the app reports
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=LAST_SECONDS,
+        h11_max_incomplete_event_size=MOST_HEADER_BYTES,
+        backlog=MOST_CONNECTIONS,
+    )
+    return _AnnouncedServer(config, started)
+
+
+class _AnnouncedServer(uvicorn.Server):
+    """Says when it is ready."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._announce = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start listening, then say so."""
+        await super().startup(sockets)
+        self._announce()
