@@ -18,7 +18,7 @@ from hornbeam.facts.documents import TextLoader, is_json
 from hornbeam.facts.files import File
 from hornbeam.facts.psl_data import kind_of
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:]')
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:]|[^\s{}\[\]:,"]+')
 
 
 @dataclass(frozen=True)
@@ -67,23 +67,25 @@ def rule_entries(file: File, listed: object, text: str, path: tuple[str, ...]) -
 
 
 def _json_places(text: str, path: Sequence[str]) -> Iterator[tuple[int, int, int]]:
-    """Yield line and column inside the quotes of every string of the list at the path."""
+    """Yield line and column of every item of the list at the path, inside its quotes."""
     wanted = ["", *path]
     stack = list[str]()
     key = latest = ""
     for token in _TOKEN.finditer(text):
-        if token[0].startswith('"'):
-            latest = token[0]
-            if stack == wanted:
-                start = token.start() + 1
-                yield text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start), 0
-        elif token[0] == ":":
-            key = json.loads(latest)
-        elif token[0] in "{[":
+        if token[0] in ("{", "["):
             stack.append(key)
             key = ""
-        elif stack.pop() == wanted[-1] and len(stack) == len(path):
-            return
+        elif token[0] in ("}", "]"):
+            if stack == wanted:
+                return
+            stack.pop()
+        elif token[0] == ":":
+            key = json.loads(latest)
+        else:
+            latest = token[0]
+            if stack == wanted:
+                start = token.start() + latest.startswith('"')
+                yield text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start), 0
 
 
 def _yaml_places(text: str, path: Sequence[str]) -> Iterator[tuple[int, int, int]]:
