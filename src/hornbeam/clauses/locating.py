@@ -1,7 +1,8 @@
 """Where the rules of a JSON or YAML program stand, so that mistakes in them are found there.
 
 The parser counts lines and columns of the text it is given. A rule of a program is therefore given
-to it behind as many line ends and blanks as put it where it stands in its file.
+to it behind as many line ends and blanks as put it where it stands in its file. (Escapes of JSON
+before a mistake shift its column.)
 """
 
 from __future__ import annotations

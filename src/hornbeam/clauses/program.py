@@ -194,7 +194,7 @@ def _options(file: File, document: dict[str, Any], split: str) -> dict[str, str]
 def _located(path: Path, split: str) -> tuple[Path, Path]:
     """Files of the rules and of the data; one and the same for a 2.4 program."""
     if path.is_dir():
-        return _located(_only_program(path, split), split)
+        return _located(_only_program(path), split)
     suffix = path.suffix.lower()
     if suffix == ".psl":
         return path, _data_beside(path, split)
@@ -208,7 +208,7 @@ def _located(path: Path, split: str) -> tuple[Path, Path]:
     raise DataError(str(path), "no such file; expected a PSL program (.json, .yaml or .psl)")
 
 
-def _only_program(folder: Path, split: str) -> Path:
+def _only_program(folder: Path) -> Path:
     found = sorted(one for one in folder.iterdir() if one.suffix.lower() in (*SUFFIXES, ".psl"))
     if len(found) == 1:
         return found[0]
