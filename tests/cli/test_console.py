@@ -131,6 +131,13 @@ def test_verbose_work_on_files() -> None:
     ) + ended.stdout.splitlines(keepends=True)[-1]  # fmt: skip
 
 
+def test_large_files_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console, "LARGE", 20_000)
+    ended = hornbeam_("candidates", *EVIDENCE, *TRAIN)
+    assert ended.told == ["Reading 0 MB ..."]
+    assert hornbeam_("candidates", *EVIDENCE, *TRAIN, "-q").told == []
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_examples_of_every_command_are_right(name: str) -> None:
     """They name the command, and options that it has."""

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, progress_shown, screen
+from hornbeam.cli.console import print_json, print_table, progress_shown, read_files, screen
 
 if TYPE_CHECKING:
     from hornbeam.statistics.engine import Discovery
@@ -43,10 +43,9 @@ def candidates(
 
     with progress_shown(quiet, verbose) as progress:
         started = time.perf_counter()
-        evidence = hb.read_facts(*facts)
-        labelled = hb.select_target(hb.read_labels(*labels), target)
+        evidence = read_files(hb.read_facts, facts, progress)
+        labelled = hb.select_target(read_files(hb.read_labels, labels, progress), target)
         loaded = time.perf_counter()
-        progress.detail(f"Read {evidence!r} and {labelled!r}.")
         language = hb.Language(max_length, min_coverage, top, distinct_variables, max_fanout)
         found = hb.discover(
             evidence,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,10 +20,14 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
     from rich.table import Table
 
+T = TypeVar("T")
+
 #: Work that ends sooner shows no bar.
 BAR_AFTER_SECONDS = 0.5
 #: Where stderr is no terminal (a log, a batch job), long work says a line this often.
 LINE_EVERY_SECONDS = 10.0
+#: Files that have at least so many bytes together are announced before they are read.
+LARGE = 50_000_000
 #: Width of a table where stdout is no terminal and COLUMNS is not set.
 PIPE_WIDTH = 160
 
@@ -164,6 +169,16 @@ def progress_shown(quiet: bool, verbose: bool = False) -> Iterator[TerminalProgr
     progress.say_cost()
 
 
+def read_files(reader: Callable[..., T], files: Sequence[str], progress: TerminalProgress) -> T:
+    """Read files with one of the readers; say so first where that may take a while."""
+    size = sum(os.path.getsize(name) for name in files if os.path.isfile(name))
+    if size >= LARGE:
+        progress.message(f"Reading {size / 1e6:,.0f} MB ...")
+    found = reader(*files)
+    progress.detail(f"Read {found!r}.")
+    return found
+
+
 def shown_rate(rate: float) -> str:
     """Format units a second.
 
@@ -197,8 +212,6 @@ def print_json(result: Mapping[str, Any]) -> None:
 
 def screen() -> Console:
     """Where tables go: stdout, with colours only on a terminal and none where NO_COLOR is set."""
-    import os
-
     from rich.console import Console
 
     known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, progress_shown, screen
+from hornbeam.cli.console import print_json, progress_shown, read_files, screen
 
 
 def evaluate(
@@ -29,8 +29,8 @@ def evaluate(
 
     with progress_shown(quiet, verbose) as progress:
         loaded = hb.Model.load(model)
-        evidence, labelled = hb.read_facts(*facts), hb.read_labels(*labels)
-        progress.detail(f"Read {loaded!r}, {evidence!r} and {labelled!r}.")
+        evidence = read_files(hb.read_facts, facts, progress)
+        labelled = read_files(hb.read_labels, labels, progress)
         result = loaded.evaluate(
             evidence,
             labelled,

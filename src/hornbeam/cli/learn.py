@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, progress_shown, screen
+from hornbeam.cli.console import print_json, print_table, progress_shown, read_files, screen
 
 if TYPE_CHECKING:
     from hornbeam.learning.learners import Learner
@@ -167,10 +167,9 @@ def learn(
     )  # fmt: skip
     with progress_shown(quiet, verbose) as progress:
         clock = time.perf_counter()
-        evidence = hb.read_facts(*facts)
-        labelled = hb.read_labels(*labels) if labels else None
+        evidence = read_files(hb.read_facts, facts, progress)
+        labelled = read_files(hb.read_labels, labels, progress) if labels else None
         load = time.perf_counter() - clock
-        progress.detail(f"Read {evidence!r}.")
         model = hb.learn(
             evidence,
             labelled,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, progress_shown
+from hornbeam.cli.console import print_json, progress_shown, read_files
 
 if TYPE_CHECKING:
     from hornbeam.facts.table import Targets
@@ -59,10 +59,9 @@ def predict(
 
     with progress_shown(quiet, verbose) as progress:
         loaded = hb.Model.load(model)
-        evidence = hb.read_facts(*facts)
-        progress.detail(f"Read {evidence!r}.")
+        evidence = read_files(hb.read_facts, facts, progress)
         if pairs:
-            wanted = hb.read_pairs(*pairs)
+            wanted = read_files(hb.read_pairs, pairs, progress)
             found = loaded.predict(
                 evidence,
                 wanted,
