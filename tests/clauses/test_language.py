@@ -121,6 +121,7 @@ SPELLINGS = {
     "f(+B) <= 1. {B: (b(B)) && (!c(B) || d(B))}": "f(+B) <= 1.0 . {B: b(B) & (!c(B) | d(B))}",
     "f(+B) <= 1. {B: b(B) & c(B) | d(B) & e(B)}": ("f(+B) <= 1.0 . {B: b(B) & c(B) | d(B) & e(B)}"),
     "1: 1 + 2 * (A != B) + f(A, B) <= 1": "1.0: f(A, B) + (A != B) <= 1.0",
+    "f(+B) <= 1. {B: (((b(B) & c(B))) | ((d(B))))}": "f(+B) <= 1.0 . {B: b(B) & c(B) | d(B)}",
 }
 
 
@@ -335,6 +336,37 @@ def test_nothing(text: str) -> None:
 
 def test_deep_nesting_is_read() -> None:
     assert parse_one(f"1: {'(' * 3000}a(A){')' * 3000}") == parse_one("1: a(A)")
+
+
+@pytest.mark.parametrize("depth", [60, 400, 5000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{begin}2{end} * a(A) <= 1",
+        "{products}a(A) <= 1",
+        "{sums}a(A) <= 1",
+        "{extremes}1{brackets} * a(A) <= 1",
+        "a(A) <=\n {products}1",
+        "f(+B) <= 1 {{B: {conditions}c(B){ends}}}",
+    ],
+)
+def test_deep_arithmetic_is_read_or_refused(text: str, depth: int) -> None:
+    written = text.format(
+        begin="(" * depth,
+        end=")" * depth,
+        products="2 * " * depth,
+        sums="2 + " * depth,
+        extremes="@Min[2, " * depth,
+        brackets="]" * depth,
+        conditions="(a(B) & (b(B) | " * depth,
+        ends="))" * depth,
+    )
+    if depth == 60 and "begin" in text:  # parentheses alone leave no trace
+        rule = parse_one(f"1: {written}")
+        assert parse_one(str(rule)) == rule
+    else:
+        with pytest.raises(DataError, match="line 1, column 1: the rule is nested too deeply"):
+            parse_one(f"1: {written}")
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,8 @@ def rule_entries(file: File, listed: object, text: str, path: tuple[str, ...]) -
     for number, item in enumerate(listed, start=1):
         if not isinstance(item, str):
             problem = f"{where}, rule {number}: expected text, found {kind_of(item)}"
-            raise DataError(file.name, problem)
+            hint = "" if is_json(file.name) else " (in YAML a rule stands in quotes)"
+            raise DataError(file.name, problem + hint)
     if not listed:
         return
     places = _json_places(text, path) if is_json(file.name) else _yaml_places(text, path)

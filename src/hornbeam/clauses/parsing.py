@@ -20,7 +20,7 @@ from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from hornbeam.clauses.language import PslRule
-from hornbeam.clauses.trees import MisplacedError, rule_of
+from hornbeam.clauses.trees import TOO_DEEP, MisplacedError, rule_of
 from hornbeam.errors import DataError
 
 #: How messages call the tokens of the grammar, in the order in which they are listed.
@@ -122,11 +122,14 @@ def read_rules(text: str, name: str) -> Iterator[PslRule]:
                 yield _rule(tree, name)
                 continue
             raise _error(text, name, token.start_pos or 0, begun, f"'{token}'")
+        if begun.tokens:
+            yield _rule(_finished(begun, text, name), name)
     except UnexpectedCharacters as stray:
         position = stray.pos_in_stream or 0
         raise _error(text, name, position, begun, _quoted(text[position])) from None
-    if begun.tokens:
-        yield _rule(_finished(begun, text, name), name)
+    except RecursionError:
+        place = (begun.tokens[0].line, begun.tokens[0].column) if begun.tokens else (None, None)
+        raise DataError(name, TOO_DEEP, line=place[0], column=place[1]) from None
 
 
 def _quoted(letter: str) -> str:

@@ -57,6 +57,10 @@ _OPERATORS = {
 _UNESCAPED = {"t": "\t", "n": "\n", "r": "\r"}
 _ONE = Number(1.0)
 
+#: How deep coefficients and conditions may be nested, so that recursion is safe wherever they go.
+MAX_DEPTH = 50
+TOO_DEEP = f"the rule is nested too deeply; expected at most {MAX_DEPTH} operators in each other"
+
 
 class MisplacedError(Exception):
     """Something that the grammar lets pass stands where it has no meaning."""
@@ -73,7 +77,7 @@ def rule_of(tree: Node) -> PslRule:
     ------
     MisplacedError
         At a number that is too large, a summation variable in a logical rule, or a negation in an
-        arithmetic one.
+        arithmetic one; and where a rule is nested too deeply.
     """
     parts = {part.data: part for part in tree.children if isinstance(part, Tree)}
     weight = _number(parts["weight"], "weight") if "weight" in parts else None
@@ -90,6 +94,9 @@ def rule_of(tree: Node) -> PslRule:
     (left, compared_left), (right, compared_right) = sides
     filters = tuple(map(_filter, _trees(tree, "filter")))
     compared = (*compared_left, *compared_right)
+    nested = [summand.coefficient for summand in (*left, *right)]
+    if max(map(_depth, [*nested, *(one.condition for one in filters)])) > MAX_DEPTH:
+        raise MisplacedError(TOO_DEEP, place)
     return ArithmeticRule(
         weight, left, Relation(str(relation)), right, filters, compared, squared, place
     )
@@ -97,6 +104,27 @@ def rule_of(tree: Node) -> PslRule:
 
 def _trees(tree: Node, kind: str) -> list[Node]:
     return [part for part in tree.children if isinstance(part, Tree) and part.data == kind]
+
+
+def _depth(whole: Coefficient | Condition) -> int:
+    """How many operators stand in one another."""
+    level: list[Coefficient | Condition] = [whole]
+    depth = -1
+    while level:
+        depth += 1
+        level = [part for one in level for part in _operands(one)]
+    return depth
+
+
+def _operands(one: Coefficient | Condition) -> Sequence[Coefficient | Condition]:
+    match one:
+        case Operation():
+            return (one.left, one.right)
+        case Extreme():
+            return one.arguments
+        case Conjunction() | Disjunction():
+            return one.parts
+    return ()
 
 
 def _place(part: Part) -> Place:
