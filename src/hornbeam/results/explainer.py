@@ -12,7 +12,6 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from hornbeam.clauses.candidates import Language
 from hornbeam.clauses.clause import Path, Prior
@@ -139,7 +138,9 @@ class Explainer:
                 self.rules[k].weight,
                 scored.count(self.rules[k]),
                 scored.pull(place),
-                self._groundings(scored, self.rules[k], paths, progress),
+                ()
+                if isinstance(clause := self.rules[k].clause, Prior)
+                else self.groundings(clause.path, subject, object_, paths, progress),
             )
             for place, k in enumerate(mine)
             if scored.count(self.rules[k]) and self.rules[k].weight > 0
@@ -157,6 +158,21 @@ class Explainer:
             tuple(name for name in dict.fromkeys([subject, object_]) if known.index(name) < 0),
         )
 
+    def groundings(
+        self, path: Path, subject: str, object_: str, limit: int, progress: Progress = SILENT
+    ) -> tuple[Grounding, ...]:
+        """Name the first paths of a relation sequence; both entities must be known."""
+        found = self.paths(path, subject, object_, limit, progress)
+        edges = [found.edges(k) for k in range(len(found.steps))]
+        return tuple(
+            Grounding(
+                tuple(self.evidence.entities.take(found.nodes[row])),
+                tuple(self.fact(*edge[row].tolist()) for edge in edges),
+                int(found.body[row]) / ONE,
+            )
+            for row in range(len(found))
+        )
+
     def paths(
         self,
         path: Path,
@@ -165,7 +181,7 @@ class Explainer:
         limit: int,
         progress: Progress = SILENT,
     ) -> Paths:
-        """Find the first paths of a relation sequence, as ids; both entities must be known."""
+        """Find the first paths of a relation sequence, as ids."""
         steps, pair = self._codes(path), self._nodes(path.target, subject, object_)
         distinct = self.language.distinct_variables
         return first_paths(self.graph, steps, pair, distinct, limit, progress)
@@ -190,22 +206,6 @@ class Explainer:
         names = self.evidence.entities
         own = 2 * (self.evidence.predicates.index(target) + 1)
         return Pair(names.index(subject), names.index(object_), own)
-
-    def _groundings(
-        self, scored: _Scored, rule: Rule, limit: int, progress: Progress
-    ) -> tuple[Grounding, ...]:
-        if isinstance(rule.clause, Prior) or limit < 1:
-            return ()
-        found = self.paths(rule.clause.path, *scored.names, limit, progress)
-        edges = [found.edges(k) for k in range(len(found.steps))]
-        return tuple(
-            Grounding(
-                tuple(self.evidence.entities.take(found.nodes[row])),
-                tuple(self.fact(*edge[row].tolist()) for edge in edges),
-                int(found.body[row]) / ONE,
-            )
-            for row in range(len(found))
-        )
 
     def _flip(self, scored: _Scored, progress: Progress) -> Flip:
         """Look for the fewest facts, take them away, and score again."""
@@ -239,17 +239,17 @@ class Explainer:
                 rows.append(found.edges(at))
             n += len(found)
         edges, fact = np.unique(np.concatenate(rows)[:, [1, 0, 2]], axis=0, return_inverse=True)
-        ones = np.ones(len(fact.reshape(-1)), dtype=np.int64)
-        place = (fact.reshape(-1), np.concatenate(path))
-        carries = sparse.csr_array((ones, place), shape=(len(edges), n))
-        carries.data[:] = 1  # a fact that a path uses twice carries it once
+        # a fact that a path uses twice carries it once
+        uses = np.unique(np.stack([fact.reshape(-1), np.concatenate(path)]), axis=1)
         removals = Removals(
             [r for r in scored.rules if isinstance(r.clause, Prior) or scored.count(r)],
             self.semantics,
             scored.speaking,
             np.concatenate(sequence),
             np.concatenate(body),
-            carries,
+            uses[0],
+            uses[1],
+            len(edges),
             scored.decision,
         )
         return removals, edges[:, [1, 0, 2]]

@@ -1,13 +1,16 @@
 """The smallest set of facts without which the decision on a pair would be the other one.
 
 Every path is a set of facts and dies with any of them. Sets of facts are tried by size, so the
-first that flips the decision is a smallest one. A branch is left as soon as even the most that its
-remaining removals could do would not flip: a score never falls when a path for the pair is added
-and never rises when a path against it is, so no set of r facts does more than kill, of every rule
-that helps, as many paths as its r busiest facts carry, the truest ones first, and no path of the
-others.
+first that flips the decision is a smallest one. A score never falls when a path for the pair is
+added and never rises when a path against it is; so a branch is left as soon as even more than its
+remaining removals could do would not flip: no set of r facts does more than kill paths of the rules
+that speak for the decision, and none of the others.
 
-The search is exact up to `EXACT_PATHS` paths and `EXACT_SCORINGS` sets; beyond, a greedy set is
+How much that is at most: of a rule with n paths a set kills at most as many, K, as its r busiest
+facts carry. What losing k paths takes from w t(n) is convex in k for every way t of counting, so it
+is at most k times w (t(n) - t(n-K)) / K. That is a sum over facts, and the r best facts bound it.
+
+The search is exact up to `EXACT_PATHS` paths and `EXACT_BRANCHES` branches; beyond, a greedy set is
 returned, which flips the decision but may not be the smallest.
 """
 
@@ -17,22 +20,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from hornbeam.clauses.clause import Path, Prior
 from hornbeam.clauses.rules import Counts, Relaxation, Rule, Semantics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.inference.closed import Floats, rule_paths, score_targets
+from hornbeam.learning.integrals import score_mean
+from hornbeam.learning.problem import transformed
 from hornbeam.statistics.table import Statistics
 
 #: Paths up to which the smallest set is looked for; more are cut at an end.
 EXACT_PATHS = 2_000
-#: Sets of facts that the exact search may score.
-EXACT_SCORINGS = 200_000
+#: Sets of facts that the exact search may extend.
+EXACT_BRANCHES = 4_000
 #: Facts that the greedy search may take.
 GREEDY_FACTS = 100
 #: Facts that the greedy search scores in every round: those on most of the paths that help.
@@ -74,8 +79,10 @@ class Removals:
         The relation sequences of the rules.
     path_sequence, path_body
         For every path its sequence and the truth of its body in millionths.
-    carries
-        Sparse 0/1 matrix (facts, paths): which paths each fact carries.
+    fact, carried
+        Which facts carry which paths: pairs of a fact's number and a path's, each once.
+    n_facts
+        Number of facts.
     truth
         The decision that shall flip: true where the score is at least `semantics.threshold`.
     """
@@ -85,7 +92,9 @@ class Removals:
     sequences: Sequence[Path]
     path_sequence: Ints
     path_body: Ints
-    carries: sparse.csr_array
+    fact: Ints
+    carried: Ints
+    n_facts: int
     truth: bool
 
     @cached_property
@@ -105,8 +114,15 @@ class Removals:
         """Whether losing a path never moves the score towards the side of its rules."""
         return is_monotone(self.rules, self.semantics, bool((self.path_body < ONE).any()))
 
+    @cached_property
+    def crisp(self) -> bool:
+        """Whether all paths are fully true: then a kind is a sequence, and strengths add up."""
+        return bool((self.path_body == ONE).all())
+
     def scores(self, counts: Ints) -> Floats:
         """Scores of worlds given by their numbers of paths: a row a world, a column a kind."""
+        if self.crisp:
+            return score_mean(*self.strengths(counts), self.semantics.relaxation)
         sequence, body, _ = self.kinds
         world, kind = np.nonzero(counts)
         worlds = Statistics.of(
@@ -119,6 +135,34 @@ class Removals:
         )
         return score_targets(self.rules, self.semantics, worlds, self._targets(len(counts)))
 
+    def strengths(self, counts: Ints) -> tuple[Floats, Floats]:
+        """A and B of worlds of fully true paths, added up in the order of the rules."""
+        x = self._weighed(counts)
+        up, down = np.zeros(len(counts)), np.zeros(len(counts))
+        for weight, negated, column in self._terms:
+            side = down if negated else up
+            side += weight if column is None else weight * x[:, column]
+        return up, down
+
+    @cached_property
+    def _terms(self) -> list[tuple[float, bool, int | None]]:
+        """Weight, head and sequence of every rule; a prior has no sequence."""
+        column = {path: k for k, path in enumerate(self.sequences)}
+        return [
+            (
+                r.weight,
+                r.clause.negated,
+                None if isinstance(r.clause, Prior) else column[r.clause.path],
+            )
+            for r in self.rules
+        ]
+
+    def _weighed(self, counts: Ints) -> Floats:
+        """What counts weigh: n, log2(1 + n), or 1 where there is any."""
+        if self.semantics.counts is Counts.EXISTS:
+            return (counts > 0).astype(np.float64)
+        return transformed(counts, self.semantics.counts)
+
     def _targets(self, n: int) -> Targets:
         clause = self.rules[0].clause
         target = clause.target if isinstance(clause, Prior) else clause.path.target
@@ -130,30 +174,72 @@ class Removals:
         flipped: npt.NDArray[np.bool_] = (scores >= self.semantics.threshold) != self.truth
         return flipped
 
-    def alive(self, removed: Sequence[int]) -> Ints:
-        """Mark the paths that are left, 1 or 0."""
-        gone = self.carries[list(removed)].sum(axis=0) if len(removed) else 0
-        return np.asarray((np.zeros(len(self.path_body)) + gone) == 0, dtype=np.int64)
+    def left(self, removed: Sequence[int]) -> tuple[Ints, Ints]:
+        """Count, by kind, the paths that a removal leaves, and those of them each fact carries."""
+        n_kinds, kind = len(self.kinds[0]), self.kinds[2]
+        gone, alive = np.zeros(self.n_facts, dtype=np.bool_), np.ones(len(kind), dtype=np.bool_)
+        gone[list(removed)] = True
+        alive[self.carried[gone[self.fact]]] = False
+        living = alive[self.carried]
+        cell = self.fact[living] * n_kinds + kind[self.carried[living]]
+        carries = np.bincount(cell, minlength=self.n_facts * n_kinds)
+        return np.bincount(kind[alive], minlength=n_kinds), carries.reshape(-1, n_kinds)
 
-    def lost(self, alive: Ints) -> tuple[Ints, Ints]:
-        """Numbers of living paths by kind, and how many of them each fact carries."""
-        sequence, _, kind = self.kinds
-        by_kind = np.zeros((len(kind), len(sequence)), dtype=np.int64)
-        by_kind[np.arange(len(kind)), kind] = alive
-        return by_kind.sum(axis=0), np.asarray(self.carries @ by_kind, dtype=np.int64)
+    def may_flip(self, total: Ints, carries: Ints, size: int) -> npt.NDArray[np.bool_]:
+        """Which facts may begin a set of so many, all others behind them, that flips the decision.
 
-    def best_possible(self, total: Ints, lost: Ints, removals: int) -> Floats:
-        """Score that no choice of so many facts gets past; `monotone` only."""
-        sequence, _, _ = self.kinds
+        `carries` has a row for every fact that may be taken, in their order. Without `monotone`
+        any of them may.
+        """
+        if not self.monotone:
+            return np.ones(len(carries), dtype=np.bool_)
+        if not self.crisp:
+            return np.full(len(carries), self.flips(self._best_soft(total, carries, size))[0])
+        gain = self._gains(total, carries, size)
+        behind = np.append(np.maximum.accumulate(gain[::-1])[::-1][1:], 0.0)
+        best_others = _largest(gain, size - 1).sum()
+        most = gain + np.minimum(best_others, (size - 1) * behind)
+        up, down = (side[0] for side in self.strengths(total[np.newaxis]))
+        # a hair more than the bound, so that rounding never cuts off a set
+        most = most * (1 + 1e-9) + 1e-12 * (up + down)
+        up = np.maximum(up - most * self.truth, 0.0)
+        down = np.maximum(down - most * (not self.truth), 0.0)
+        return self.flips(score_mean(up, down, self.semantics.relaxation))
+
+    def _gains(self, total: Ints, carries: Ints, size: int) -> Floats:
+        """Bounds, one a fact, whose sum over any set of `size` is at least what the set takes."""
+        killed = np.minimum(_largest(carries, size).sum(axis=0), total)
+        lost = self._weighed(total) - self._weighed(total - killed)
+        slope = self._helping_weights * lost / np.maximum(killed, 1)
+        return np.asarray(carries @ slope)
+
+    @cached_property
+    def _helping_weights(self) -> Floats:
+        """Weight of the rules of every sequence that helps, 0 for the others."""
+        weights = np.zeros(len(self.sequences))
+        for weight, _, column in self._terms:
+            if column is not None:
+                weights[column] += weight
+        return weights * self.helps
+
+    def _best_soft(self, total: Ints, carries: Ints, size: int) -> Floats:
+        """Score that no set of `size` facts gets past: the truest paths of every rule go first."""
+        sequence = self.kinds[0]
         left = total.copy()
         for k in np.flatnonzero(self.helps).tolist():
-            mine = np.flatnonzero(sequence == k)  # the truest first
-            carried = lost[:, mine].sum(axis=1)
-            busiest = np.sort(carried)[max(len(carried) - removals, 0) :]
+            mine = np.flatnonzero(sequence == k)
+            busiest = _largest(carries[:, mine].sum(axis=1), size)
             killed = min(int(busiest.sum()), int(total[mine].sum()))
             before = np.concatenate([[0], np.cumsum(total[mine])[:-1]])
             left[mine] -= np.clip(killed - before, 0, total[mine])
         return self.scores(left[np.newaxis])
+
+
+def _largest(values: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
+    """The n largest along the first axis, or all where there are fewer."""
+    if n <= 0:
+        return values[:0]
+    return values if n >= len(values) else np.partition(values, len(values) - n, axis=0)[-n:]
 
 
 def sides(rules: Sequence[Rule], path: Path) -> set[bool]:
@@ -178,7 +264,7 @@ def is_monotone(rules: Sequence[Rule], semantics: Semantics, soft: bool) -> bool
 
 
 class _SpentError(Exception):
-    """The exact search has scored as many sets as it may."""
+    """The exact search has extended as many sets as it may."""
 
 
 @dataclass
@@ -199,29 +285,25 @@ class _Search:
 
     def _extend(self, chosen: FactSet, start: int, size: int) -> FactSet | None:
         """Add `size` facts from `start` on so that the decision flips."""
-        total, lost = self.removals.lost(self.removals.alive(chosen))
-        lost = lost[self.candidates[start:]]
-        if self.removals.monotone:
-            self._spend(1)
-            if not self.removals.flips(self.removals.best_possible(total, lost, size))[0]:
-                return None
+        self.left -= 1
+        if self.left < 0:
+            raise _SpentError
+        removals = self.removals
+        total, carries = removals.left(chosen)
+        carries = carries[self.candidates[start:]]
+        may = np.flatnonzero(removals.may_flip(total, carries, size))
         if size == 1:
-            self._spend(len(lost))
-            scores = self.removals.scores(total - lost)
-            flips = np.flatnonzero(self.removals.flips(scores))
+            scores = removals.scores(total - carries[may])
+            flips = np.flatnonzero(removals.flips(scores))
             if not len(flips):
                 return None
-            return (*chosen, int(self.candidates[start + farthest(scores, flips, self.removals)]))
-        for k in range(start, len(self.candidates) - size + 1):
+            last = start + may[farthest(scores, flips, removals)]
+            return (*chosen, int(self.candidates[last]))
+        for k in (start + may).tolist():
             found = self._extend((*chosen, int(self.candidates[k])), k + 1, size - 1)
             if found is not None:
                 return found
         return None
-
-    def _spend(self, scorings: int) -> None:
-        self.left -= scorings
-        if self.left < 0:
-            raise _SpentError
 
 
 def farthest(scores: Floats, among: Ints, removals: Removals) -> int:
@@ -236,33 +318,32 @@ def smallest_flip(removals: Removals) -> tuple[FlipStatus, FactSet]:
     Facts are tried in the order of how far each alone moves the score, then of their numbers; the
     last of a set is the one that moves it farthest.
     """
-    total, lost = removals.lost(removals.alive(()))
-    if removals.monotone:
-        everything = removals.best_possible(total, lost, len(lost))
-        if not removals.flips(everything)[0]:
-            return FlipStatus.IMPOSSIBLE, ()
-    candidates = _candidates(removals, total, lost)
+    total, carries = removals.left(())
+    if not removals.may_flip(total, carries, removals.n_facts).any():
+        return FlipStatus.IMPOSSIBLE, ()
+    candidates = _candidates(removals, total, carries)
     try:
-        found = _Search(removals, candidates, EXACT_SCORINGS).smallest()
+        found = _Search(removals, candidates, EXACT_BRANCHES).smallest()
     except _SpentError:
         found = greedy_flip(removals)
         return (FlipStatus.UPPER_BOUND, found) if found else (FlipStatus.NOT_FOUND, ())
     return (FlipStatus.EXACT, found) if found else (FlipStatus.IMPOSSIBLE, ())
 
 
-def _candidates(removals: Removals, total: Ints, lost: Ints) -> Ints:
+def _candidates(removals: Removals, total: Ints, carries: Ints) -> Ints:
     """Facts worth removing, one of each that carry the same paths, the strongest first."""
-    scores = removals.scores(total - lost)
+    scores = removals.scores(total - carries)
     order = np.argsort(scores if removals.truth else -scores, kind="stable")
-    carries = removals.carries
+    by_fact = np.lexsort((removals.carried, removals.fact))
+    ends = np.searchsorted(removals.fact[by_fact], np.arange(removals.n_facts + 1))
     seen: set[bytes] = set()
     kept = []
     for fact in order.tolist():
-        paths = carries.indices[carries.indptr[fact] : carries.indptr[fact + 1]]
+        paths = removals.carried[by_fact[ends[fact] : ends[fact + 1]]]
         if removals.monotone and not removals.helps[removals.path_sequence[paths]].any():
             continue
-        if (carried := np.sort(paths).tobytes()) not in seen:
-            seen.add(carried)
+        if (mine := paths.tobytes()) not in seen:
+            seen.add(mine)
             kept.append(fact)
     return np.array(kept, dtype=np.int64)
 
@@ -275,13 +356,13 @@ def greedy_flip(removals: Removals) -> FactSet:
     chosen: FactSet = ()
     helping = removals.helps[removals.kinds[0]]
     while len(chosen) < GREEDY_FACTS:
-        total, lost = removals.lost(removals.alive(chosen))
-        carried = lost[:, helping].sum(axis=1)
+        total, carries = removals.left(chosen)
+        carried = carries[:, helping].sum(axis=1)
         busiest = np.argsort(-carried, kind="stable")[:GREEDY_WIDTH]
         busiest = busiest[carried[busiest] > 0]
         if not len(busiest):
             return ()
-        scores = removals.scores(total - lost[busiest])
+        scores = removals.scores(total - carries[busiest])
         best = farthest(scores, np.arange(len(busiest)), removals)
         chosen = (*chosen, int(busiest[best]))
         if removals.flips(scores[best : best + 1])[0]:
@@ -293,7 +374,7 @@ def _needed(removals: Removals, chosen: FactSet) -> FactSet:
     """Give back facts, the first taken first, as long as the decision stays flipped."""
     for fact in chosen:
         fewer = tuple(other for other in chosen if other != fact)
-        total, _ = removals.lost(removals.alive(fewer))
+        total, _ = removals.left(fewer)
         if removals.flips(removals.scores(total[np.newaxis]))[0]:
             chosen = fewer
     return chosen
