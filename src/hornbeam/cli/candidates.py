@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, progress_shown, read_files, screen
+from hornbeam.cli.evidence import open_evidence
 
 if TYPE_CHECKING:
     from hornbeam.statistics.engine import Discovery
@@ -23,6 +25,10 @@ def candidates(
     max_fanout: options.MaxFanout = None,
     engine: options.EngineOption = options.EngineName.MEMORY,
     threads: options.Threads = None,
+    memory_limit: options.MemoryLimit = None,
+    spill_dir: options.SpillDir = None,
+    master: options.Master = None,
+    spark_conf: options.SparkConf = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -41,9 +47,14 @@ def candidates(
     """
     import hornbeam as hb
 
-    with progress_shown(quiet, verbose) as progress:
+    with progress_shown(quiet, verbose) as progress, ExitStack() as stack:
         started = time.perf_counter()
-        evidence = read_files(hb.read_facts, facts, progress)
+        evidence = stack.enter_context(
+            open_evidence(
+                facts, engine, progress, threads=threads, memory_limit=memory_limit,
+                spill_dir=spill_dir, master=master, spark_conf=spark_conf,
+            )
+        )  # fmt: skip
         labelled = hb.select_target(read_files(hb.read_labels, labels, progress), target)
         loaded = time.perf_counter()
         language = hb.Language(max_length, min_coverage, top, distinct_variables, max_fanout)
@@ -51,7 +62,6 @@ def candidates(
             evidence,
             labelled,
             language,
-            engine=engine.value,
             threads=threads,
             statistics=False,
             progress=progress,
@@ -105,8 +115,9 @@ def _show(found: Discovery, n_targets: int, seconds: dict[str, float]) -> None:
         print_table(out, table)
     if len(kept) > options.SHOWN:
         out.print(f"... and {len(kept) - options.SHOWN:,} more (--top N for fewer, --json for all)")
+    of_all = "" if found.found is None else f" of {found.found:,}"
     out.print(
-        f"{len(kept):,} of {found.found:,} relation sequences kept, over {n_targets:,} targets; "
+        f"{len(kept):,}{of_all} relation sequences kept, over {n_targets:,} targets; "
         f"with negations and prior {2 * len(kept) + len(kept.targets):,} clauses. "
         f"Loaded in {seconds['load']:.2f} s, counted in {seconds['generate']:.2f} s."
     )

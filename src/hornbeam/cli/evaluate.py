@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, progress_shown, read_files, screen
+from hornbeam.cli.evidence import open_evidence
 
 
 def evaluate(
@@ -13,6 +16,10 @@ def evaluate(
     score: options.ScoreOption = options.ScoreName.MEAN,
     engine: options.EngineOption = options.EngineName.MEMORY,
     threads: options.Threads = None,
+    memory_limit: options.MemoryLimit = None,
+    spill_dir: options.SpillDir = None,
+    master: options.Master = None,
+    spark_conf: options.SparkConf = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -27,15 +34,19 @@ def evaluate(
     """
     import hornbeam as hb
 
-    with progress_shown(quiet, verbose) as progress:
+    with progress_shown(quiet, verbose) as progress, ExitStack() as stack:
         loaded = hb.Model.load(model)
-        evidence = read_files(hb.read_facts, facts, progress)
+        evidence = stack.enter_context(
+            open_evidence(
+                facts, engine, progress, threads=threads, memory_limit=memory_limit,
+                spill_dir=spill_dir, master=master, spark_conf=spark_conf,
+            )
+        )  # fmt: skip
         labelled = read_files(hb.read_labels, labels, progress)
         result = loaded.evaluate(
             evidence,
             labelled,
             score=score.value,
-            engine=engine.value,
             threads=threads,
             progress=progress,
         )

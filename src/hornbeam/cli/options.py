@@ -20,6 +20,8 @@ class EngineName(StrEnum):
     """Engines by their name on the command line."""
 
     MEMORY = "memory"
+    DUCKDB = "duckdb"
+    SPARK = "spark"
 
 
 class MethodName(StrEnum):
@@ -130,7 +132,49 @@ MaxFanout = Annotated[
     ),
 ]
 EngineOption = Annotated[
-    EngineName, typer.Option("--engine", help="Where paths are counted.", rich_help_panel=RUNNING)
+    EngineName,
+    typer.Option(
+        "--engine",
+        help="Where paths are counted: memory (fastest), duckdb (facts larger than memory), spark "
+        "(larger than one machine). The results are the same.",
+        rich_help_panel=RUNNING,
+    ),
+]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(
+        "--memory-limit",
+        metavar="SIZE",
+        help="duckdb: what it may hold in memory, such as 2GB (default: 80 % of the machine's).",
+        rich_help_panel=RUNNING,
+    ),
+]
+SpillDir = Annotated[
+    str | None,
+    typer.Option(
+        "--spill-dir",
+        metavar="FOLDER",
+        help="duckdb: where the rest goes (default: the system's temporary folder).",
+        rich_help_panel=RUNNING,
+    ),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        "--master",
+        metavar="URL",
+        help="spark: the cluster, such as spark://host:7077 (default: this machine).",
+        rich_help_panel=RUNNING,
+    ),
+]
+SparkConf = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--spark-conf",
+        metavar="KEY=VALUE",
+        help="spark: a setting, such as spark.executor.memory=8g. Give it again for more.",
+        rich_help_panel=RUNNING,
+    ),
 ]
 Threads = Annotated[
     int | None,
@@ -158,6 +202,14 @@ CountsOption = Annotated[
         help="n groundings of a rule weigh n (raw, as in PSL), log2(1+n) (log) or 1 (exists); auto "
         "lets joint choose by internal validation and is raw for the others.",
         rich_help_panel=LEARNER,
+    ),
+]
+Collective = Annotated[
+    bool,
+    typer.Option(
+        "--collective",
+        help="Let rules speak of the targets themselves: bodies hold labelled targets too, and "
+        "pairs are scored all together.",
     ),
 ]
 RelaxationOption = Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,10 +11,15 @@ import typer
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, progress_shown, read_files
+from hornbeam.cli.evidence import open_evidence
+from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
+    from hornbeam.cli.console import TerminalProgress
     from hornbeam.facts.table import Targets
     from hornbeam.inference.closed import Floats
+    from hornbeam.model import Model
+    from hornbeam.statistics.discovery import Evidence
 
 
 def predict(
@@ -40,6 +46,10 @@ def predict(
     target: options.Target = None,
     engine: options.EngineOption = options.EngineName.MEMORY,
     threads: options.Threads = None,
+    memory_limit: options.MemoryLimit = None,
+    spill_dir: options.SpillDir = None,
+    master: options.Master = None,
+    spark_conf: options.SparkConf = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -57,20 +67,29 @@ def predict(
     """
     import hornbeam as hb
 
-    with progress_shown(quiet, verbose) as progress:
+    with progress_shown(quiet, verbose) as progress, ExitStack() as stack:
         loaded = hb.Model.load(model)
-        evidence = read_files(hb.read_facts, facts, progress)
+        evidence = stack.enter_context(
+            open_evidence(
+                facts, engine, progress, threads=threads, memory_limit=memory_limit,
+                spill_dir=spill_dir, master=master, spark_conf=spark_conf,
+            )
+        )  # fmt: skip
         if pairs:
             wanted = read_files(hb.read_pairs, pairs, progress)
+            if output is not None and output.suffix == ".parquet":
+                _write_parquet(loaded, evidence, wanted, output, score.value, progress)
+                return
             found = loaded.predict(
                 evidence,
                 wanted,
                 score=score.value,
-                engine=engine.value,
                 threads=threads,
                 progress=progress,
             )
         else:
+            if not isinstance(evidence, hb.Facts):
+                raise InputError(f"--engine {engine.value} scores given pairs: give --pairs")
             wanted, found = loaded.propose(
                 evidence,
                 target=target,
@@ -78,7 +97,6 @@ def predict(
                 per_subject=per_subject,
                 subjects=subject,
                 score=score.value,
-                engine=engine.value,
                 threads=threads,
                 progress=progress,
             )
@@ -92,6 +110,26 @@ def predict(
         sys.stdout.writelines(lines)
     if as_json:
         print_json({"predictions": [dict(zip(KEYS, row, strict=True)) for row in rows]})
+
+
+def _write_parquet(
+    model: Model,
+    evidence: Evidence,
+    pairs: Targets,
+    output: Path,
+    score: str,
+    progress: TerminalProgress,
+) -> None:
+    """Let the engine write the scores, block by block."""
+    from hornbeam.statistics.sql_engine import SqlEngine
+
+    if not isinstance(evidence, SqlEngine):
+        raise InputError(
+            f"{output}: Parquet is written by --engine duckdb or spark; or name a .tsv"
+        )
+    if not output.parent.is_dir():
+        raise InputError(f"{output}: the folder {output.parent} does not exist; make it first")
+    model.predict_to(evidence, pairs, output, score=score, progress=progress)
 
 
 KEYS = ("subject", "predicate", "object", "score")

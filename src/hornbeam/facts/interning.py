@@ -49,7 +49,7 @@ def intern_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source
         # what DuckDB holds is not needed any more, and sorting needs the room
         connection.execute("DROP TABLE entity_ids")
     except duckdb.Error as error:
-        raise _explained(error, sources) from None
+        raise explained(error, sources) from None
     atoms = {}
     for arity, some in alike.items():
         table = _atoms(columns.pop(arity), some, entities, predicates)
@@ -68,7 +68,7 @@ def intern_targets(
         entities, predicates = _all_names(connection, sources)
         parts = [_fetch(connection, [source], labelled, ordered=True) for source in sources]
     except duckdb.Error as error:
-        raise _explained(error, sources) from None
+        raise explained(error, sources) from None
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     if not labelled:
         return Targets(entities, predicates, *columns)
@@ -81,25 +81,29 @@ def _all_names(
     connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]
 ) -> tuple[Names, Names]:
     """Names of the entities and of the predicates, and their tables in the connection."""
+    number_names(connection, sources)
+    return fetch_names(connection, "entity_ids"), fetch_names(connection, "predicate_ids")
+
+
+def number_names(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
+    """Create the tables `entity_ids` and `predicate_ids` (name, id), ids by sorted name."""
     arguments, predicates = [], []
     for i, source in enumerate(sources):
-        listed = ", ".join(f"a{k}" for k in range(1, source.arity + 1))
+        columns = ", ".join(f"a{k}" for k in range(1, source.arity + 1))
         # One scan for all arguments: text is parsed twice as fast as with a union of columns.
-        arguments.append(f"SELECT unnest([{listed}]) AS name FROM ({source.select}) AS s{i}")  # noqa: S608
+        arguments.append(f"SELECT unnest([{columns}]) AS name FROM ({source.select}) AS s{i}")  # noqa: S608
         predicates.append(f"SELECT predicate AS name FROM ({source.select}) AS s{i}")  # noqa: S608
-    return (
-        _names(connection, "entity_ids", arguments, sources),
-        _names(connection, "predicate_ids", predicates, sources),
-    )
+    _number(connection, "entity_ids", arguments, sources)
+    _number(connection, "predicate_ids", predicates, sources)
 
 
-def _names(
+def _number(
     connection: duckdb.DuckDBPyConnection,
     table: str,
     selects: Sequence[str],
     sources: Sequence[Source],
-) -> Names:
-    """Create the table (name, id) with ids by sorted name, and return the names."""
+) -> None:
+    """Create the table (name, id) of one kind of names, and check them."""
     connection.execute(
         f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT name, "  # noqa: S608
         "CAST(row_number() OVER (ORDER BY name) - 1 AS INTEGER) AS id "
@@ -112,9 +116,14 @@ def _names(
     ).fetchone()
     size, bad = counts or (0, 0)
     if not size:
-        raise DataError(_listed(sources), "no facts found; expected at least one")
+        raise DataError(listed(sources), "no facts found; expected at least one")
     if bad:
         raise first_mistake(sources) or DataError(sources[0].name, "a name is empty or malformed")
+
+
+def fetch_names(connection: duckdb.DuckDBPyConnection, table: str) -> Names:
+    """Fetch the names of a table that `number_names` made."""
+    (size,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone() or (0,)  # noqa: S608
 
     def chunks() -> Iterator[Sequence[str]]:
         for start in range(0, size, CHUNK):
@@ -265,13 +274,14 @@ def _check_one_arity(sources: Sequence[Source], predicates: Names, atoms: dict[i
                 raise DataError(alike[0].name, f"{problem}; expected the same number")
 
 
-def _explained(error: duckdb.Error, sources: Sequence[Source]) -> DataError:
+def explained(error: duckdb.Error, sources: Sequence[Source]) -> DataError:
     """Find the mistake behind a failure of the fast reader, by line where it can be found."""
     mistake = first_mistake(sources)
     if mistake is not None:
         return mistake
-    return DataError(_listed(sources), f"cannot be read: {reason(error)}")
+    return DataError(listed(sources), f"cannot be read: {reason(error)}")
 
 
-def _listed(sources: Sequence[Source]) -> str:
+def listed(sources: Sequence[Source]) -> str:
+    """Name the sources."""
     return ", ".join(dict.fromkeys(source.name for source in sources))

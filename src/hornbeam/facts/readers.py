@@ -48,7 +48,7 @@ def read_facts(*inputs: Input) -> Facts:
     Facts(2 facts, 3 entities, 1 predicates)
     """
     with workspace() as space:
-        return intern_facts(space.connection, _sources(space, inputs, Role.FACTS))
+        return intern_facts(space.connection, sources_of(space, inputs, Role.FACTS))
 
 
 def read_labels(*inputs: Input) -> Targets:
@@ -62,7 +62,7 @@ def read_labels(*inputs: Input) -> Targets:
     Targets(2 pairs of knows, 1 true)
     """
     with workspace() as space:
-        sources = _sources(space, inputs, Role.LABELS)
+        sources = sources_of(space, inputs, Role.LABELS)
         return intern_targets(space.connection, sources, labelled=True)
 
 
@@ -77,11 +77,12 @@ def read_pairs(*inputs: Input) -> Targets:
     Targets(1 pairs of knows)
     """
     with workspace() as space:
-        sources = _sources(space, inputs, Role.PAIRS)
+        sources = sources_of(space, inputs, Role.PAIRS)
         return intern_targets(space.connection, sources, labelled=False)
 
 
-def _sources(space: Workspace, inputs: Sequence[Input], role: Role) -> list[Source]:
+def sources_of(space: Workspace, inputs: Sequence[Input], role: Role) -> list[Source]:
+    """Find out what each input is and how it is selected."""
     if not inputs:
         raise InputError(f"no {role} given; expected at least one file or frame")
     sources: list[Source] = []

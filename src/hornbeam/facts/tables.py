@@ -144,7 +144,7 @@ def table_source(connection: duckdb.DuckDBPyConnection, name: str, scan: str, ro
     if some is None:
         raise DataError(name, "has no rows; expected at least one fact")
     fields = [row[0] for row in described]
-    columns = header_columns(name, fields, role) or _by_position(name, fields, role)
+    columns = columns_by_name(name, fields, role)
 
     def rows() -> Iterator[Row]:
         number = 0
@@ -163,6 +163,11 @@ def table_source(connection: duckdb.DuckDBPyConnection, name: str, scan: str, ro
     source = Source(name, select_text(scan, columns, quoted), columns, rows, unit="row")
     _check_types(source, [(row[0], row[1]) for row in described])
     return source
+
+
+def columns_by_name(name: str, fields: Sequence[str], role: Role) -> tuple[str, ...]:
+    """Say what the columns of a table mean: by their names, else by their places."""
+    return header_columns(name, fields, role) or _by_position(name, fields, role)
 
 
 def _by_position(name: str, fields: Sequence[str], role: Role) -> tuple[str, ...]:

@@ -29,12 +29,18 @@ class Workspace:
 
 
 @contextmanager
-def workspace() -> Iterator[Workspace]:
-    """Open a workspace; whatever spills to disk goes to its folder and away with it."""
+def workspace(
+    memory_limit: str = MEMORY_LIMIT, spill_dir: str | None = None, *, on_disk: bool = False
+) -> Iterator[Workspace]:
+    """Open a workspace; whatever spills to disk goes to its folder and away with it.
+
+    `spill_dir` is where the folder goes; `on_disk` keeps tables in a file there from the start.
+    """
     with (
-        tempfile.TemporaryDirectory(prefix="hornbeam-") as folder,
+        tempfile.TemporaryDirectory(prefix="hornbeam-", dir=spill_dir) as folder,
         duckdb.connect(
-            config={"temp_directory": folder, "memory_limit": MEMORY_LIMIT}
+            Path(folder) / "facts.duckdb" if on_disk else ":memory:",
+            config={"temp_directory": folder, "memory_limit": memory_limit},
         ) as connection,
     ):
         # Reading a file must not fetch extensions from the network.

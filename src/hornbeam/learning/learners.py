@@ -78,13 +78,10 @@ def learn_rules(
     if refit:
         problem, fit = _refitted(problem, fit, learner.weight_variance)
     kept = np.flatnonzero((fit.weights > 0.0) | problem.is_prior)
-    rules = sorted(
-        (Rule(float(fit.weights[k]), problem.clauses[k]) for k in kept.tolist()),
-        key=lambda rule: -rule.weight,
-    )
+    rules = [Rule(float(fit.weights[k]), problem.clauses[k]) for k in kept.tolist()]
     trace |= {"status": fit.status.value, "iterations": fit.iterations, "loss": fit.loss}
     return Learned(
-        tuple(_without_idle_priors(rules)),
+        sorted_rules(rules),
         replace(semantics, counts=chosen, relaxation=relaxation, collective=collective),
         trace,
     )
@@ -149,13 +146,17 @@ def _refitted(problem: Learnable, fit: Fit, weight_variance: float) -> tuple[Lea
     return small, Newton().fit(small, np.zeros(n), np.full(n, 1.0 / weight_variance))
 
 
-def _without_idle_priors(rules: list[Rule]) -> list[Rule]:
-    """Keep one prior a target: the one that pulls, or !t with weight 0 where neither does."""
+def sorted_rules(rules: list[Rule]) -> tuple[Rule, ...]:
+    """Sort rules by weight, largest first, and drop idle priors.
+
+    One prior a target stays: the one that pulls, or !t with weight 0 where neither does.
+    """
+    rules = sorted(rules, key=lambda rule: -rule.weight)
     leaning = {r.clause.target for r in rules if isinstance(r.clause, Prior) and r.weight > 0}
-    return [
+    return tuple(
         rule
         for rule in rules
         if not isinstance(rule.clause, Prior)
         or rule.weight > 0
         or (rule.clause.negated and rule.clause.target not in leaning)
-    ]
+    )

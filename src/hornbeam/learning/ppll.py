@@ -22,11 +22,12 @@ import numpy.typing as npt
 
 from hornbeam.errors import InputError
 from hornbeam.learning.densities import DOWN, Densities, Floats
+from hornbeam.learning.hinges import rule_covariance
 from hornbeam.learning.integrals import one_sided
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.pseudolikelihood import Fit, Newton, Status
 from hornbeam.learning.settings import check_not_negative, check_positive, check_whole
-from hornbeam.learning.soft import Learnable, SoftProblem, curvature
+from hornbeam.learning.soft import Learnable, SoftProblem
 from hornbeam.progress import SILENT, Progress
 
 NONE = np.empty(0, dtype=np.int64)
@@ -96,7 +97,8 @@ class SoftPiece:
         """Log pseudolikelihood of this clause alone, its slope and its curvature."""
         weights = np.append(weight, self.prior)
         slope = -float(self.part.gradient(weights)[0])
-        return self.part.log_likelihood(weights), slope, -float(curvature(self.part, weights)[0, 0])
+        covariance = rule_covariance(self.part.hinges, weights, problem.relaxation, len(weights))
+        return self.part.log_likelihood(weights), slope, -float(covariance[0, 0])
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,12 @@ class Ppll:
     def _learn(self, problem: Learnable, k: int, home: Home, ridge: float) -> tuple[float, bool]:
         """Weight of one clause, and whether the solver came to an end."""
         piece = make_piece(problem, k, home if self.prior_inside else None)
+        return self.fit_piece(piece, problem, int(problem.lengths[k]), ridge)
+
+    def fit_piece(
+        self, piece: Piece | SoftPiece, problem: Learnable, length: int, ridge: float
+    ) -> tuple[float, bool]:
+        """Weight of one piece of a clause of that length, and whether the solver came to an end."""
         if not len(piece.x):
             return 0.0, True
         if self.solver == "gradient":
@@ -162,7 +170,7 @@ class Ppll:
             weight, finished = maximise(piece, problem, ridge), True
         if weight > 0.0 and self.length_penalty > 0.0:
             gain = piece.derivatives(weight, problem)[0] - piece.derivatives(0.0, problem)[0]
-            if gain - 0.5 * ridge * weight**2 <= self.length_penalty * problem.lengths[k]:
+            if gain - 0.5 * ridge * weight**2 <= self.length_penalty * length:
                 return 0.0, finished
         return weight, finished
 

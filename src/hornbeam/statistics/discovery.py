@@ -14,18 +14,27 @@ from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.statistics.engine import Discovery, Engine
 
+#: Facts in memory, or an engine that has its own.
+Evidence = Facts | Engine
 
-def open_engine(facts: Facts, engine: str = "memory", threads: int | None = None) -> Engine:
-    """Open the engine of that name over the facts."""
+
+def open_engine(evidence: Evidence, engine: str = "memory", threads: int | None = None) -> Engine:
+    """Open the engine of that name over the facts; an engine stays what it is."""
+    if not isinstance(evidence, Facts):
+        return evidence
     if engine == "memory":
         from hornbeam.statistics.memory import MemoryEngine
 
-        return MemoryEngine(facts) if threads is None else MemoryEngine(facts, threads)
-    raise InputError(f"unknown engine {engine!r}; expected: memory")
+        return MemoryEngine(evidence) if threads is None else MemoryEngine(evidence, threads)
+    if engine == "duckdb":
+        from hornbeam.statistics.duckdb import duckdb_engine
+
+        return duckdb_engine(evidence, threads)
+    raise InputError(f"unknown engine {engine!r}; expected: memory, duckdb (or an open one)")
 
 
 def discover(
-    facts: Facts,
+    facts: Evidence,
     labels: Targets,
     language: Language | None = None,
     *,

@@ -8,8 +8,10 @@ from typing import Protocol
 
 from hornbeam.clauses.candidates import Candidates, Language
 from hornbeam.clauses.clause import Path
+from hornbeam.facts.names import Ids, Names
 from hornbeam.facts.table import Targets
 from hornbeam.progress import SILENT, Progress
+from hornbeam.statistics.histograms import Histograms
 from hornbeam.statistics.table import Statistics
 
 
@@ -17,16 +19,18 @@ from hornbeam.statistics.table import Statistics
 class Discovery:
     """What one search finds: the kept candidates and, row by row, their counts.
 
-    `found` is the number of sequences before pruning, `own_edges` the number of targets that
-    stand among the facts (and are no evidence for themselves), `unseen` the number of targets
-    with an entity that no fact has.
+    `found` is the number of sequences before pruning, None where rare ones died before they were
+    complete; `own_edges` the number of targets that stand among the facts (and are no evidence for
+    themselves); `unseen` the number of targets with an entity that no fact has. `histograms` stand
+    for counts that do not fit in memory.
     """
 
     candidates: Candidates
     statistics: Statistics | None
-    found: int
+    found: int | None
     own_edges: int
     unseen: int
+    histograms: Histograms | None = None
 
 
 class Engine(Protocol):
@@ -34,6 +38,13 @@ class Engine(Protocol):
 
     All engines return the same integers for the same input.
     """
+
+    @property
+    def predicates(self) -> Names:
+        """Names of the facts' predicates."""
+
+    def locate(self, names: Names) -> Ids:
+        """Ids of entities by name, -1 where no fact has them."""
 
     def discover(
         self,

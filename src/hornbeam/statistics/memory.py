@@ -14,6 +14,7 @@ import numpy.typing as npt
 from hornbeam.clauses.candidates import Candidates, Language
 from hornbeam.clauses.clause import Path
 from hornbeam.errors import InputError
+from hornbeam.facts.names import Ids, Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress, announce_if_slow
 from hornbeam.statistics.engine import Discovery
@@ -97,6 +98,15 @@ class MemoryEngine:
     def graph(self) -> Graph:
         """The whole graph, built once."""
         return Graph.of(self.facts)
+
+    @property
+    def predicates(self) -> Names:
+        """Names of the facts' predicates."""
+        return self.facts.predicates
+
+    def locate(self, names: Names) -> Ids:
+        """Ids of entities by name, -1 where no fact has them."""
+        return names.translate(self.facts.entities)
 
     def discover(
         self,

@@ -1,0 +1,240 @@
+"""The Spark engine: facts larger than one machine, by the same SQL as `duckdb`.
+
+The driver sees targets, candidates and counts; facts and names stay with the executors. Ids are the
+ranks of names within hashed buckets, so a lost executor's share is computed again to the same ids.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hornbeam.errors import DataError, InputError
+from hornbeam.facts.diagnosis import quote
+from hornbeam.facts.names import Names
+from hornbeam.facts.sources import Role
+from hornbeam.facts.table import ONE, Facts
+from hornbeam.facts.tables import columns_by_name
+from hornbeam.progress import SILENT, Progress
+from hornbeam.statistics import queries
+from hornbeam.statistics.spark_session import spark_session
+from hornbeam.statistics.sql_engine import Array, Columns, SqlEngine
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+#: Groups of names that are numbered side by side.
+BUCKETS = 4096
+
+#: Every name once.
+NAMES = "SELECT DISTINCT name FROM (SELECT explode(array(a1, a2)) AS name FROM given) AS n"
+#: Names that no file of ours could hold.
+BAD_NAMES = (
+    "SELECT name FROM (SELECT name FROM names UNION ALL SELECT predicate FROM given) AS n "
+    "WHERE name IS NULL OR name = '' OR name RLIKE '[\\\\x00\\\\t\\\\r\\\\n]' LIMIT 1"
+)
+#: Names with their rank among those of the same bucket.
+RANKED = (
+    "SELECT name, bucket, row_number() OVER (PARTITION BY bucket ORDER BY name) AS place "  # noqa: S608
+    f"FROM (SELECT name, pmod(xxhash64(name), {BUCKETS}) AS bucket FROM names) AS n"
+)
+#: Ids count on from bucket to bucket.
+ENTITY_IDS = (
+    "SELECT r.name, CAST(b.before + r.place - 1 AS INT) AS id FROM ranked AS r JOIN "
+    "(SELECT bucket, sum(size) OVER (ORDER BY bucket) - size AS before FROM "
+    "(SELECT bucket, count(*) AS size FROM ranked GROUP BY bucket) AS s) AS b "
+    "ON b.bucket = r.bucket"
+)
+#: Facts by ids; `other` is a second value where a fact has two.
+FACTS = (
+    "SELECT s.id AS subject, p.id AS predicate, o.id AS object, min(f.value) AS value, "
+    "max(f.value) AS other FROM given AS f JOIN predicate_ids AS p ON p.name = f.predicate "
+    "JOIN entity_ids AS s ON s.name = f.a1 JOIN entity_ids AS o ON o.name = f.a2 "
+    "GROUP BY s.id, p.id, o.id"
+)
+#: How many facts have a wrong value or two values, and the least value above 0.
+VALUES = (
+    "SELECT count_if(value < 0 OR other > 1000000) AS wrong, count_if(value <> other) AS clashes, "
+    "min(CASE WHEN value > 0 THEN value END) AS least FROM all_facts"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Spark:
+    """A Spark session as the place of a search."""
+
+    session: SparkSession
+    _held: dict[str, list[DataFrame]] = field(default_factory=dict)
+
+    def create(self, table: str, select: str) -> None:
+        """Make (or replace) a table; it is computed now, and again where an executor is lost."""
+        frame = self.session.sql(select).persist()
+        # a table may be made from its namesake, which is needed again if an executor is lost
+        self._held.setdefault(table, []).append(frame)
+        frame.count()
+        frame.createOrReplaceTempView(table)
+
+    def view(self, name: str, select: str) -> None:
+        """Make (or replace) a view."""
+        self.session.sql(select).createOrReplaceTempView(name)
+
+    def upload(self, table: str, columns: Columns) -> None:
+        """Make (or replace) a table from arrays."""
+        import pyarrow
+
+        self.session.createDataFrame(pyarrow.table(dict(columns))).createOrReplaceTempView(table)
+
+    def fetch(self, select: str) -> dict[str, Array]:
+        """Run a select and return its columns."""
+        found = self.session.sql(select).toArrow()
+        return {name: found.column(name).to_numpy() for name in found.column_names}
+
+    def drop(self, *tables: str) -> None:
+        """Forget tables that are there."""
+        for table in tables:
+            for frame in self._held.pop(table, []):
+                frame.unpersist()
+            self.session.catalog.dropTempView(table)
+
+    def write_parquet(self, path: str, batches: Iterable[Columns]) -> None:
+        """Write batches of columns to a folder of Parquet files; all of them or nothing."""
+        import pyarrow
+
+        on_disk = "://" not in path
+        unfinished = f"{os.path.realpath(path)}.{secrets.token_hex(8)}.tmp" if on_disk else path
+        try:
+            for columns in batches:
+                frame = self.session.createDataFrame(pyarrow.table(dict(columns)))
+                frame.write.mode("append").parquet(unfinished)
+            if on_disk:
+                if os.path.isdir(path):
+                    shutil.rmtree(path)
+                os.replace(unfinished, path)
+        finally:
+            if on_disk:
+                shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def spark_engine(session: SparkSession, facts: Facts) -> SqlEngine:
+    """Search facts that are in memory already on a session; for small ones, and tests."""
+    database = Spark(session)
+    atoms = facts.binary
+    crisp = np.full(len(atoms), ONE, dtype=np.int32)
+    columns = {
+        "subject": atoms.arguments[0],
+        "predicate": atoms.predicate.astype(np.int32),
+        "object": atoms.arguments[1],
+        "value": crisp if atoms.millionths is None else atoms.millionths,
+    }
+    database.upload("facts", columns)
+    database.create("degrees", queries.DEGREES)
+    return SqlEngine(database, facts.predicates, atoms.millionths is not None, facts.entities)
+
+
+@contextmanager
+def open_spark(
+    *inputs: str | os.PathLike[str],
+    master: str = "local[*]",
+    conf: Mapping[str, str] | None = None,
+    progress: Progress = SILENT,
+) -> Iterator[SqlEngine]:
+    """Open facts on a Spark cluster, without moving them.
+
+    Parameters
+    ----------
+    *inputs
+        Parquet files or folders on any store that Spark reads, or names of its tables.
+    master
+        Where the cluster is: "local[*]", "spark://host:7077", "yarn", "k8s://https://host:443".
+    conf
+        Further settings of Spark, such as {"spark.executor.memory": "8g"}.
+    """
+    with spark_session(master, conf or {}, progress) as session:
+        progress.message("Storing the facts in Spark ...")
+        yield read_facts(session, [os.fspath(item) for item in inputs])
+
+
+def read_facts(session: SparkSession, inputs: Sequence[str]) -> SqlEngine:
+    """Read facts from Parquet or tables into `facts`, `degrees` and `entity_ids`."""
+    if not inputs:
+        raise InputError("no facts given; expected at least one Parquet file or table")
+    database = Spark(session)
+    given = [_given(session, item) for item in inputs]
+    union = given[0]
+    for frame in given[1:]:
+        union = union.unionByName(frame)
+    union.createOrReplaceTempView("given")
+    listed = ", ".join(inputs)
+    database.create("names", NAMES)
+    bad = database.fetch(BAD_NAMES)["name"]
+    if len(bad):
+        found = "nothing" if bad[0] is None else quote(bad[0])
+        raise DataError(listed, f"found {found} as a name; expected text without TAB or newline")
+    predicates = Names.of(database.fetch("SELECT DISTINCT predicate AS name FROM given")["name"])
+    if not len(predicates):
+        raise DataError(listed, "no facts found; expected at least one")
+    database.upload(
+        "predicate_ids",
+        {
+            "name": np.array(list(predicates), dtype=object),
+            "id": np.arange(len(predicates), dtype=np.int32),
+        },
+    )
+    database.create("ranked", RANKED)
+    database.create("entity_ids", ENTITY_IDS)
+    database.create("all_facts", FACTS)
+    values = {name: column[0] for name, column in database.fetch(VALUES).items()}
+    if values["wrong"]:
+        raise DataError(listed, "a truth value lies outside [0, 1]; expected numbers from 0 to 1")
+    if values["clashes"]:
+        raise DataError(listed, "a fact has two truth values; expected one value for each fact")
+    database.view(
+        "facts", "SELECT subject, predicate, object, value FROM all_facts WHERE value > 0"
+    )
+    database.create("degrees", queries.DEGREES)
+    return SqlEngine(database, predicates, bool(values["least"] < ONE))
+
+
+def _given(session: SparkSession, item: str) -> DataFrame:
+    """Columns a1, predicate, a2 as text and value in millionths, -1 where it is no truth value."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql import functions as f
+
+    try:
+        if os.path.exists(item) or "/" in item or item.endswith((".parquet", ".pq")):
+            table = session.read.parquet(item)
+        else:
+            table = session.table(item)
+    except PySparkException as error:
+        raise DataError(item, f"cannot be read: {_reason(error)}") from None
+    columns = columns_by_name(item, table.columns, Role.FACTS)
+    kinds = dict(zip(columns, (kind for _, kind in table.dtypes), strict=True))
+    for column, kind in kinds.items():
+        numbers = ("int", "bigint", "smallint", "tinyint")
+        allowed = ("double", "float", "boolean", *numbers) if column == "value" else (
+            "string", *numbers)  # fmt: skip
+        if kind not in allowed and not (column == "value" and kind.startswith("decimal")):
+            expected = "numbers" if column == "value" else "text or integers"
+            raise DataError(item, f"column {column!r} is of type {kind}; expected {expected}")
+    # columns are renamed by place: nothing of the file's header gets into SQL
+    named = table.toDF(*columns)
+    value: Any = f.lit(ONE)
+    if "value" in columns:
+        number = f.col("value").cast("double")
+        millionths = f.round(number * ONE).cast("int")
+        value = f.when((number >= 0) & (number <= 1), millionths).otherwise(-1)
+    names = [f.col(name).cast("string").alias(name) for name in ("a1", "predicate", "a2")]
+    return named.select(*names, value.cast("int").alias("value"))
+
+
+def _reason(error: Exception) -> str:
+    """First line of Spark's message without its class."""
+    first = str(error).strip().splitlines()[0]
+    return first.split("] ", 1)[-1][:300]

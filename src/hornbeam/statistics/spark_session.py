@@ -1,0 +1,150 @@
+"""Starting Spark: what must be there is checked first, and waiting for a cluster has an end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from hornbeam.errors import InputError, MissingExtraError
+from hornbeam.progress import Progress
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+#: The oldest Java that Spark runs on.
+JAVA = 17
+#: Seconds that a master has to accept a connection.
+CONNECT_SECONDS = 10.0
+#: Seconds that a cluster has to run a first, empty job.
+FIRST_JOB_SECONDS = 180.0
+
+#: What we need of Spark, before the user's own settings.
+SETTINGS = {
+    "spark.app.name": "hornbeam",
+    "spark.log.level": "ERROR",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+}
+
+
+@contextmanager
+def spark_session(
+    master: str, conf: Mapping[str, str], progress: Progress
+) -> Iterator[SparkSession]:
+    """Start Spark, and stop it however the work ends."""
+    if find_spec("pyspark") is None or find_spec("pyarrow") is None:
+        raise MissingExtraError("--engine spark", "spark")
+    check_java()
+    check_master(master)
+    progress.message(f"Starting Spark on {master} ...")
+    session = _started(master, conf)
+    try:
+        _check_answers(session, master)
+        yield session
+    finally:
+        with contextlib.suppress(Exception):
+            session.stop()
+
+
+def _started(master: str, conf: Mapping[str, str]) -> SparkSession:
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    local = master.startswith("local")
+    if local:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    here = {"spark.driver.host": "127.0.0.1"} if local else {}
+    settings = SETTINGS | here | dict(conf)
+    try:
+        builder = SparkSession.builder.master(master)
+        for key, value in settings.items():
+            builder = builder.config(key, value)
+        return builder.getOrCreate()
+    except PySparkException as error:
+        raise InputError(f"Spark does not start: {_first_line(error)}") from None
+    except Exception as error:
+        # what the Java side throws has no common class on this side
+        raise InputError(
+            f"Spark does not start on {master}: {_first_line(error)}; check --master and "
+            "--spark-conf"
+        ) from None
+
+
+def check_java() -> None:
+    """Refuse where there is no Java, or one that is too old."""
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    advice = f"install Java {JAVA} (Debian: apt-get install openjdk-{JAVA}-jre-headless)"
+    if java is None or not os.access(java, os.X_OK):
+        where = f"JAVA_HOME={home} has no bin/java" if home else "no Java was found"
+        raise InputError(f"--engine spark needs Java {JAVA}, and {where}: {advice}")
+    try:
+        said = subprocess.run([java, "-version"], capture_output=True, timeout=60, check=False)
+        text = (said.stderr + said.stdout).decode(errors="replace")
+    except (OSError, subprocess.SubprocessError) as error:
+        raise InputError(f"{java} does not run ({error}): {advice}") from None
+    found = re.search(r'version "(?:1\.)?(\d+)', text)
+    if found is None or int(found.group(1)) < JAVA:
+        version = found.group(1) if found else "an unknown version"
+        raise InputError(
+            f"--engine spark needs Java {JAVA} or newer, and {java} is {version}: {advice}, "
+            "or set JAVA_HOME to it"
+        )
+
+
+def check_master(master: str) -> None:
+    """Refuse a master that nobody could reach, within seconds."""
+    if re.fullmatch(r"local(-cluster)?(\[[\d*,\s]+\])?|yarn", master):
+        return
+    match = re.fullmatch(r"(?:spark|k8s)://(?:https?://)?(.+)", master)
+    if match is None:
+        raise InputError(
+            f"--master {master!r}: expected local[N], spark://HOST:PORT, yarn or k8s://HOST:PORT"
+        )
+    for place in match.group(1).split(","):
+        host, _, port = place.rpartition(":")
+        if not port.isdigit():
+            raise InputError(f"--master {master!r}: expected HOST:PORT, found {place!r}")
+        with (
+            contextlib.suppress(OSError),
+            socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS),
+        ):
+            return
+    raise InputError(f"the Spark master {master} does not answer; check --master and the network")
+
+
+def _check_answers(session: SparkSession, master: str) -> None:
+    """Run an empty job: a cluster without free workers would let us wait for ever."""
+    failure: list[Exception] = []
+
+    def job() -> None:
+        try:
+            session.range(1).count()
+        except Exception as error:
+            failure.append(error)
+
+    trial = threading.Thread(target=job, daemon=True)
+    trial.start()
+    trial.join(FIRST_JOB_SECONDS)
+    if trial.is_alive() or failure:
+        why = _first_line(failure[0]) if failure else f"no job ran in {FIRST_JOB_SECONDS:.0f} s"
+        raise InputError(
+            f"the Spark master {master} gives no workers ({why}); check that the cluster has free "
+            "memory and cores for spark.executor.memory and spark.executor.cores"
+        )
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
