@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hornbeam.errors import InfeasibleError
-from hornbeam.inference.admm import Admm
+from hornbeam.inference.admm import RELAXED, Acceleration, Admm
 from hornbeam.inference.exact import Exact, find_conflict
 from hornbeam.inference.map_state import Status
 from hornbeam.statistics.potentials import Kind, Potentials
@@ -31,40 +31,40 @@ def test_reaches_the_optimum(potentials: Potentials) -> None:
     assert potentials.violations(found.state).max(initial=0.0) <= 1e-6
 
 
-@given(programs(), st.sampled_from([0.2, 1.0, 5.0]), st.sampled_from([1.0, 1.5, 1.9]))
+@given(programs(), st.sampled_from([0.2, 1.0, 5.0]), st.sampled_from(Acceleration))
 @settings(max_examples=60, deadline=None)
-def test_step_and_relaxation_change_the_way_and_not_the_end(
-    potentials: Potentials, step: float, relaxation: float
+def test_step_and_acceleration_change_the_way_and_not_the_end(
+    potentials: Potentials, step: float, acceleration: Acceleration
 ) -> None:
-    found = replace(TIGHT, step=step, relaxation=relaxation).solve(potentials)
+    found = replace(TIGHT, step=step, acceleration=acceleration).solve(potentials)
     best = Exact().solve(potentials).objective
     assert found.objective == pytest.approx(best, rel=1e-5, abs=1e-5)
 
 
-@given(programs(), st.integers(0, 30))
-@settings(max_examples=60, deadline=None)
-def test_is_the_textbook_iteration(potentials: Potentials, iterations: int) -> None:
-    """The short form of u that the kernels carry is the u of every literal."""
-    loop = Admm(epsilon_abs=0.0, epsilon_rel=0.0, max_iterations=iterations, relaxation=1.3)
+@given(programs(), st.integers(1, 30), st.sampled_from(["plain", "relaxed"]))
+@settings(max_examples=80, deadline=None)
+def test_is_the_textbook_iteration(potentials: Potentials, iterations: int, way: str) -> None:
+    """The short form of w that the kernels carry is the z + u of every literal."""
+    assume(len(potentials.variable))
+    loop = Admm(max_iterations=iterations, acceleration=Acceleration(way), epsilon_rel=-1.0)
     found = loop.solve(potentials)
-    assume(found.iterations == iterations)
-    state, primal, dual = textbook(potentials, iterations, relaxation=1.3)
+    assume(found.status is Status.ITERATIONS)
+    state, primal, dual = textbook(potentials, iterations, 1.0 if way == "plain" else RELAXED)
     np.testing.assert_allclose(found.state, state, atol=1e-9)
-    if iterations:
-        assert found.primal_residual == pytest.approx(primal, abs=1e-6)
-        assert found.dual_residual == pytest.approx(dual, abs=1e-6)
+    assert found.primal_residual == pytest.approx(primal, abs=1e-6)
+    assert found.dual_residual == pytest.approx(dual, abs=1e-6)
 
 
 def textbook(
     potentials: Potentials, iterations: int, relaxation: float
 ) -> tuple[np.ndarray, float, float]:
-    """Run ADMM with a copy and a dual for every literal, rows one by one."""
+    """Run ADMM with a copy and a dual for every literal, rows one by one; the last step plain."""
     step = potentials.weight.max(initial=0.0) or 1.0
     z = np.ones(potentials.n_variables)
     x, u = np.zeros(len(potentials.variable)), np.zeros(len(potentials.variable))
     degree = np.bincount(potentials.variable, minlength=len(z))
     old = z
-    for _ in range(iterations):
+    for iteration in range(1, iterations + 1):
         v = z[potentials.variable] - u
         for k in range(len(potentials)):
             part = slice(potentials.indptr[k], potentials.indptr[k + 1])
@@ -81,7 +81,8 @@ def textbook(
                 x[part] = v[part] - (form / norm if norm else 0.0) * a
             else:
                 x[part] = v[part]
-        mixed = relaxation * x + (1 - relaxation) * z[potentials.variable]
+        r = relaxation if iteration < iterations else 1.0
+        mixed = r * x + (1 - r) * z[potentials.variable]
         mean = np.bincount(potentials.variable, mixed + u, len(z)) / np.maximum(degree, 1)
         old, z = z, np.where(degree > 0, np.clip(mean, 0, 1), z)
         u = u + mixed - z[potentials.variable]
@@ -133,9 +134,9 @@ def test_a_row_written_twice_is_a_row_of_twice_the_weight(potentials: Potentials
 @pytest.mark.parametrize("squared", [True, False])
 def test_any_number_of_threads_gives_the_same_bits(squared: bool) -> None:
     potentials = synthetic(70_000, squared)
-    one = Admm(threads=1, max_iterations=120, relaxation=1.5).solve(potentials)
+    one = Admm(threads=1, max_iterations=120, epsilon_rel=1e-6).solve(potentials)
     for threads in (2, 3, 8):
-        many = Admm(threads=threads, max_iterations=120, relaxation=1.5).solve(potentials)
+        many = Admm(threads=threads, max_iterations=120, epsilon_rel=1e-6).solve(potentials)
         assert many.state.tobytes() == one.state.tobytes()
         assert many.iterations == one.iterations
         assert (many.primal_residual, many.dual_residual) == (
@@ -143,6 +144,23 @@ def test_any_number_of_threads_gives_the_same_bits(squared: bool) -> None:
             one.dual_residual,
         )
         assert (many.objective, many.bound) == (one.objective, one.bound)
+
+
+@given(programs(kinds=[Kind.SQUARED]))
+@settings(max_examples=20, deadline=None)
+def test_squared_hinges_are_relaxed_and_others_anchored(potentials: Potentials) -> None:
+    relaxed = replace(TIGHT, acceleration=Acceleration.RELAXED).solve(potentials)
+    assert TIGHT.solve(potentials).state.tobytes() == relaxed.state.tobytes()
+    linear = replace(potentials, kind=np.full(len(potentials), Kind.LINEAR, dtype=np.uint8))
+    anchored = replace(TIGHT, acceleration=Acceleration.ANCHORED).solve(linear)
+    assert TIGHT.solve(linear).state.tobytes() == anchored.state.tobytes()
+
+
+def test_a_large_linear_program_converges_to_tight_tolerances() -> None:
+    potentials = synthetic(1000, squared=False)
+    found = Admm(epsilon_abs=1e-8, epsilon_rel=1e-8).solve(potentials)
+    assert found.status is Status.CONVERGED
+    assert 0 <= found.gap <= 1e-5 * found.objective
 
 
 @pytest.mark.parametrize("squared", [True, False])

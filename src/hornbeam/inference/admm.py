@@ -4,9 +4,9 @@ Every row k gets its own copy x of its variables, held to the consensus z by sca
 (Boyd et al., *Distributed Optimization and Statistical Learning via ADMM*, 2011; Bach et al.,
 *Hinge-Loss Markov Random Fields and Probabilistic Soft Logic*, 2017):
 
-    x <- argmin f_k(x) + step/2 |x - z + u|^2                     (local step, every row alone)
-    z <- clip of the mean over the copies of r x + (1-r) z + u    (consensus, every variable alone)
-    u <- u + r x + (1-r) z_old - z                                (r: over-relaxation, 1 is none)
+    x <- argmin f_k(x) + step/2 |x - z + u|^2      (local step, every row alone)
+    z <- clip(mean over the copies of x + u)       (consensus, every variable alone)
+    u <- u + x - z
 
 A row's function depends on x through l = a'x + c alone, so its local step moves along a:
 x = v - t a with v = z - u, and with l = a'v + c
@@ -16,18 +16,26 @@ x = v - t a with v = z - u, and with l = a'v + c
     l <= 0          t = max(l / |a|^2, 0)                                 (projection)
     l  = 0          t = l / |a|^2                                         (projection)
 
-Put that into the update of u: if u = p - s a with one number p for every variable and one number
-s for every row, as it is at u = 0, then it stays so,
+In terms of w = z + u the iteration is Douglas-Rachford splitting: z = clip(mean of w), x as above
+with v = 2z - w, and T(w) = w + x - z. If w = e - s a with one number e for every variable and one
+number s for every row, as it is at u = 0, then v = (2z - e) + s a and
 
-    s <- s + r (t - s),
-    z <- clip(z + (1-r) p - (sum of s a over its literals) / degree),
-    p <- (1-r) p + z_old - z.
+    T(w) = z - t a:      e <- z,    s <- t.
 
-So an iteration is one pass over the literals by row (from q = z - p to s) and one by variable
+So an iteration is one pass over the literals by row (from q = 2z - e to t) and one by variable
 (from s to z), and the norms of the residuals follow from sums over rows and over variables.
-step * s are the rows' Lagrange multipliers, which gives a lower bound of the optimum for nothing.
+step * t are the rows' Lagrange multipliers, which gives a lower bound of the optimum for nothing.
 
-Stopping rule (PSL's, which is Boyd's): over the N literals,
+T does not expand distances, so a fixed point may be sought faster than by w <- T(w):
+
+    relaxed     w <- r T(w) + (1-r) w                                     (r = 1.6)
+    anchored    w <- (k+1)/(k+2) (2 T(w) - w) + 1/(k+2) anchor            (Halpern's iteration)
+
+with an anchor that is moved to w now and then (k counts from there), as in Lu and Yang, *Restarted
+Halpern PDHG for Linear Programming* (2024). Relaxed takes a third of the iterations off programs
+of squared hinges; anchored needs up to ten times fewer where linear hinges or constraints are.
+
+Stopping rule (PSL's, which is Boyd's): over the N literals, after a plain step,
 
     |x - z|            <= sqrt(N) epsilon_abs + epsilon_rel max(|x|, |z|),
     step * |z - z_old| <= sqrt(N) epsilon_abs + epsilon_rel step |u|,
@@ -44,6 +52,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import pairwise
 
 import numpy as np
@@ -59,7 +68,18 @@ WORTH_THREADS = 200_000
 #: Least violation, averaged by the multipliers, that counts as a contradiction.
 NO_CONTRADICTION = 1e-7
 
+#: Over-relaxation.
+RELAXED = 1.6
+
 Watch = Callable[[int, float, float], None]
+
+
+class Acceleration(StrEnum):
+    """How the next iterate is made of T(w)."""
+
+    PLAIN = "plain"
+    RELAXED = "relaxed"
+    ANCHORED = "anchored"
 
 
 @dataclass(frozen=True)
@@ -74,8 +94,9 @@ class Admm:
         Absolute and relative tolerance of the residuals.
     max_iterations
         Most iterations.
-    relaxation
-        Over-relaxation r, between 1 (none, as PSL) and 2.
+    acceleration
+        Plain (as PSL), relaxed or anchored. By default relaxed for programs of squared hinges
+        only, anchored for others.
     max_violation
         How far a constraint may be from holding at the end.
     threads
@@ -86,7 +107,7 @@ class Admm:
     epsilon_abs: float = 1e-5
     epsilon_rel: float = 1e-3
     max_iterations: int = 25_000
-    relaxation: float = 1.0
+    acceleration: Acceleration | None = None
     max_violation: float = 1e-3
     threads: int | None = None
 
@@ -114,7 +135,7 @@ class Admm:
         hard = np.flatnonzero(potentials.is_constraint)
         constraints = potentials.select(potentials.is_constraint)
         iterations, least, status = 0, 1, Status.ITERATIONS
-        residuals = kernels.Residuals(np.inf, np.inf, 0.0, 0.0)
+        residuals = kernels.Residuals(np.inf, np.inf, 0.0, 0.0, np.inf)
         with ThreadPoolExecutor(work.threads) as pool:
             while iterations < self.max_iterations and status is Status.ITERATIONS:
                 before = work.point.s[hard]
@@ -124,7 +145,9 @@ class Admm:
                 if watch is not None:
                     watch(iterations, residuals.primal, residuals.dual)
                 at_rest = kernels.within_limits(residuals)
-                worst = constraints.violations(work.point.z).max(initial=0.0) if at_rest else 0.0
+                worst = (
+                    constraints.violations(work.point.state).max(initial=0.0) if at_rest else 0.0
+                )
                 if at_rest and worst <= self.max_violation:
                     status = Status.CONVERGED
                 elif contradict(constraints, work.point.s[hard] - before):
@@ -133,8 +156,8 @@ class Admm:
                     least = PERIOD
         return assess(
             potentials,
-            work.point.z,
-            multiplier=work.step * work.point.s,
+            work.point.state,
+            multiplier=work.multipliers(),
             status=status,
             solver="admm",
             max_violation=self.max_violation,
@@ -153,6 +176,7 @@ class _Work:
     rows: kernels.Rows
     columns: kernels.Columns
     point: kernels.Point
+    control: Floats
     sums: kernels.Sums
     step: float
     threads: int
@@ -174,10 +198,11 @@ class _Work:
                 norm, strength,
             ),
             kernels.by_variable(indptr, variable, potentials.coefficient, n_variables),
-            kernels.Point(np.zeros(n), state, state.copy(), np.zeros(n_variables)),
+            _begin(state, n),
+            np.array([_relaxation(settings, potentials), 0.0, 0.0, 0.0, 0.0, 0.0]),
             kernels.Sums(
                 np.zeros((-(-n // kernels.BLOCK), 2)),
-                np.zeros((-(-n_variables // kernels.BLOCK), 5)),
+                np.zeros((-(-n_variables // kernels.BLOCK), 6)),
             ),
             step,
             threads if len(variable) >= WORTH_THREADS else 1,
@@ -186,37 +211,86 @@ class _Work:
     def run(self, least: int, most: int, pool: ThreadPoolExecutor) -> tuple[int, kernels.Residuals]:
         """Iterate until the stopping rule is met, `least` to `most` times."""
         ours = self.settings
-        tolerances = ours.step, ours.epsilon_abs, ours.epsilon_rel
-        state = self.point, ours.relaxation
+        rule = ours.step, ours.epsilon_abs, ours.epsilon_rel
+        point, control, sums = self.point, self.control, self.sums
         if self.threads == 1:
             done, residuals = kernels.iterate(
-                self.rows, self.columns, *state, self.sums, *tolerances, least, most
+                self.rows, self.columns, point, control, sums, *rule, least, most
             )
-            return done, kernels.Residuals(*residuals)
+            return done, residuals
         done = 0
         while True:
-            self._share(pool, kernels.local_steps, self.rows, self.sums.row)
-            self._share(pool, kernels.consensus, self.columns, self.sums.variable)
-            residuals = kernels.residuals(self.sums, len(self.rows.variable), *tolerances)
+            mixture = kernels.mixture(control)
+            self._share(pool, kernels.local_steps, self.rows, mixture, sums.row)
+            self._share(pool, kernels.consensus, self.columns, mixture, sums.variable)
+            residuals = kernels.residuals(sums, len(self.rows.variable), *rule)
+            kernels.steer(control, point, mixture, residuals.movement)
             done += 1
             if done >= most or (done >= least and kernels.within_limits(residuals)):
                 return done, residuals
+
+    def multipliers(self) -> Floats:
+        """Lagrange multipliers of the rows: step * t of one more local step, the anchor left out.
+
+        It ends the run: the point is no iterate any more.
+        """
+        point, home = self.point, float(self.control[kernels.HOME])
+        for part, anchor in (
+            (point.s, point.anchor_s),
+            (point.e, point.anchor_e),
+            (point.pull, point.anchor_pull),
+        ):
+            part -= home * anchor
+            part /= 1.0 - home
+        degree = np.maximum(np.diff(self.columns.indptr), 1)
+        point.q[:] = 2.0 * np.clip(point.e - point.pull / degree, 0.0, 1.0) - point.e
+        blocks = len(self.sums.row)
+        kernels.local_steps(self.rows, point, (1.0, 0.0, 0.0), 0, blocks, self.sums.row)
+        return self.step * point.s
 
     def _share(
         self,
         pool: ThreadPoolExecutor,
         kernel: Callable[..., None],
         side: kernels.Rows | kernels.Columns,
+        mixture: tuple[float, float, float],
         sums: Floats,
     ) -> None:
         """Give every thread an equal share of the blocks, and wait for all."""
         cuts = np.linspace(0, len(sums), self.threads + 1).astype(int).tolist()
         shares = [
-            pool.submit(kernel, side, self.point, self.settings.relaxation, low, high, sums)
+            pool.submit(kernel, side, self.point, mixture, low, high, sums)
             for low, high in pairwise(cuts)
         ]
         for share in shares:
             share.result()
+
+
+def _begin(state: Floats, n_rows: int) -> kernels.Point:
+    """Where duals are 0: w is the state itself."""
+    copies = [state.copy() for _ in range(5)]
+    pulls = np.zeros_like(state), np.zeros_like(state)
+    return kernels.Point(
+        s=np.zeros(n_rows),
+        e=copies[0],
+        pull=pulls[0],
+        z=copies[1],
+        q=copies[2],
+        state=copies[3],
+        anchor_s=np.zeros(n_rows),
+        anchor_e=copies[4],
+        anchor_pull=pulls[1],
+    )
+
+
+def _relaxation(settings: Admm, potentials: Potentials) -> float:
+    """Over-relaxation; 0 if the iteration is anchored."""
+    squared = bool((potentials.kind == Kind.SQUARED).all())
+    default = Acceleration.RELAXED if squared else Acceleration.ANCHORED
+    chosen = settings.acceleration or default
+    return {Acceleration.PLAIN: 1.0, Acceleration.RELAXED: RELAXED, Acceleration.ANCHORED: 0.0}[
+        chosen
+    ]
 
 
 def contradict(constraints: Potentials, change: Floats) -> bool:

@@ -87,6 +87,10 @@ def dual_value(potentials: Potentials, multiplier: Floats) -> float:
     least = np.where(kind == Kind.EQUAL, -np.inf, 0.0)
     most = np.where((kind == Kind.LINEAR) | (squared & (weight == 0.0)), weight, np.inf)
     m = np.clip(multiplier, least, most)
+    # what a potential without literals costs is known: its derivative is the best multiplier
+    known = (np.diff(potentials.indptr) == 0) & ~potentials.is_constraint
+    hinge = np.maximum(potentials.constant[known], 0.0)
+    m[known] = weight[known] * np.where(squared[known], 2.0 * hinge, hinge > 0.0)
     squared &= m > 0.0
     conjugate = m[squared] ** 2 / (4.0 * weight[squared])
     pull = potentials.matrix.T @ m
