@@ -77,7 +77,9 @@ class Reference:
 def both(world: World, relaxation: Relaxation, top: int = 6) -> tuple[Problem, Reference]:
     """The problem, and the same by the definition."""
     language = Language(3, 1, top)
-    found = discover_collective(world.facts, world.targets, language, threads=1)
+    found = discover_collective(
+        world.facts, world.targets, language, threads=1, own_facts_expected=True
+    )
     problem = conditioned_problem(found.statistics, world.targets, relaxation)
     ground = Conditioned(world.values, world.labels)
     terms = []

@@ -19,6 +19,7 @@ taken out again.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -28,11 +29,18 @@ import numpy.typing as npt
 
 from hornbeam.clauses.candidates import Language
 from hornbeam.clauses.clause import Path, Step
+from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.statistics.cycles import STEPS, Patterns, count_cycles
-from hornbeam.statistics.engine import Discovery
-from hornbeam.statistics.evidence import FALSE, among_facts, check_collective, with_targets
+from hornbeam.statistics.engine import Discovery, Engine
+from hornbeam.statistics.evidence import (
+    FALSE,
+    among_facts,
+    closing_walk,
+    collective_facts,
+    with_targets,
+)
 from hornbeam.statistics.graph import Graph
 from hornbeam.statistics.memory import MemoryEngine
 from hornbeam.statistics.table import Statistics
@@ -75,23 +83,33 @@ class CollectiveDiscovery:
 
     search: Discovery
     statistics: CollectiveStatistics
-    own_facts: int
 
 
 def discover_collective(
-    facts: Facts,
+    facts: Facts | Engine,
     labels: Targets,
     language: Language,
+    *,
+    engine: str = "memory",
     threads: int | None = None,
     progress: Progress = SILENT,
+    own_facts_expected: bool = False,
 ) -> CollectiveDiscovery:
     """Find candidates over facts and true targets, and count what collective learning needs."""
-    check_collective(facts, language.max_fanout)
-    world = ConditionedWorld.of(facts, labels)
+    world = ConditionedWorld.of(collective_facts(facts, language.max_fanout, engine), labels)
+    own = int(world.stated.sum())
+    if own and not own_facts_expected:
+        warnings.warn(
+            f"{own:,} labelled targets stand among the facts too; they are true for the others, "
+            "and a target's own fact is never evidence for itself",
+            HornbeamWarning,
+            stacklevel=2,
+        )
     found = world.engine(world.true, threads).discover(labels, language, progress=progress)
     assert found.statistics is not None
-    counted = world.statistics(found.statistics, language, threads, progress)
-    return CollectiveDiscovery(found, counted, int(world.stated.sum()))
+    return CollectiveDiscovery(
+        found, world.statistics(found.statistics, language, threads, progress)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +148,7 @@ class ConditionedWorld:
     ) -> CollectiveStatistics:
         """Add to the counts of heads those of bodies and of repeated targets."""
         patterns = list(self._patterns(heads.paths, language.distinct_variables))
-        pattern, target, count = self._closed_walks(patterns)
+        pattern, target, count = self._closed_walks(patterns, language.distinct_variables)
         clause = np.array([p.clause for p in patterns], dtype=np.int64)[pattern]
         times = np.array([len(p.places) for p in patterns], dtype=np.int64)[pattern]
         tautology = np.array([p.tautology for p in patterns], dtype=np.bool_)[pattern]
@@ -171,13 +189,10 @@ class ConditionedWorld:
         """Every place of a target in a body: the sequence, and what is left of its closed walk."""
         for c, path in enumerate(paths):
             head = Step(path.target if negated else path.target + FALSE)
-            back = tuple(step.reversed() for step in reversed(path.steps))
             for k, step in enumerate(path.steps):
                 if self.labels.predicates.index(step.predicate) >= 0:
-                    rest = (*back[len(path) - k :], head, *back[: len(path) - 1 - k])
-                    if step.inverse:
-                        rest = tuple(other.reversed() for other in reversed(rest))
-                    yield c, Path(rest, step.predicate)
+                    walk = closing_walk(path, k, head)
+                    yield c, Path(tuple(other for other, _ in walk), step.predicate)
 
     def _patterns(self, paths: Sequence[Path], distinct: bool) -> Iterator[Pattern]:
         """Every way in which a target can stand at two or more places of a clause."""
@@ -195,7 +210,7 @@ class ConditionedWorld:
                             if not tautology or size == 2:
                                 yield Pattern(2 * c + negated, path, name, chosen, tautology)
 
-    def _closed_walks(self, patterns: list[Pattern]) -> tuple[Ints, Ints, Ints]:
+    def _closed_walks(self, patterns: list[Pattern], distinct: bool) -> Rows:
         """Rows (pattern, target, count) of the patterns."""
         labels, world = self.labels, self.both
         order = np.argsort(labels.predicate, kind="stable")
@@ -218,6 +233,7 @@ class ConditionedWorld:
             Patterns(code, taken, *figures),
             to_node[labels.subject[order]].astype(np.int64),
             to_node[labels.object[order]].astype(np.int64),
+            distinct,
         )
         return found, order[target], count
 

@@ -147,8 +147,11 @@ def grown(array, needed):
 
 
 @njit(cache=True, nogil=True)
-def count_cycles(graph, patterns, subject, object_):
-    """Rows (pattern, target, count) of every pattern and each of its targets with a count."""
+def count_cycles(graph, patterns, subject, object_, distinct):
+    """Rows (pattern, target, count) of every pattern and each of its targets with a count.
+
+    Where nodes are `distinct`, targets t(u, u) have none.
+    """
     rows, targets = np.empty(64, dtype=np.int64), np.empty(64, dtype=np.int64)
     counts = np.empty(64, dtype=np.int64)
     node, between = np.empty(STEPS, dtype=np.int64), np.empty(STEPS, dtype=np.int64)
@@ -159,7 +162,7 @@ def count_cycles(graph, patterns, subject, object_):
         loops_only = not fixed_nodes(code, taken, length, 0, 1, node)
         for i in range(patterns.first[p], patterns.last[p]):
             u, v = subject[i], object_[i]
-            if loops_only and u != v:
+            if distinct if u == v else loops_only:
                 continue
             found = closed_walks(
                 graph, code, taken, length, u, v, patterns.own[p], patterns.own_false[p], node,

@@ -11,17 +11,26 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.clauses.clause import Path, Step
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.ordering import sort_edges
 from hornbeam.facts.table import Atoms, Facts, Targets
+from hornbeam.statistics.engine import Engine
 
 #: Ends the name of a relation of false targets: no name of the data contains a TAB.
 FALSE = "\tfalse"
 
 
-def check_collective(facts: Facts, max_fanout: int | None, engine: str = "memory") -> None:
-    """Refuse what collective models do not take."""
+def collective_facts(
+    facts: Facts | Engine, max_fanout: int | None, engine: str = "memory"
+) -> Facts:
+    """Give the facts, or refuse what collective models do not take."""
+    if engine != "memory" or not isinstance(facts, Facts):
+        raise InputError(
+            "collective models run on facts in memory: use --engine memory, or leave out "
+            "--collective"
+        )
     if facts.binary.millionths is not None:
         raise InputError(
             "collective models take facts that are true or absent, and some of these have truth "
@@ -32,10 +41,7 @@ def check_collective(facts: Facts, max_fanout: int | None, engine: str = "memory
             "a fan-out limit depends on the end where a walk begins, and collective models walk "
             "from every atom of a rule: leave out --max-fanout or --collective"
         )
-    if engine != "memory":
-        raise InputError(
-            f"collective models run on the memory engine, not on {engine!r}: use --engine memory"
-        )
+    return facts
 
 
 def with_targets(facts: Facts, added: Sequence[tuple[Targets, str]]) -> Facts:
@@ -99,6 +105,20 @@ def among_facts(facts: Facts, targets: Targets) -> npt.NDArray[np.bool_]:
     ) * n + atoms.arguments[1][rows]
     stated[known] = np.isin(mine, theirs)
     return stated
+
+
+def closing_walk(path: Path, place: int, head: Step) -> list[tuple[Step, int]]:
+    """What is left of a ground clause, a closed walk, without the body atom at a place.
+
+    It leads from the subject to the object of that atom; `head` is the step for the head. Each
+    step comes with its own place in the clause, that of the head being `len(path)`.
+    """
+    before = [(path.steps[k].reversed(), k) for k in reversed(range(place))]
+    after = [(path.steps[k].reversed(), k) for k in reversed(range(place + 1, len(path)))]
+    walk = [*before, (head, len(path)), *after]
+    if path.steps[place].inverse:
+        walk = [(step.reversed(), k) for step, k in reversed(walk)]
+    return walk
 
 
 def _united(names: Names, others: Iterable[Names]) -> Names:

@@ -1,0 +1,241 @@
+"""Kernel that walks ground clauses over edges of which some are variables, and merges like ones.
+
+A ground clause is stored as one row of variables: its head, where that is a variable that it pulls
+up (-1 for none), then the variables it pushes down, ascending, each as often as it stands there.
+Rows with the same variables are one row, their weights added up.
+
+Every jitted helper lives in this file: the on-disk cache does not notice changes elsewhere.
+"""
+
+# ruff: noqa: ANN001, ANN201, SIM110
+# mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+#: Most body atoms, and columns of a row: a head, and as many atoms as a clause has.
+STEPS = 4
+WIDTH = STEPS + 2
+NONE = -1
+
+
+class Walks(NamedTuple):
+    """Walks between the ends of a variable that close ground clauses.
+
+    Walk w has the steps `code[w, :length[w]]`, those with `observed` along facts only. It starts
+    from the variables of predicate `predicate[w]`, which are heads of clauses where `head[w]`
+    (pulled up unless `negated[w]`), else body atoms of clauses with an observed head.
+    """
+
+    code: npt.NDArray[np.int64]
+    observed: npt.NDArray[np.bool_]
+    length: npt.NDArray[np.int64]
+    predicate: npt.NDArray[np.int64]
+    head: npt.NDArray[np.bool_]
+    negated: npt.NDArray[np.bool_]
+    weight: npt.NDArray[np.float64]
+    rule: npt.NDArray[np.int64]
+
+
+class Rows(NamedTuple):
+    """A hash table of rows: `slot` holds row + 1 or 0, `key` the rule and variables of a row."""
+
+    slot: npt.NDArray[np.int64]
+    key: npt.NDArray[np.int32]
+    weight: npt.NDArray[np.float64]
+
+
+@njit(cache=True, nogil=True)
+def place_of(rows, key):
+    """Slot of a key, or the empty one where it belongs."""
+    mixed = np.uint64(0)
+    for k in range(WIDTH + 1):
+        mixed = (mixed ^ np.uint64(key[k] + 2)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(32)
+    mask = np.uint64(len(rows.slot) - 1)
+    place = mixed & mask
+    while rows.slot[place] != 0:
+        row = rows.slot[place] - 1
+        same = True
+        for k in range(WIDTH + 1):
+            if rows.key[row, k] != key[k]:
+                same = False
+                break
+        if same:
+            break
+        place = (place + np.uint64(1)) & mask
+    return place
+
+
+@njit(cache=True, nogil=True)
+def doubled(rows):
+    """A table of twice the size with the same rows."""
+    n = len(rows.weight)
+    slot = np.zeros(2 * len(rows.slot), dtype=np.int64)
+    key = np.empty((2 * n, WIDTH + 1), dtype=np.int32)
+    weight = np.zeros(2 * n)
+    larger = Rows(slot, key, weight)
+    for i in range(n):
+        for k in range(WIDTH + 1):
+            key[i, k] = rows.key[i, k]
+        weight[i] = rows.weight[i]
+        slot[place_of(larger, key[i])] = i + 1
+    return larger
+
+
+@njit(cache=True, nogil=True)
+def add(rows, size, key, weight):
+    """Add the weight to the row of a key; returns the rows and how many there are."""
+    if size == len(rows.weight):
+        rows = doubled(rows)
+    place = place_of(rows, key)
+    if rows.slot[place] == 0:
+        for k in range(WIDTH + 1):
+            rows.key[size, k] = key[k]
+        rows.weight[size] = 0.0
+        size += 1
+        rows.slot[place] = size
+    rows.weight[rows.slot[place] - 1] += weight
+    return rows, size
+
+
+@njit(cache=True, nogil=True)
+def run_of(graph, x, code):
+    """Where the edges of a node with a code stand."""
+    low, high = graph.offsets[x], graph.offsets[x + 1]
+    first = low + np.searchsorted(graph.code[low:high], code)
+    last = first + np.searchsorted(graph.code[first:high], code, side="right")
+    return first, last
+
+
+@njit(cache=True, nogil=True)
+def fill_key(key, rule, start, is_head, negated, met, length):
+    """Write a ground clause's key; False for tautologies and where only the head is a variable."""
+    for k in range(WIDTH + 1):
+        key[k] = NONE
+    key[0] = rule
+    first, size = 2, 2
+    others = 0
+    for k in range(length):
+        if met[k] != NONE:
+            others += 1
+            key[size] = met[k]
+            size += 1
+    if is_head and others == 0:
+        return False
+    if is_head and not negated:
+        for k in range(first, size):
+            if key[k] == start:
+                return False
+        key[1] = start
+    else:
+        key[size] = start
+        size += 1
+    for k in range(first + 1, size):  # insertion sort of at most five
+        value, at = key[k], k
+        while at > first and key[at - 1] > value:
+            key[at] = key[at - 1]
+            at -= 1
+        key[at] = value
+    return True
+
+
+@njit(cache=True, nogil=True)
+def repeats(node, level, x, sink, last):
+    """Whether a node stands on the walk already, or is its end too early."""
+    if not last and x == sink:
+        return True
+    for k in range(level + 1):
+        if node[k] == x:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def ground_walks(graph, walks, by_rule, distinct, start, predicate, source, sink, limit):
+    """Rows of all ground clauses that the walks close for some variables.
+
+    `graph.value` is the variable of an edge, 0 for a fact, so variables count from 1 there. Stops
+    beyond `limit` rows. Returns keys (rule, head, variables) and weights.
+    """
+    rows = Rows(
+        np.zeros(128, dtype=np.int64), np.empty((64, WIDTH + 1), dtype=np.int32), np.zeros(64)
+    )
+    size = 0
+    key = np.empty(WIDTH + 1, dtype=np.int32)
+    met, node = np.empty(STEPS, dtype=np.int32), np.empty(STEPS + 1, dtype=np.int64)
+    cursor, stop = np.empty(STEPS, dtype=np.int64), np.empty(STEPS, dtype=np.int64)
+    for w in range(len(walks.length)):
+        code, observed, length = walks.code[w], walks.observed[w], walks.length[w]
+        rule = walks.rule[w] if by_rule else NONE
+        for i in range(len(start)):
+            if predicate[i] != walks.predicate[w]:
+                continue
+            if size > limit:
+                return rows.key[:size], rows.weight[:size]
+            end = sink[i]
+            if distinct and source[i] == end:
+                continue
+            node[0], level = source[i], 0
+            cursor[0], stop[0] = run_of(graph, node[0], code[0])
+            if length == 1:
+                cursor[0] += np.searchsorted(graph.neighbour[cursor[0] : stop[0]], end)
+                stop[0] = min(stop[0], cursor[0] + 1)
+            while level >= 0:
+                if cursor[level] == stop[level]:
+                    level -= 1
+                    continue
+                edge = cursor[level]
+                cursor[level] += 1
+                x, last = graph.neighbour[edge], level == length - 1
+                if last and x != end:
+                    continue
+                if observed[level] and graph.value[edge]:
+                    continue
+                if distinct and repeats(node, level, x, end, last):
+                    continue
+                met[level] = graph.value[edge] - 1
+                if last:
+                    if fill_key(key, rule, start[i], walks.head[w], walks.negated[w], met, length):
+                        rows, size = add(rows, size, key, walks.weight[w])
+                    continue
+                level += 1
+                node[level] = x
+                cursor[level], stop[level] = run_of(graph, x, code[level])
+                if level == length - 1:  # only the step to the end is left: look it up
+                    at = np.searchsorted(graph.neighbour[cursor[level] : stop[level]], end)
+                    cursor[level] += at
+                    stop[level] = min(stop[level], cursor[level] + 1)
+    return rows.key[:size], rows.weight[:size]
+
+
+@njit(cache=True, nogil=True)
+def literals(key):
+    """Row pointers, variables, coefficients and constants of the rows' linear forms."""
+    n = len(key)
+    indptr = np.zeros(n + 1, dtype=np.int64)
+    variable = np.empty(n * (WIDTH - 1), dtype=np.int32)
+    coefficient, constant = np.empty(n * (WIDTH - 1)), np.empty(n)
+    size = 0
+    for i in range(n):
+        atoms = 0
+        for k in range(2, WIDTH + 1):
+            if key[i, k] == NONE:
+                continue
+            atoms += 1
+            if k > 2 and key[i, k] == key[i, k - 1]:
+                coefficient[size - 1] += 1.0
+            else:
+                variable[size], coefficient[size] = key[i, k], 1.0
+                size += 1
+        if key[i, 1] != NONE:
+            variable[size], coefficient[size] = key[i, 1], -1.0
+            size += 1
+        constant[i] = 1.0 - atoms
+        indptr[i + 1] = size
+    return indptr, variable[:size], coefficient[:size], constant
