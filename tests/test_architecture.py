@@ -20,7 +20,7 @@ LAYERS: list[set[str]] = [
     {"learning"},
     {"inference"},
     {"results"},
-    {"model", "crossval"},
+    {"model", "crossval", "programs"},
     {"serve"},
     {"cli"},
 ]

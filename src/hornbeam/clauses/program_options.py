@@ -24,6 +24,9 @@ METHODS = (
     "DualBCDInference",
     "DistributedDualBCDInference",
 )
+#: Options that cannot change the answer here and are not worth a word: nothing is random, the
+#: weights' scale does not move the optimum, and inference is what was asked for.
+MOOT = ("random.seed", "inference.normalize", "runtime.inference")
 INITIAL_VALUES = ("RANDOM", "ZERO", "HALF", "ONE", "ATOM")
 
 
@@ -35,64 +38,31 @@ class InferenceOptions:
     ----------
     step_size, max_iterations
         Of ADMM.
-    epsilon_absolute, epsilon_relative, primal_dual_break
-        The stopping rule on residuals, and whether it is used.
-    objective_break, objective_tolerance
-        Whether to stop once the objective hardly changes.
-    movement_break, movement_tolerance
-        Whether to stop once no variable moves by more.
-    full_iterations
-        Whether to go on to the last iteration whatever the other rules say.
-    normalize
-        Whether weights are divided by the largest; it changes the way, not the goal.
+    epsilon_absolute, epsilon_relative
+        Its tolerances; None where the program does not set them.
     relax, relax_multiplier, relax_squared
         Whether hard rules become weighted ones, with so many times the largest weight, squared.
-    skip
-        Whether to leave all targets at their initial values.
     initial_value
         Where targets start: at random, at 0, ½ or 1, or (ATOM) at the values given with them.
-    seed
-        Of everything random.
     require_targets
         Whether an open atom that a rule needs and that is neither observed nor a target is an
-        error; else it is left out.
-    close_truth, include_observed
-        Whether evaluation takes targets without truth for false, and counts observed atoms.
-    run_inference
-        Whether the program asks for inference.
-    output_results, results_folder
-        Whether and where inferred values are written.
-    output_ground_rules, ground_rules_path
-        Whether and where ground rules are written.
+        error; else it is false.
+    close_truth
+        Whether evaluation takes targets without truth for false.
     ignored
         Names of the program's options that are not honoured.
     """
 
     step_size: float = 1.0
     max_iterations: int = 25_000
-    epsilon_absolute: float = 1e-5
-    epsilon_relative: float = 1e-3
-    primal_dual_break: bool = True
-    objective_break: bool = False
-    objective_tolerance: float = 1e-5
-    movement_break: bool = False
-    movement_tolerance: float = 1e-4
-    full_iterations: bool = False
-    normalize: bool = True
+    epsilon_absolute: float | None = None
+    epsilon_relative: float | None = None
     relax: bool = False
     relax_multiplier: float = 100.0
     relax_squared: bool = True
-    skip: bool = False
     initial_value: str = "RANDOM"
-    seed: int | None = None
     require_targets: bool = True
     close_truth: bool = False
-    include_observed: bool = False
-    run_inference: bool = False
-    output_results: bool = True
-    results_folder: str | None = None
-    output_ground_rules: bool = False
-    ground_rules_path: str | None = None
     ignored: tuple[str, ...] = ()
 
 
@@ -144,27 +114,12 @@ _READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "admmreasoner.maxiterations": ("max_iterations", _integer(1)),
     "admmreasoner.epsilonabs": ("epsilon_absolute", _number(0)),
     "admmreasoner.epsilonrel": ("epsilon_relative", _number(0)),
-    "admmreasoner.primaldualbreak": ("primal_dual_break", _flag),
-    "reasoner.objectivebreak": ("objective_break", _flag),
-    "reasoner.objectivetolerance": ("objective_tolerance", _number(0)),
-    "reasoner.variablemovementbreak": ("movement_break", _flag),
-    "reasoner.variablemovementtolerance": ("movement_tolerance", _number(0)),
-    "reasoner.runfulliterations": ("full_iterations", _flag),
-    "inference.normalize": ("normalize", _flag),
     "inference.relax": ("relax", _flag),
     "inference.relax.multiplier": ("relax_multiplier", _number(0)),
     "inference.relax.squared": ("relax_squared", _flag),
-    "inference.skip": ("skip", _flag),
     "inference.initialvalue": ("initial_value", _initial_value),
-    "random.seed": ("seed", _integer(None)),
     "pam.throw": ("require_targets", _flag),
     "eval.closetruth": ("close_truth", _flag),
-    "eval.includeobs": ("include_observed", _flag),
-    "runtime.inference": ("run_inference", _flag),
-    "runtime.inference.output.results": ("output_results", _flag),
-    "runtime.inference.output.results.dir": ("results_folder", str),
-    "runtime.inference.output.groundrules": ("output_ground_rules", _flag),
-    "runtime.inference.output.groundrules.path": ("ground_rules_path", str),
 }
 
 
@@ -197,7 +152,7 @@ def inference_options(program: Program) -> InferenceOptions:
             except _WrongError as wrong:
                 problem = f"the option {name!r} is {text!r}; expected {wrong}"
                 raise DataError(program.name, problem) from None
-        else:
+        elif name not in MOOT:
             ignored.append(name)
     return InferenceOptions(**found, ignored=tuple(sorted(ignored)))
 

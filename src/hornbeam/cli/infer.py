@@ -71,7 +71,7 @@ def infer(
             "--tolerance",
             min=0.0,
             metavar="X",
-            help="Tolerance of ADMM, absolute and relative; by default the program's or PSL's.",
+            help="Tolerance of ADMM, absolute and relative; by default 1e-6, or what the program sets.",
         ),
     ] = None,
     split: Split = None,

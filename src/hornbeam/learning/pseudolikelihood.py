@@ -10,14 +10,38 @@ linear, so clauses that do not pay for themselves end at exactly 0.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam.learning.densities import Floats
-from hornbeam.learning.soft import Learnable
+
+
+class Fittable(Protocol):
+    """What a fit needs to know: the problems of structure learning, or of a given program."""
+
+    @property
+    def clauses(self) -> Sequence[object]:
+        """Whatever has a weight."""
+
+    @property
+    def y(self) -> Floats:
+        """Labels of the targets."""
+
+    def log_likelihood(self, weights: Floats) -> float:
+        """Log pseudolikelihood of the labels."""
+
+    def gradient(self, weights: Floats) -> Floats:
+        """Derivative of -l by every weight."""
+
+    def propose(
+        self, weights: Floats, active: npt.NDArray[np.integer], linear: Floats, ridge: Floats
+    ) -> Floats:
+        """Minimise the quadratic model of the penalised loss over w >= 0."""
 
 
 class Status(StrEnum):
@@ -54,7 +78,7 @@ class Newton:
 
     def fit(
         self,
-        problem: Learnable,
+        problem: Fittable,
         linear: Floats,
         ridge: Floats,
         start: Floats | None = None,
@@ -82,7 +106,7 @@ class Newton:
 
     def _line_search(
         self,
-        problem: Learnable,
+        problem: Fittable,
         weights: Floats,
         proposed: Floats,
         linear: Floats,
@@ -101,7 +125,7 @@ class Newton:
         return None
 
 
-def penalised_loss(problem: Learnable, weights: Floats, linear: Floats, ridge: Floats) -> float:
+def penalised_loss(problem: Fittable, weights: Floats, linear: Floats, ridge: Floats) -> float:
     """Penalised loss, the objective that `Newton.fit` minimises."""
     penalty = linear @ weights + 0.5 * (ridge @ (weights * weights))
     return float(penalty) - problem.log_likelihood(weights)

@@ -25,9 +25,9 @@ from hornbeam.learning.descent import descend_model
 from hornbeam.learning.hinges import (
     Hinges,
     group_hinges,
-    hinge_covariance,
     hinge_moments,
     hinge_values,
+    rule_covariance,
 )
 from hornbeam.learning.problem import (
     SHARE,
@@ -133,7 +133,9 @@ class SoftProblem:
         members = self.only(active)
         moments = hinge_moments(members.hinges, weights[active], self.relaxation)
         slope = np.bincount(members.hinges.rule, members.observed - moments.expected, len(active))
-        curve = curvature(members, weights[active]) + np.diag(ridge[active])
+        curve = rule_covariance(
+            members.hinges, weights[active], self.relaxation, len(active)
+        ) + np.diag(ridge[active])
         slope = slope + linear[active] + ridge[active] * weights[active]
         proposed = weights.copy()
         proposed[active] = descend_model(slope, curve, weights[active], SWEEPS, SHARE)
@@ -205,19 +207,6 @@ def hinge_rows(
         total = np.bincount(cell, count)
         count = count * (transformed(total, counts) / total)[cell]
     return path, target, statistics.body / ONE, count
-
-
-def curvature(problem: SoftProblem, weights: Floats) -> Floats:
-    """Hessian of -l in the weights: the covariances of the potentials, summed over targets."""
-    hinges = problem.hinges
-    covariance = hinge_covariance(hinges, weights, problem.relaxation)
-    size = np.diff(hinges.target_ptr)[hinges.target]
-    row = np.repeat(np.arange(len(hinges.rule)), size)
-    within = np.arange(len(row)) - np.repeat(np.cumsum(size) - size, size)
-    column = hinges.target_ptr[hinges.target][row] + within
-    n = len(problem.clauses)
-    cell = hinges.rule[row] * n + hinges.rule[column]
-    return np.bincount(cell, covariance.values, n * n).astype(np.float64).reshape(n, n)
 
 
 #: Whatever learners learn from.

@@ -39,16 +39,21 @@ class TruthEvaluation:
 
 
 def evaluate_truth(
-    tables: PredicateTables, values: npt.NDArray[np.float64]
+    tables: PredicateTables, values: npt.NDArray[np.float64], close_truth: bool = False
 ) -> TruthEvaluation | None:
-    """Hold inferred values of a predicate's targets against its truth; None without any."""
+    """Hold inferred values of a predicate's targets against its truth; None without any.
+
+    Targets without truth are left out, or false where `close_truth`.
+    """
     place = atom_places(tables.targets, tables.truth)
     known = place >= 0
     if not known.any():
         return None
     stated = tables.truth.value
     truth = np.ones(len(tables.truth)) if stated is None else stated
-    expected, found = truth[place[known]], values[known]
+    expected = np.where(known, truth[place], 0.0)
+    known |= close_truth
+    expected, found = expected[known], values[known]
     ranked = evaluate(expected, np.clip(found, 0.0, 1.0))
     is_true, said = expected >= TRUE, found >= TRUE
     hits = int(np.count_nonzero(is_true & said))

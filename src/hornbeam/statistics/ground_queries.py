@@ -9,7 +9,8 @@ from the head and the negated body), it is with Łukasiewicz's operators
 The x must be there, so they are joined; the z may be absent, so they are looked up. As PSL does, a
 ground rule is left out when an observed x is 0, an observed z is 1, or nothing in it is open.
 An arithmetic rule without sums is the join of all its atoms. Ground rules with the same random
-variables and the same constant part are counted, not listed.
+variables and the same constant part are counted, not listed; they come in a fixed order, whatever
+the number of threads.
 """
 
 from __future__ import annotations
@@ -231,6 +232,6 @@ def _query(
     total = " + ".join([*parts, repr(constant)])
     select = (
         f"SELECT {', '.join(columns)}, CAST({total} AS DOUBLE) AS c, count(*) AS n "
-        f"{joins.text} GROUP BY ALL"
+        f"{joins.text} GROUP BY ALL ORDER BY ALL"
     )
     return GroundingQuery(select, joins, tuple(factor for _, factor in variables), lookups)

@@ -159,7 +159,7 @@ class _Expansion:
         conditions += self._filtered(sums)
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         found = self.tables.connection.execute(
-            f"SELECT g, v, t FROM groups CROSS JOIN {stored.table} AS s{where}"
+            f"SELECT g, v, t FROM groups CROSS JOIN {stored.table} AS s{where} ORDER BY ALL"
         ).fetchnumpy()
         return found["g"].astype(np.int64), found["v"].astype(np.int32), found["t"]
 

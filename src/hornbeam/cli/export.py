@@ -1,0 +1,48 @@
+"""`hornbeam export`: a model as a program for PSL's own runtime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hornbeam.cli import options
+from hornbeam.cli.console import print_json, progress_shown, screen
+
+
+def export(
+    model: options.ModelFile,
+    facts: options.FactFiles,
+    pairs: Annotated[
+        list[str], typer.Option("--pairs", metavar="FILE", help="Pairs that PSL is to infer.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the program.")
+    ],
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> None:
+    """Write a model as a PSL 2.4 program (rules, data, JSON) that the Java runtime runs as it is.
+
+    Needs a model learned with [bold]--counts raw[/bold]: other counts cannot be said in plain PSL.
+
+    [dim]Example:[/dim]
+
+      hornbeam export model.psl --facts observed.tsv --pairs test.tsv -o program
+    """
+    import hornbeam as hb
+
+    with progress_shown(quiet, verbose):
+        program = hb.Model.load(model).export(hb.read_facts(*facts), hb.read_pairs(*pairs), output)
+    if as_json:
+        print_json({"program": str(program)})
+    else:
+        from rich.markup import escape
+
+        screen().print(
+            f"Wrote {escape(str(program))}; run it with: java -jar psl-runtime.jar "
+            f"{escape(program.name)} (in its folder), or: hornbeam infer {escape(str(program))}",
+            soft_wrap=True,
+        )
