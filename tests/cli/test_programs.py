@@ -1,0 +1,164 @@
+"""`hornbeam infer`, `weights` and `export` as a user calls them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .running import EVIDENCE, TEST, TRAIN, hornbeam_, process
+
+RULES = ["2: Knows(A, B) & Likes(B, C) -> Likes(A, C) ^2", "1: !Likes(A, B) ^2"]
+PREDICATES = {
+    "Knows/2": {"observations": ["knows.txt"]},
+    "Likes/2": {
+        "observations": [["bob", "tea"]],
+        "targets": [["ann", "tea"], ["cid", "tea"]],
+        "truth": [["ann", "tea", 1], ["cid", "tea", 0]],
+    },
+}
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """A program on disk: ann and cid may like tea, ann knows bob, who does."""
+    (tmp_path / "knows.txt").write_text("ann\tbob\ncid\tann\n")
+    path = tmp_path / "program.json"
+    path.write_text(json.dumps({"rules": RULES, "predicates": PREDICATES}))
+    return path
+
+
+def test_infer_prints_the_keys_of_the_design(program: Path) -> None:
+    ended = process("infer", program, "--json")
+    found = ended.json
+    assert {"objective", "iterations", "atoms", "ground_rules"} <= set(found)
+    assert (found["atoms"], found["ground_rules"]) == (2, 4)
+    assert found["evaluations"]["Likes"]["auc_roc"] == 1.0
+    assert ended.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize("solver", ["auto", "admm", "exact"])
+def test_all_solvers_write_the_same_values(program: Path, tmp_path: Path, solver: str) -> None:
+    ended = hornbeam_("infer", program, "--solver", solver, "-o", tmp_path / "out")
+    assert ended.code == 0
+    assert "objective" in ended.stdout
+    rows = [line.split("\t") for line in (tmp_path / "out/LIKES.txt").read_text().splitlines()]
+    # 2 (1-a)^2 + a^2 + 2 max(0, a-c)^2 + c^2: a = 6/11, c = 4/11
+    assert {row[0]: float(row[2]) for row in rows} == pytest.approx(
+        {"ann": 6 / 11, "cid": 4 / 11}, abs=1e-4
+    )
+
+
+def test_without_a_folder_the_values_are_shown(program: Path) -> None:
+    ended = hornbeam_("infer", program)
+    assert "0.5455  Likes(ann, tea)" in ended.stdout
+    assert "Likes: AUC-ROC 1.0000" in ended.stdout
+
+
+@pytest.mark.parametrize("method", ["joint", "ppll"])
+def test_weights_are_rules_that_infer_again(program: Path, tmp_path: Path, method: str) -> None:
+    learned = tmp_path / "learned.psl"
+    found = hornbeam_("weights", program, "--method", method, "-o", learned, "--json").json
+    assert [row["before"] for row in found["rules"]] == [2.0, 1.0]
+    assert found["log_likelihood"]["after"] >= found["log_likelihood"]["before"]
+    texts = learned.read_text().splitlines()
+    assert [text.split(": ", 1)[1] for text in texts] == [row["rule"] for row in found["rules"]]
+    program.write_text(json.dumps({"rules": texts, "predicates": PREDICATES}))
+    assert hornbeam_("infer", program, "--json").json["atoms"] == 2
+
+
+def change(program: Path, **parts: object) -> None:
+    document = json.loads(program.read_text())
+    program.write_text(json.dumps({**document, **parts}))
+
+
+@pytest.mark.parametrize(
+    ("parts", "says"),
+    [
+        ({"rules": ["1: Hates(A, B) -> Likes(A, B)"]}, "Hates"),
+        ({"rules": ["1: Knows(A, B) -> Likes(A)"]}, "Likes"),
+        ({"rules": ["1: Knows(A, B) -> Likes(A, C)"]}, "C"),
+        ({"rules": ["-1: Knows(A, B) -> Likes(A, B)"]}, "negative"),
+        ({"rules": ["1: Knows(A, B) -> Likes(B, A)"]}, "neither observed nor among the targets"),
+        ({"rules": ["Likes(A, B) <= 0.2 .", "Likes('ann', +B) = 1 ."]}, "contradict each other"),
+        ({"predicates": {**PREDICATES, "Knows/2": {"observations": ["no.txt"]}}}, "no.txt"),
+        (
+            {
+                "predicates": {
+                    **PREDICATES,
+                    "Likes/2": {
+                        "observations": [["ann", "tea"]],
+                        "targets": [["ann", "tea"], ["cid", "tea"]],
+                    },
+                }
+            },
+            "ann",
+        ),
+    ],
+)
+def test_mistakes_exit_2_with_one_message(
+    program: Path, tmp_path: Path, parts: dict[str, object], says: str
+) -> None:
+    change(program, **parts)
+    ended = hornbeam_("infer", program, "-o", tmp_path / "out", "-q")
+    assert ended.code == 2
+    assert says in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_bad_value_is_named_with_its_line(program: Path) -> None:
+    (program.parent / "knows.txt").write_text("ann\tbob\ncid\tann\t1.5\n")
+    ended = hornbeam_("infer", program)
+    assert ended.code == 2
+    assert "knows.txt, line 2" in ended.stderr
+
+
+def test_weights_need_the_truth_of_every_target(program: Path, tmp_path: Path) -> None:
+    likes = {**PREDICATES["Likes/2"], "truth": [["cid", "tea", 0]]}
+    change(program, predicates={**PREDICATES, "Likes/2": likes})
+    ended = hornbeam_("weights", program, "-o", tmp_path / "learned.psl")
+    assert ended.code == 2
+    assert "1 targets of Likes have no truth, the first is Likes('ann', 'tea')" in ended.stderr
+    assert not (tmp_path / "learned.psl").exists()
+
+
+def test_weights_of_arithmetic_rules_are_refused(program: Path, tmp_path: Path) -> None:
+    change(program, rules=[*RULES, "1: Likes(A, +B) <= 1"])
+    ended = hornbeam_("weights", program, "-o", tmp_path / "learned.psl")
+    assert ended.code == 2
+    assert "logical rules only" in ended.stderr
+
+
+def test_an_exported_model_infers_what_the_model_predicts(tmp_path: Path) -> None:
+    model, folder = tmp_path / "model.psl", tmp_path / "program"
+    words = ("--counts", "raw", "--relaxation", "squared", "--method", "ppll", "-q")
+    assert hornbeam_("learn", *EVIDENCE, *TRAIN, *words, "-o", model).code == 0
+    pairs = ("--pairs", TEST[1])
+    assert hornbeam_("export", model, *EVIDENCE, *pairs, "-o", folder).code == 0
+    assert hornbeam_("infer", folder / "program.json", "-o", tmp_path / "out").code == 0
+    [written] = (tmp_path / "out").iterdir()
+    inferred = {
+        tuple(row[:2]): float(row[2]) for row in map(_cells, written.read_text().splitlines())
+    }
+    predicted = hornbeam_("predict", model, *EVIDENCE, *pairs, "--score", "map").rows
+    assert len(predicted) == len(inferred)
+    spoken_of = [row for row in predicted if row[-1] != "0.5"]  # elsewhere any value is a MAP
+    assert len(spoken_of) > 50
+    for row in spoken_of:
+        assert inferred[row[0], row[2]] == pytest.approx(float(row[-1]), abs=1e-5)
+
+
+def test_models_that_plain_psl_cannot_say_are_refused(tmp_path: Path) -> None:
+    model, folder = tmp_path / "model.psl", tmp_path / "program"
+    words = ("--counts", "log", "--method", "ppll", "-q")
+    assert hornbeam_("learn", *EVIDENCE, *TRAIN, *words, "-o", model).code == 0
+    ended = hornbeam_("export", model, *EVIDENCE, "--pairs", TEST[1], "-o", folder)
+    assert ended.code == 2
+    assert "--counts raw" in ended.stderr
+    assert not folder.exists()
+
+
+def _cells(line: str) -> list[str]:
+    return line.split("\t")
