@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, progress_shown, screen
+from hornbeam.cli.console import print_json, progress_shown, read_files, screen
 
 if TYPE_CHECKING:
     from hornbeam.facts.names import Names
@@ -69,8 +69,7 @@ def explain(
 
     with progress_shown(quiet, verbose) as progress:
         loaded = hb.Model.load(model)
-        evidence = hb.read_facts(*facts)
-        progress.detail(f"Read {loaded!r} and {evidence!r}.")
+        evidence = read_files(hb.read_facts, facts, progress)
         if pairs and not loaded.semantics.collective:
             progress.message("The model is not collective: --pairs changes nothing.")
         found = loaded.explain(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, progress_shown, screen
+from hornbeam.cli.console import print_json, progress_shown, read_files, screen
 
 
 def export(
@@ -34,8 +34,10 @@ def export(
     """
     import hornbeam as hb
 
-    with progress_shown(quiet, verbose):
-        program = hb.Model.load(model).export(hb.read_facts(*facts), hb.read_pairs(*pairs), output)
+    with progress_shown(quiet, verbose) as progress:
+        loaded = hb.Model.load(model)
+        evidence = read_files(hb.read_facts, facts, progress)
+        program = loaded.export(evidence, read_files(hb.read_pairs, pairs, progress), output)
     if as_json:
         print_json({"program": str(program)})
     else:

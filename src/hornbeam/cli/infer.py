@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, progress_shown, say, screen
+from hornbeam.cli.console import print_json, print_table, progress_shown, say, screen
 
 if TYPE_CHECKING:
     from hornbeam.programs import Inference
@@ -71,7 +71,8 @@ def infer(
             "--tolerance",
             min=0.0,
             metavar="X",
-            help="Tolerance of ADMM, absolute and relative; by default 1e-6, or what the program sets.",
+            help="Tolerance of ADMM, absolute and relative; by default 1e-6, or what the program "
+            "sets.",
         ),
     ] = None,
     split: Split = None,
@@ -127,7 +128,7 @@ def _show(found: Inference, written: list[Path]) -> None:
         ]
         for row in rows[: options.SHOWN]:
             table.add_row(*row)
-        out.print(table)
+        print_table(out, table)
         if len(rows) > options.SHOWN:
             out.print(f"... and {len(rows) - options.SHOWN:,} more; -o DIR writes them all")
     state = found.found

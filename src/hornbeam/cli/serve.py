@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, progress_shown, say
+from hornbeam.cli.console import print_json, progress_shown, read_files, say
 from hornbeam.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -81,17 +81,16 @@ def serve(
         access = access_for(host, opened.getsockname()[1], token)
         name, other_name = _names(model, compare or "")
         explorer = Explorer(
-            hb.read_facts(*facts),
+            read_files(hb.read_facts, facts, progress),
             loaded,
             name,
             other=other,
             other_name=other_name,
-            labels=hb.read_labels(*labels) if labels else None,
-            pairs=hb.read_pairs(*pairs) if pairs else None,
+            labels=read_files(hb.read_labels, labels, progress) if labels else None,
+            pairs=read_files(hb.read_pairs, pairs, progress) if pairs else None,
             threads=threads,
             progress=progress,
         )
-        progress.detail(f"Read {explorer.facts!r}.")
         progress.close()
         try:
             run(make_app(explorer, access), opened, lambda: _tell(access, as_json, open_browser))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, progress_shown, screen
+from hornbeam.cli.console import print_json, print_table, progress_shown, screen
 from hornbeam.cli.infer import MaxGroundRules, ProgramFile, Split
 
 if TYPE_CHECKING:
@@ -48,7 +48,9 @@ def weights(
 
     The program must give the truth of its targets. Hard rules stay as they are.
 
-    [dim]Example:[/dim]  hornbeam weights program.json --method joint -o learned.psl
+    [dim]Example:[/dim]
+
+      hornbeam weights program.json --method joint -o learned.psl
     """
     import hornbeam as hb
     from hornbeam.errors import InputError
@@ -84,7 +86,7 @@ def _show(learned: LearnedWeights, output: Path) -> None:
         shown = ["hard" if w is None else f"{w:.4g}" for w in (row["before"], row["weight"])]
         table.add_row(*shown, escape(row["rule"]))
     out = screen()
-    out.print(table)
+    print_table(out, table)
     if len(learned.rules) > options.SHOWN:
         out.print(f"... and {len(learned.rules) - options.SHOWN} more")
     out.print(
