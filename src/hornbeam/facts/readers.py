@@ -1,8 +1,8 @@
 """Reading facts, labels and pairs from anything people have them in.
 
 `read_facts`, `read_labels` and `read_pairs` take one or several of: a path (TSV, CSV, Parquet,
-a PSL program or data file, N-Triples or Turtle; text plain or gzipped; "-" is the standard input),
-a frame that speaks Arrow (pandas, polars, pyarrow, DuckDB), or a list of tuples.
+a DuckDB file, a PSL program or data file, N-Triples or Turtle; text plain or gzipped; "-" is the
+standard input), a frame that speaks Arrow (pandas, polars, pyarrow, DuckDB), or a list of tuples.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hornbeam.facts.psl_data import psl_sources, split_of
 from hornbeam.facts.rdf import rdf_source
 from hornbeam.facts.sources import Role, Source
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.facts.tables import frame_source, parquet_source
+from hornbeam.facts.tables import database_source, frame_source, parquet_source
 from hornbeam.facts.text import text_source
 from hornbeam.facts.workspace import Workspace, workspace
 
@@ -102,6 +102,8 @@ def _file_sources(space: Workspace, item: str, role: Role) -> list[Source]:
     match suffix:
         case ".parquet" | ".pq":
             return [parquet_source(space.connection, file, role)]
+        case ".duckdb":
+            return [database_source(space, file, role)]
         case ".csv":
             return [text_source(file, role, ",")]
         case ".json" | ".yaml" | ".yml" | ".data":

@@ -63,6 +63,27 @@ def parquet_source(connection: duckdb.DuckDBPyConnection, file: File, role: Role
     return table_source(connection, file.name, scan, role)
 
 
+def database_source(space: Workspace, file: File, role: Role) -> Source:
+    """Read a table of a DuckDB file: the one called facts, or the only one."""
+    schema = space.fresh("attached")
+    try:
+        space.connection.execute(f"ATTACH {literal(str(file.path))} AS {schema} (READ_ONLY)")
+        tables = space.connection.execute(
+            "SELECT table_name FROM duckdb_tables() WHERE database_name = ? ORDER BY table_name",
+            [schema],
+        ).fetchall()
+    except duckdb.Error as error:
+        raise DataError(file.name, f"no DuckDB file that can be read: {reason(error)}") from None
+    names = [name for (name,) in tables]
+    if len(names) != 1 and "facts" not in names:
+        found = ", ".join(names[:8]) or "none"
+        problem = f"expected one table, or one called facts; found {found}"
+        raise DataError(file.name, problem)
+    chosen = "facts" if "facts" in names else names[0]
+    quoted = chosen.replace('"', '""')
+    return table_source(space.connection, file.name, f'{schema}."{quoted}"', role)
+
+
 def frame_source(space: Workspace, frame: object, role: Role, name: str) -> Source:
     """Read a frame that speaks Arrow (pandas, polars, pyarrow, DuckDB), or a list of tuples."""
     connection, view = space.connection, space.fresh("frame")

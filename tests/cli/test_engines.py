@@ -1,0 +1,268 @@
+"""`--engine duckdb` and `--engine spark` as a user calls them: the same answers, clear refusals."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import hornbeam as hb
+from hornbeam.facts.sources import literal
+from hornbeam.statistics import spark_session
+
+from .running import COUNTRIES, EVIDENCE, TEST, TRAIN, command, hornbeam_, listing, write
+
+PAIRS = ("--pairs", COUNTRIES / "fold0" / "test.tsv")
+LIMITS = ("--engine", "duckdb", "--memory-limit", "200MB")
+
+
+def rows_of(path: Path) -> list[tuple[str, str, str, float]]:
+    """Rows of a Parquet file or folder, in order."""
+    place = path / "*.parquet" if path.is_dir() else path
+    with duckdb.connect() as connection:
+        found = connection.execute(f"SELECT * FROM read_parquet({literal(str(place))})")
+        return found.fetchall()
+
+
+def as_parquet(folder: Path) -> Path:
+    """The countries' facts in one Parquet file."""
+    files = [COUNTRIES / "observed.tsv", COUNTRIES / "fold0" / "obs.tsv"]
+    path = folder / "facts.parquet"
+    with duckdb.connect() as connection:
+        text = "read_csv(?, delim='\t', header=false, quote='', all_varchar=true)"
+        connection.execute(
+            "CREATE TABLE t AS SELECT column0 AS subject, column1 AS predicate, column2 AS object "
+            f"FROM {text}",
+            [[str(file) for file in files]],
+        )
+        connection.execute(f"COPY t TO {literal(str(path))} (FORMAT parquet)")
+    return path
+
+
+@pytest.mark.parametrize("method", ["joint", "ppll"])
+def test_the_same_model(tmp_path: Path, scratch: Path, method: str) -> None:
+    one, two = tmp_path / "memory.psl", tmp_path / "duckdb.psl"
+    common = (*EVIDENCE, *TRAIN, "--method", method, "--quiet")
+    assert hornbeam_("learn", *common, "-o", one).code == 0
+    ended = hornbeam_("learn", *common, "-o", two, *LIMITS, "--spill-dir", tmp_path)
+    assert ended.code == 0, ended.stderr
+    assert one.read_text() == two.read_text()
+    assert listing(scratch) == []
+    assert listing(tmp_path) == ["duckdb.psl", "duckdb.trace.json", "memory.psl",
+                                 "memory.trace.json"]  # fmt: skip
+
+
+def test_the_same_candidates_and_evaluation(countries_model: Path) -> None:
+    for words in (
+        ("candidates", *EVIDENCE, *TRAIN),
+        ("evaluate", countries_model, *EVIDENCE, *TEST),
+        ("predict", countries_model, *EVIDENCE, *PAIRS),
+    ):
+        one, two = (hornbeam_(*words, "--json", *more).json for more in ((), LIMITS))
+        for answer in (one, two):
+            answer.pop("seconds", None)
+            answer.pop("found", None)  # rare ones are not followed to their end
+        assert one == two
+
+
+def test_a_pruned_search_does_not_say_how_many_there_were() -> None:
+    ended = hornbeam_("candidates", *EVIDENCE, *TRAIN, *LIMITS)
+    assert ended.code == 0
+    assert "relation sequences kept" in ended.stdout
+    assert hornbeam_("candidates", *EVIDENCE, *TRAIN, *LIMITS, "--json").json["found"] is None
+
+
+def test_scores_go_to_parquet(countries_model: Path, tmp_path: Path, scratch: Path) -> None:
+    output = tmp_path / "it's scores.parquet"
+    words = ("predict", countries_model, *EVIDENCE, *PAIRS)
+    ended = hornbeam_(*words, *LIMITS, "-o", output)
+    assert (ended.code, ended.stdout) == (0, ""), ended.stderr
+    rows = rows_of(output)
+    expected = hornbeam_(*words, "--json").json["predictions"]
+    assert rows == [tuple(row.values()) for row in expected]
+    assert listing(tmp_path) == [output.name]
+    assert listing(scratch) == []
+
+
+def test_scores_in_blocks_are_the_same(countries_model: Path, tmp_path: Path) -> None:
+    from hornbeam.inference import batches
+    from hornbeam.statistics.duckdb import duckdb_engine
+
+    facts = hb.read_facts(COUNTRIES / "observed.tsv", COUNTRIES / "fold0" / "obs.tsv")
+    pairs = hb.read_pairs(COUNTRIES / "fold0" / "test.tsv")
+    model = hb.Model.load(countries_model)
+    parts = batches.scored_batches(
+        duckdb_engine(facts), model.rules, model.semantics, model.language, pairs, block=50
+    )
+    found = [score for part in parts for score in part["score"].tolist()]
+    assert found == model.predict(facts, pairs).tolist()
+
+
+def test_parquet_needs_an_engine_that_writes_it(countries_model: Path, tmp_path: Path) -> None:
+    output = tmp_path / "scores.parquet"
+    ended = hornbeam_("predict", countries_model, *EVIDENCE, *PAIRS, "-o", output)
+    assert ended.code == 2
+    assert "--engine duckdb or spark" in ended.stderr
+    missing = tmp_path / "none" / "scores.parquet"
+    ended = hornbeam_("predict", countries_model, *EVIDENCE, *PAIRS, *LIMITS, "-o", missing)
+    assert ended.code == 2
+    assert "does not exist" in ended.stderr
+    assert listing(tmp_path) == []
+
+
+def refused(*words: object) -> str:
+    """What a command that must be refused says."""
+    ended = hornbeam_(*words)
+    assert ended.code == 2, ended.stderr
+    assert "Traceback" not in ended.stderr
+    return ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--memory-limit", "2GB"), "--memory-limit is for --engine duckdb"),
+        (("--engine", "duckdb", "--master", "local"), "--master is for --engine spark"),
+        (("--engine", "spark", "--spill-dir", "."), "--spill-dir is for --engine duckdb"),
+        (("--engine", "duckdb", "--memory-limit", "much"), "expected a size such as 2GB"),
+        (("--engine", "duckdb", "--spill-dir", "/no/such/folder"), "no folder"),
+        (("--engine", "duckdb", "--memory-limit", "1KB"), "--memory-limit"),
+        (("--engine", "spark", "--spark-conf", "memory"), "expected spark.KEY=VALUE"),
+        (("--engine", "spark", "--master", "here"), "expected local[N], spark://HOST:PORT"),
+        (("--engine", "spark", "--master", "spark://host"), "expected HOST:PORT"),
+        (("--engine", "oracle"), "oracle"),
+    ],
+)
+def test_wrong_options(more: tuple[str, ...], said: str, scratch: Path) -> None:
+    assert said in refused("candidates", *EVIDENCE, *TRAIN, *more)
+    assert listing(scratch) == []
+
+
+def test_wrong_files(tmp_path: Path, scratch: Path) -> None:
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(b"PAR1 and no more")
+    half = tmp_path / "half.parquet"
+    half.write_bytes(b"PAR1" + bytes(100) + b"PAR1")
+    columns = tmp_path / "columns.parquet"
+    database = tmp_path / "two.duckdb"
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY (SELECT 1 AS x, 2 AS y) TO '{columns}' (FORMAT parquet)")
+        connection.execute(f"ATTACH '{database}' AS d")
+        connection.execute(
+            "CREATE TABLE d.one AS SELECT 1 AS a; CREATE TABLE d.two AS SELECT 1 AS a"
+        )
+    no_database = tmp_path / "none.duckdb"
+    no_database.write_text("not a database")
+    for file, said in (
+        (broken, "no Parquet file"),
+        (half, "cannot be read"),
+        (columns, "expected columns subject, predicate, object"),
+        (database, "expected one table, or one called facts; found one, two"),
+        (no_database, "no DuckDB file"),
+        (tmp_path / "missing.parquet", "no such file"),
+        (write(tmp_path / "lines.tsv", [("a", "p", "b"), ("a", "p")]), "line 2"),
+    ):
+        text = refused("candidates", "--facts", file, *TRAIN, *LIMITS)
+        assert said in text
+        assert str(file) in text
+    assert listing(scratch) == []
+
+
+def test_what_needs_the_facts_in_memory(countries_model: Path, tmp_path: Path) -> None:
+    output = tmp_path / "model.psl"
+    learn = ("learn", *EVIDENCE, "--target", "located_in", "-o", output, *LIMITS)
+    assert "give --labels" in refused(*learn)
+    assert "give --pairs" in refused("predict", countries_model, *EVIDENCE, *LIMITS)
+    assert listing(tmp_path) == []
+
+
+def test_names_never_reach_sql(tmp_path: Path) -> None:
+    """Names that would end a statement are names like any other."""
+    evil = "x'; DROP TABLE facts; --"
+    facts = write(tmp_path / "facts.tsv", [(evil, '"p"; --', "b"), ("b", "q'", 'c"')])
+    labels = write(tmp_path / "labels.tsv", [(evil, "t'; --", 'c"', 1), (evil, "t'; --", "b", 0)])
+    words = ("candidates", "--facts", facts, "--labels", labels, "--min-coverage", "1", "--json")
+    one, two = (hornbeam_(*words, *more).json for more in ((), LIMITS))
+    assert one["candidates"] == two["candidates"] != []
+
+
+def test_spark_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark_session, "find_spec", lambda name: None)
+    text = refused("candidates", *EVIDENCE, *TRAIN, "--engine", "spark")
+    assert "pip install 'hornbeam[spark]'" in text
+
+
+pyspark = pytest.mark.skipif(
+    spark_session.find_spec("pyspark") is None, reason="pip install 'hornbeam[spark]'"
+)
+
+
+def fake_java(folder: Path, said: str) -> Path:
+    """A Java home whose java says something."""
+    java = folder / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f"#!/bin/sh\necho '{said}' >&2\n")
+    java.chmod(java.stat().st_mode | stat.S_IXUSR)
+    return folder
+
+
+@pyspark
+def test_no_java_and_wrong_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("candidates", *EVIDENCE, *TRAIN, "--engine", "spark")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "no Java was found: install Java 17" in refused(*words)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert "has no bin/java" in refused(*words)
+    fake_java(tmp_path, 'openjdk version "11.0.2" 2019-01-15')
+    assert "needs Java 17 or newer, and" in refused(*words)
+    (tmp_path / "bin" / "java").write_text("#!/bin/sh\necho 'java version \"1.8.0_402\"' >&2\n")
+    assert "is 8: install Java 17" in refused(*words)
+
+
+@pyspark
+@pytest.mark.java
+def test_a_master_that_does_not_answer(java: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark_session, "CONNECT_SECONDS", 1.0)
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+        words = ("--engine", "spark", "--master", f"spark://127.0.0.1:{port}")
+        text = refused("candidates", *EVIDENCE, *TRAIN, *words)
+    assert f"the Spark master spark://127.0.0.1:{port} does not answer" in text
+
+
+@pyspark
+@pytest.mark.java
+def test_learning_and_scoring_on_spark(java: str, countries_model: Path, tmp_path: Path) -> None:
+    """One process each, as a user runs it: the same model, the same scores."""
+    facts = as_parquet(tmp_path)
+    model, scores = tmp_path / "model.psl", tmp_path / "scores.parquet"
+    small = ("--spark-conf", "spark.sql.shuffle.partitions=2")
+    engine = ("--facts", facts, "--engine", "spark", "--master", "local[2]", *small)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    for words in (
+        ("learn", *engine, *TRAIN, "-o", model, "--json"),
+        ("predict", model, *engine, *PAIRS, "-o", scores, "--quiet"),
+    ):
+        done = subprocess.run(
+            command(*words),
+            capture_output=True,
+            text=True,
+            timeout=500,
+            env=environment,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        if words[0] == "learn":
+            assert json.loads(done.stdout)["rules"]
+    assert model.read_text() == countries_model.read_text()
+    expected = hornbeam_("predict", countries_model, *EVIDENCE, *PAIRS, "--json").json
+    assert sorted(rows_of(scores)) == sorted(tuple(row.values()) for row in expected["predictions"])

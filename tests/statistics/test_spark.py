@@ -1,0 +1,130 @@
+"""The Spark engine: the same SQL, so the same integers; and what only Spark can get wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+pytest.importorskip("pyspark", reason="pip install 'hornbeam[spark]'")
+
+from pyspark.sql import SparkSession
+
+from hornbeam.clauses.candidates import Language
+from hornbeam.errors import DataError, InputError
+from hornbeam.facts.readers import read_facts as read_in_memory
+from hornbeam.facts.sources import literal
+from hornbeam.statistics.memory import MemoryEngine
+from hornbeam.statistics.spark import read_facts, spark_engine
+
+from ..brute_force import ONE
+from ..contracts.test_engines import check, figures_of, rows_of
+from ..worlds import World
+from .many_worlds import many_worlds
+from .sparks import small_session
+
+pytestmark = pytest.mark.java
+
+
+@pytest.fixture(scope="session")
+def spark(java: str) -> Iterator[SparkSession]:
+    """One session for all tests: starting one takes longer than most of them."""
+    with small_session() as session:
+        yield session
+
+
+#: Every kind of search at least once; each runs over forty worlds.
+LANGUAGES = [
+    (Language(3, 1), False),
+    (Language(4, 1, distinct_variables=True), True),
+    (Language(4, 1, max_fanout=2), False),
+    (Language(3, 3, top=20), True),
+]
+
+
+@pytest.mark.parametrize(("language", "soft"), LANGUAGES)
+def test_discovery_equals_brute_force(spark: SparkSession, language: Language, soft: bool) -> None:
+    world = many_worlds(40, soft, seed=language.max_length)
+    check(lambda facts: spark_engine(spark, facts), world, language)
+
+
+def parquet(world: World, path: Path) -> str:
+    """The facts in a Parquet file, each twice."""
+    rows = [(*fact, value / ONE) for fact, value in world.values.items()]
+    with duckdb.connect() as connection:
+        connection.execute(
+            "CREATE TABLE t (subject TEXT, predicate TEXT, object TEXT, value DOUBLE)"
+        )
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows + rows)
+        connection.execute(f"COPY t TO {literal(str(path))} (FORMAT parquet)")
+    return str(path)
+
+
+def test_facts_from_parquet_and_counts(spark: SparkSession, tmp_path: Path) -> None:
+    """Names become ids on the executors; counting finds what the engine in memory finds."""
+    world = many_worlds(40, soft=True, seed=9)
+    file = parquet(world, tmp_path / "it's a file.parquet")
+    engine = read_facts(spark, [file])
+    language = Language(3, 2)
+    memory = MemoryEngine(read_in_memory(file))
+    expected = memory.discover(world.targets, language)
+    found = engine.discover(world.targets, language, statistics=False)
+    assert figures_of(found) == figures_of(expected)
+    assert (found.own_edges, found.unseen) == (expected.own_edges, expected.unseen)
+    paths = [candidate.path for candidate in expected.candidates]
+    counted = engine.count(world.targets, paths, language)
+    assert rows_of(counted) == rows_of(memory.count(world.targets, paths, language))
+
+
+@pytest.mark.parametrize(
+    ("select", "problem"),
+    [
+        ("SELECT 'a' AS subject, 'p' AS predicate, 'b' AS object, 1.5 AS value", "outside"),
+        ("SELECT 'a' AS subject, 'p' AS predicate, '' AS object", "as a name"),
+        ("SELECT 'a' AS subject, NULL::TEXT AS predicate, 'b' AS object", "as a name"),
+        ("SELECT 'a' AS subject, 'p' AS predicate, ['b'] AS object", "expected text or integers"),
+        ("SELECT 'a' AS subject, 'b' AS object", "expected columns"),
+        (
+            "SELECT 'a' AS subject, 'p' AS predicate, 'b' AS object, v AS value "
+            "FROM (VALUES (0.5), (1.0)) AS x(v)",
+            "two truth values",
+        ),
+    ],
+)
+def test_wrong_facts(spark: SparkSession, tmp_path: Path, select: str, problem: str) -> None:
+    file = tmp_path / "facts.parquet"
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY ({select}) TO '{file}' (FORMAT parquet)")
+    with pytest.raises(DataError, match=problem):
+        read_facts(spark, [str(file)])
+
+
+def test_facts_that_are_not_there(spark: SparkSession, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(b"PAR1 is not all PAR1")
+    for name in (str(tmp_path / "none.parquet"), str(broken), "no_such_table"):
+        with pytest.raises(DataError, match="cannot be read"):
+            read_facts(spark, [name])
+    with pytest.raises(InputError, match="no facts given"):
+        read_facts(spark, [])
+
+
+def test_a_killed_executor_changes_nothing(java: str, tmp_path: Path) -> None:
+    """Two executors in processes of their own; one is killed between two levels of the search."""
+    world = many_worlds(30, soft=False, seed=5)
+    file = parquet(world, tmp_path / "facts.parquet")
+    script = Path(__file__).with_name("killed_executor.py")
+    command = [sys.executable, str(script), file]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    report = json.loads(done.stdout.splitlines()[-1])
+    assert report["killed"] == 1
+    expected = MemoryEngine(read_in_memory(file)).discover(world.targets, Language(3, 1))
+    assert report["found"] == [
+        [c.text, c.coverage, c.coverage_true, c.paths] for c in expected.candidates
+    ]
