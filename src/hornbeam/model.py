@@ -9,7 +9,7 @@ import os
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -28,10 +28,12 @@ from hornbeam.inference.closed import Floats, Score, rule_paths, score_targets
 from hornbeam.inference.proposals import best_new_links, subjects_of
 from hornbeam.learning.joint import Joint
 from hornbeam.learning.learners import LEARNERS, Learner, learn_rules
+from hornbeam.learning.outcomes import candidate_outcomes
 from hornbeam.progress import SILENT, Progress
 from hornbeam.results.evaluation import Evaluation, evaluate
 from hornbeam.results.explainer import PATHS, Explainer
 from hornbeam.results.explanation import Explanation
+from hornbeam.results.trace import Trace, trace_of
 from hornbeam.statistics.discovery import discover, open_engine, select_target
 
 __all__ = ["Model", "discover", "learn", "select_target"]
@@ -107,9 +109,7 @@ class Model:
     ) -> Floats:
         """Score pairs in their order."""
         self._check(facts)
-        silent = sorted(set(pairs.predicates) - set(self.targets))
-        if silent:
-            _warn(f"the model has no rule for {', '.join(map(repr, silent))}; such pairs score 0.5")
+        self._check_targets(pairs)
         self._tell_unseen(facts, pairs, progress)
         counted = open_engine(facts, engine, threads).count(
             pairs, rule_paths(self.rules), self.language, progress=progress
@@ -206,6 +206,29 @@ class Model:
         """Prepare to explain many pairs over the same facts."""
         return Explainer(self.rules, self.semantics, self.language, facts, threads=threads)
 
+    def report(
+        self,
+        facts: Facts,
+        labels: Targets,
+        *,
+        trace: Trace | None = None,
+        threads: int | None = None,
+        progress: Progress = SILENT,
+    ) -> str:
+        """Write one HTML page: what was learned, how good it is on labels, where it fails.
+
+        The page needs no network. `trace` says how the model was learned; a model that has just
+        been learned knows it by itself.
+        """
+        from hornbeam.results.report import report
+
+        self._check(facts)
+        self._check_targets(labels)
+        if trace is None and self.trace:
+            trace = trace_of(self.trace)
+        explainer = self.explainer(facts, threads=threads or os.cpu_count() or 1)
+        return report(explainer, labels, trace, progress)
+
     def _one_target(self, target: str | None) -> str:
         if target is None and len(self.targets) == 1:
             return self.targets[0]
@@ -214,6 +237,12 @@ class Model:
         if target not in self.targets:
             raise UnknownTargetError(target, self.targets)
         return target
+
+    def _check_targets(self, pairs: Targets) -> None:
+        """Warn about pairs that no rule can speak about."""
+        silent = sorted(set(pairs.predicates) - set(self.targets))
+        if silent:
+            _warn(f"the model has no rule for {', '.join(map(repr, silent))}; such pairs score 0.5")
 
     def _check(self, facts: Facts) -> None:
         """Warn about rules over predicates that the facts do not have."""
@@ -324,21 +353,21 @@ def learn(
         progress,
     )
     seconds["learn"] = time.perf_counter() - clock
+    name = type(learner).__name__.lower()
     trace = {
-        "method": method if isinstance(method, str) else type(method).__name__.lower(),
+        "method": name,
         "seed": seed,
+        "language": asdict(language),
         "targets": len(labels),
         "positives": int(labels.positive.sum()),
         "sampled_negatives": negative_sampling if sampled else None,
         "found": found.found,
-        "candidates": [
-            {"clause": c.text, "coverage": c.coverage, "coverage_true": c.coverage_true,
-             "paths": c.paths}
-            for c in found.candidates
-        ],
+        "candidates": candidate_outcomes(
+            found.candidates, found.statistics, learned.rules, learned.semantics.counts, name
+        ),
         "seconds": seconds,
         **learned.trace,
-    }  # fmt: skip
+    }
     return Model(learned.rules, learned.semantics, trace)
 
 

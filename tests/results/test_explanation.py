@@ -203,7 +203,7 @@ def test_as_many_paths_as_needed_are_cut(weight: float, needed: int) -> None:
 def test_beyond_the_limit_a_greedy_set_is_labelled(
     monkeypatch: pytest.MonkeyPatch, counts: Counts
 ) -> None:
-    monkeypatch.setattr(flips, "EXACT_BRANCHES", 1)
+    monkeypatch.setattr(flips, "EXACT_WORK", 1)
     world, model = fan(4, 3.0, counts)
     found = check_flip(world, model, ("a", "t", "b"), exact=False)
     assert found.flip is not None

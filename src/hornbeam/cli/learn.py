@@ -160,7 +160,11 @@ def learn(
     """
     import hornbeam as hb
 
-    _check_output(output)
+    check_output(output)
+    if trace_path(output).is_dir():
+        raise hb.errors.InputError(
+            f"{trace_path(output)}: is a folder; the model's trace would go there"
+        )
     learner = _learner(
         method, seed, max_rules, tolerance, solver, iterations, step_size, weight_variance,
         length_penalty,
@@ -202,7 +206,7 @@ def trace_path(model: Path) -> Path:
     return model.with_name(f"{model.stem}.trace.json")
 
 
-def _check_output(output: Path) -> None:
+def check_output(output: Path) -> None:
     """Refuse before any work what could not be written after it."""
     from hornbeam.errors import InputError
 
@@ -210,8 +214,6 @@ def _check_output(output: Path) -> None:
         raise InputError(f"{output}: the folder {output.parent} does not exist; make it first")
     if output.is_dir():
         raise InputError(f"{output}: is a folder; name a file in it")
-    if trace_path(output).is_dir():
-        raise InputError(f"{trace_path(output)}: is a folder; the model's trace would go there")
 
 
 def _learner(

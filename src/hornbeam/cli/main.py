@@ -19,6 +19,7 @@ from hornbeam.cli.explain import explain
 from hornbeam.cli.help import help_text
 from hornbeam.cli.learn import learn
 from hornbeam.cli.predict import predict
+from hornbeam.cli.report import report
 from hornbeam.errors import InputError
 
 app = typer.Typer(
@@ -48,7 +49,7 @@ def main(
     """Learn weighted first-order rules from relational facts; predict missing links."""
 
 
-for command in (learn, predict, evaluate, explain, candidates, crossval, demo, doctor):
+for command in (learn, predict, evaluate, explain, report, candidates, crossval, demo, doctor):
     app.command(help=help_text(command))(command)
 
 

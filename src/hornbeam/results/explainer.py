@@ -216,7 +216,11 @@ class Explainer:
             status, chosen = smallest_flip(removals)
             facts = edges[list(chosen)]
         else:
-            status, facts = self._cut_rules(scored)
+            status, facts = FlipStatus.NOT_FOUND, NO_EDGES
+        if status in (FlipStatus.UPPER_BOUND, FlipStatus.NOT_FOUND):
+            other, cut_off = self._cut_rules(scored)
+            if not len(facts) or 0 < len(cut_off) < len(facts):
+                status, facts = other, cut_off
         if self._may_unlock(scored, len(facts)):
             status = FlipStatus.UPPER_BOUND if len(facts) else FlipStatus.NOT_FOUND
         if not len(facts):

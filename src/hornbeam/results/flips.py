@@ -10,7 +10,7 @@ How much that is at most: of a rule with n paths a set kills at most as many, K,
 facts carry. What losing k paths takes from w t(n) is convex in k for every way t of counting, so it
 is at most k times w (t(n) - t(n-K)) / K. That is a sum over facts, and the r best facts bound it.
 
-The search is exact up to `EXACT_PATHS` paths and `EXACT_BRANCHES` branches; beyond, a greedy set is
+The search is exact up to `EXACT_PATHS` paths and `EXACT_WORK` steps; beyond, a greedy set is
 returned, which flips the decision but may not be the smallest.
 """
 
@@ -34,10 +34,12 @@ from hornbeam.learning.integrals import score_mean
 from hornbeam.learning.problem import transformed
 from hornbeam.statistics.table import Statistics
 
-#: Paths up to which the smallest set is looked for; more are cut at an end.
-EXACT_PATHS = 2_000
-#: Sets of facts that the exact search may extend.
-EXACT_BRANCHES = 4_000
+#: Paths up to which the smallest set is looked for.
+EXACT_PATHS = 10_000
+#: Work of the exact search: a couple of seconds. A set that is extended costs `BRANCH_WORK`, and
+#: one more for every fact and sequence.
+EXACT_WORK = 40_000_000
+BRANCH_WORK = 10_000
 #: Facts that the greedy search may take.
 GREEDY_FACTS = 100
 #: Facts that the greedy search scores in every round: those on most of the paths that help.
@@ -264,7 +266,7 @@ def is_monotone(rules: Sequence[Rule], semantics: Semantics, soft: bool) -> bool
 
 
 class _SpentError(Exception):
-    """The exact search has extended as many sets as it may."""
+    """The exact search has done as much work as it may."""
 
 
 @dataclass
@@ -285,11 +287,11 @@ class _Search:
 
     def _extend(self, chosen: FactSet, start: int, size: int) -> FactSet | None:
         """Add `size` facts from `start` on so that the decision flips."""
-        self.left -= 1
-        if self.left < 0:
-            raise _SpentError
         removals = self.removals
         total, carries = removals.left(chosen)
+        self.left -= BRANCH_WORK + carries.size
+        if self.left < 0:
+            raise _SpentError
         carries = carries[self.candidates[start:]]
         may = np.flatnonzero(removals.may_flip(total, carries, size))
         if size == 1:
@@ -323,7 +325,7 @@ def smallest_flip(removals: Removals) -> tuple[FlipStatus, FactSet]:
         return FlipStatus.IMPOSSIBLE, ()
     candidates = _candidates(removals, total, carries)
     try:
-        found = _Search(removals, candidates, EXACT_BRANCHES).smallest()
+        found = _Search(removals, candidates, EXACT_WORK).smallest()
     except _SpentError:
         found = greedy_flip(removals)
         return (FlipStatus.UPPER_BOUND, found) if found else (FlipStatus.NOT_FOUND, ())

@@ -1,0 +1,56 @@
+"""`hornbeam report`: one HTML file about a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hornbeam.cli import options
+from hornbeam.cli.console import print_json, progress_shown, read_files, screen
+from hornbeam.cli.learn import check_output, trace_path
+
+
+def report(
+    model: options.ModelFile,
+    facts: options.FactFiles,
+    labels: options.LabelFiles,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes.")
+    ],
+    threads: options.Threads = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> None:
+    """Write a page about a model: what was learned, how good it is, how it was learned, its errors.
+
+    The page is one HTML file that needs no network, for any browser, a phone or paper. Give it
+    labelled pairs that the model has not learned from. How the model was learned is read from
+    the trace beside it (model.trace.json), where there is one.
+
+    [dim]Example:[/dim]
+
+      hornbeam report model.psl --facts observed.tsv --labels test.tsv -o report.html
+    """
+    import hornbeam as hb
+    from hornbeam.results.trace import read_trace
+
+    check_output(output)
+    with progress_shown(quiet, verbose) as progress:
+        loaded = hb.Model.load(model)
+        trace = read_trace(trace_path(Path(model)))
+        evidence = read_files(hb.read_facts, facts, progress)
+        labelled = read_files(hb.read_labels, labels, progress)
+        page = loaded.report(evidence, labelled, trace=trace, threads=threads, progress=progress)
+    hb.save_text(output, page)
+    if as_json:
+        print_json({"output": str(output), "bytes": len(page.encode()), "trace": trace is not None})
+    else:
+        from rich.text import Text
+
+        out = screen()
+        out.print(
+            Text(f"Wrote {output}. Open it in a browser; it needs no network."), soft_wrap=True
+        )

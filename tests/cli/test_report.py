@@ -1,0 +1,97 @@
+"""`hornbeam report`: a page, its trace, and every mistake one message."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .running import EVIDENCE, TEST, hornbeam_, listing, process, write
+
+MODEL = "1: p(A, B) -> t(A, B)\n0.5: !t(A, B)\n"
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a model, facts and labels."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.psl").write_text(MODEL)
+    write(tmp_path / "facts.tsv", [("a", "p", "b")])
+    write(tmp_path / "labels.tsv", [("a", "t", "b", 1), ("b", "t", "a", 0)])
+    return tmp_path
+
+
+WORDS = ("report", "model.psl", "--facts", "facts.tsv", "--labels", "labels.tsv", "-o", "out.html")
+
+
+def test_the_countries_have_a_page(countries_model: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    ended = hornbeam_("report", countries_model, *EVIDENCE, *TEST, "-o", page)
+    assert (ended.code, ended.told) == (0, [])
+    assert ended.stdout == f"Wrote {page}. Open it in a browser; it needs no network.\n"
+    text = page.read_text()
+    assert text.startswith("<!doctype html>")
+    assert "located_in" in text
+    assert "Nothing is known of it" not in text  # learn left a trace beside the model
+    assert listing(tmp_path) == ["report.html"]
+
+
+def test_the_json_says_where_it_is(small: Path) -> None:
+    found = hornbeam_(*WORDS, "--json").json
+    page = (small / "out.html").read_bytes()
+    assert found == {"output": "out.html", "bytes": len(page), "trace": False}
+
+
+def test_the_same_page_from_another_process(small: Path) -> None:
+    assert hornbeam_(*WORDS).code == 0
+    first = (small / "out.html").read_bytes()
+    assert process(*WORDS, "--threads", "1", cwd=small).code == 0
+    assert (small / "out.html").read_bytes() == first
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"method": 1}', "\x00", '"seconds"'])
+def test_a_broken_trace_is_named(small: Path, text: str) -> None:
+    (small / "model.trace.json").write_text(text)
+    ended = hornbeam_(*WORDS)
+    assert ended.code == 2
+    assert ended.stderr == (
+        "hornbeam: model.trace.json: is no trace as learn writes it; delete it, or learn the model "
+        "again\n"
+    )
+    assert "out.html" not in listing(small)
+
+
+def test_a_trace_without_outcomes_is_shown_as_far_as_it_goes(small: Path) -> None:
+    trace = {"method": "ppll", "counts": "raw", "targets": 2, "positives": 1, "found": 3,
+             "candidates": [{"clause": "p(A, B) -> t(A, B)", "coverage": 1, "coverage_true": 1,
+                             "paths": 1}],
+             "seconds": {"learn": 0.5}}  # fmt: skip
+    (small / "model.trace.json").write_text(json.dumps(trace))
+    assert hornbeam_(*WORDS).code == 0
+    assert "2 were dropped at once." in (small / "out.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("-o", "no/where.html"), "no/where.html: the folder no does not exist; make it first"),
+        (("-o", "."), ".: is a folder; name a file in it"),
+        (("--facts", "gone.tsv"), "gone.tsv: no such file"),
+        (("--labels", "facts.tsv"), "facts.tsv, line 1: no labels found; expected"),
+    ],
+)
+def test_mistakes_are_one_message(small: Path, words: tuple[str, ...], message: str) -> None:
+    before = listing(small)
+    ended = hornbeam_(*WORDS, *words)
+    assert ended.code == 2
+    assert ended.stderr.startswith(f"hornbeam: {message}")
+    assert ended.stderr.count("\n") == 1
+    assert listing(small) == before
+
+
+def test_a_model_without_rules_of_the_labels_is_told(small: Path) -> None:
+    write(small / "labels.tsv", [("a", "u", "b", 1), ("b", "t", "a", 0)])
+    ended = hornbeam_(*WORDS)
+    assert ended.code == 0
+    assert ended.told == ["hornbeam: warning: the model has no rule for 'u'; such pairs score 0.5"]
