@@ -198,7 +198,7 @@ def dense_world(seed: int) -> World:
 @pytest.mark.java
 def test_psl_grounds_and_infers_the_same(psl_runtime: Path, java: str, tmp_path: Path) -> None:
     """Each rule on a world of its own, all in one run of PSL; predicates are numbered by world."""
-    texts = [text for text in LOGICAL + ARITHMETIC if "nowhere" not in text]
+    texts = LOGICAL + ARITHMETIC
     rules, predicates, worlds = [], {}, []
     for i, text in enumerate(texts):
         world = dense_world(i)
@@ -211,7 +211,7 @@ def test_psl_grounds_and_infers_the_same(psl_runtime: Path, java: str, tmp_path:
                 if name in OPEN
             ),
         ]
-        rules += [re.sub(r"\b([PQRSTU])\(", rf"\1{i}x(", one) for one in mine]
+        rules += [re.sub(r"\b([PQRSTU])\(", rf"\g<1>{i}x(", one) for one in mine]
         for name, arity in ARITIES.items():
             entry: dict[str, object] = {}
             for part, keys in (
@@ -231,7 +231,9 @@ def test_psl_grounds_and_infers_the_same(psl_runtime: Path, java: str, tmp_path:
         "runtime.inference": "true", "random.seed": "1", "runtime.log.level": "DEBUG",
         "admmreasoner.epsilonabs": "1e-7", "admmreasoner.epsilonrel": "1e-6",
     }  # fmt: skip
-    path.write_text(json.dumps({"rules": rules, "predicates": predicates, "options": options}))
+    (tmp_path / "rules.psl").write_text("\n".join(rules))
+    program = {"rules": "rules.psl", "predicates": predicates, "options": options}
+    path.write_text(json.dumps(program))
     ran = subprocess.run(
         [java, "-jar", str(psl_runtime), str(path)],
         capture_output=True,
@@ -265,7 +267,10 @@ def test_psl_grounds_and_infers_the_same(psl_runtime: Path, java: str, tmp_path:
         gap = part.objective(state) - part.objective(best.state)
         assert abs(gap) <= 2e-3 * (1.0 + part.objective(best.state)), text
         assert part.violations(state).max(initial=0.0) <= 2e-2, text
-        assert grounded.counts[mine].sum() == logged[i], text
+        if "+" in text:  # PSL leaves out some that can never be broken
+            assert grounded.counts[mine].sum() >= logged[i] > 0, text
+        else:
+            assert grounded.counts[mine].sum() == logged[i], text
 
 
 def test_rules_of_the_tests_parse() -> None:

@@ -144,8 +144,8 @@ def test_an_exported_model_infers_what_the_model_predicts(tmp_path: Path) -> Non
     }
     predicted = hornbeam_("predict", model, *EVIDENCE, *pairs, "--score", "map").rows
     assert len(predicted) == len(inferred)
-    spoken_of = [row for row in predicted if row[-1] != "0.5"]  # elsewhere any value is a MAP
-    assert len(spoken_of) > 50
+    spoken_of = [row for row in predicted if float(row[-1]) != 0.5]  # elsewhere any value is a MAP
+    assert len(spoken_of) > 20
     for row in spoken_of:
         assert inferred[row[0], row[2]] == pytest.approx(float(row[-1]), abs=1e-5)
 

@@ -122,6 +122,8 @@ def _logical(rule: LogicalRule, world: World) -> Iterator[Ground]:
                 value = world.observed.get(key, 0.0)
                 trivial |= value == (0.0 if true else 1.0)
                 constant += value if true else 1.0 - value
+        # an atom on both sides of the arrow: a tautology
+        trivial |= len({key for _, key in literals}) < len(set(literals))
         if literals and not trivial:
             yield Ground(tuple(literals), constant, Relation.AT_MOST, rule)
 

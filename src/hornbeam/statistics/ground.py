@@ -139,7 +139,7 @@ class _Grounding:
         """Rows of a rule's form."""
         if isinstance(rule, ArithmeticRule) and has_sums(rule):
             self._forecast(rule, sum_joins(rule, tables), tables, so_far)
-            return list(ground_sums(rule, tables))
+            return [ground_sums(rule, tables)]
         if isinstance(rule, ArithmeticRule):
             query = arithmetic_query(rule, tables)
         else:
@@ -152,7 +152,12 @@ class _Grounding:
         if any((column == MISSING).any() for column in columns):
             assert isinstance(rule, LogicalRule)
             raise _missing(rule, query, tables)
-        return [Rows.of_columns(columns, query.coefficients, found["c"], found["n"])]
+        rows = Rows.of_columns(columns, query.coefficients, found["c"], found["n"])
+        if isinstance(rule, LogicalRule):
+            # where an atom stands on both sides it has cancelled out: a tautology
+            literals = sum((column >= 0).astype(np.float64) for column in columns)
+            rows = rows.take(rows.sizes() == literals)
+        return [rows]
 
     def _forecast(self, rule: PslRule, joins: Joins, tables: AtomTables, so_far: int) -> None:
         """Refuse a rule that would have more ground rules than the limit allows."""

@@ -84,9 +84,15 @@ class Rows:
 
     def largest(self) -> Floats:
         """Largest value of every row's form in the box [0, 1]."""
+        return self._summed(np.maximum(self.coefficient, 0.0)) + self.constant
+
+    def sizes(self) -> Floats:
+        """Sum of the absolute values of every row's coefficients."""
+        return self._summed(np.abs(self.coefficient))
+
+    def _summed(self, values: Floats) -> Floats:
         row = np.repeat(np.arange(len(self)), np.diff(self.indptr))
-        positive = np.bincount(row, np.maximum(self.coefficient, 0.0), len(self))
-        return np.asarray(positive + self.constant)
+        return np.bincount(row, values, len(self)).astype(np.float64)
 
     def take(self, keep: npt.NDArray[np.bool_]) -> Rows:
         """Some of the rows."""

@@ -6,15 +6,15 @@ variables running over the constants that their filters let through. What PSL do
 
 * an atom of an open predicate is added up where it is there, one of a closed predicate also where
   it is not (as 0); only the latter matters, and only for |V|, the number of atoms added up;
-* a filter with `|` makes a rule of each of its alternatives;
 * in filters, whatever is above 0 is true.
+
+Filters are conjunctions here: `hornbeam.clauses.normal` makes a rule of every alternative.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -22,20 +22,14 @@ import numpy.typing as npt
 from hornbeam.clauses.language import (
     ArithmeticRule,
     Atom,
-    Cardinality,
-    Coefficient,
-    Condition,
-    Conjunction,
     Constant,
-    Disjunction,
-    Extreme,
     Literal,
-    Operation,
     SumAtom,
     SumVariable,
     Term,
     Variable,
 )
+from hornbeam.clauses.walking import cardinalities_of, literals_of
 from hornbeam.errors import InputError
 from hornbeam.statistics.atom_tables import AtomTables
 from hornbeam.statistics.coefficients import evaluate
@@ -63,8 +57,8 @@ def sum_joins(rule: ArithmeticRule, tables: AtomTables) -> Joins:
     return joins
 
 
-def ground_sums(rule: ArithmeticRule, tables: AtomTables) -> Iterator[Rows]:
-    """Rows of left minus right, once for every alternative of the filters."""
+def ground_sums(rule: ArithmeticRule, tables: AtomTables) -> Rows:
+    """Rows of left minus right."""
     plain = sorted(
         {t.name for atom in _atoms(rule) for t in atom.arguments if isinstance(t, Variable)}
     )
@@ -81,12 +75,8 @@ def ground_sums(rule: ArithmeticRule, tables: AtomTables) -> Iterator[Rows]:
     tables.connection.execute(f"CREATE OR REPLACE TEMP TABLE groups AS {select}")
     n_groups = _one(tables, "SELECT count(*) FROM groups")
     places = {name: f"groups.x{i}" for i, name in enumerate(plain)}
-    alternatives = [
-        [(one.variable, conjunction) for conjunction in _alternatives(one.condition)]
-        for one in rule.filters
-    ]
-    for chosen in product(*alternatives):
-        yield _Expansion(rule, tables, places, dict(chosen), n_groups).rows()
+    filters = {one.variable: tuple(literals_of(one.condition)) for one in rule.filters}
+    return _Expansion(rule, tables, places, filters, n_groups).rows()
 
 
 def _atoms(rule: ArithmeticRule) -> list[SumAtom]:
@@ -101,7 +91,7 @@ def _one(tables: AtomTables, select: str) -> int:
 
 @dataclass(frozen=True, eq=False)
 class _Expansion:
-    """One rule within its groups, with one alternative of its filters.
+    """One rule within its groups.
 
     `places` has the column of every plain variable.
     """
@@ -170,7 +160,7 @@ class _Expansion:
         counted = {
             name
             for summand in (*self.rule.left, *self.rule.right)
-            for name in _counted(summand.coefficient)
+            for name in cardinalities_of(summand.coefficient)
         }
         sizes: dict[str, Floats] = {}
         for atom in _atoms(self.rule):
@@ -229,28 +219,3 @@ class _Expansion:
         if isinstance(term, Constant):
             return str(self.tables.constant(term.value))
         return sums[term.name] if term.name in sums else self.places[term.name]
-
-
-def _alternatives(condition: Condition) -> list[tuple[Literal, ...]]:
-    """Conjunctions of literals, one of which must hold."""
-    match condition:
-        case Disjunction():
-            return [one for part in condition.parts for one in _alternatives(part)]
-        case Conjunction():
-            parts = product(*(_alternatives(part) for part in condition.parts))
-            return [tuple(literal for part in chosen for literal in part) for chosen in parts]
-        case Literal():
-            return [(condition,)]
-
-
-def _counted(coefficient: Coefficient) -> Iterator[str]:
-    """Yield the variables whose |V| a coefficient has."""
-    match coefficient:
-        case Cardinality():
-            yield coefficient.variable
-        case Operation():
-            yield from _counted(coefficient.left)
-            yield from _counted(coefficient.right)
-        case Extreme():
-            for argument in coefficient.arguments:
-                yield from _counted(argument)
