@@ -117,7 +117,10 @@ def test_how_it_was_learned_comes_from_the_trace() -> None:
         assert f"{row.clause} {row.coverage} {row.coverage_true} {row.paths} {row.outcome}" in (
             page.words
         )
-    for figure in ("validation", "path", "seconds"):
+    chosen = model.trace["validation"][model.trace["counts"]]
+    assert len(chosen["folds"]) == 5
+    assert np.mean(chosen["folds"]) == pytest.approx(min(chosen["log_loss"]), rel=0.2)
+    for figure in ("validation", "path", "folds", "seconds"):
         assert f'id="{figure}-t"' in html
 
 

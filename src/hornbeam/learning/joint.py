@@ -105,7 +105,18 @@ class Joint:
         fold: npt.NDArray[np.int64] | None = None,
         progress: Progress = SILENT,
     ) -> Floats:
-        """Mean held-out log-loss of the strengths, as far down the path as it is worth going.
+        """Mean held-out log-loss of the strengths, as far down the path as it is worth going."""
+        losses = self.fold_losses(problem, strengths, fold, progress)
+        return np.asarray(losses.sum(axis=1) / len(problem.y))
+
+    def fold_losses(
+        self,
+        problem: Learnable,
+        strengths: Floats,
+        fold: npt.NDArray[np.int64] | None = None,
+        progress: Progress = SILENT,
+    ) -> Floats:
+        """Held-out log-loss of the strengths (rows), added up over the targets of each fold.
 
         All folds go down the path together, and stop when the loss has not fallen for `patience`
         strengths: the weakest are the dearest and never chosen. `fold` is dealt by default.
@@ -119,14 +130,14 @@ class Joint:
             starts[k] = self.fit(training[k], strength, starts[k]).weights
             return log_loss(held_out[k].y, held_out[k].score(starts[k]))
 
-        losses: list[float] = []
+        losses: list[list[float]] = []
         # folds are independent and their kernels release the lock: threads change no number
         with ThreadPoolExecutor(max_workers=min(self.folds, os.cpu_count() or 1)) as executor:
             for i, strength in enumerate(strengths):
                 by_fold = executor.map(held_out_loss, range(self.folds), repeat(strength))
-                losses.append(sum(by_fold) / len(problem.y))
+                losses.append(list(by_fold))
                 progress.advance("Choosing the strength", i + 1, len(strengths))
-                if len(losses) - 1 - int(np.argmin(losses)) >= self.patience:
+                if i - int(np.argmin([sum(row) for row in losses])) >= self.patience:
                     break
         return np.array(losses)
 

@@ -114,11 +114,14 @@ def _joint(
         # the same folds for every way of counting, so that their losses compare
         fold = deal(problem, learner.folds, learner.seed) if fold is None else fold
         strengths = learner.grid(problem)
-        losses = learner.validate(problem, strengths, fold, progress)
+        by_fold = learner.fold_losses(problem, strengths, fold, progress)
+        losses = by_fold.sum(axis=1) / len(problem.y)
         at = int(np.argmin(losses))
+        sizes = np.maximum(np.bincount(fold, minlength=learner.folds), 1)
         validation[counts.value] = {
             "strengths": strengths[: len(losses)].tolist(),
             "log_loss": losses.tolist(),
+            "folds": (by_fold[at] / sizes).tolist(),
         }
         if best is None or losses[at] < best[0]:
             best = (float(losses[at]), counts, problem, strengths[: at + 1])
