@@ -55,16 +55,20 @@ class Lane:
 
     def __init__(self, threads: int, most_waiting: int) -> None:
         self._limiter = anyio.CapacityLimiter(threads)
-        self._most_waiting = most_waiting
+        self._room = threads + most_waiting
 
     @property
     def is_full(self) -> bool:
         """Whether no more may wait."""
-        return self._limiter.statistics().tasks_waiting >= self._most_waiting
+        return self._room <= 0
 
     async def run(self, page: Page, visit: Visit) -> Answer:
         """Make a page in a thread."""
-        return await anyio.to_thread.run_sync(page, visit, limiter=self._limiter)
+        self._room -= 1
+        try:
+            return await anyio.to_thread.run_sync(page, visit, limiter=self._limiter)
+        finally:
+            self._room += 1
 
 
 class App:

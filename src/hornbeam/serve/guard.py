@@ -19,6 +19,8 @@ from hornbeam.serve.access import Access
 
 #: Longest path and query; a link names three entities.
 MAX_TARGET = 16_384
+#: Longest headers; the cookie of edits takes up to 4 KB.
+MAX_HEADERS = 32_768
 #: Longest body; edits are a few dozen bytes.
 MAX_BODY = 16_384
 
@@ -28,7 +30,8 @@ HEADERS = {
     "frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
+    # not "no-referrer": browsers then hide from us, too, where a form was sent
+    "referrer-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
@@ -68,6 +71,8 @@ class Guard:
             return _plain(421, "This server does not answer to that host name.")
         if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_TARGET:
             return _plain(414, "The address is too long.")
+        if sum(len(name) + len(value) for name, value in headers.raw) > MAX_HEADERS:
+            return _plain(431, "The headers are too long.")
         if scope["method"] not in ("GET", "HEAD", "POST"):
             return _plain(405, "Only GET, HEAD and POST are answered.")
         if scope["method"] == "POST":

@@ -19,14 +19,14 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hornbeam.errors import InputError
+from hornbeam.serve.guard import MAX_HEADERS
 
 #: Seconds to send a whole request, to be answered and take the answer, and to stay without asking.
 REQUEST_SECONDS = 10.0
 ANSWER_SECONDS = 60.0
 IDLE_SECONDS = 15
-#: Connections at once, and bytes of headers.
+#: Connections at once.
 MOST_CONNECTIONS = 200
-MOST_HEADER_BYTES = 32_768
 #: Seconds that answers under way get when the server stops.
 LAST_SECONDS = 2
 
@@ -43,8 +43,7 @@ class HurriedProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Make room where there is none, and start the clock."""
-        full = len(self.connections) >= MOST_CONNECTIONS
-        leaving = (_waiting_longest(self.connections) or self) if full else None
+        leaving = _one_to_leave(self.connections) or self if _is_full(self.connections) else None
         super().connection_made(transport)
         self._expect(REQUEST_SECONDS)
         if leaving is not None:
@@ -74,9 +73,15 @@ class HurriedProtocol(H11Protocol):
         self.deadline = self.loop.call_later(seconds, self.transport.abort)
 
 
-def _waiting_longest(connections: Any) -> HurriedProtocol | None:  # noqa: ANN401
-    waiting = [c for c in connections if isinstance(c, HurriedProtocol) and not c.is_answering]
-    return min(waiting, key=lambda c: c.deadline.when() if c.deadline else 0.0, default=None)
+def _is_full(connections: Any) -> bool:  # noqa: ANN401
+    """Whether there is no room for one more; those that are being closed do not count."""
+    return sum(not c.transport.is_closing() for c in connections) >= MOST_CONNECTIONS
+
+
+def _one_to_leave(connections: Any) -> HurriedProtocol | None:  # noqa: ANN401
+    """The connection whose time is up first among those that have not asked for anything."""
+    waiting = [c for c in connections if not c.is_answering and not c.transport.is_closing()]
+    return min(waiting, key=lambda c: c.deadline.when(), default=None)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -132,7 +137,7 @@ def make_server(app: ASGIApp, started: Callable[[], None]) -> uvicorn.Server:
         server_header=False,
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=LAST_SECONDS,
-        h11_max_incomplete_event_size=MOST_HEADER_BYTES,
+        h11_max_incomplete_event_size=MAX_HEADERS,
         backlog=MOST_CONNECTIONS,
     )
     return _AnnouncedServer(config, started)

@@ -1,0 +1,141 @@
+"""`hornbeam serve` as a command: what it says, what it refuses, how it ends."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from .running import EVIDENCE, TEST, command, hornbeam_, process, write
+
+pytest.importorskip("starlette")
+
+
+@contextmanager
+def started(*words: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The running command and the line in which it says where it is."""
+    with subprocess.Popen(
+        command("serve", *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout is not None
+        try:
+            yield running, running.stdout.readline()
+        finally:
+            if running.poll() is None:
+                running.kill()
+
+
+def page(port: int, path: str = "/", host: str = "127.0.0.1") -> tuple[int, str]:
+    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        connection.request("GET", path, headers={"host": host})
+        reply = connection.getresponse()
+        return reply.status, reply.read().decode()
+    finally:
+        connection.close()
+
+
+def test_it_says_where_it_is_and_stops_at_ctrl_c(countries_model: Path) -> None:
+    words = (countries_model, *EVIDENCE, *TEST, "--port", 0, "--json")
+    with started(*words) as (running, line):
+        told = json.loads(line)
+        assert told["url"] == f"http://127.0.0.1:{told['port']}/"
+        assert told["token"] is None
+        status, text = page(told["port"], "/entity?name=algeria")
+        assert status == 200
+        assert "africa" in text
+        # one who never finishes a request does not hold it up
+        with socket.create_connection(("127.0.0.1", told["port"])) as slow:
+            slow.sendall(b"GET / HTTP/1.1\r\n")
+            running.send_signal(signal.SIGINT)
+            out, err = running.communicate(timeout=30)
+        assert running.returncode == 0
+        assert out == ""
+        assert [line for line in err.splitlines() if not line.startswith("Compiling")] == [
+            "Stopped."
+        ]
+
+
+def test_a_person_reads_the_address(countries_model: Path) -> None:
+    words = (countries_model, *EVIDENCE, "--port", 0, "--host", "0.0.0.0", "--quiet")
+    with started(*words) as (running, line):
+        assert line.startswith("Hornbeam is at http://127.0.0.1:")
+        address, _, token = line.strip().partition("/?token=")
+        port = int(address.rpartition(":")[2])
+        assert len(token) >= 32
+        assert page(port)[0] == 401
+        assert page(port, f"/?token={token}")[0] == 303
+        assert page(port, host="evil.example")[0] == 421
+        running.send_signal(signal.SIGTERM)
+        running.communicate(timeout=30)
+        assert running.returncode == -signal.SIGTERM
+
+
+def test_a_port_that_is_taken_is_told_before_anything_is_read(countries_model: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = process("serve", countries_model, "--facts", "no-such-file.tsv", "--port", port)
+    assert ended.code == 2
+    assert ended.stdout == ""
+    assert ended.told == [
+        f"hornbeam: port {port} is taken by another program: try --port 0 for a free one"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--host", "no.such.host.invalid"], "cannot listen on --host 'no.such.host.invalid'"),
+        (["--host", "8.8.8.8"], "'8.8.8.8' is no address of this machine"),
+        (["--token", "short"], "--token needs at least 16"),
+        (["--compare", "no-such-model.psl"], "no-such-model.psl: cannot be read"),
+        (["--facts", "no-such-file.tsv"], "no-such-file.tsv"),
+        (["--labels", "no-such-file.tsv"], "no-such-file.tsv"),
+        (["--port", "99999"], "65535"),
+    ],
+)
+def test_what_it_refuses(countries_model: Path, words: list[str], told: str) -> None:
+    ended = hornbeam_("serve", countries_model, *EVIDENCE, "--port", 0, *words)
+    assert ended.code == 2
+    assert told in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_collective_model_is_refused(tmp_path: Path) -> None:
+    model = tmp_path / "model.psl"
+    model.write_text('# hornbeam: {"collective": true}\n1.0: p(A, B) -> t(A, B)\n')
+    facts = write(tmp_path / "facts.tsv", [("a", "p", "b")])
+    ended = hornbeam_("serve", model, "--facts", facts, "--port", 0)
+    assert ended.code == 2
+    assert "the model is collective" in ended.stderr
+
+
+def test_without_its_libraries_it_says_what_to_install(
+    countries_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("hornbeam.serve.")]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in ("starlette", "uvicorn"):
+        monkeypatch.setitem(sys.modules, name, None)
+        for part in [part for part in sys.modules if part.startswith(f"{name}.")]:
+            monkeypatch.delitem(sys.modules, part)
+    ended = hornbeam_("serve", countries_model, *EVIDENCE)
+    assert ended.code == 2
+    assert ended.told == [
+        "hornbeam: hornbeam serve needs an optional library: pip install 'hornbeam[serve]'"
+    ]
+
+
+def test_help_has_an_example() -> None:
+    ended = hornbeam_("serve", "-h")
+    assert ended.code == 0
+    assert "hornbeam serve model.psl" in ended.stdout
+    assert "--json" in ended.stdout

@@ -1,0 +1,30 @@
+"""One explorer and one server for most tests: visitors do not change what others see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from hornbeam.serve.state import Explorer
+
+from .running import Client, serving, small_explorer
+
+
+@pytest.fixture(scope="session")
+def explorer() -> Explorer:
+    """Everything the explorer can show."""
+    return small_explorer()
+
+
+@pytest.fixture(scope="session")
+def port(explorer: Explorer) -> Iterator[int]:
+    """Port of a running server."""
+    with serving(explorer) as client:
+        yield client.port
+
+
+@pytest.fixture
+def client(port: int) -> Client:
+    """A new visitor."""
+    return Client(port)

@@ -1,0 +1,265 @@
+"""The pages in a real browser, as people use them: mouse, keyboard, phone, no JavaScript."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+import hornbeam as hb
+
+from ..cli.running import HOSTILE
+from .running import SCRIPT
+
+pytestmark = pytest.mark.browser
+
+PHONE, DESKTOP = (390, 844), (1200, 900)
+PAGES = [
+    "/", "/search?q=o", "/entity?name=ann", "/link?subject=ann&predicate=trusts&object=dora",
+    f"/link?subject=ann&predicate=trusts&object={quote(SCRIPT)}", "/rules", "/pairs", "/compare",
+]  # fmt: skip
+
+
+@pytest.fixture
+def page(browser: Browser, port: int) -> Iterator[Page]:
+    """A new visitor's window; nothing may go wrong in it."""
+    yield from opened(browser, port)
+
+
+def opened(browser: Browser, port: int, **options: object) -> Iterator[Page]:
+    context = browser.new_context(base_url=f"http://127.0.0.1:{port}", **options)  # type: ignore[arg-type]
+    window = context.new_page()
+    wrong: list[str] = []
+    window.on("pageerror", lambda error: wrong.append(str(error)))
+    window.on("dialog", lambda dialog: wrong.append(f"dialog {dialog.message}"))
+    window.on(
+        "console", lambda message: wrong.append(message.text) if message.type == "error" else None
+    )
+    window.on(
+        "request",
+        lambda request: None if f":{port}/" in request.url else wrong.append(request.url),
+    )
+    yield window
+    context.close()
+    assert wrong == []
+
+
+def test_from_a_few_letters_to_the_reasons(page: Page) -> None:
+    page.goto("/")
+    box = page.get_by_role("searchbox", name="Search an entity")
+    expect(box).to_be_focused()
+    box.press_sequentially("an")
+    page.locator("#found").get_by_role("link", name="ann", exact=True).click()
+    expect(page).to_have_title("ann · Hornbeam")
+    page.locator("section", has_text="New links: ann trusts").get_by_role(
+        "link", name="ann trusts dora"
+    ).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("ann trusts dora")
+    reasons = page.locator("article.reason")
+    expect(reasons).to_have_count(2)
+    expect(reasons.first).to_contain_text("knows(A, B) & trusts(B, C) -> trusts(A, C)")
+    expect(reasons.first.get_by_role("listitem")).to_have_count(2)
+    drawing = page.get_by_role("img", name="Paths from ann to dora")
+    expect(drawing.locator("text.node-label")).to_have_text(["bob", "cy", "ann", "dora"])
+    expect(drawing.locator("path.edge")).to_have_count(4)
+    drawing.locator("text", has_text="bob").click()
+    expect(page).to_have_title("bob · Hornbeam")
+
+
+def test_the_keyboard_is_enough(page: Page) -> None:
+    page.goto("/rules")
+    page.keyboard.press("/")
+    box = page.get_by_role("searchbox", name="Search an entity")
+    expect(box).to_be_focused()
+    page.keyboard.type("dor")
+    expect(page.get_by_role("link", name="dora", exact=True)).to_be_visible()
+    expect(page.locator("#found [role=status]")).to_have_text("1 found")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page).to_have_title("dora · Hornbeam")
+    page.goto("/rules")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    page.get_by_role("switch", name="Rule 1 is on").focus()
+    page.keyboard.press("Space")
+    expect(page.locator("#tools")).to_contain_text("1 of 4 rules edited")
+    expect(page.get_by_role("switch", name="Rule 1 is on")).to_be_focused()
+
+
+def figure(page: Page) -> str:
+    text = page.locator("#figures dd").first.inner_text()
+    found = re.match(r"[0-9.]+", text)
+    assert found
+    return found[0]
+
+
+def test_scores_follow_a_switch_a_number_and_a_slider(page: Page, tmp_path: Path) -> None:
+    page.goto("/rules")
+    expect(page.locator("#figures")).to_have_attribute("aria-live", "polite")
+    before = figure(page)
+    page.get_by_role("switch", name="Rule 1 is on").uncheck()
+    expect(page.locator("#changed")).to_contain_text("ann trusts dora")
+    assert figure(page) != before
+    page.get_by_role("switch", name="Rule 1 is on").check()
+    expect(page.locator("#tools")).to_contain_text("as learned")
+    assert figure(page) == before
+    weight = page.get_by_role("spinbutton", name="Weight of rule 2")
+    weight.fill("0.125")
+    weight.press("Enter")
+    expect(page.get_by_role("button", name="Reset rule 2 to 1.5")).to_be_visible()
+    slider = page.get_by_role("slider", name="Weight of rule 3, slider")
+    slider.focus()
+    page.keyboard.press("End")
+    expect(page.get_by_role("spinbutton", name="Weight of rule 3")).to_have_value("4")
+    expect(slider).to_be_focused()
+    expect(page.locator("#tools")).to_contain_text("2 of 4 rules edited")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download edited model").click()
+    download.value.save_as(tmp_path / "edited.psl")
+    assert [r.weight for r in hb.Model.load(tmp_path / "edited.psl").rules] == [2, 0.125, 4, 1]
+    page.reload()
+    expect(weight).to_have_value("0.125")
+    page.goto("/link?subject=ann&predicate=trusts&object=bob")
+    expect(page.get_by_role("main")).to_contain_text("With your edits; without them")
+    page.goto("/rules")
+    page.get_by_role("button", name="Reset all").click()
+    expect(weight).to_have_value("1.5")
+    expect(page.locator("#tools")).to_contain_text("as learned")
+
+
+def test_a_wrong_weight_is_told(browser: Browser, port: int) -> None:
+    # not by the fixture: a refused request is an error in the browser's console
+    page = browser.new_page(base_url=f"http://127.0.0.1:{port}")
+    page.goto("/rules")
+    weight = page.get_by_role("spinbutton", name="Weight of rule 2")
+    weight.evaluate("field => { field.min = ''; field.form.noValidate = true; }")
+    weight.fill("-3")
+    weight.blur()
+    expect(page.get_by_role("alert")).to_contain_text("a weight is a number")
+    weight.fill("3")
+    weight.blur()
+    expect(page.get_by_role("alert")).to_be_empty()
+    page.close()
+
+
+def test_what_would_change_its_mind(page: Page) -> None:
+    page.goto("/link?subject=ann&predicate=trusts&object=dora")
+    page.get_by_role("link", name="Find the fewest facts").click()
+    expect(page.locator("#flip-answer")).to_contain_text("Without")
+    expect(page.locator("#flip-answer li").first).to_be_visible()
+
+
+def test_two_models_side_by_side(page: Page) -> None:
+    page.goto("/compare")
+    expect(page.get_by_role("heading", level=1)).to_have_text("model.psl beside other.psl")
+    only = page.locator("section", has_text="Only in other.psl")
+    expect(only.get_by_role("row")).to_have_count(2)
+    expect(only).to_contain_text("knows(B, A) -> trusts(A, B)")
+    expect(page.locator("section", has_text="Figures")).to_contain_text("AUC-ROC")
+    expect(
+        page.locator("section", has_text="differ most").get_by_role("link").first
+    ).to_be_visible()
+
+
+@pytest.mark.parametrize("name", [SCRIPT, *HOSTILE])
+def test_hostile_names_are_only_text(page: Page, name: str) -> None:
+    page.goto(f"/entity?name={quote(name, safe='')}")
+    heading = page.get_by_role("heading", level=1)
+    assert heading.evaluate("heading => heading.textContent") == name
+    page.goto(f"/link?subject=ann&predicate=trusts&object={quote(name, safe='')}")
+    ends = page.locator("h1 a bdi").evaluate_all("ends => ends.map(end => end.textContent)")
+    assert ends == ["ann", name]
+    page.locator("h1 a").last.click()
+    assert heading.evaluate("heading => heading.textContent") == name
+    page.locator("#q").fill(name)
+    expect(page.locator("#found a").first).to_be_visible()
+    hits = page.locator("#found a").evaluate_all("links => links.map(link => link.textContent)")
+    assert name in hits
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_fit_and_can_be_read(
+    browser: Browser, port: int, size: tuple[int, int], scheme: str
+) -> None:
+    """No page scrolls sideways, every field has a name, and text stands out from its ground."""
+    viewport = {"width": size[0], "height": size[1]}
+    for window in opened(browser, port, viewport=viewport, color_scheme=scheme):
+        for address in PAGES:
+            window.goto(address)
+            assert window.evaluate(
+                "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+            ), address
+            assert window.locator("h1").count() == 1
+            assert window.evaluate(UNNAMED) == [], address
+            assert window.evaluate(FAINT) == [], address
+
+
+UNNAMED = """() => [...document.querySelectorAll("input:not([type=hidden]), button, a, select")]
+  .filter(e => !(e.ariaLabel || e.labels?.length || e.textContent.trim()))
+  .map(e => e.outerHTML)"""
+
+#: Elements whose text has less than 4.5 times the luminance of its ground, or is under 12 px.
+FAINT = """() => {
+  const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+  const rgb = color => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = color;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const light = ([r, g, b]) => [r, g, b]
+    .map(v => v / 255).map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = element => {
+    for (let e = element; e; e = e.parentElement) {
+      const color = rgb(getComputedStyle(e).backgroundColor);
+      if (color[3] === 255) return color;
+    }
+    return rgb(getComputedStyle(document.body).backgroundColor);
+  };
+  const holdsText = e => [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
+  return [...document.querySelectorAll("body *:not(svg *)")]
+    .filter(e => holdsText(e) && e.getClientRects().length && !e.closest(".hidden, .skip"))
+    .filter(e => {
+      const style = getComputedStyle(e);
+      const [one, two] = [light(rgb(style.color)), light(ground(e))].sort((a, b) => b - a);
+      return (one + 0.05) / (two + 0.05) < 4.5 || parseFloat(style.fontSize) < 12;
+    })
+    .map(e => e.outerHTML.slice(0, 200));
+}"""
+
+
+def test_everything_reads_and_edits_without_javascript(browser: Browser, port: int) -> None:
+    for window in opened(browser, port, java_script_enabled=False):
+        window.goto("/")
+        window.get_by_role("searchbox").fill("ann")
+        window.get_by_role("searchbox").press("Enter")
+        window.get_by_role("link", name="ann", exact=True).click()
+        window.get_by_role("link", name="ann trusts dora").first.click()
+        expect(window.locator("article.reason")).to_have_count(2)
+        window.get_by_role("link", name="Find the fewest facts").click()
+        expect(window.get_by_role("main")).to_contain_text("Without")
+        window.goto("/rules")
+        before = figure(window)
+        window.get_by_role("switch", name="Rule 1 is on").uncheck()
+        window.locator("#rule-0").get_by_role("button", name="set").first.click()
+        assert figure(window) != before
+        window.get_by_role("button", name="Reset rule 1").click()
+        assert figure(window) == before
+        window.get_by_role("spinbutton", name="Weight of rule 1").fill("0.01")
+        window.locator("#rule-0").get_by_role("button", name="set").last.click()
+        assert figure(window) != before
+
+
+def test_visitors_do_not_see_each_others_edits(browser: Browser, port: int, page: Page) -> None:
+    page.goto("/rules")
+    page.get_by_role("switch", name="Rule 1 is on").uncheck()
+    expect(page.locator("#tools")).to_contain_text("edited")
+    for other in opened(browser, port):
+        other.goto("/rules")
+        expect(other.locator("#tools")).to_contain_text("as learned")

@@ -1,0 +1,106 @@
+"""Drawings hold every path once, and nothing in them overlaps."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import pytest
+
+from hornbeam.results.explanation import Explanation, Fact, Grounding, Reason
+from hornbeam.serve.drawing import GUTTER, MOST_BANDS, MOST_NODES, NODE_HEIGHT, WIDTH, Drawing, draw
+
+
+def path(*entities: str, inverse: bool = False) -> Grounding:
+    facts = tuple(
+        Fact(b, "p", a) if inverse else Fact(a, "p", b) for a, b in itertools.pairwise(entities)
+    )
+    return Grounding(entities, facts)
+
+
+def explained(*reasons: list[Grounding], pull: float = 0.1) -> Explanation:
+    found = tuple(
+        Reason(i, f"rule {i}", 1.0, len(paths), pull, tuple(paths))
+        for i, paths in enumerate(reasons)
+    )
+    return Explanation("s", "t", "o", 0.7, 1.0, 0.5, found)
+
+
+def drawn(*reasons: list[Grounding]) -> Drawing:
+    drawing = draw(explained(*reasons))
+    assert drawing is not None
+    return drawing
+
+
+def test_paths_share_their_entities() -> None:
+    drawing = drawn([path("s", "a", "x", "o"), path("s", "a", "y", "o"), path("s", "b", "y", "o")])
+    [band] = drawing.bands
+    assert sorted(node.name for node in band.nodes) == ["a", "b", "x", "y"]
+    assert len(band.edges) == 2 + 3 + 2
+    assert band.hidden == 0
+    assert [step.text for step in band.steps] == ["p →"] * 3
+
+
+def test_nothing_overlaps() -> None:
+    many = [path("s", f"m{i}", f"n{k}", "o") for i in range(4) for k in range(5)]
+    drawing = drawn(many, [path("s", "o")], [path("s", "a", "o"), path("s", "b", "o")])
+    boxes = [(n.left, n.right, n.top, n.top + NODE_HEIGHT) for b in drawing.bands for n in b.nodes]
+    boxes += [
+        (n.left, n.right, n.top, n.top + NODE_HEIGHT) for n in (drawing.subject, drawing.object)
+    ]
+    for i, (left, right, top, bottom) in enumerate(boxes):
+        assert left >= 0
+        assert right <= WIDTH
+        assert top >= 0
+        assert bottom <= drawing.height
+        for other in boxes[:i]:
+            assert right <= other[0] or left >= other[1] or bottom <= other[2] or top >= other[3]
+    for one, next_ in zip(drawing.bands, drawing.bands[1:], strict=False):
+        assert one.top + one.height < next_.top
+    for band in drawing.bands:
+        for node in band.nodes:
+            assert band.top < node.top
+            assert node.top + NODE_HEIGHT <= band.top + band.height
+            assert drawing.subject.right + GUTTER <= node.left
+            assert node.right <= drawing.object.left - GUTTER
+
+
+def ends(curve: str) -> tuple[tuple[float, float], tuple[float, float]]:
+    numbers = [float(x) for x in re.findall(r"-?[0-9.]+", curve)]
+    return (numbers[0], numbers[1]), (numbers[-2], numbers[-1])
+
+
+@pytest.mark.parametrize("inverse", [False, True])
+def test_edges_end_at_their_entities_and_point_as_their_facts_do(inverse: bool) -> None:
+    drawing = drawn([path("s", "a", "o", inverse=inverse)])
+    [band] = drawing.bands
+    [node] = band.nodes
+    first, second = (ends(edge.curve) for edge in band.edges)
+    if inverse:
+        first, second = first[::-1], second[::-1]
+    assert first == ((drawing.subject.right, drawing.subject.y), (node.left, node.y))
+    assert second == ((node.right, node.y), (drawing.object.left, drawing.object.y))
+    assert band.steps[0].text == ("← p" if inverse else "p →")
+    assert band.edges[0].title == ("p(a, s)" if inverse else "p(s, a)")
+
+
+def test_of_many_paths_some_are_drawn_and_the_rest_counted() -> None:
+    drawing = drawn(
+        *([path("s", f"m{i:02}", "o") for i in range(30)] for _ in range(MOST_BANDS + 2))
+    )
+    assert len(drawing.bands) == MOST_BANDS
+    assert drawing.undrawn == 2
+    for band in drawing.bands:
+        assert len(band.nodes) == MOST_NODES
+        assert band.hidden == 30 - MOST_NODES
+
+
+def test_the_ends_may_be_passed_on_the_way_and_names_be_long() -> None:
+    drawing = drawn([path("s", "o", "s", "o"), path("s", "x" * 500, "s", "o")])
+    [band] = drawing.bands
+    assert sorted(node.name[:5] for node in band.nodes) == ["o", "s", "xxxxx"]
+    assert max(len(node.label) for node in band.nodes) < 30
+
+
+def test_a_prior_alone_draws_nothing() -> None:
+    assert draw(explained([])) is None

@@ -1,0 +1,96 @@
+"""New links of an entity are those that proposing finds, from either end, exactly scored."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hornbeam.clauses.rules import Rule
+from hornbeam.inference.closed import Score
+from hornbeam.model import Model
+from hornbeam.serve import predictions
+from hornbeam.serve.predictions import Reacher, best_pairs
+from hornbeam.statistics.memory import MemoryEngine
+
+from ..inference.rules import RuleModel, rule_models
+from ..inference.test_proposals import expected_links
+from ..worlds import CRISP, SOFT, World, entities_of, worlds
+
+Scored = list[tuple[str, str, float]]
+
+
+def links_of(world: World, model: RuleModel, target: str, name: str, forward: bool) -> Scored:
+    facts = world.facts
+    served = Model(model.rules, model.semantics)
+    reacher = Reacher(facts, MemoryEngine(facts, threads=1), served)
+    reach = reacher.reach(target, facts.entities.index(name), forward)
+    pairs, scores, total = best_pairs(reach, model.rules, served, top=100)
+    assert total == len(pairs)
+    assert reach.left_out == 0
+    subjects, objects = (pairs.entities.take(ids) for ids in (pairs.subject, pairs.object))
+    return list(zip(subjects, objects, scores.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("value", [CRISP, SOFT], ids=["crisp", "soft"])
+@pytest.mark.parametrize("target", ["t", "p"])
+@given(data=st.data())
+@settings(max_examples=40)
+def test_they_are_the_best_of_all_pairs(
+    value: st.SearchStrategy[int], target: str, data: st.DataObject
+) -> None:
+    world = data.draw(worlds(value))
+    model = data.draw(rule_models(target))
+    names = list(world.facts.entities)
+    everything = expected_links(model, world, target, names, Score.MEAN)
+    name = data.draw(st.sampled_from(names))
+    assert links_of(world, model, target, name, True) == _close(everything.get(name, []))
+    to_it = [row for rows in everything.values() for row in rows if row[1] == name]
+    found = links_of(world, model, target, name, False)
+    assert found == _close(sorted(to_it, key=lambda row: (-row[2], row[0])))
+
+
+def _close(rows: Scored) -> Scored:
+    return [(s, o, pytest.approx(score, abs=1e-12)) for s, o, score in rows]
+
+
+@given(data=st.data())
+@settings(max_examples=20)
+def test_other_weights_need_no_new_counts(data: st.DataObject) -> None:
+    """What an entity reaches is counted once; scoring it anew is as if the model were another."""
+    world = data.draw(worlds())
+    model = data.draw(rule_models())
+    name = data.draw(st.sampled_from(entities_of(world)[:1]))
+    i = world.facts.entities.index(name)
+    if i < 0:
+        return
+    served = Model(model.rules, model.semantics)
+    reacher = Reacher(world.facts, MemoryEngine(world.facts, threads=1), served)
+    reach = reacher.reach("t", i, True)
+    weight = st.sampled_from([0.0, 0.3, 4.0])
+    others = tuple(Rule(data.draw(weight), rule.clause) for rule in model.rules)
+    again, scores, _ = best_pairs(reach, others, served, 100)
+    edited = RuleModel(others, model.semantics, model.language)
+    rows = zip(*(again.entities.take(x) for x in (again.subject, again.object)), scores.tolist(),
+               strict=True)  # fmt: skip
+    assert list(rows) == _close(
+        expected_links(edited, world, "t", [name], Score.MEAN).get(name, [])
+    )
+
+
+def test_where_much_is_reached_the_best_connected_are_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import hornbeam as hb
+
+    facts = hb.read_facts(
+        [("a", "p", f"m{i}") for i in range(3)]
+        + [(f"m{i}", "q", f"o{k}") for i in range(3) for k in range(i + 1)]
+    )
+    model = Model.parse("1.0: p(A, B) & q(B, C) & (A != B) & (A != C) & (B != C) -> t(A, C)")
+    monkeypatch.setattr(predictions, "MOST_COUNTED", 2)
+    reacher = Reacher(facts, MemoryEngine(facts, threads=1), model)
+    reach = reacher.reach("t", facts.entities.index("a"), True)
+    pairs, _, total = best_pairs(reach, model.rules, model, 10)
+    assert pairs.entities.take(pairs.object) == ["o0", "o1"]
+    assert (total, reach.left_out) == (2, 1)

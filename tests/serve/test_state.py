@@ -1,0 +1,155 @@
+"""What the explorer answers is what the library answers for the edited model."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hornbeam as hb
+from hornbeam.clauses.rules import Relaxation
+from hornbeam.errors import HornbeamWarning, InputError
+from hornbeam.model import Model
+from hornbeam.serve.cache import Bounded
+from hornbeam.serve.comparison import compare, paired_rules
+from hornbeam.serve.edits import Edits
+from hornbeam.serve.state import NO_EDITS, Explorer
+
+from ..inference.rules import rule_models
+from ..worlds import SOFT, worlds
+from .running import FACTS, LABELS, OTHER_RULES, PAIRS, RULES, SCRIPT, small_explorer
+
+
+@given(data=st.data())
+@settings(max_examples=25)
+def test_scores_and_figures_are_those_of_the_downloaded_model(data: st.DataObject) -> None:
+    world = data.draw(worlds(SOFT))
+    drawn = data.draw(rule_models("t", tuple(Relaxation)))
+    model = Model(drawn.rules, drawn.semantics)
+    explorer = Explorer(world.facts, model, labels=world.targets, threads=1)
+    numbers = st.integers(0, max(len(model.rules) - 1, 0))
+    edits = NO_EDITS
+    for rule in data.draw(st.lists(numbers, max_size=3)) if model.rules else []:
+        edits = edits.with_weight(rule, data.draw(st.sampled_from([0.0, 0.25, 3.0])))
+        edits = edits.switched(rule, on=data.draw(st.booleans()))
+    again = Model.parse(explorer.edited_text(edits))
+    assert explorer.labels is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HornbeamWarning)  # about predicates that facts lack
+        expected = again.predict(world.facts, world.targets, threads=1)
+    np.testing.assert_allclose(explorer.scores(explorer.labels, edits), expected, atol=1e-12)
+
+
+def test_an_edit_moves_scores_and_auc(explorer: Explorer) -> None:
+    before, off = explorer.figures(NO_EDITS), NO_EDITS.switched(0, on=False)
+    after = explorer.figures(off)
+    assert before is not None
+    assert after is not None
+    assert before.auc_roc != after.auc_roc
+    moved = explorer.changed(off, 10)
+    names = {(link.subject, link.object) for link in moved}
+    assert ("ann", "dora") in names
+    assert all(abs(a.change) >= abs(b.change) for a, b in itertools.pairwise(moved))
+    assert explorer.changed(NO_EDITS, 10) == []
+    assert explorer.figures(NO_EDITS) == before, "an edit is for its visitor only"
+
+
+def test_explanations_follow_edits(explorer: Explorer) -> None:
+    edits = NO_EDITS.with_weight(0, 0.1)
+    explained = explorer.explain("ann", "trusts", "dora", edits)
+    facts, pairs = hb.read_facts(FACTS), hb.read_pairs([("ann", "trusts", "dora")])
+    expected = Model.parse(explorer.edited_text(edits)).predict(facts, pairs)[0]
+    assert explained.score == pytest.approx(expected)
+    assert {reason.index: reason.weight for reason in explained.reasons} == {0: 0.1, 3: 1.0}
+    off = explorer.explain("ann", "trusts", "dora", NO_EDITS.switched(0, on=False))
+    assert [reason.index for reason in off.reasons] == [3]
+
+
+def test_lists_of_an_entity(explorer: Explorer) -> None:
+    links, total = explorer.listed("ann", NO_EDITS, 3)
+    assert total == 5
+    assert [link.score for link in links] == sorted((link.score for link in links), reverse=True)
+    assert explorer.listed("nobody", NO_EDITS, 3) == ([], 0)
+    strangers, _ = explorer.listed("stranger", NO_EDITS, 3)
+    assert [link.label for link in strangers] == [None]
+    assert explorer.label("ann", "trusts", SCRIPT) == 1.0
+    assert explorer.label("ann", "trusts", "bob") is None
+
+
+@pytest.mark.parametrize("order", ["score", "error"])
+def test_pages_of_the_list(explorer: Explorer, order: str) -> None:
+    everything, total = explorer.listed_page(NO_EDITS, order, 0, 100)
+    assert total == len(everything) == len(LABELS) + len(PAIRS)
+    parts = [explorer.listed_page(NO_EDITS, order, first, 3)[0] for first in range(0, total, 3)]
+    assert [link for part in parts for link in part] == everything
+    keys = [
+        link.score if order == "score" else -1.0 if link.label is None
+        else abs(link.score - link.label)
+        for link in everything
+    ]  # fmt: skip
+    assert keys == sorted(keys, reverse=True)
+
+
+def test_comparison(explorer: Explorer) -> None:
+    found = compare(explorer, NO_EDITS, 4)
+    assert [pair.text for pair in found.only_there] == ["knows(B, A) -> trusts(A, B)"]
+    assert {pair.text for pair in found.only_here} == {
+        "knows(A, B) -> trusts(A, B)",
+        "dislikes(A, B) -> !trusts(A, B)",
+    }
+    assert [(pair.text, pair.here, pair.there) for pair in found.shared] == [
+        ("knows(A, B) & trusts(B, C) -> trusts(A, C)", 2.0, 0.7),
+        ("!trusts(A, B)", 1.0, 1.0),
+    ]
+    facts, labels = hb.read_facts(FACTS), hb.read_labels(LABELS)
+    for text, figures in ((RULES, found.figures_here), (OTHER_RULES, found.figures_there)):
+        assert figures == Model.parse(text).evaluate(facts, labels)
+    scores = [Model.parse(text).predict(facts, labels) for text in (RULES, OTHER_RULES)]
+    assert abs(found.links[0].change) == pytest.approx(np.abs(scores[0] - scores[1]).max())
+    off = compare(explorer, NO_EDITS.switched(1, on=False), 4)
+    assert [pair.text for pair in off.only_here] == ["dislikes(A, B) -> !trusts(A, B)"]
+
+
+def test_a_clause_that_stands_twice_weighs_both() -> None:
+    twice, once = (
+        Model.parse(text) for text in ("1.0: p(A, B) -> t(A, B)\n" * 2, "2.0: p(A, B) -> t(A, B)")
+    )
+    [pair] = paired_rules(twice.rules, once.rules)
+    assert (pair.here, pair.there) == (2.0, 2.0)
+
+
+def test_collective_models_are_refused() -> None:
+    text = '# hornbeam: {"collective": true}\n1.0: p(A, B) -> t(A, B)\n'
+    with pytest.raises(InputError, match=r"other\.psl: the model is collective"):
+        small_explorer(other=Model.parse(text))
+
+
+def test_without_labels_and_pairs() -> None:
+    explorer = small_explorer(other=None, labels=None, pairs=None)
+    assert explorer.figures(NO_EDITS) is None
+    assert explorer.listings == []
+    assert explorer.changed(Edits().switched(0, on=False), 5) == []
+
+
+def test_facts_without_edges_and_rules_without_facts() -> None:
+    facts = hb.read_facts([("a", "other", "b")])
+    explorer = Explorer(facts, Model.parse(RULES), threads=1)
+    assert explorer.missing(0)
+    assert not explorer.missing(3)
+    assert explorer.predictions(0, "trusts", True, NO_EDITS, 5) == ([], 0, 0)
+
+
+def test_the_cache_is_bounded() -> None:
+    cache = Bounded[list[int]](limit=10, size=len)
+    for n in range(6):
+        assert cache.get(n, lambda n=n: [0] * n) == [0] * n  # type: ignore[misc]
+    assert len(cache) == 2, "4 + 5 <= 10"
+    assert cache.get("large", lambda: [0] * 11) == [0] * 11
+    assert len(cache) == 2
+    made = []
+    cache.get(5, lambda: made.append(5) or [])  # type: ignore[func-returns-value]
+    assert not made
