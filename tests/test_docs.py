@@ -13,6 +13,7 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import shlex
 import subprocess
 import sys
 import zlib
@@ -20,17 +21,23 @@ from collections.abc import Iterator
 from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 import hornbeam
 from hornbeam.cli.main import app
 
+from .cli.running import Ended, hornbeam_
 from .conftest import ROOT
 
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 FENCE = re.compile(r"^```(\w+)[ ]*(.*)\n((?:.*\n)*?)```$", re.MULTILINE)
+#: A command that needs no shell; it runs in this process, which has loaded everything already.
+PLAIN = re.compile(r"hornbeam [^|&;<>$`*?~\\\n]*")
+#: What the shell of a reader would be.
+TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1"}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -79,27 +86,32 @@ class Shell:
 
     def run(self, command: Command) -> None:
         """Run a command and hold its output to what the page says."""
-        script = f"{command.words}\nstatus=$?\npwd > '{self.state}'\nexit $status"
+        plain = PLAIN.fullmatch(command.words)
+        ended = self._here(command.words) if plain else self._bash(command.words)
+        assert ended.code == 0, f"$ {command.words}\n{ended.stdout}{ended.stderr}"
+        if command.expected:
+            assert doctest.OutputChecker().check_output(command.expected, ended.stdout, FLAGS), (
+                f"$ {command.words}\nthe page says:\n{command.expected}\nit prints:\n{ended.stdout}"
+            )
+
+    def _here(self, words: str) -> Ended:
+        with chdir(self.folder), patch.dict(os.environ, TERMINAL):
+            return hornbeam_(*shlex.split(words)[1:])
+
+    def _bash(self, words: str) -> Ended:
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
-            ["bash", "-o", "pipefail", "-c", script],
+            ["bash", "-o", "pipefail", "-c", f"{words}\n(exit $?) && pwd > '{self.state}'"],
             cwd=self.folder,
-            env={
-                **os.environ,
-                "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-                "COLUMNS": "100",
-                "NO_COLOR": "1",
-            },
+            env={**os.environ, **TERMINAL, "PATH": path},
             capture_output=True,
             text=True,
             timeout=300,
             check=False,
         )
-        assert done.returncode == 0, f"$ {command.words}\n{done.stdout}{done.stderr}"
-        self.folder = Path(self.state.read_text().strip())
-        if command.expected:
-            assert doctest.OutputChecker().check_output(command.expected, done.stdout, FLAGS), (
-                f"$ {command.words}\nthe page says:\n{command.expected}\nit prints:\n{done.stdout}"
-            )
+        if done.returncode == 0:
+            self.folder = Path(self.state.read_text().strip())
+        return Ended(done.returncode, done.stdout, done.stderr)
 
 
 def run_page(page: Path, folder: Path) -> None:
