@@ -16,10 +16,14 @@ from hornbeam.cli.demo import demo
 from hornbeam.cli.doctor import doctor
 from hornbeam.cli.evaluate import evaluate
 from hornbeam.cli.explain import explain
+from hornbeam.cli.export import export
 from hornbeam.cli.help import help_text
+from hornbeam.cli.infer import infer
 from hornbeam.cli.learn import learn
 from hornbeam.cli.predict import predict
 from hornbeam.cli.report import report
+from hornbeam.cli.serve import serve
+from hornbeam.cli.weights import weights
 from hornbeam.errors import InputError
 
 app = typer.Typer(
@@ -49,8 +53,16 @@ def main(
     """Learn weighted first-order rules from relational facts; predict missing links."""
 
 
-for command in (learn, predict, evaluate, explain, report, candidates, crossval, demo, doctor):
-    app.command(help=help_text(command))(command)
+#: Commands by their heading in the help.
+COMMANDS = {
+    "Begin": (demo, doctor),
+    "Learn and predict": (candidates, learn, predict, evaluate, crossval),
+    "See why": (explain, report, serve),
+    "PSL programs": (infer, weights, export),
+}
+for heading, group in COMMANDS.items():
+    for command in group:
+        app.command(help=help_text(command), rich_help_panel=heading)(command)
 
 
 def run() -> None:
