@@ -65,8 +65,8 @@ from hornbeam.statistics.potentials import Floats, Kind, Potentials
 PERIOD = 50
 #: Literals below which threads cost more than they give.
 WORTH_THREADS = 200_000
-#: Least violation, averaged by the multipliers, that counts as a contradiction.
-NO_CONTRADICTION = 1e-7
+#: Violation, averaged by the multipliers, up to which nothing counts as a contradiction.
+NO_CONTRADICTION = 1e-6
 
 #: Over-relaxation.
 RELAXED = 1.6
@@ -145,15 +145,12 @@ class Admm:
                 if watch is not None:
                     watch(iterations, residuals.primal, residuals.dual)
                 at_rest = kernels.within_limits(residuals)
-                worst = (
-                    constraints.violations(work.point.state).max(initial=0.0) if at_rest else 0.0
-                )
-                if at_rest and worst <= self.max_violation:
+                if at_rest and self._hold(constraints, work.point.state):
                     status = Status.CONVERGED
                 elif contradict(constraints, work.point.s[hard] - before):
                     status = Status.INFEASIBLE
-                if at_rest:  # but for a constraint: no need to look every iteration
-                    least = PERIOD
+                # at rest but for a constraint: look again after a whole period
+                least = PERIOD if at_rest else 1
         return assess(
             potentials,
             work.point.state,
@@ -166,6 +163,10 @@ class Admm:
             dual_residual=residuals.dual,
             seconds=time.perf_counter() - began,
         )
+
+    def _hold(self, constraints: Potentials, state: Floats) -> bool:
+        """Whether all constraints hold within the tolerance."""
+        return bool((constraints.violations(state) <= self.max_violation).all())
 
 
 @dataclass(frozen=True, eq=False)
