@@ -22,6 +22,8 @@ COMMANDS = {
     "propose": "predict model.psl --facts facts.tsv -o out.tsv",
     "evaluate": "evaluate model.psl --facts facts.tsv --labels labels.tsv",
     "crossval": "crossval --facts facts.tsv --labels labels.tsv --methods ppll",
+    "explain": "explain model.psl --facts facts.tsv s1 o1",
+    "report": "report model.psl --facts facts.tsv --labels labels.tsv -o out.html",
 }
 
 Run = Callable[..., Ended]
@@ -34,7 +36,7 @@ def task(tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     monkeypatch.chdir(tmp_path)
     for name, text in (("facts.tsv", FACTS), ("labels.tsv", LABELS), ("model.psl", MODEL)):
         (tmp_path / name).write_text(text)
-    for name in ("out.psl", "out.trace.json", "out.tsv"):
+    for name in ("out.psl", "out.trace.json", "out.tsv", "out.html"):
         (tmp_path / name).write_text("old")
     return tmp_path
 
