@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,12 +26,13 @@ from hornbeam.files import save_text
 from hornbeam.inference.admm import Admm
 from hornbeam.inference.map_inference import Solver, solve
 from hornbeam.inference.map_state import MapState
-from hornbeam.learning.learners import COMPILING
-from hornbeam.learning.program_weights import GroundProblem, Method, fit_weights
 from hornbeam.progress import SILENT, Progress, announce_if_slow
 from hornbeam.results.truth import TruthEvaluation, evaluate_truth
 from hornbeam.statistics.ground import GroundProgram, ground
 from hornbeam.statistics.potentials import Floats
+
+if TYPE_CHECKING:
+    from hornbeam.learning.program_weights import Method
 
 #: Tolerance of ADMM where neither the user nor the program sets one. PSL's own (1e-5 absolute, 1e-3
 #: relative) leaves single values up to 0.05 away from the optimum; this one takes a few more
@@ -300,6 +301,10 @@ def learn_weights(
     weight_variance
         Variance of the Gaussian prior on weights.
     """
+    # Inference starts sooner without the learners.
+    from hornbeam.learning.learners import COMPILING
+    from hornbeam.learning.program_weights import GroundProblem, fit_weights
+
     clock = time.perf_counter()
     seconds = {}
     if not isinstance(program, Program):

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from hornbeam.errors import InfeasibleError
 from hornbeam.inference.map_state import MapState, Status, assess, start_at
@@ -83,6 +82,7 @@ class Exact:
 
 def _linear_program(potentials: Potentials) -> _Answer:
     """Minimise linear hinges; squared ones must have weight 0."""
+    from scipy import sparse
     from scipy.optimize import linprog
 
     n, kind = potentials.n_variables, potentials.kind
@@ -114,6 +114,7 @@ def _quadratic_program(potentials: Potentials) -> _Answer:
     A squared hinge needs no h >= 0: if l is negative, h = 0 is best anyway.
     """
     import clarabel
+    from scipy import sparse
 
     n, kind = potentials.n_variables, potentials.kind
     equal = np.flatnonzero(kind == Kind.EQUAL)

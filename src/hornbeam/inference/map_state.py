@@ -93,7 +93,9 @@ def dual_value(potentials: Potentials, multiplier: Floats) -> float:
     m[known] = weight[known] * np.where(squared[known], 2.0 * hinge, hinge > 0.0)
     squared &= m > 0.0
     conjugate = m[squared] ** 2 / (4.0 * weight[squared])
-    pull = potentials.matrix.T @ m
+    pull = np.bincount(
+        potentials.variable, potentials.coefficient * m[potentials.row], potentials.n_variables
+    )
     value = m @ potentials.constant - conjugate.sum() + np.minimum(pull, 0.0).sum()
     return float(value) + potentials.offset
 

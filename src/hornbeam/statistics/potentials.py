@@ -14,10 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Floats = npt.NDArray[np.float64]
 
@@ -57,6 +60,8 @@ class Potentials:
     @cached_property
     def matrix(self) -> csr_array:
         """Coefficients, rows by variables; shares the memory of the literals."""
+        from scipy.sparse import csr_array
+
         small = self.indptr[-1] <= np.iinfo(np.int32).max
         indptr = self.indptr.astype(np.int32) if small else self.indptr
         return csr_array((self.coefficient, self.variable, indptr), (len(self), self.n_variables))
@@ -88,8 +93,8 @@ class Potentials:
 
     def forms(self, state: Floats) -> Floats:
         """Value l of every row at a state."""
-        forms: Floats = self.matrix @ state + self.constant
-        return forms
+        products = self.coefficient * state[self.variable]
+        return np.bincount(self.row, products, len(self)) + self.constant
 
     def values(self, state: Floats) -> Floats:
         """Weighted potential of every row at a state; 0 for constraints."""

@@ -1,0 +1,172 @@
+"""PSL programs: Hornbeam against PSL's own runtime, in CPU seconds, in the same run.
+
+    HORNBEAM_DATA=../shared/data python benchmarks/bench_programs.py
+
+The programs `n10`, `n25` and `n50` of the shared folder, and `n50` scaled up to a million ground
+rules (as many copies of its entities as it takes, with shuffled names). Every figure is CPU time of
+all threads; PSL's phases are told apart by the lines of its log, at which its CPU time is read.
+The kernels have been compiled before. PSL's runtime is the jar of the `pslpython` wheel.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from common import DATA, Figures, finish, in_fresh_process, markdown, timed
+from hornbeam.clauses.program import read_program
+from hornbeam.inference.admm import Admm
+from hornbeam.inference.map_inference import Solver, solve
+from hornbeam.programs import TOLERANCE
+from hornbeam.statistics.ground import ground
+
+LINKS = DATA.parent / "psl" / "links"
+#: Lines of PSL's log at which a phase ends.
+PHASES = (
+    ("start and load", "Grounding out model."),
+    ("ground", "Grounding complete."),
+    ("(between)", "Beginning inference."),
+    ("ADMM", "Inference complete."),
+)
+#: Copies of n50 with a million ground rules.
+COPIES = 46
+
+
+def jar() -> Path:
+    """PSL's runtime."""
+    package = importlib.util.find_spec("pslpython")
+    if package is None or not package.submodule_search_locations:
+        sys.exit("no PSL runtime: pip install pslpython==2.4.1")
+    return Path(package.submodule_search_locations[0]) / "psl-runtime.jar"
+
+
+def cpu_of(pid: int) -> float:
+    """CPU seconds of a running process, of all its threads."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / 100.0
+
+
+def run_psl(program: Path) -> dict[str, float]:
+    """CPU seconds of PSL's phases, and its objective."""
+    process = subprocess.Popen(
+        ["java", "-Xmx16g", "-jar", str(jar()), program.name],
+        cwd=program.parent, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    found: dict[str, float] = {}
+    before, phases = 0.0, list(PHASES)
+    for line in process.stdout:
+        if phases and phases[0][1] in line:
+            now = cpu_of(process.pid)
+            found[phases.pop(0)[0]] = now - before
+            before = now
+        if "Final Objective:" in line:
+            found["objective"] = float(line.split("Final Objective:")[1].split(",")[0])
+        if line.startswith("{"):
+            found["total"] = cpu_of(process.pid)
+    process.wait()
+    return found
+
+
+def run_hornbeam(program: Path) -> Figures:
+    """CPU seconds of the whole command, and of its phases in a process of their own."""
+    before = _children()
+    command = ["infer", str(program), "--solver", "admm", "--json", "-q"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "hornbeam.cli.main", *command],
+        stdout=subprocess.PIPE, text=True, check=True,
+    )  # fmt: skip
+    total = _children() - before
+    phases = in_fresh_process(__file__, "--phases", str(program))
+    return {**json.loads(ended.stdout), **phases, "total": total}
+
+
+def _children() -> float:
+    """CPU seconds of all processes that have been waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def phases(program: Path) -> Figures:
+    """CPU seconds of loading, grounding and ADMM, kernels compiled."""
+    figures = {}
+    clock = time.process_time()
+    read = read_program(program)
+    data = read.load()
+    figures["load"] = time.process_time() - clock
+    grounded, spent = timed(lambda: ground(read.rules, data, read.closed))
+    figures["ground"] = spent.cpu
+    few = np.arange(len(grounded.potentials)) < 10
+    solve(grounded.potentials.select(few), Solver.ADMM)  # compiles
+    tight = Admm(epsilon_abs=TOLERANCE, epsilon_rel=TOLERANCE)
+    for name, admm in (("ADMM", tight), ("ADMM loose", Admm())):
+        _, spent = timed(lambda admm=admm: solve(grounded.potentials, Solver.ADMM, admm=admm))
+        figures[name] = spent.cpu
+    return figures
+
+
+def scaled(folder: Path, copies: int) -> Path:
+    """Write n50 with so many copies of its data; names are shuffled so that copies mix."""
+    program = json.loads((LINKS / "n50-infer.json").read_text())
+    rng = np.random.default_rng(50)
+    files = sorted({f for p in program["predicates"].values() for k in p for f in _files(p[k])})
+    tables = {f: np.loadtxt(LINKS / f, ndmin=2) for f in files}
+    n = 1 + int(max(table[:, :2].max() for table in tables.values()))
+    renamed = rng.permutation(n * copies)
+    (folder / "data").mkdir()
+    for name, table in tables.items():
+        with (folder / name).open("w") as stream:
+            for copy in range(copies):
+                pairs = renamed[table[:, :2].astype(np.int64) + n * copy]
+                columns = np.column_stack([pairs, table[:, 2:].astype(np.int64)])
+                np.savetxt(stream, columns, fmt="%d", delimiter="\t")
+    path = folder / "scaled.json"
+    path.write_text(json.dumps(program))
+    return path
+
+
+def _files(part: object) -> list[str]:
+    listed = part if isinstance(part, list) else []
+    return [one for one in listed if one.endswith(".txt")]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--phases", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--copies", type=int, default=COPIES, help="of n50 in the large program")
+    chosen = parser.parse_args()
+    if chosen.phases is not None:
+        print(json.dumps(phases(chosen.phases)))
+        return
+    header = ["program", "ground rules"]
+    for what in ("total", "grounding", "ADMM"):
+        header += [f"{what}: PSL", "Hornbeam", "times fewer"]
+    header += ["ADMM at PSL's tolerance", "objective: PSL", "Hornbeam"]
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        programs = {name: LINKS / f"{name}-infer.json" for name in ("n10", "n25", "n50")}
+        programs[f"n50, {chosen.copies} copies"] = scaled(Path(folder), chosen.copies)
+        for name, program in programs.items():
+            ours, theirs = run_hornbeam(program), run_psl(program)
+            row = [name, f"{ours['ground_rules']:,}"]
+            for what in ("total", "ground", "ADMM"):
+                ratio = theirs[what] / ours[what]
+                row += [f"{theirs[what]:.2f}", f"{ours[what]:.2f}", f"{ratio:.1f}"]
+            objectives = [f"{one['objective']:.3f}" for one in (theirs, ours)]
+            rows.append([*row, f"{ours['ADMM loose']:.2f}", *objectives])
+    print("## PSL programs, CPU seconds\n")
+    print(markdown(header, rows))
+    finish()
+
+
+if __name__ == "__main__":
+    main()
