@@ -24,8 +24,11 @@ from hornbeam.errors import DataError, HornbeamWarning, InputError, UnknownTarge
 from hornbeam.facts.negatives import Sampling, with_negatives
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.files import save_text
+from hornbeam.inference.batches import scored_batches
 from hornbeam.inference.closed import Floats, Score, rule_paths, score_targets
+from hornbeam.inference.collective import CollectiveState, infer_pairs
 from hornbeam.inference.proposals import best_new_links, subjects_of
+from hornbeam.learning.histograms import learn_from_histograms
 from hornbeam.learning.joint import Joint
 from hornbeam.learning.learners import LEARNERS, Learner, learn_rules
 from hornbeam.learning.outcomes import candidate_outcomes
@@ -34,7 +37,11 @@ from hornbeam.results.evaluation import Evaluation, evaluate
 from hornbeam.results.explainer import PATHS, Explainer
 from hornbeam.results.explanation import Explanation
 from hornbeam.results.trace import Trace, trace_of
-from hornbeam.statistics.discovery import discover, open_engine, select_target
+from hornbeam.statistics.collective import CollectiveStatistics, discover_collective
+from hornbeam.statistics.discovery import Evidence, discover, open_engine, select_target
+from hornbeam.statistics.engine import Engine
+from hornbeam.statistics.sql_engine import SqlEngine
+from hornbeam.statistics.table import Statistics
 
 __all__ = ["Model", "discover", "learn", "select_target"]
 
@@ -99,7 +106,7 @@ class Model:
 
     def predict(
         self,
-        facts: Facts,
+        facts: Evidence,
         pairs: Targets,
         *,
         score: Score | str = Score.MEAN,
@@ -110,11 +117,56 @@ class Model:
         """Score pairs in their order."""
         self._check(facts)
         self._check_targets(pairs)
-        self._tell_unseen(facts, pairs, progress)
-        counted = open_engine(facts, engine, threads).count(
-            pairs, rule_paths(self.rules), self.language, progress=progress
-        )
+        opened = open_engine(facts, engine, threads)
+        _tell_unseen(opened, pairs, progress)
+        if self.semantics.collective:
+            state = self.infer(facts, pairs, engine=engine, threads=threads, progress=progress)
+            return state.scores(Score(score))
+        counted = opened.count(pairs, rule_paths(self.rules), self.language, progress=progress)
         return score_targets(self.rules, self.semantics, counted, pairs, Score(score))
+
+    def infer(
+        self,
+        facts: Evidence,
+        pairs: Targets,
+        *,
+        by_rule: bool = False,
+        engine: str = "memory",
+        threads: int | None = None,
+        progress: Progress = SILENT,
+    ) -> CollectiveState:
+        """Find the MAP state of all pairs together, as a collective model scores them.
+
+        With `by_rule` the state's ground clauses know the rules they come from.
+        """
+        return infer_pairs(
+            self.rules, self.semantics, self.language, facts, pairs, by_rule=by_rule,
+            engine=engine, threads=threads, progress=progress,
+        )  # fmt: skip
+
+    def predict_to(
+        self,
+        engine: SqlEngine,
+        pairs: Targets,
+        path: str | os.PathLike[str],
+        *,
+        score: Score | str = Score.MEAN,
+        progress: Progress = SILENT,
+    ) -> None:
+        """Score pairs in their order into Parquet that the engine writes, a block at a time.
+
+        The columns are subject, predicate, object and score.
+        """
+        if self.semantics.collective:
+            raise InputError(
+                "a collective model scores pairs together, in memory: use --engine memory"
+            )
+        self._check(engine)
+        _tell_unseen(engine, pairs, progress)
+        batches = scored_batches(
+            engine, self.rules, self.semantics, self.language, pairs, Score(score), progress
+        )
+        engine.database.write_parquet(os.fspath(path), batches)
 
     def propose(
         self,
@@ -136,6 +188,10 @@ class Model:
         none, for every entity.
         """
         name = self._one_target(target)
+        if self.semantics.collective:
+            raise InputError(
+                "a collective model scores pairs together and proposes none: give --pairs"
+            )
         self._check(facts)
         return best_new_links(
             facts,
@@ -153,7 +209,7 @@ class Model:
 
     def evaluate(
         self,
-        facts: Facts,
+        facts: Evidence,
         labels: Targets,
         *,
         score: Score | str = Score.MEAN,
@@ -229,6 +285,12 @@ class Model:
         explainer = self.explainer(facts, threads=threads or os.cpu_count() or 1)
         return report(explainer, labels, trace, progress)
 
+    def export(self, facts: Facts, pairs: Targets, folder: str | os.PathLike[str]) -> FilePath:
+        """Write a PSL program that the Java runtime runs as it is; returns its path."""
+        from hornbeam.inference.export import export_program
+
+        return export_program(self.rules, self.semantics, facts, pairs, folder)
+
     def _one_target(self, target: str | None) -> str:
         if target is None and len(self.targets) == 1:
             return self.targets[0]
@@ -244,24 +306,13 @@ class Model:
         if silent:
             _warn(f"the model has no rule for {', '.join(map(repr, silent))}; such pairs score 0.5")
 
-    def _check(self, facts: Facts) -> None:
+    def _check(self, facts: Evidence) -> None:
         """Warn about rules over predicates that the facts do not have."""
         used = {step.predicate for path in rule_paths(self.rules) for step in path.steps}
         missing = sorted(name for name in used if facts.predicates.index(name) < 0)
         if missing:
             _warn(f"the facts have no predicate {', '.join(map(repr, missing))}; "
                   "its rules have no groundings")  # fmt: skip
-
-    def _tell_unseen(self, facts: Facts, pairs: Targets, progress: Progress) -> None:
-        """Say how many pairs have an entity that no fact has."""
-        if pairs.entities is facts.entities:
-            return
-        unknown = pairs.entities.translate(facts.entities) < 0
-        unseen = int(np.count_nonzero(unknown[pairs.subject] | unknown[pairs.object]))
-        if unseen:
-            progress.message(
-                f"{unseen:,} pairs name an entity that no fact has; they score by the prior."
-            )
 
     def __repr__(self) -> str:
         return f"Model({len(self.rules)} rules for {', '.join(self.targets)})"
@@ -278,7 +329,7 @@ class Model:
 
 
 def learn(
-    facts: Facts,
+    facts: Evidence,
     labels: Targets | None = None,
     *,
     target: str | None = None,
@@ -286,6 +337,7 @@ def learn(
     language: Language | None = None,
     counts: Counts | str = "auto",
     relaxation: Relaxation | str | None = None,
+    collective: bool = False,
     refit: bool = False,
     negatives: float = 1.0,
     negative_sampling: Sampling = "uniform",
@@ -315,6 +367,8 @@ def learn(
         by internal validation; the others take "raw").
     relaxation
         "boolean", "linear" or "squared"; by default the one the method is best with.
+    collective
+        Let bodies hold labelled targets too. The model then scores all pairs together.
     refit
         Fit the surviving rules once more, together and without L1.
     negatives, negative_sampling
@@ -327,22 +381,27 @@ def learn(
     language = language or Language()
     labels, sampled = _labels(facts, labels, target, negatives, negative_sampling, seed)
     check_labels(labels)
-    found = discover(
-        facts, labels, language, engine=engine, threads=threads, progress=progress,
-        own_facts_expected=sampled,
-    )  # fmt: skip
+    statistics: Statistics | CollectiveStatistics | None
+    if collective:
+        conditioned = discover_collective(
+            facts, labels, language, engine=engine, threads=threads, progress=progress,
+            own_facts_expected=sampled,
+        )  # fmt: skip
+        found, statistics = conditioned.search, conditioned.statistics
+    else:
+        opened = open_engine(facts, engine, threads)
+        found = discover(opened, labels, language, progress=progress, own_facts_expected=sampled)
+        statistics = found.statistics
     if not len(found.candidates):
         raise InputError(
             f"no relation sequence up to length {language.max_length} connects "
             f"{language.min_coverage} or more targets of {', '.join(labels.predicates)}: "
             "try a lower --min-coverage, a larger --max-length, or more facts"
         )
-    assert found.statistics is not None
     seconds["generate"] = time.perf_counter() - clock
     clock = time.perf_counter()
     learner, usual = _learner(method, seed)
-    learned = learn_rules(
-        found.statistics,
+    setup = (
         labels,
         learner,
         None if counts == "auto" else Counts(counts),
@@ -350,8 +409,17 @@ def learn(
         Semantics(max_fanout=language.max_fanout),
         language.distinct_variables,
         refit,
-        progress,
     )
+    if statistics is None:
+        assert found.histograms is not None
+        learned = learn_from_histograms(
+            found.histograms,
+            *setup,
+            lambda paths: opened.count(labels, paths, language, progress=progress),
+            progress,
+        )
+    else:
+        learned = learn_rules(statistics, *setup, progress)
     seconds["learn"] = time.perf_counter() - clock
     name = type(learner).__name__.lower()
     trace = {
@@ -372,7 +440,7 @@ def learn(
 
 
 def _labels(
-    facts: Facts,
+    facts: Evidence,
     labels: Targets | None,
     target: str | None,
     negatives: float,
@@ -384,6 +452,10 @@ def _labels(
         return select_target(labels, target), False
     if target is None:
         raise InputError("without labels, name the predicate to learn: --target PREDICATE")
+    if not isinstance(facts, Facts):
+        raise InputError(
+            "this engine leaves the facts where they are and samples no negatives: give --labels"
+        )
     rng = np.random.default_rng(seed)
     return with_negatives(facts, target, negatives, sampling, rng=rng), True
 
@@ -415,6 +487,16 @@ def _known_subjects(facts: Facts, names: Sequence[str]) -> npt.NDArray[np.int32]
         unknown = names[int(np.argmax(found < 0))]
         raise InputError(f"no fact has the subject {unknown!r}; expected the name of an entity")
     return np.unique(found)
+
+
+def _tell_unseen(engine: Engine, pairs: Targets, progress: Progress) -> None:
+    """Say how many pairs have an entity that no fact has."""
+    unknown = engine.locate(pairs.entities) < 0
+    unseen = int(np.count_nonzero(unknown[pairs.subject] | unknown[pairs.object]))
+    if unseen:
+        progress.message(
+            f"{unseen:,} pairs name an entity that no fact has; they score by the prior."
+        )
 
 
 def _warn(text: str) -> None:

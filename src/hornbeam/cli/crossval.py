@@ -31,6 +31,7 @@ def crossval(
     min_coverage: options.MinCoverage = 10,
     top: options.Top = None,
     counts: options.CountsOption = options.CountsName.AUTO,
+    collective: options.Collective = False,
     seed: options.Seed = 0,
     threads: options.Threads = None,
     as_json: options.Json = False,
@@ -67,8 +68,8 @@ def crossval(
         raise hb.errors.InputError("give a TASK_DIR, or --facts and --labels")
     learners = {
         name: partial(
-            hb.learn, method=name, language=language, counts=counts.value, seed=seed,
-            threads=threads,
+            hb.learn, method=name, language=language, counts=counts.value,
+            collective=collective, seed=seed, threads=threads,
         )
         for name in names
     }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +13,7 @@ import typer
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, progress_shown, read_files, screen
+from hornbeam.cli.evidence import open_evidence
 
 if TYPE_CHECKING:
     from hornbeam.learning.learners import Learner
@@ -48,6 +50,7 @@ def learn(
     max_fanout: options.MaxFanout = None,
     counts: options.CountsOption = options.CountsName.AUTO,
     relaxation: options.RelaxationOption = None,
+    collective: options.Collective = False,
     refit: Annotated[
         bool,
         typer.Option(
@@ -143,6 +146,10 @@ def learn(
     seed: options.Seed = 0,
     engine: options.EngineOption = options.EngineName.MEMORY,
     threads: options.Threads = None,
+    memory_limit: options.MemoryLimit = None,
+    spill_dir: options.SpillDir = None,
+    master: options.Master = None,
+    spark_conf: options.SparkConf = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -169,9 +176,14 @@ def learn(
         method, seed, max_rules, tolerance, solver, iterations, step_size, weight_variance,
         length_penalty,
     )  # fmt: skip
-    with progress_shown(quiet, verbose) as progress:
+    with progress_shown(quiet, verbose) as progress, ExitStack() as stack:
         clock = time.perf_counter()
-        evidence = read_files(hb.read_facts, facts, progress)
+        evidence = stack.enter_context(
+            open_evidence(
+                facts, engine, progress, threads=threads, memory_limit=memory_limit,
+                spill_dir=spill_dir, master=master, spark_conf=spark_conf,
+            )
+        )  # fmt: skip
         labelled = read_files(hb.read_labels, labels, progress) if labels else None
         load = time.perf_counter() - clock
         model = hb.learn(
@@ -182,11 +194,11 @@ def learn(
             language=hb.Language(max_length, min_coverage, top, distinct_variables, max_fanout),
             counts=counts.value,
             relaxation=relaxation.value if relaxation else None,
+            collective=collective,
             refit=refit,
             negatives=negatives,
             negative_sampling=negative_sampling.value,
             seed=seed,
-            engine=engine.value,
             threads=threads,
             progress=progress,
         )
@@ -269,6 +281,7 @@ def _as_dict(model: Model) -> dict[str, Any]:
         "positives": model.trace["positives"],
         "counts": model.semantics.counts.value,
         "relaxation": model.semantics.relaxation.value,
+        "collective": model.semantics.collective,
         "seconds": {name: round(value, 4) for name, value in model.trace["seconds"].items()},
     }
 
