@@ -22,7 +22,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +31,6 @@ from hornbeam.clauses.clause import Path, Step
 from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.progress import SILENT, Progress
-from hornbeam.statistics.cycles import STEPS, Patterns, count_cycles
 from hornbeam.statistics.engine import Discovery, Engine
 from hornbeam.statistics.evidence import (
     FALSE,
@@ -41,8 +39,8 @@ from hornbeam.statistics.evidence import (
     collective_facts,
     with_targets,
 )
-from hornbeam.statistics.graph import Graph
 from hornbeam.statistics.memory import MemoryEngine
+from hornbeam.statistics.repeats import count_patterns, repeating_patterns
 from hornbeam.statistics.table import Statistics
 
 Ints = npt.NDArray[np.int64]
@@ -147,8 +145,11 @@ class ConditionedWorld:
         progress: Progress = SILENT,
     ) -> CollectiveStatistics:
         """Add to the counts of heads those of bodies and of repeated targets."""
-        patterns = list(self._patterns(heads.paths, language.distinct_variables))
-        pattern, target, count = self._closed_walks(patterns, language.distinct_variables)
+        distinct = language.distinct_variables
+        patterns = list(repeating_patterns(heads.paths, self.labels.predicates, distinct))
+        pattern, target, count = count_patterns(
+            patterns, self.labels, self.both, distinct, threads, progress
+        )
         clause = np.array([p.clause for p in patterns], dtype=np.int64)[pattern]
         times = np.array([len(p.places) for p in patterns], dtype=np.int64)[pattern]
         tautology = np.array([p.tautology for p in patterns], dtype=np.bool_)[pattern]
@@ -193,72 +194,6 @@ class ConditionedWorld:
                 if self.labels.predicates.index(step.predicate) >= 0:
                     walk = closing_walk(path, k, head)
                     yield c, Path(tuple(other for other, _ in walk), step.predicate)
-
-    def _patterns(self, paths: Sequence[Path], distinct: bool) -> Iterator[Pattern]:
-        """Every way in which a target can stand at two or more places of a clause."""
-        for c, path in enumerate(paths):
-            if distinct and len(path) > 1:
-                continue  # two places share a node
-            for name in self.labels.predicates:
-                mine = [k for k, step in enumerate(path.steps) if step.predicate == name]
-                head = [len(path)] if path.target == name else []
-                for negated in (False, True):
-                    places = mine + head
-                    for size in range(2, len(places) + 1):
-                        for chosen in combinations(places, size):
-                            tautology = not negated and len(path) in chosen
-                            if not tautology or size == 2:
-                                yield Pattern(2 * c + negated, path, name, chosen, tautology)
-
-    def _closed_walks(self, patterns: list[Pattern], distinct: bool) -> Rows:
-        """Rows (pattern, target, count) of the patterns."""
-        labels, world = self.labels, self.both
-        order = np.argsort(labels.predicate, kind="stable")
-        starts = np.searchsorted(labels.predicate[order], np.arange(len(labels.predicates) + 1))
-        to_node = labels.entities.translate(world.entities)
-        code = np.zeros((len(patterns), STEPS), dtype=np.int64)
-        taken = np.zeros((len(patterns), STEPS), dtype=np.bool_)
-        figures = np.zeros((5, len(patterns)), dtype=np.int64)
-        known = {name: 2 * (p + 1) for p, name in enumerate(world.predicates)}
-        for p, pattern in enumerate(patterns):
-            steps = pattern.closed_walk
-            code[p, : len(steps)] = [known[s.predicate] + s.inverse for s in steps]
-            taken[p, list(pattern.places)] = True
-            q = labels.predicates.index(pattern.target)
-            own, false = known[pattern.target], known[pattern.target + FALSE]
-            figures[:, p] = len(steps), own, false, starts[q], starts[q + 1]
-        graph = Graph.of(world).forward
-        found, target, count = count_cycles(
-            graph,
-            Patterns(code, taken, *figures),
-            to_node[labels.subject[order]].astype(np.int64),
-            to_node[labels.object[order]].astype(np.int64),
-            distinct,
-        )
-        return found, order[target], count
-
-
-@dataclass(frozen=True)
-class Pattern:
-    """A clause and the places, two or more, at which it has one and the same target.
-
-    Places count the body atoms from 0; the head comes last. A `tautology` has the target in head
-    and body and is counted only to be taken out again.
-    """
-
-    clause: int
-    path: Path
-    target: str
-    places: tuple[int, ...]
-    tautology: bool
-
-    @property
-    def closed_walk(self) -> tuple[Step, ...]:
-        """The body, and the head backwards: false heads of clauses, true ones of negations."""
-        in_head = len(self.path) in self.places
-        false_head = self.clause % 2 == 0 and not in_head
-        name = self.path.target + FALSE if false_head else self.path.target
-        return (*self.path.steps, Step(name, inverse=True))
 
 
 def _sums(keys: list[Ints], count: Ints) -> tuple[Ints, ...]:
