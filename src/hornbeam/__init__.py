@@ -20,21 +20,30 @@ _HOMES = {
     "Language": "hornbeam.clauses.candidates",
     "Candidates": "hornbeam.clauses.candidates",
     "Statistics": "hornbeam.statistics.table",
+    "open_duckdb": "hornbeam.statistics.duckdb",
+    "open_spark": "hornbeam.statistics.spark",
     "select_target": "hornbeam.model",
     "discover": "hornbeam.model",
     "learn": "hornbeam.model",
     "Model": "hornbeam.model",
     "Evaluation": "hornbeam.results.evaluation",
+    "read_program": "hornbeam.clauses.program",
+    "infer": "hornbeam.programs",
+    "learn_weights": "hornbeam.programs",
     "save_text": "hornbeam.files",
 }
 
 if TYPE_CHECKING:
     from hornbeam.clauses.candidates import Candidates, Language
+    from hornbeam.clauses.program import read_program
     from hornbeam.facts.readers import read_facts, read_labels, read_pairs
     from hornbeam.facts.table import Facts, Targets
     from hornbeam.files import save_text
     from hornbeam.model import Model, discover, learn, select_target
+    from hornbeam.programs import infer, learn_weights
     from hornbeam.results.evaluation import Evaluation
+    from hornbeam.statistics.duckdb import open_duckdb
+    from hornbeam.statistics.spark import open_spark
     from hornbeam.statistics.table import Statistics
 
 __all__ = [
@@ -48,10 +57,15 @@ __all__ = [
     "__version__",
     "discover",
     "errors",
+    "infer",
     "learn",
+    "learn_weights",
+    "open_duckdb",
+    "open_spark",
     "read_facts",
     "read_labels",
     "read_pairs",
+    "read_program",
     "save_text",
     "select_target",
 ]
