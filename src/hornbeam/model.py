@@ -33,6 +33,7 @@ from hornbeam.learning.joint import Joint
 from hornbeam.learning.learners import LEARNERS, Learner, learn_rules
 from hornbeam.learning.outcomes import candidate_outcomes
 from hornbeam.progress import SILENT, Progress
+from hornbeam.results.collective_explainer import CollectiveExplainer
 from hornbeam.results.evaluation import Evaluation, evaluate
 from hornbeam.results.explainer import PATHS, Explainer
 from hornbeam.results.explanation import Explanation
@@ -229,6 +230,7 @@ class Model:
         pair: Sequence[str],
         *,
         target: str | None = None,
+        pairs: Targets | None = None,
         paths: int = PATHS,
         flip: bool = True,
         threads: int = 1,
@@ -242,10 +244,13 @@ class Model:
             Subject and object, or subject, predicate and object.
         target
             The predicate of a pair without one, where the model has several.
+        pairs
+            For a collective model: all pairs that are scored together, this one among them.
         paths
             Most paths of a rule to name, the first in the order of their entities' names.
         flip
-            Look for the smallest set of facts whose removal flips the decision.
+            Look for the smallest set of facts whose removal flips the decision; not done for a
+            collective model, where a fact less would move all pairs.
         """
         if isinstance(pair, str) or len(pair) not in (2, 3):
             raise InputError(
@@ -254,6 +259,10 @@ class Model:
         subject, object_ = pair[0], pair[-1]
         name = self._one_target(pair[1] if len(pair) == 3 else target)
         self._check(facts)
+        if self.semantics.collective and pairs is not None:
+            return self.collective_explainer(facts, pairs, threads=threads).explain(
+                subject, name, object_, paths=paths, progress=progress
+            )
         return self.explainer(facts, threads=threads).explain(
             subject, name, object_, paths=paths, flip=flip, progress=progress
         )
@@ -261,6 +270,13 @@ class Model:
     def explainer(self, facts: Facts, *, threads: int = 1) -> Explainer:
         """Prepare to explain many pairs over the same facts."""
         return Explainer(self.rules, self.semantics, self.language, facts, threads=threads)
+
+    def collective_explainer(
+        self, facts: Facts, pairs: Targets, *, threads: int = 1
+    ) -> CollectiveExplainer:
+        """Prepare to explain pairs that a collective model scores together."""
+        model = (self.rules, self.semantics, self.language)
+        return CollectiveExplainer(*model, facts, pairs, threads)
 
     def report(
         self,
@@ -282,8 +298,11 @@ class Model:
         self._check_targets(labels)
         if trace is None and self.trace:
             trace = trace_of(self.trace)
-        explainer = self.explainer(facts, threads=threads or os.cpu_count() or 1)
-        return report(explainer, labels, trace, progress)
+        workers = threads or os.cpu_count() or 1
+        if self.semantics.collective:
+            together = self.collective_explainer(facts, labels, threads=workers)
+            return report(together, labels, trace, progress)
+        return report(self.explainer(facts, threads=workers), labels, trace, progress)
 
     def export(self, facts: Facts, pairs: Targets, folder: str | os.PathLike[str]) -> FilePath:
         """Write a PSL program that the Java runtime runs as it is; returns its path."""

@@ -127,12 +127,21 @@ def test_several_targets_need_a_choice(small: Path, tmp_path: Path) -> None:
     assert hornbeam_(*words, "--target", "likes", "--json").json["predicate"] == "likes"
 
 
-def test_a_collective_model_is_refused(small: Path, tmp_path: Path) -> None:
-    (tmp_path / "all.psl").write_text('# hornbeam: {"collective": true}\n1: !trusts(A, B)\n')
-    words = ("explain", "all.psl", "--facts", small, "ann", "bob", "--pairs", small)
+def test_a_collective_model_needs_its_pairs(small: Path, tmp_path: Path) -> None:
+    (tmp_path / "all.psl").write_text(f'# hornbeam: {{"collective": true}}\n{MODEL}')
+    pairs = write(tmp_path / "pairs.tsv", [("ann", "trusts", "cid"), ("bob", "trusts", "cid")])
+    words = ("explain", "all.psl", "--facts", small, "ann", "cid")
     ended = hornbeam_(*words)
     assert ended.code == 2
     assert ended.stderr.startswith("hornbeam: the model is collective")
+    assert "--pairs" in ended.stderr
+    found = hornbeam_(*words, "--pairs", pairs, "--json").json
+    scored = hornbeam_("predict", "all.psl", "--facts", small, "--pairs", pairs, "--json").json
+    assert found["score"] == pytest.approx(scored["predictions"][0]["score"], abs=1e-9)
+    assert found["flip"] is None
+    other = hornbeam_(*words[:-1], "bob", "--pairs", pairs)
+    assert other.code == 2
+    assert "trusts('ann', 'bob') is not among the pairs" in other.stderr
 
 
 def test_pairs_that_change_nothing_are_told(small: Path) -> None:

@@ -299,7 +299,7 @@ def test_own_facts_are_no_evidence_for_themselves() -> None:
     assert str(found.reasons[0].groundings[0]) == "a <-t- b"
 
 
-def test_a_collective_model_is_refused() -> None:
+def test_a_collective_model_needs_its_pairs() -> None:
     model = hb.Model((Rule(1.0, Prior("t")),), Semantics(collective=True))
     with pytest.raises(InputError, match="collective"):
         model.explain(hb.read_facts([("a", "p", "b")]), ("a", "b"))

@@ -45,7 +45,7 @@ def explain(
         typer.Option(
             "--pairs",
             metavar="FILE",
-            help="For a collective model: the pairs that are scored together.",
+            help="For a collective model: all pairs that are scored together.",
         ),
     ] = None,
     as_json: options.Json = False,
@@ -70,10 +70,18 @@ def explain(
     with progress_shown(quiet, verbose) as progress:
         loaded = hb.Model.load(model)
         evidence = read_files(hb.read_facts, facts, progress)
-        if pairs and not loaded.semantics.collective:
+        together = None
+        if pairs and loaded.semantics.collective:
+            together = read_files(hb.read_pairs, pairs, progress)
+        elif pairs:
             progress.message("The model is not collective: --pairs changes nothing.")
         found = loaded.explain(
-            evidence, (subject, object_), target=target, paths=paths, progress=progress
+            evidence,
+            (subject, object_),
+            target=target,
+            pairs=together,
+            paths=paths,
+            progress=progress,
         )
         for name in found.unseen:
             progress.message(_unseen(name, evidence.entities))

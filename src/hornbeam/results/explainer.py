@@ -21,7 +21,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.splits import without_targets
 from hornbeam.facts.table import ONE, Facts, Targets
-from hornbeam.inference.closed import Score, rule_paths, score_targets
+from hornbeam.inference.closed import Floats, Score, rule_paths, score_targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.results.explanation import Explanation, Fact, Flip, Grounding, Reason
 from hornbeam.results.flips import (
@@ -82,9 +82,8 @@ class Explainer:
     def __post_init__(self) -> None:
         if self.semantics.collective and self.inferred is None:
             raise InputError(
-                "the model is collective: its scores depend on all targets together, and such "
-                "explanations need collective inference, which is not there yet; learn without "
-                "--collective"
+                "the model is collective: its scores depend on all pairs that are scored together; "
+                "name them with --pairs"
             )
 
     @property
@@ -107,6 +106,14 @@ class Explainer:
     def texts(self) -> list[str]:
         """Text of every rule."""
         return clause_texts(self.rules)
+
+    def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
+        """Count the paths of every rule."""
+        return self.engine.count(pairs, rule_paths(self.rules), self.language, progress=progress)
+
+    def scores(self, pairs: Targets, counted: Statistics) -> Floats:
+        """Score pairs whose paths have been counted."""
+        return score_targets(self.rules, self.semantics, counted, pairs)
 
     def explain(
         self,

@@ -78,6 +78,9 @@ class Reason:
         not add up to it.
     groundings
         The first of its paths, in the order of their entities' names; none for a prior.
+    beside
+        In a collective model: other pairs of ground clauses that push this one down, be it that
+        this one stands in their bodies, with their MAP values.
     """
 
     index: int
@@ -86,6 +89,7 @@ class Reason:
     count: int
     pull: float
     groundings: tuple[Grounding, ...] = ()
+    beside: tuple[Fact, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -96,6 +100,7 @@ class Reason:
             "pull": self.pull,
             "index": self.index,
             "groundings": [asdict(grounding) for grounding in self.groundings],
+            "beside": [asdict(fact) for fact in self.beside],
         }
 
 
@@ -253,11 +258,13 @@ def _evidence_lines(reason: Reason) -> Iterator[tuple[str, str]]:
     """Weight and paths of a rule, below it."""
     indent = " " * 11
     paths = "1 path" if reason.count == 1 else f"{reason.count:,} paths"
-    if not reason.groundings and reason.count == 1:
+    if "->" not in reason.rule:
         paths = "needs no path"
     yield "note", f"{indent}weight {reason.weight:.4g}, {paths}"
     for grounding in reason.groundings:
         yield "path", indent + str(grounding)
+    for fact in reason.beside:
+        yield "path", f"{indent}together with the pair {fact}"
     if 0 < len(reason.groundings) < reason.count:
         yield "note", f"{indent}... and {reason.count - len(reason.groundings):,} more"
 

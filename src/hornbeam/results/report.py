@@ -20,9 +20,10 @@ from markupsafe import Markup
 
 from hornbeam.clauses.clause import Prior
 from hornbeam.facts.table import Targets
-from hornbeam.inference.closed import Floats, rule_paths, score_targets
+from hornbeam.inference.closed import Floats, rule_paths
 from hornbeam.progress import SILENT, Progress
 from hornbeam.results import charts, report_charts
+from hornbeam.results.collective_explainer import CollectiveExplainer
 from hornbeam.results.data_profile import profile
 from hornbeam.results.evaluation import evaluate
 from hornbeam.results.explainer import Explainer
@@ -78,7 +79,7 @@ class Mistake:
 
 
 def report(
-    explainer: Explainer,
+    explainer: Explainer | CollectiveExplainer,
     labels: Targets,
     trace: Trace | None = None,
     progress: Progress = SILENT,
@@ -95,10 +96,8 @@ def report(
         How it was learned, where that is known.
     """
     rules, semantics = explainer.rules, explainer.semantics
-    counted = explainer.engine.count(
-        labels, rule_paths(rules), explainer.language, progress=progress
-    )
-    scores = score_targets(rules, semantics, counted, labels)
+    counted = explainer.count(labels, progress)
+    scores = explainer.scores(labels, counted)
     qualities = sorted(
         rule_qualities(rules, counted, labels),
         key=lambda quality: (bool(quality.body), -quality.weight, quality.index),
@@ -143,7 +142,10 @@ def _head(quality: RuleQuality) -> str:
 
 
 def _examples(
-    explainer: Explainer, counted: Statistics, labels: Targets, progress: Progress
+    explainer: Explainer | CollectiveExplainer,
+    counted: Statistics,
+    labels: Targets,
+    progress: Progress,
 ) -> list[Grounding | None]:
     """For every rule its first path on the first pair that is as the rule says, else on any."""
     found: list[Grounding | None] = []
@@ -165,7 +167,7 @@ def _examples(
 
 
 def _mistakes(
-    explainer: Explainer, labels: Targets, scores: Floats, progress: Progress
+    explainer: Explainer | CollectiveExplainer, labels: Targets, scores: Floats, progress: Progress
 ) -> dict[str, list[Mistake]]:
     """Explain the false pairs of the highest scores and the true ones of the lowest."""
     true, called = labels.positive, scores >= explainer.semantics.threshold

@@ -1,0 +1,271 @@
+"""Explanations of collective models, in which pairs are evidence for each other.
+
+All pairs are inferred together first. Then a pair is explained with the others held at their MAP
+values: every ground clause that has the pair in it is a hinge in its truth value, and a rule's pull
+is the score less the score without that rule's hinges. Other pairs stand in paths like facts,
+with their MAP values for truth values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.clauses.candidates import Language
+from hornbeam.clauses.clause import Path, Prior
+from hornbeam.clauses.rules import Relaxation, Rule, Semantics
+from hornbeam.errors import InputError
+from hornbeam.facts.table import ONE, Atoms, Facts, Targets
+from hornbeam.inference.closed import Floats, Score, rule_paths
+from hornbeam.inference.collective import (
+    ONE_RULE,
+    CollectiveState,
+    ConditionalHinges,
+    infer_pairs,
+)
+from hornbeam.learning.hinges import group_hinges, hinge_moments
+from hornbeam.learning.integrals import score_mean
+from hornbeam.progress import SILENT, Progress
+from hornbeam.results.explainer import PATHS, Explainer, one_pair
+from hornbeam.results.explanation import Explanation, Fact, Grounding, Reason
+from hornbeam.statistics.evidence import with_targets
+from hornbeam.statistics.memory import MemoryEngine
+from hornbeam.statistics.table import Statistics
+
+#: Truth below half a millionth is none.
+LEAST = 0.5 / ONE
+
+
+@dataclass(frozen=True, eq=False)
+class CollectiveExplainer:
+    """Explains pairs of a collective model that are scored together.
+
+    Parameters
+    ----------
+    rules, semantics, language
+        The model.
+    facts
+        The evidence.
+    pairs
+        All pairs that are unknown together.
+    threads
+        Worker threads of the inference; they change no result.
+    """
+
+    rules: Sequence[Rule]
+    semantics: Semantics
+    language: Language
+    facts: Facts
+    pairs: Targets
+    threads: int = 1
+
+    @cached_property
+    def state(self) -> CollectiveState:
+        """All pairs at their MAP values."""
+        return infer_pairs(
+            self.rules, self.semantics, self.language, self.facts, self.pairs, by_rule=True,
+            threads=self.threads,
+        )  # fmt: skip
+
+    @cached_property
+    def walker(self) -> Explainer:
+        """Walks the facts and the pairs, which are as true as their MAP values."""
+        evidence = _with_values(self.state.linked.known, self.state.linked.atoms, self.state.state)
+        return Explainer(
+            self.rules, self.semantics, self.language, self.facts, evidence, self.threads
+        )
+
+    def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
+        """Count the paths of every rule over facts and pairs; none is evidence for itself."""
+        return self.walker.count(pairs, progress)
+
+    def scores(self, pairs: Targets, counted: Statistics) -> Floats:
+        """Score the pairs, which must be those that are inferred together."""
+        return self.state.scores()
+
+    def groundings(
+        self, path: Path, subject: str, object_: str, limit: int, progress: Progress = SILENT
+    ) -> tuple[Grounding, ...]:
+        """Name the first paths of a relation sequence over facts and other pairs."""
+        return self.walker.groundings(path, subject, object_, limit, progress)
+
+    def explain(
+        self,
+        subject: str,
+        target: str,
+        object_: str,
+        *,
+        paths: int = PATHS,
+        progress: Progress = SILENT,
+    ) -> Explanation:
+        """Explain the score of target(subject, object), the other pairs held at their MAP values.
+
+        What would flip the decision is not looked for: a fact less would move all pairs.
+        """
+        variable = self._variable(subject, target, object_)
+        hinges = self._hinges(variable, one_pair(subject, target, object_))
+        whole = self._mean(hinges)
+        texts = self.walker.texts
+        reasons = []
+        for k in np.unique(hinges.rule).tolist():
+            rule, mine = self.rules[k], hinges.rule == k
+            path = None if isinstance(rule.clause, Prior) else rule.clause.path
+            reasons.append(
+                Reason(
+                    k,
+                    texts[k],
+                    rule.weight,
+                    int(hinges.clauses[mine].sum()),
+                    whole - self._mean(hinges.select(~mine)),
+                    ()
+                    if path is None
+                    else self.groundings(path, subject, object_, paths, progress),
+                    self._beside(k, variable, paths),
+                )
+            )
+        known = self.walker.evidence.entities
+        at = int(np.flatnonzero(self.state.linked.place == variable)[0])
+        return Explanation(
+            subject,
+            target,
+            object_,
+            whole,
+            float(self.state.scores(Score.MAP)[at]),
+            self.semantics.threshold,
+            tuple(sorted(reasons, key=lambda reason: (-abs(reason.pull), reason.index))),
+            None,
+            tuple(name for name in dict.fromkeys([subject, object_]) if known.index(name) < 0),
+        )
+
+    def _variable(self, subject: str, target: str, object_: str) -> int:
+        atoms = self.state.linked.atoms
+        ids = atoms.entities.index(subject), atoms.entities.index(object_)
+        found = np.flatnonzero(
+            (atoms.subject == ids[0])
+            & (atoms.object == ids[1])
+            & (atoms.predicate == atoms.predicates.index(target))
+        )
+        if not len(found):
+            raise InputError(
+                f"{target}({subject!r}, {object_!r}) is not among the pairs; a collective model "
+                "scores the pairs that it is given together: add it to them"
+            )
+        return int(found[0])
+
+    def _hinges(self, variable: int, pair: Targets) -> _Hinges:
+        """All ground clauses with the pair in them: over facts alone, and linked to other pairs."""
+        known = MemoryEngine(self.state.linked.known, self.threads)
+        counted = known.count(pair, rule_paths(self.rules), self.language)
+        count = np.array([_alone(rule, counted, pair.predicates[0]) for rule in self.rules])
+        weight = np.array([rule.weight for rule in self.rules])
+        negated = np.array([rule.clause.negated for rule in self.rules])
+        alone = np.flatnonzero((count > 0) & (weight > 0))
+        rows = self.state.potentials
+        every = self._conditional
+        mine = np.flatnonzero(self._speaking(variable))
+        linked = rows.rule[rows.row[mine]]
+        times = np.rint(rows.weight[rows.row[mine]] / weight[linked]).astype(np.int64)
+        return _Hinges(
+            np.concatenate([alone, linked]),
+            np.concatenate([np.ones(len(alone)), every.height[mine]]),
+            np.concatenate([negated[alone], every.down[mine]]),
+            np.concatenate([weight[alone] * count[alone], every.strength[mine]]),
+            np.concatenate([count[alone], times]),
+        )
+
+    def _speaking(self, variable: int) -> npt.NDArray[np.bool_]:
+        """Literals of a pair in ground clauses with other pairs that say something about it."""
+        rows, every = self.state.potentials, self._conditional
+        linked = (rows.variable == variable) & (rows.rule[rows.row] >= 0)
+        return np.asarray(linked & (every.height > LEAST) & (every.strength > 0))
+
+    @cached_property
+    def _conditional(self) -> ConditionalHinges:
+        return self.state.conditional_hinges()
+
+    def _mean(self, hinges: _Hinges) -> float:
+        """E[y] of one pair; a half where nothing speaks."""
+        relaxation = self.semantics.relaxation
+        if not len(hinges.rule):
+            return 0.5
+        if relaxation is Relaxation.BOOLEAN:
+            cost = hinges.strength * hinges.height
+            up, down = cost[~hinges.down].sum(), cost[hinges.down].sum()
+            return float(score_mean(np.array([up]), np.array([down]), relaxation)[0])
+        first = np.zeros(len(hinges.rule), dtype=np.int64)
+        grouped = group_hinges(first, 0, hinges.height, hinges.down, hinges.strength, 1)
+        return float(hinge_moments(grouped, ONE_RULE, relaxation).mean[0])
+
+    def _beside(self, rule: int, variable: int, limit: int) -> tuple[Fact, ...]:
+        """Other pairs of the ground clauses of a rule that push this one down, by their names."""
+        rows, atoms = self.state.potentials, self.state.linked.atoms
+        mine = self._speaking(variable) & (rows.rule[rows.row] == rule) & (rows.coefficient > 0)
+        others = np.unique(rows.variable[np.isin(rows.row, rows.row[mine])])
+        others = others[others != variable]
+        order = np.lexsort((atoms.object[others], atoms.subject[others]))
+        return tuple(
+            Fact(
+                atoms.entities[int(atoms.subject[v])],
+                atoms.predicates[int(atoms.predicate[v])],
+                atoms.entities[int(atoms.object[v])],
+                float(self.state.state[v]),
+            )
+            for v in others[order][:limit].tolist()
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Hinges:
+    """Hinges of one pair: rule, height, direction, strength, and the ground clauses in each."""
+
+    rule: npt.NDArray[np.int64]
+    height: Floats
+    down: npt.NDArray[np.bool_]
+    strength: Floats
+    clauses: npt.NDArray[np.int64]
+
+    def select(self, rows: npt.NDArray[np.bool_]) -> _Hinges:
+        """Some of them."""
+        return _Hinges(
+            self.rule[rows],
+            self.height[rows],
+            self.down[rows],
+            self.strength[rows],
+            self.clauses[rows],
+        )
+
+
+def _alone(rule: Rule, counted: Statistics, target: str) -> int:
+    """Ground clauses of a rule over facts alone that have the pair for their head."""
+    if isinstance(rule.clause, Prior):
+        return int(rule.clause.target == target)
+    column = counted.column(counted.paths.index(rule.clause.path))
+    return int(counted.count[column].sum())
+
+
+def _with_values(known: Facts, atoms: Targets, value: Floats) -> Facts:
+    """Facts and pairs as one graph, the pairs as true as their values; those of none left out."""
+    some = np.flatnonzero(value > LEAST)
+    pairs, millionths = atoms.select(some), np.rint(value[some] * ONE).astype(np.int32)
+    united = with_targets(known, [(pairs, "")])
+    table = united.binary
+    to_entity = pairs.entities.translate(united.entities).astype(np.int64)
+    to_predicate = pairs.predicates.translate(united.predicates).astype(np.int64)
+    n, m = np.int64(len(united.entities)), np.int64(len(united.predicates))
+
+    def key(s: npt.NDArray[Any], p: npt.NDArray[Any], o: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        return (s.astype(np.int64) * m + p.astype(np.int64)) * n + o.astype(np.int64)
+
+    rows = key(table.arguments[0], table.predicate, table.arguments[1])
+    order = np.argsort(rows)
+    mine = key(to_entity[pairs.subject], to_predicate[pairs.predicate], to_entity[pairs.object])
+    values = np.full(len(rows), ONE, dtype=np.int32)
+    values[order[np.searchsorted(rows[order], mine)]] = millionths
+    if (values == ONE).all():
+        return united
+    return replace(united, atoms={2: Atoms(table.predicate, table.arguments, values)})
