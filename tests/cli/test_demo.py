@@ -37,13 +37,13 @@ def test_kept_files_let_a_user_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert set(listing(COUNTRIES)) | {"model.psl", "model.trace.json"} <= set(listing(folder))
     advice = ended.stdout.split("What to try next\n")[1]
     assert f"cd {shlex.quote(str(folder))}" in advice
-    proposed = re.findall(r"hornbeam (.*?)   ", advice)
-    assert proposed
+    proposed = re.findall(r"^    hornbeam (.*)", advice, flags=re.MULTILINE)
+    assert len(proposed) > 3
     monkeypatch.chdir(folder)
     for words in map(shlex.split, proposed):
-        if words[0] != "serve":  # which would not end
-            assert hornbeam_(*words, "--help").code == 0
-            assert hornbeam_(*words).code == 0, words
+        # `serve` would not end, and its help is enough to see that the words are right
+        ended = hornbeam_(*words, *(["--help"] if words[0] == "serve" else []))
+        assert ended.code == 0, ended.stderr
 
 
 def test_kept_files_never_overwrite(tmp_path: Path) -> None:

@@ -153,12 +153,19 @@ def _tour(out: Console, loudness: list[str]) -> None:
 def _show_next(out: Console, keep: Path | None) -> None:
     from rich.markup import escape
 
-    out.print("\n[bold]What to try next[/bold]")
+    again = ("the same, with files to play with", "hornbeam demo --keep countries")
+    own = ("your own facts", "hornbeam learn --help")
     if keep is None:
-        out.print("  hornbeam demo --keep countries   the same, with files to play with")
+        advice: tuple[tuple[str, str], ...] = (again, own)
     else:
-        folder = escape(shlex.quote(str(keep)))
-        out.print(f"  cd {folder}   data and model are there", soft_wrap=True)
-        out.print("  hornbeam crossval .   compare the learners over five folds")
-    out.print("  hornbeam learn --help   the same with your own facts")
-    out.print("  hornbeam doctor   is this machine in good shape?")
+        model = shlex.join(("model.psl", *EVIDENCE, "--labels", "fold0/test.tsv"))
+        advice = (
+            ("data and model are here", f"cd {shlex.quote(str(keep))}"),
+            ("a page about the model, to share", f"hornbeam report {model} -o report.html"),
+            ("the model in a browser", f"hornbeam serve {model} --open"),
+            ("all learners on all folds", "hornbeam crossval ."),
+            own,
+        )
+    out.print("\n[bold]What to try next[/bold]")
+    for purpose, command in advice:
+        out.print(f"  {purpose}:\n    [cyan]{escape(command)}[/cyan]", soft_wrap=True)
