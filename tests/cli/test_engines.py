@@ -130,7 +130,8 @@ def refused(*words: object) -> str:
     [
         (("--memory-limit", "2GB"), "--memory-limit is for --engine duckdb"),
         (("--engine", "duckdb", "--master", "local"), "--master is for --engine spark"),
-        (("--engine", "spark", "--spill-dir", "."), "--spill-dir is for --engine duckdb"),
+        (("--spill-dir", "."), "--spill-dir is for --engine duckdb or spark"),
+        (("--engine", "spark", "--master", "yarn"), "on a cluster give --spill-dir"),
         (("--engine", "duckdb", "--memory-limit", "much"), "expected a size such as 2GB"),
         (("--engine", "duckdb", "--spill-dir", "/no/such/folder"), "no folder"),
         (("--engine", "duckdb", "--memory-limit", "1KB"), "--memory-limit"),

@@ -20,7 +20,7 @@ from hornbeam.errors import DataError, InputError
 from hornbeam.facts.readers import read_facts as read_in_memory
 from hornbeam.facts.sources import literal
 from hornbeam.statistics.memory import MemoryEngine
-from hornbeam.statistics.spark import read_facts, spark_engine
+from hornbeam.statistics.spark import Spark, read_facts, spark_engine
 
 from ..brute_force import ONE
 from ..contracts.test_engines import check, figures_of, rows_of
@@ -69,7 +69,9 @@ def test_facts_from_parquet_and_counts(spark: SparkSession, tmp_path: Path) -> N
     """Names become ids on the executors; counting finds what the engine in memory finds."""
     world = many_worlds(40, soft=True, seed=9)
     file = parquet(world, tmp_path / "it's a file.parquet")
-    engine = read_facts(spark, [file])
+    work = tmp_path / "work"
+    database = Spark(spark.newSession(), str(work))
+    engine = read_facts(database, [file])
     language = Language(3, 2)
     memory = MemoryEngine(read_in_memory(file))
     expected = memory.discover(world.targets, language)
@@ -79,6 +81,9 @@ def test_facts_from_parquet_and_counts(spark: SparkSession, tmp_path: Path) -> N
     paths = [candidate.path for candidate in expected.candidates]
     counted = engine.count(world.targets, paths, language)
     assert rows_of(counted) == rows_of(memory.count(world.targets, paths, language))
+    assert any(work.iterdir())
+    database.close()
+    assert not work.exists()
 
 
 @pytest.mark.parametrize(
@@ -101,17 +106,18 @@ def test_wrong_facts(spark: SparkSession, tmp_path: Path, select: str, problem: 
     with duckdb.connect() as connection:
         connection.execute(f"COPY ({select}) TO '{file}' (FORMAT parquet)")
     with pytest.raises(DataError, match=problem):
-        read_facts(spark, [str(file)])
+        read_facts(Spark(spark.newSession(), str(tmp_path / "work")), [str(file)])
 
 
 def test_facts_that_are_not_there(spark: SparkSession, tmp_path: Path) -> None:
     broken = tmp_path / "broken.parquet"
     broken.write_bytes(b"PAR1 is not all PAR1")
+    database = Spark(spark.newSession(), str(tmp_path / "work"))
     for name in (str(tmp_path / "none.parquet"), str(broken), "no_such_table"):
         with pytest.raises(DataError, match="cannot be read"):
-            read_facts(spark, [name])
+            read_facts(database, [name])
     with pytest.raises(InputError, match="no facts given"):
-        read_facts(spark, [])
+        read_facts(database, [])
 
 
 def test_a_killed_executor_changes_nothing(java: str, tmp_path: Path) -> None:

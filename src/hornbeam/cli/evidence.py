@@ -13,12 +13,12 @@ from hornbeam.errors import InputError
 if TYPE_CHECKING:
     from hornbeam.statistics.discovery import Evidence
 
-#: Which engine an option belongs to.
+#: Which engines an option belongs to.
 BELONGS = {
-    "--memory-limit": EngineName.DUCKDB,
-    "--spill-dir": EngineName.DUCKDB,
-    "--master": EngineName.SPARK,
-    "--spark-conf": EngineName.SPARK,
+    "--memory-limit": [EngineName.DUCKDB],
+    "--spill-dir": [EngineName.DUCKDB, EngineName.SPARK],
+    "--master": [EngineName.SPARK],
+    "--spark-conf": [EngineName.SPARK],
 }
 
 
@@ -42,8 +42,8 @@ def open_evidence(
         "--spark-conf": spark_conf,
     }
     for option, value in given.items():
-        if value and engine is not BELONGS[option]:
-            raise InputError(f"{option} is for --engine {BELONGS[option].value}")
+        if value and engine not in BELONGS[option]:
+            raise InputError(f"{option} is for --engine {' or '.join(BELONGS[option])}")
     match engine:
         case EngineName.MEMORY:
             import hornbeam as hb
@@ -65,8 +65,14 @@ def open_evidence(
 
             default = "local[*]" if threads is None else f"local[{threads}]"
             conf = dict(_setting(text) for text in spark_conf or ())
-            with open_spark(*facts, master=master or default, conf=conf, progress=progress) as on:
-                yield on
+            with open_spark(
+                *facts,
+                master=master or default,
+                conf=conf,
+                spill_dir=spill_dir,
+                progress=progress,
+            ) as started:
+                yield started
 
 
 def _setting(text: str) -> tuple[str, str]:

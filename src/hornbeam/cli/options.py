@@ -154,7 +154,8 @@ SpillDir = Annotated[
     typer.Option(
         "--spill-dir",
         metavar="FOLDER",
-        help="duckdb: where the rest goes (default: the system's temporary folder).",
+        help="duckdb, spark: where the rest goes (default: the system's temporary folder; on a "
+        "cluster one that every worker can write to).",
         rich_help_panel=RUNNING,
     ),
 ]

@@ -9,9 +9,12 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import tempfile
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,18 +71,25 @@ VALUES = (
 
 @dataclass(frozen=True, eq=False)
 class Spark:
-    """A Spark session as the place of a search."""
+    """A Spark session as the place of a search, with a folder that every worker reaches.
+
+    Tables are Parquet files in that folder. Spark's own cache would do as well for one table, but a
+    search makes a dozen from one another, and plans that hold their ancestors' plans grow without
+    end; files also outlive an executor.
+    """
 
     session: SparkSession
-    _held: dict[str, list[DataFrame]] = field(default_factory=dict)
+    folder: str
+    _numbers: Iterator[int] = field(default_factory=count)
 
     def create(self, table: str, select: str) -> None:
-        """Make (or replace) a table; it is computed now, and again where an executor is lost."""
-        frame = self.session.sql(select).persist()
-        # a table may be made from its namesake, which is needed again if an executor is lost
-        self._held.setdefault(table, []).append(frame)
-        frame.count()
-        frame.createOrReplaceTempView(table)
+        """Make (or replace) a table."""
+        place = f"{self.folder}/{table}-{next(self._numbers)}"
+        frame = self.session.sql(select)
+        with _explained():
+            frame.write.parquet(place)
+            stored = self.session.read.schema(frame.schema).parquet(place)
+        stored.createOrReplaceTempView(table)
 
     def view(self, name: str, select: str) -> None:
         """Make (or replace) a view."""
@@ -93,15 +103,21 @@ class Spark:
 
     def fetch(self, select: str) -> dict[str, Array]:
         """Run a select and return its columns."""
-        found = self.session.sql(select).toArrow()
+        with _explained():
+            found = self.session.sql(select).toArrow()
         return {name: found.column(name).to_numpy() for name in found.column_names}
 
     def drop(self, *tables: str) -> None:
         """Forget tables that are there."""
         for table in tables:
-            for frame in self._held.pop(table, []):
-                frame.unpersist()
             self.session.catalog.dropTempView(table)
+
+    def close(self) -> None:
+        """Remove the folder, wherever it is."""
+        context = self.session.sparkContext
+        java: Any = context._jvm
+        path = java.org.apache.hadoop.fs.Path(self.folder)
+        path.getFileSystem(context._jsc.hadoopConfiguration()).delete(path, True)
 
     def write_parquet(self, path: str, batches: Iterable[Columns]) -> None:
         """Write batches of columns to a folder of Parquet files; all of them or nothing."""
@@ -122,9 +138,24 @@ class Spark:
                 shutil.rmtree(unfinished, ignore_errors=True)
 
 
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Say what a user can do about it where a disk is full."""
+    try:
+        yield
+    except Exception as error:
+        # of what the Java side throws, PySpark knows only some by a class of its own
+        if "No space left on device" not in str(error):
+            raise
+        raise DataError(
+            "the spill directory", "is full; name one on a larger disk with --spill-dir"
+        ) from None
+
+
 def spark_engine(session: SparkSession, facts: Facts) -> SqlEngine:
     """Search facts that are in memory already on a session; for small ones, and tests."""
-    database = Spark(session)
+    database = _place(session, tempfile.gettempdir())
+    weakref.finalize(database, shutil.rmtree, database.folder, ignore_errors=True)
     atoms = facts.binary
     crisp = np.full(len(atoms), ONE, dtype=np.int32)
     columns = {
@@ -143,6 +174,7 @@ def open_spark(
     *inputs: str | os.PathLike[str],
     master: str = "local[*]",
     conf: Mapping[str, str] | None = None,
+    spill_dir: str | os.PathLike[str] | None = None,
     progress: Progress = SILENT,
 ) -> Iterator[SqlEngine]:
     """Open facts on a Spark cluster, without moving them.
@@ -155,17 +187,34 @@ def open_spark(
         Where the cluster is: "local[*]", "spark://host:7077", "yarn", "k8s://https://host:443".
     conf
         Further settings of Spark, such as {"spark.executor.memory": "8g"}.
+    spill_dir
+        A folder that every worker can write to, on any store that Spark knows. On this machine the
+        system's temporary folder by default.
     """
+    if spill_dir is None and not master.startswith("local"):
+        raise InputError(
+            "on a cluster give --spill-dir a folder that every worker can write to, such as "
+            "hdfs:///tmp or s3a://bucket/tmp"
+        )
     with spark_session(master, conf or {}, progress) as session:
         progress.message("Storing the facts in Spark ...")
-        yield read_facts(session, [os.fspath(item) for item in inputs])
+        database = _place(session, os.fspath(spill_dir or tempfile.gettempdir()))
+        try:
+            yield read_facts(database, [os.fspath(item) for item in inputs])
+        finally:
+            database.close()
 
 
-def read_facts(session: SparkSession, inputs: Sequence[str]) -> SqlEngine:
+def _place(session: SparkSession, folder: str) -> Spark:
+    """A place for one search; its session has its own tables, on the same cluster."""
+    return Spark(session.newSession(), f"{folder.rstrip('/')}/hornbeam-{secrets.token_hex(8)}")
+
+
+def read_facts(database: Spark, inputs: Sequence[str]) -> SqlEngine:
     """Read facts from Parquet or tables into `facts`, `degrees` and `entity_ids`."""
     if not inputs:
         raise InputError("no facts given; expected at least one Parquet file or table")
-    database = Spark(session)
+    session = database.session
     given = [_given(session, item) for item in inputs]
     union = given[0]
     for frame in given[1:]:
@@ -204,7 +253,6 @@ def read_facts(session: SparkSession, inputs: Sequence[str]) -> SqlEngine:
 
 def _given(session: SparkSession, item: str) -> DataFrame:
     """Columns a1, predicate, a2 as text and value in millionths, -1 where it is no truth value."""
-    from pyspark.errors import PySparkException
     from pyspark.sql import functions as f
 
     try:
@@ -212,7 +260,8 @@ def _given(session: SparkSession, item: str) -> DataFrame:
             table = session.read.parquet(item)
         else:
             table = session.table(item)
-    except PySparkException as error:
+    except Exception as error:
+        # missing files have a class in Python, broken ones come as they are from Java
         raise DataError(item, f"cannot be read: {_reason(error)}") from None
     columns = columns_by_name(item, table.columns, Role.FACTS)
     kinds = dict(zip(columns, (kind for _, kind in table.dtypes), strict=True))
@@ -235,6 +284,6 @@ def _given(session: SparkSession, item: str) -> DataFrame:
 
 
 def _reason(error: Exception) -> str:
-    """First line of Spark's message without its class."""
-    first = str(error).strip().splitlines()[0]
-    return first.split("] ", 1)[-1][:300]
+    """Spark's own sentence: after the class and the code in brackets."""
+    lines = [line.strip() for line in str(error).splitlines() if "[" in line and "] " in line]
+    return (lines[0].split("] ", 1)[1] if lines else str(error).splitlines()[0])[:300]

@@ -9,9 +9,11 @@ import shutil
 import socket
 import subprocess
 import threading
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hornbeam.errors import InputError, MissingExtraError
@@ -62,11 +64,16 @@ def _started(master: str, conf: Mapping[str, str]) -> SparkSession:
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
+    # what PySpark thinks of the versions of its own libraries is no news for our users
+    warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
     local = master.startswith("local")
     if local:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    here = {"spark.driver.host": "127.0.0.1"} if local else {}
-    settings = SETTINGS | here | dict(conf)
+    quiet = Path(__file__).with_name("log4j2.properties").as_uri()
+    own = {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet}"}
+    if local:
+        own["spark.driver.host"] = "127.0.0.1"
+    settings = SETTINGS | own | dict(conf)
     try:
         builder = SparkSession.builder.master(master)
         for key, value in settings.items():
