@@ -31,8 +31,9 @@ from hornbeam.inference.collective import (
 from hornbeam.learning.hinges import group_hinges, hinge_moments
 from hornbeam.learning.integrals import score_mean
 from hornbeam.progress import SILENT, Progress
-from hornbeam.results.explainer import PATHS, Explainer, one_pair
+from hornbeam.results.explainer import PATHS, Explainer
 from hornbeam.results.explanation import Explanation, Fact, Grounding, Reason
+from hornbeam.results.scored_pair import one_pair
 from hornbeam.statistics.evidence import with_targets
 from hornbeam.statistics.memory import MemoryEngine
 from hornbeam.statistics.table import Statistics

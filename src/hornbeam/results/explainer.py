@@ -18,21 +18,15 @@ from hornbeam.clauses.clause import Path, Prior
 from hornbeam.clauses.model_file import clause_texts
 from hornbeam.clauses.rules import Rule, Semantics
 from hornbeam.errors import InputError
-from hornbeam.facts.names import Names
 from hornbeam.facts.splits import without_targets
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.inference.closed import Floats, Score, rule_paths, score_targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.results.explanation import Explanation, Fact, Flip, Grounding, Reason
-from hornbeam.results.flips import (
-    EXACT_PATHS,
-    FlipStatus,
-    Removals,
-    is_monotone,
-    sides,
-    smallest_flip,
-)
+from hornbeam.results.flips import EXACT_PATHS, FlipStatus, smallest_flip
 from hornbeam.results.groundings import Pair, Paths, cut, first_paths
+from hornbeam.results.removals import Removals, is_monotone
+from hornbeam.results.scored_pair import ScoredPair, one_pair
 from hornbeam.statistics.graph import Graph
 from hornbeam.statistics.memory import MemoryEngine
 from hornbeam.statistics.table import Statistics
@@ -137,7 +131,7 @@ class Explainer:
         mine = [k for k, rule in enumerate(self.rules) if _target(rule) == target]
         rules, pair = [self.rules[k] for k in mine], one_pair(subject, target, object_)
         counted = self.engine.count(pair, rule_paths(rules), self.language, progress=progress)
-        scored = _Scored(rules, self.semantics, pair, counted)
+        scored = ScoredPair(rules, self.semantics, pair, counted)
         reasons = [
             Reason(
                 k,
@@ -214,7 +208,7 @@ class Explainer:
         own = 2 * (self.evidence.predicates.index(target) + 1)
         return Pair(names.index(subject), names.index(object_), own)
 
-    def _flip(self, scored: _Scored, progress: Progress) -> Flip:
+    def _flip(self, scored: ScoredPair, progress: Progress) -> Flip:
         """Look for the fewest facts, take them away, and score again."""
         if not scored.speaking:
             status, facts = FlipStatus.IMPOSSIBLE, NO_EDGES
@@ -237,7 +231,7 @@ class Explainer:
             return Flip(FlipStatus.NOT_FOUND, (), scored.mean)
         return Flip(status, tuple(self.fact(*row) for row in facts.tolist()), after)
 
-    def _removals(self, scored: _Scored, progress: Progress) -> tuple[Removals, Edges]:
+    def _removals(self, scored: ScoredPair, progress: Progress) -> tuple[Removals, Edges]:
         """Lay out all paths of the pair, and the facts that carry them in the order of names."""
         sequence, body, path, rows = list[Edges](), list[Edges](), list[Edges](), list[Edges]()
         n = 0
@@ -265,7 +259,7 @@ class Explainer:
         )
         return removals, edges[:, [1, 0, 2]]
 
-    def _cut_rules(self, scored: _Scored) -> tuple[FlipStatus, Edges]:
+    def _cut_rules(self, scored: ScoredPair) -> tuple[FlipStatus, Edges]:
         """Cut off one rule after the other, the strongest first, until the decision flips.
 
         All paths of a rule are cut at the subject or at the object, where fewer facts do it.
@@ -285,7 +279,7 @@ class Explainer:
                     return FlipStatus.UPPER_BOUND, facts
         return FlipStatus.NOT_FOUND, NO_EDGES
 
-    def _score_without(self, scored: _Scored, edges: Edges) -> float:
+    def _score_without(self, scored: ScoredPair, edges: Edges) -> float:
         """Score the pair in a world that lacks some facts."""
         facts = self.evidence
         predicate, subject, object_ = edges.T.astype(np.int32)
@@ -294,7 +288,7 @@ class Explainer:
         counted = poorer.count(scored.pair, rule_paths(scored.rules), self.language)
         return float(score_targets(scored.rules, self.semantics, counted, scored.pair)[0])
 
-    def _may_unlock(self, scored: _Scored, removed: int) -> bool:
+    def _may_unlock(self, scored: ScoredPair, removed: int) -> bool:
         """Whether fewer removals than these could open a hub that the fan-out limit closes.
 
         Then paths may appear where facts go, and a set found among the paths of now may not be
@@ -312,80 +306,6 @@ class Explainer:
         )
         most = limit + removed - 1 if removed else np.iinfo(np.int64).max
         return bool(((fanout > limit) & (fanout <= most)).any())
-
-
-@dataclass(frozen=True, eq=False)
-class _Scored:
-    """One pair with its rules and their counts: answers what-if questions by scoring again."""
-
-    rules: Sequence[Rule]
-    semantics: Semantics
-    pair: Targets
-    counted: Statistics
-
-    @property
-    def names(self) -> tuple[str, str]:
-        """Subject and object."""
-        entities = self.pair.entities
-        return entities[int(self.pair.subject[0])], entities[int(self.pair.object[0])]
-
-    @property
-    def paths(self) -> Sequence[Path]:
-        """The rules' relation sequences."""
-        return self.counted.paths
-
-    @cached_property
-    def speaking(self) -> list[Path]:
-        """Sequences that connect the pair."""
-        return [path for path in self.paths if self.paths_of(path)]
-
-    def sides(self, path: Path) -> set[bool]:
-        """Heads (negated or not) of the rules with weight that walk a sequence."""
-        return sides(self.rules, path)
-
-    def paths_of(self, path: Path) -> int:
-        """How many paths of a sequence connect the pair."""
-        return int(self.counted.count[self.counted.column(self.paths.index(path))].sum())
-
-    def count(self, rule: Rule) -> int:
-        """How many groundings a rule has; a prior needs no path and has one."""
-        return 1 if isinstance(rule.clause, Prior) else self.paths_of(rule.clause.path)
-
-    @cached_property
-    def mean(self) -> float:
-        """The pair's score."""
-        return self.score(self.rules)
-
-    @property
-    def decision(self) -> bool:
-        """Whether the model calls the pair true."""
-        return self.mean >= self.semantics.threshold
-
-    def flips(self, score: float) -> bool:
-        """Whether a score stands for the other decision."""
-        return (score >= self.semantics.threshold) != self.decision
-
-    def score(self, rules: Sequence[Rule], kind: Score = Score.MEAN) -> float:
-        """Score by some of the rules; where none is left to speak, a half."""
-        if not rules:
-            return 0.5
-        return float(score_targets(rules, self.semantics, self.counted, self.pair, kind)[0])
-
-    def pull(self, place: int) -> float:
-        """How far the score moves when a rule is taken away, with the sign of its say."""
-        return self.mean - self.score([*self.rules[:place], *self.rules[place + 1 :]])
-
-    def without_paths(self, gone: Sequence[Path]) -> float:
-        """Score by the rules that walk none of these sequences."""
-        return self.score(
-            [r for r in self.rules if isinstance(r.clause, Prior) or r.clause.path not in gone]
-        )
-
-
-def one_pair(subject: str, target: str, object_: str) -> Targets:
-    """Table of one pair."""
-    names, zero = Names.of([subject, object_]), np.zeros(1, dtype=np.int32)
-    return Targets(names, Names.of([target]), zero, names.find([subject]), names.find([object_]))
 
 
 def _target(rule: Rule) -> str:
