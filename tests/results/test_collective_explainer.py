@@ -98,6 +98,17 @@ def test_a_pair_whose_consequence_is_false_is_pushed_down() -> None:
     assert "together with the pair a  t  c" in str(found)
 
 
+def test_a_rule_for_another_target_may_speak() -> None:
+    model = hb.Model(
+        hb.Model.parse("1: q(A, B) -> !p(A, B)\n2: !q(A, B)\n").rules, Semantics(collective=True)
+    )
+    facts = hb.read_facts([("a", "r", "b"), ("a", "p", "b")])
+    pairs = hb.read_pairs([("a", "q", "b"), ("a", "p", "b")])
+    found = model.explain(facts, ("a", "q", "b"), pairs=pairs)
+    assert [(reason.index, reason.groundings) for reason in found.reasons] == [(1, ()), (0, ())]
+    assert [fact.predicate for fact in found.reasons[1].beside] == ["p"]
+
+
 def test_the_pair_must_be_among_the_pairs() -> None:
     world = chain()
     model, _ = explainer_of(RULES, world, Relaxation.LINEAR)

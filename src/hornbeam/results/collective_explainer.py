@@ -115,7 +115,10 @@ class CollectiveExplainer:
         reasons = []
         for k in np.unique(hinges.rule).tolist():
             rule, mine = self.rules[k], hinges.rule == k
-            path = None if isinstance(rule.clause, Prior) else rule.clause.path
+            named: tuple[Grounding, ...] = ()
+            # a rule for another target may speak too, where this pair stands in its body
+            if not isinstance(rule.clause, Prior) and rule.clause.path.target == target:
+                named = self.groundings(rule.clause.path, subject, object_, paths, progress)
             reasons.append(
                 Reason(
                     k,
@@ -123,9 +126,7 @@ class CollectiveExplainer:
                     rule.weight,
                     int(hinges.clauses[mine].sum()),
                     whole - self._mean(hinges.select(~mine)),
-                    ()
-                    if path is None
-                    else self.groundings(path, subject, object_, paths, progress),
+                    named,
                     self._beside(k, variable, paths),
                 )
             )
