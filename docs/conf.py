@@ -17,6 +17,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "command_reference",
     "mathml",
+    "readable_autodoc",
 ]
 default_role = "code"
 exclude_patterns = ["_build"]
@@ -25,7 +26,7 @@ myst_heading_anchors = 3
 
 autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"
-autodoc_default_options = {"members": True, "show-inheritance": False}
+autodoc_default_options = {"members": True}
 napoleon_google_docstring = False
 napoleon_use_ivar = True
 
