@@ -10,7 +10,7 @@ from hornbeam.clauses.rules import Rule
 from hornbeam.inference.closed import Score
 from hornbeam.model import Model
 from hornbeam.serve import predictions
-from hornbeam.serve.predictions import Reacher, best_pairs
+from hornbeam.serve.predictions import Reacher
 from hornbeam.statistics.memory import MemoryEngine
 
 from ..inference.rules import RuleModel, rule_models
@@ -24,8 +24,10 @@ def links_of(world: World, model: RuleModel, target: str, name: str, forward: bo
     facts = world.facts
     served = Model(model.rules, model.semantics)
     reacher = Reacher(facts, MemoryEngine(facts, threads=1), served)
+    if target not in served.targets:
+        return []
     reach = reacher.reach(target, facts.entities.index(name), forward)
-    pairs, scores, total = best_pairs(reach, model.rules, served, top=100)
+    pairs, scores, total = reacher.best(reach, model.rules, top=100)
     assert total == len(pairs)
     assert reach.left_out == 0
     subjects, objects = (pairs.entities.take(ids) for ids in (pairs.subject, pairs.object))
@@ -62,14 +64,14 @@ def test_other_weights_need_no_new_counts(data: st.DataObject) -> None:
     model = data.draw(rule_models())
     name = data.draw(st.sampled_from(entities_of(world)[:1]))
     i = world.facts.entities.index(name)
-    if i < 0:
-        return
     served = Model(model.rules, model.semantics)
+    if i < 0 or not model.rules:
+        return
     reacher = Reacher(world.facts, MemoryEngine(world.facts, threads=1), served)
     reach = reacher.reach("t", i, True)
     weight = st.sampled_from([0.0, 0.3, 4.0])
     others = tuple(Rule(data.draw(weight), rule.clause) for rule in model.rules)
-    again, scores, _ = best_pairs(reach, others, served, 100)
+    again, scores, _ = reacher.best(reach, others, 100)
     edited = RuleModel(others, model.semantics, model.language)
     rows = zip(*(again.entities.take(x) for x in (again.subject, again.object)), scores.tolist(),
                strict=True)  # fmt: skip
@@ -91,6 +93,6 @@ def test_where_much_is_reached_the_best_connected_are_counted(
     monkeypatch.setattr(predictions, "MOST_COUNTED", 2)
     reacher = Reacher(facts, MemoryEngine(facts, threads=1), model)
     reach = reacher.reach("t", facts.entities.index("a"), True)
-    pairs, _, total = best_pairs(reach, model.rules, model, 10)
+    pairs, _, total = reacher.best(reach, model.rules, 10)
     assert pairs.entities.take(pairs.object) == ["o0", "o1"]
     assert (total, reach.left_out) == (2, 1)

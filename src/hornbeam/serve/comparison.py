@@ -12,7 +12,7 @@ from hornbeam.clauses.model_file import clause_texts
 from hornbeam.clauses.rules import Rule
 from hornbeam.results.evaluation import Evaluation, evaluate
 from hornbeam.serve.edits import Edits
-from hornbeam.serve.state import Explorer, Link, Listing, links_at
+from hornbeam.serve.state import Explorer, Link, Listing, largest, links_at
 
 
 @dataclass(frozen=True)
@@ -99,5 +99,5 @@ def _furthest(
 ) -> list[Link]:
     here, there = explorer.scores(mine, edits), explorer.other_scores(theirs)
     apart = np.abs(here - there)
-    rows = np.lexsort((np.arange(len(apart)), -apart))[:top]
+    rows = largest(apart, top)
     return links_at(mine.targets, rows[apart[rows] > 0], here, there)

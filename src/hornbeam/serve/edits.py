@@ -69,10 +69,11 @@ class Edits:
 
     def scoring(self, rules: Sequence[Rule]) -> list[Rule]:
         """All rules, those that are off with weight 0: their numbers stay what they are."""
-        return [
-            replace(rule, weight=0.0 if i in self.off else self.weights.get(i, rule.weight))
-            for i, rule in enumerate(rules)
-        ]
+        scoring = list(rules)
+        for i in self.rules:
+            weight = 0.0 if i in self.off else self.weights[i]
+            scoring[i] = replace(rules[i], weight=weight)
+        return scoring
 
     def kept(self, rules: Sequence[Rule]) -> list[Rule]:
         """The rules that are on."""

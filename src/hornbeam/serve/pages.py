@@ -157,8 +157,8 @@ class Pages:
                           edits=edits)  # fmt: skip
         shown = Visit(visit.query, edits, True, visit.part)
         rows = self._rule_rows(edits)
-        row = None if rule is None else rows[rule]
-        answer = self._page("_edited.html", shown, row=row, rows=rows, **self._effects(edits))
+        rows = rows if rule is None else [rows[rule]]
+        answer = self._page("_edited.html", shown, rows=rows, **self._effects(edits))
         return Answer(answer.body, edits=edits)
 
     def pairs(self, visit: Visit) -> Answer:
@@ -274,13 +274,18 @@ class Pages:
                 "learned": rule.weight,
                 "on": i not in edits.off,
                 "edited": i in edits.rules,
-                "missing": self.explorer.missing(i),
+                "missing": i in self._missing,
                 "largest": max(2 * largest, 1.0),
             }
             for i, (rule, text) in enumerate(
                 zip(self.explorer.model.rules, self.explorer.served.texts, strict=True)
             )
         ]
+
+    @cached_property
+    def _missing(self) -> frozenset[int]:
+        """Rules that never speak."""
+        return frozenset(filter(self.explorer.missing, range(len(self.explorer.model.rules))))
 
     def _effects(self, edits: Edits) -> dict[str, object]:
         """What edits do to the figures and the listed pairs."""

@@ -46,6 +46,31 @@ class Reach:
 
 
 @dataclass(frozen=True, eq=False)
+class Plan:
+    """The rules of one target, laid out for walking: looking up paths by name costs time.
+
+    `members` are the numbers of its rules; `column` says which path each of them has, -1 for a
+    prior; `pulls_up` which of them connect pairs that they speak for. `known` are the paths whose
+    predicates the facts have, `forth` and `back` their codes from either end.
+    """
+
+    members: Sequence[int]
+    paths: Sequence[Path]
+    column: npt.NDArray[np.int64]
+    pulls_up: npt.NDArray[np.bool_]
+    known: npt.NDArray[np.int64]
+    forth: Sequence[Sequence[int]]
+    back: Sequence[Sequence[int]]
+
+    @cached_property
+    def speaks(self) -> npt.NDArray[np.bool_]:
+        """Which paths some rule speaks for, whatever its weight."""
+        speaks = np.zeros(len(self.paths), dtype=np.bool_)
+        speaks[self.column[self.pulls_up]] = True
+        return speaks
+
+
+@dataclass(frozen=True, eq=False)
 class Reacher:
     """Follows the rules of one model from single entities."""
 
@@ -60,26 +85,66 @@ class Reacher:
         return self.engine.graph if limit is None else self.engine.graph.limited(limit)
 
     @cached_property
-    def codes(self) -> dict[Path, list[int] | None]:
-        """Steps of every rule's path, None where the facts lack a predicate."""
-        return {path: self._codes(path) for path in rule_paths(self.model.rules)}
+    def plans(self) -> dict[str, Plan]:
+        """A plan for every target."""
+        return {target: self._plan(target) for target in self.model.targets}
+
+    def _plan(self, target: str) -> Plan:
+        rules = self.model.rules
+        members = [i for i, rule in enumerate(rules) if target_of(rule) == target]
+        paths = rule_paths([rules[i] for i in members])
+        column = {path: j for j, path in enumerate(paths)}
+        clauses = [rules[i].clause for i in members]
+        walks = [(j, codes) for j, path in enumerate(paths) if (codes := self.codes(path))]
+        return Plan(
+            members,
+            paths,
+            np.array([-1 if isinstance(c, Prior) else column[c.path] for c in clauses]),
+            np.array([not isinstance(c, Prior) and not c.negated for c in clauses]),
+            np.array([j for j, _ in walks], dtype=np.int64),
+            [codes for _, codes in walks],
+            [[code ^ 1 for code in reversed(codes)] for _, codes in walks],
+        )
+
+    def codes(self, path: Path) -> list[int] | None:
+        """Steps of a path, None where the facts lack one of its predicates."""
+        ids = self.facts.predicates.find(step.predicate for step in path.steps)
+        if (ids < 0).any():
+            return None
+        return [2 * (int(p) + 1) + step.inverse for p, step in zip(ids, path.steps, strict=True)]
 
     def reach(self, target: str, entity: int, forward: bool) -> Reach:
         """Follow every rule of a target from its subject, or backwards from its object."""
-        rules = [rule for rule in self.model.rules if target_of(rule) == target]
-        paths = rule_paths(rules)
-        ends = self._ends(paths, entity, forward)
-        positive = set(rule_paths([rule for rule in rules if pulls_up(rule)]))
-        speaks = np.array([path in positive for path in paths], dtype=np.bool_)
-        reached = np.unique(ends.node[speaks[ends.walk]])
+        plan = self.plans[target]
+        graph = self.graph if forward else self.graph.reversed
+        ends = walk_all(graph.forward, entity, plan.forth if forward else plan.back)
+        ends = ends._replace(walk=plan.known[ends.walk])
+        reached = np.unique(ends.node[plan.speaks[ends.walk]])
         new = np.setdiff1d(reached, self._known(target, entity, forward), assume_unique=True)
         place, known = _places(ends.node, new)
         ends = Ends(ends.walk[known], place[known].astype(np.int32), ends.paths[known])
         if self.facts.soft or self.model.language.distinct_variables:
-            return self._counted(target, entity, forward, paths, ends, new)
+            return self._counted(target, entity, forward, plan.paths, ends, new)
         body = np.full(len(ends.node), ONE, dtype=np.int32)
-        counted = Statistics.of(paths, len(new), ends.walk, ends.node, body, ends.paths)
+        counted = Statistics.of(plan.paths, len(new), ends.walk, ends.node, body, ends.paths)
         return Reach(_pairs(self.facts, target, entity, new, forward), counted, 0)
+
+    def best(self, reach: Reach, rules: Sequence[Rule], top: int) -> tuple[Targets, Floats, int]:
+        """The best new pairs under the rules as they are weighted now, scores, and how many.
+
+        Only pairs that a positive rule of positive weight connects count; ties go by name.
+        """
+        plan = self.plans[reach.pairs.predicates[0]]
+        mine = [rules[i] for i in plan.members]
+        weighty = np.array([rule.weight > 0 for rule in mine])
+        spoken_for = np.zeros(len(reach.pairs), dtype=np.bool_)
+        for j in np.unique(plan.column[plan.pulls_up & weighty]).tolist():
+            spoken_for[reach.statistics.target[reach.statistics.column(j)]] = True
+        reached = np.flatnonzero(spoken_for)
+        scores = score_targets(mine, self.model.semantics, reach.statistics, reach.pairs)[reached]
+        pairs = reach.pairs.select(reached)
+        best = np.lexsort((pairs.object, pairs.subject, -scores))[:top]
+        return pairs.select(best), scores[best], len(reached)
 
     def _counted(
         self, target: str, entity: int, forward: bool, paths: Sequence[Path], ends: Ends, new: Nodes
@@ -98,56 +163,16 @@ class Reacher:
         counted = self.engine.count(small, paths, self.model.language)
         return Reach(pairs, counted, len(new) - len(kept))
 
-    def _ends(self, paths: Sequence[Path], entity: int, forward: bool) -> Ends:
-        known = [(j, codes) for j, path in enumerate(paths) if (codes := self.codes[path])]
-        walks = [codes if forward else [c ^ 1 for c in reversed(codes)] for _, codes in known]
-        graph = self.graph if forward else self.graph.reversed
-        ends = walk_all(graph.forward, entity, walks)
-        numbers = np.array([j for j, _ in known], dtype=np.int64)
-        return ends._replace(walk=numbers[ends.walk])
-
     def _known(self, target: str, entity: int, forward: bool) -> Nodes:
         predicate = self.facts.predicates.index(target)
         code = 2 * (predicate + 1) + (not forward)
         return neighbours(self.engine.graph.forward, entity, code)
-
-    def _codes(self, path: Path) -> list[int] | None:
-        ids = self.facts.predicates.find(step.predicate for step in path.steps)
-        if (ids < 0).any():
-            return None
-        return [2 * (int(p) + 1) + step.inverse for p, step in zip(ids, path.steps, strict=True)]
-
-
-def best_pairs(
-    reach: Reach, rules: Sequence[Rule], model: Model, top: int
-) -> tuple[Targets, Floats, int]:
-    """The best new pairs under the rules as they are weighted now, their scores, and how many.
-
-    Only pairs that a positive rule of positive weight connects count; ties go by name.
-    """
-    target = reach.pairs.predicates[0]
-    mine = [rule for rule in rules if target_of(rule) == target]
-    columns = {path: j for j, path in enumerate(reach.statistics.paths)}
-    speaking = rule_paths([rule for rule in mine if pulls_up(rule) and rule.weight > 0])
-    spoken_for = np.zeros(len(reach.pairs), dtype=np.bool_)
-    for path in speaking:
-        spoken_for[reach.statistics.target[reach.statistics.column(columns[path])]] = True
-    reached = np.flatnonzero(spoken_for)
-    scores = score_targets(mine, model.semantics, reach.statistics, reach.pairs)[reached]
-    pairs = reach.pairs.select(reached)
-    best = np.lexsort((pairs.object, pairs.subject, -scores))[:top]
-    return pairs.select(best), scores[best], len(reached)
 
 
 def target_of(rule: Rule) -> str:
     """Predicate of a rule's head."""
     clause = rule.clause
     return clause.target if isinstance(clause, Prior) else clause.path.target
-
-
-def pulls_up(rule: Rule) -> bool:
-    """Whether a rule connects pairs that it speaks for."""
-    return not isinstance(rule.clause, Prior) and not rule.clause.negated
 
 
 def _places(nodes: Nodes, among: Nodes) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:

@@ -27,13 +27,14 @@ from hornbeam.results.groundings import Pair, first_paths
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.edits import Edits, fingerprint
 from hornbeam.serve.name_index import NameIndex
-from hornbeam.serve.predictions import Reach, Reacher, best_pairs
+from hornbeam.serve.predictions import Reach, Reacher
 from hornbeam.statistics.memory import MemoryEngine
 from hornbeam.statistics.table import Statistics
 
 #: Rows that the cache of entities' counts may hold, and scores that the cache of edits may.
 CACHED_ROWS = 5_000_000
 CACHED_SCORES = 5_000_000
+CACHED_FIGURES = 1000
 
 NO_EDITS = Edits()
 
@@ -160,6 +161,7 @@ class Explorer:
         )
         self._reached: Bounded[Reach] = Bounded(CACHED_ROWS, lambda reach: reach.size)
         self._scored: Bounded[Floats] = Bounded(CACHED_SCORES, len)
+        self._evaluated: Bounded[Evaluation] = Bounded(CACHED_FIGURES, lambda _: 1)
         self._warm_up()
 
     @property
@@ -203,7 +205,10 @@ class Explorer:
         """How well the scores fit the labels, where there are labels."""
         if self.labels is None:
             return None
-        return evaluate(self.labels.targets.truth, self.scores(self.labels, edits))
+        labels = self.labels
+        return self._evaluated.get(
+            edits.key, lambda: evaluate(labels.targets.truth, self.scores(labels, edits))
+        )
 
     def changed(self, edits: Edits, top: int) -> list[Link]:
         """The listed pairs that the edits move most."""
@@ -211,14 +216,14 @@ class Explorer:
         for listing in self.listings:
             before, now = self.scores(listing, NO_EDITS), self.scores(listing, edits)
             moved = np.abs(now - before)
-            rows = np.lexsort((np.arange(len(moved)), -moved))[:top]
+            rows = largest(moved, top)
             found += links_at(listing.targets, rows[moved[rows] > 0], now, before)
         return sorted(found, key=lambda link: -abs(link.change))[:top]
 
     def missing(self, rule: int) -> bool:
         """Whether the facts lack a predicate of the rule's body, so that it never speaks."""
         clause = self.model.rules[rule].clause
-        return not isinstance(clause, Prior) and self.served.reacher.codes[clause.path] is None
+        return not isinstance(clause, Prior) and self.served.reacher.codes(clause.path) is None
 
     def listed_page(
         self, edits: Edits, order: str, first: int, size: int
@@ -232,7 +237,7 @@ class Explorer:
             for listing, mine in zip(self.listings, scores, strict=True)
         ]
         joint = np.concatenate([np.empty(0), *keys])
-        chosen = np.argsort(-joint, kind="stable")[first : first + size]
+        chosen = largest(joint, min(first + size, len(joint)))[first:]
         n_labelled = len(keys[0]) if keys else 0
         links = []
         for row in chosen.tolist():
@@ -254,7 +259,7 @@ class Explorer:
             (entity, target, forward), lambda: self.served.reacher.reach(target, entity, forward)
         )
         rules = edits.scoring(self.model.rules)
-        pairs, scores, total = best_pairs(reach, rules, self.model, top)
+        pairs, scores, total = self.served.reacher.best(reach, rules, top)
         return links_at(pairs, range(len(pairs)), scores), total, reach.left_out
 
     def listed(self, entity: str, edits: Edits, top: int) -> tuple[list[Link], int]:
@@ -263,7 +268,7 @@ class Explorer:
         for listing in self.listings:
             rows, scores = listing.rows_of(entity), self.scores(listing, edits)
             total += len(rows)
-            best = rows[np.argsort(-scores[rows], kind="stable")[:top]]
+            best = rows[largest(scores[rows], top)]
             found += links_at(listing.targets, best, scores)
         return sorted(found, key=lambda link: -link.score)[:top], total
 
@@ -312,6 +317,14 @@ def count_listing(served: Served, targets: Targets, progress: Progress) -> Listi
         targets, rule_paths(model.rules), model.language, progress=progress
     )
     return Listing(served, targets, counted)
+
+
+def largest(values: Floats, top: int) -> npt.NDArray[np.intp]:
+    """Rows of the largest values, the first of equal ones first."""
+    rows = np.arange(len(values))
+    if len(values) > top:
+        rows = np.flatnonzero(values >= np.partition(values, -top)[-top])
+    return rows[np.argsort(-values[rows], kind="stable")][:top]
 
 
 def links_at(

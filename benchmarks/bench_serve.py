@@ -1,0 +1,308 @@
+"""The explorer under load: 20 clients on a million facts, alone and beside hostile ones.
+
+    python benchmarks/bench_serve.py
+
+Random facts (ten an entity, 20 predicates, degrees so skewed that the largest hubs have almost one
+fact in a hundred), 32 rules of length 1 to 3 and 20,000 labelled pairs are written to a temporary
+folder and served by a process of its own on 127.0.0.1. Every client asks for one page after the
+other without a pause, over one connection, for random entities. Hostile clients do what the list
+below says, all at once and no longer than the phase lasts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import html
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+
+from common import finish, markdown
+from hornbeam.clauses.clause import Path as Sequence
+from hornbeam.clauses.clause import PathClause, Prior, Step
+from hornbeam.clauses.rules import Rule
+from hornbeam.facts.synthetic import plant_targets, random_facts, random_rules, write_parquet
+from hornbeam.facts.table import Targets
+from hornbeam.model import Model
+
+LENGTHS = (1, 2, 2, 3, 3, 2, 3, 2) * 4
+SKEW, PREDICATES, N_LABELS = 0.7, 20, 20_000
+#: A request of a client: method, address, body.
+Request = tuple[str, str, str | None]
+HTMX = {"hx-request": "true", "content-type": "application/x-www-form-urlencoded"}
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """A running `hornbeam serve`."""
+
+    port: int
+    process: int
+
+    def cpu(self) -> float:
+        """Seconds of CPU that the server has used."""
+        fields = Path(f"/proc/{self.process}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def resident(self) -> int:
+        """Bytes of memory that it holds."""
+        pages = int(Path(f"/proc/{self.process}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+    def get(self, address: str) -> str:
+        """One page."""
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.request("GET", address)
+        text = connection.getresponse().read().decode()
+        connection.close()
+        return text
+
+
+@contextmanager
+def serving(folder: Path, n_facts: int) -> Iterator[tuple[Explorer, list[str], list[str]]]:
+    """Write the data, serve them, and say which entities there are and which are the hubs."""
+    n_entities = n_facts // 10
+    facts = random_facts(n_entities, n_facts, PREDICATES, skew=SKEW)
+    planted = plant_targets(facts, random_rules(facts, LENGTHS, 8, seed=1), N_LABELS, seed=2)
+    rules = [
+        Rule(0.3 + 0.1 * i, PathClause(Sequence(tuple(Step(*s) for s in rule.body), "target"),
+                                       not rule.positive))
+        for i, rule in enumerate(planted.rules)
+    ]  # fmt: skip
+    Model((*rules, Rule(1.0, Prior("target")))).save(folder / "model.psl")
+    write_parquet(folder / "facts.parquet", n_facts, n_entities, PREDICATES, skew=SKEW)
+    (folder / "labels.tsv").write_text(tsv(planted.labels))
+    degree = np.bincount(np.concatenate(facts.binary.arguments))
+    hubs = facts.entities.take(np.argsort(-degree)[:50])
+    command = [
+        sys.executable, "-m", "hornbeam.cli.main", "serve", str(folder / "model.psl"), "--facts",
+        str(folder / "facts.parquet"), "--labels", str(folder / "labels.tsv"), "--port", "0",
+        "--json", "--quiet",
+    ]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        told = json.loads(process.stdout.readline())
+        try:
+            yield Explorer(told["port"], process.pid), list(facts.entities), hubs
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(30)
+
+
+def tsv(labels: Targets) -> str:
+    names = labels.entities
+    rows = zip(labels.subject.tolist(), labels.object.tolist(), labels.positive, strict=True)
+    return "".join(f"{names[s]}\ttarget\t{names[o]}\t{int(y)}\n" for s, o, y in rows)
+
+
+class Load:
+    """Clients that ask without a pause, and how long each answer took."""
+
+    def __init__(self, explorer: Explorer, requests: Callable[[int], Iterator[Request]]) -> None:
+        self.explorer = explorer
+        self.requests = requests
+        self.seconds: list[float] = []
+        self.wrong: list[str] = []
+
+    def run(self, clients: int, duration: float) -> None:
+        """Run for some seconds."""
+        end = time.monotonic() + duration
+        threads = [threading.Thread(target=self._client, args=(i, end)) for i in range(clients)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def _client(self, number: int, end: float) -> None:
+        connection = HTTPConnection("127.0.0.1", self.explorer.port, timeout=60)
+        for method, address, body in self.requests(number):
+            began = time.perf_counter()
+            try:
+                connection.request(method, address, body, HTMX if body else {})
+                reply = connection.getresponse()
+                reply.read()
+                if reply.status != 200:
+                    self.wrong.append(f"{reply.status} {address}")
+            except (OSError, HTTPException) as error:
+                self.wrong.append(f"{error!r} {address}")
+                connection.close()
+            self.seconds.append(time.perf_counter() - began)
+            if time.monotonic() > end:
+                connection.close()
+                return
+
+
+class Hostile:
+    """Clients that mean no good, while inside."""
+
+    def __init__(self, explorer: Explorer, hubs: list[str]) -> None:
+        self.port = explorer.port
+        self.hubs = hubs
+        self.stop = threading.Event()
+        kinds = [(self.drip, 100), (self.never_read, 20), (self.huge, 4), (self.nonsense, 4),
+                 (self.heavy, 2)]  # fmt: skip
+        self.threads = [
+            threading.Thread(target=self._again, args=(kind,))
+            for kind, n in kinds
+            for _ in range(n)
+        ]
+
+    def __enter__(self) -> None:
+        for thread in self.threads:
+            thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop.set()
+        for thread in self.threads:
+            thread.join()
+
+    def _again(self, kind: Callable[[socket.socket], None]) -> None:
+        while not self.stop.is_set():
+            with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 30) as link:
+                kind(link)
+            self.stop.wait(0.05)
+
+    def drip(self, link: socket.socket) -> None:
+        """A header a byte at a time, for ever (slowloris)."""
+        link.sendall(b"GET / HTTP/1.1\r\nX-Drip: ")
+        while not self.stop.wait(1.0):
+            link.sendall(b"a")
+
+    def never_read(self, link: socket.socket) -> None:
+        """Many requests whose answers are not taken."""
+        link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        for _ in range(20):
+            link.sendall(b"GET /rules HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        self.stop.wait(5.0)
+
+    def huge(self, link: socket.socket) -> None:
+        """Megabytes of headers and bodies."""
+        link.sendall(b"POST /edit HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"a" * 2_000_000)
+        self.stop.wait(0.2)
+
+    def nonsense(self, link: socket.socket) -> None:
+        """What is no HTTP."""
+        link.sendall(os.urandom(1000))
+        self.stop.wait(0.2)
+
+    def heavy(self, link: socket.socket) -> None:
+        """The dearest pages: hubs, searches that find nothing, what would flip a decision."""
+        rng = np.random.default_rng()
+        one, other = rng.choice(self.hubs, 2)
+        for address in (
+            f"/entity?name={one}", "/search?q=" + "a" * 200,
+            f"/flip?subject={one}&predicate=target&object={other}",
+        ):  # fmt: skip
+            request = f"GET {address} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+            link.sendall(request.encode())
+            link.recv(65536)
+
+
+def phases(explorer: Explorer, names: list[str]) -> dict[str, Callable[[int], Iterator[Request]]]:
+    """What clients ask for: each kind of page alone, and all of them in turn."""
+    sample = np.random.default_rng(0).choice(names, 300)
+    texts = [explorer.get(f"/entity?name={name}") for name in sample]
+    links = sorted(
+        {html.unescape(x) for text in texts for x in re.findall(r'"(/link\?[^"]+)"', text)}
+    )
+
+    def search(rng: np.random.Generator) -> Request:
+        name = str(rng.choice(names))
+        return "GET", f"/search?q={name[: rng.integers(2, len(name) + 1)]}", None
+
+    def entity(rng: np.random.Generator) -> Request:
+        return "GET", f"/entity?name={rng.choice(names)}", None
+
+    def reasons(rng: np.random.Generator) -> Request:
+        return "GET", str(rng.choice(links)), None
+
+    def edit(rng: np.random.Generator) -> Request:
+        form = {"what": "weight", "rule": int(rng.integers(len(LENGTHS))),
+                "weight": f"{3 * rng.random():.6f}"}  # fmt: skip
+        return "POST", "/edit", urlencode(form)
+
+    def endless(
+        *kinds: Callable[[np.random.Generator], Request],
+    ) -> Callable[[int], Iterator[Request]]:
+        def requests(number: int) -> Iterator[Request]:
+            rng = np.random.default_rng(number)
+            while True:
+                for kind in kinds:
+                    yield kind(rng)
+
+        return requests
+
+    return {
+        "search as one types": endless(search),
+        "entity with its new links": endless(entity),
+        "reasons and drawing": endless(reasons),
+        "rule edit": endless(edit),
+        "all four in turn": endless(search, entity, reasons, edit),
+    }
+
+
+def measure(
+    explorer: Explorer, requests: Callable[[int], Iterator[Request]], clients: int, seconds: float
+) -> list[str]:
+    """One phase: cells of its row."""
+    cpu, load = explorer.cpu(), Load(explorer, requests)
+    load.run(clients, seconds)
+    times = 1000 * np.array(load.seconds)
+    if load.wrong:
+        print(f"{len(load.wrong)} of {len(times)} wrong, such as {load.wrong[:3]}", file=sys.stderr)
+    return [
+        f"{len(times):,}",
+        str(len(load.wrong)),
+        f"{len(times) / seconds:.0f}",
+        *(f"{np.percentile(times, p):.0f}" for p in (50, 95, 99)),
+        f"{1000 * (explorer.cpu() - cpu) / len(times):.1f}",
+        f"{os.getloadavg()[0]:.1f}",
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--facts", type=int, default=1_000_000)
+    parser.add_argument("--clients", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=10.0, help="of every phase")
+    options = parser.parse_args()
+    rows = []
+    with (
+        tempfile.TemporaryDirectory(prefix="hornbeam-") as folder,
+        serving(Path(folder), options.facts) as (explorer, names, hubs),
+    ):
+        kinds = phases(explorer, names)
+        for name, requests in kinds.items():
+            rows.append([name, *measure(explorer, requests, options.clients, options.seconds)])
+        with Hostile(explorer, hubs):
+            for name in ("entity with its new links", "all four in turn"):
+                cells = measure(explorer, kinds[name], options.clients, options.seconds)
+                rows.append([f"{name}, hostile clients beside", *cells])
+        held = explorer.resident()
+    header = ["pages", "answers", "wrong", "a second", "50 %, ms", "95 %, ms", "99 %, ms",
+              "server CPU, ms an answer", "load average"]  # fmt: skip
+    print(f"\n## Explorer: {options.facts:,} facts, {options.clients} clients without a pause\n")
+    print(markdown(header, rows))
+    print(f"\nThe server holds {held / 1e6:,.0f} MB in the end.")
+    finish()
+
+
+if __name__ == "__main__":
+    main()
