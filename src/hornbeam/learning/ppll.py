@@ -14,6 +14,7 @@ and every clause is then fitted on top of it: a piece is the two-sided density o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,6 +32,8 @@ from hornbeam.learning.soft import Learnable, SoftProblem
 from hornbeam.progress import SILENT, Progress
 
 NONE = np.empty(0, dtype=np.int64)
+#: Distinct labels up to which targets are grouped label by label.
+FEW_LABELS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,29 +243,47 @@ def _soft_piece(problem: SoftProblem, k: int, home: Home | None) -> SoftPiece:
 
 def _piece(problem: Problem, k: int, home: Home | None) -> Piece:
     """Group a clause's targets by distinct (counts, label, prior)."""
-    sides = [side for side in range(len(problem.columns)) if problem.columns[side, k] >= 0]
+    sides = np.flatnonzero(problem.columns[:, k] >= 0).tolist()
     parts = [problem.entries(k, side) for side in sides]
-    rows = problem.row[parts[0]] if parts else np.empty(0, dtype=np.int32)
-    if len(parts) > 1:
-        rows = np.unique(np.concatenate([problem.row[part] for part in parts]))
+    rows = np.concatenate([problem.row[part] for part in parts]) if parts else NONE
+    rows = np.unique(rows) if len(parts) > 1 else rows
+    none = np.zeros((1, len(problem.columns)))
+    prior = none if home is None or not len(rows) else home[rows]
+    if (prior == prior[0]).all():
+        prior = prior[:1]  # but where bodies and heads are of several predicates
+    if len(parts) == 1 and len(prior) == 1:
+        counts, y, size = _counted(problem.x[parts[0]], problem.y[rows])
+        x = np.zeros((len(counts), len(problem.columns)))
+        x[:, sides[0]] = counts
+        return Piece(x, y, size, prior)
     x = np.zeros((len(rows), len(problem.columns)))
     for side, part in zip(sides, parts, strict=True):
-        x[np.searchsorted(rows, problem.row[part]) if len(parts) > 1 else slice(None), side] = (
-            problem.x[part]
-        )
+        x[np.searchsorted(rows, problem.row[part]), side] = problem.x[part]
     y = problem.y[rows]
-    prior = np.zeros((1, x.shape[1])) if home is None or not len(rows) else home[rows]
-    if (prior == prior[:1]).all():
-        prior = prior[:1]  # but where bodies and heads are of several predicates
-    keys = [y, *x[:, sides].T, *(prior.T if len(prior) > 1 else ())]
+    first, size = _distinct([y, *x[:, sides].T, *(prior.T if len(prior) > 1 else ())])
+    return Piece(x[first], y[first], size, prior[first] if len(prior) > 1 else prior)
+
+
+def _counted(x: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
+    """Distinct (count, label) and how many there are of each."""
+    labels = np.unique(y).tolist()
+    if len(labels) > FEW_LABELS:
+        first, size = _distinct([y, x])
+        return x[first], y[first], size
+    # one label at a time: sorting counts alone is many times faster than sorting pairs
+    groups = [np.unique(x[y == label], return_counts=True) for label in labels]
+    counts, sizes = (np.concatenate([group[i] for group in groups] or [x]) for i in range(2))
+    return counts, np.repeat(labels, [len(group[0]) for group in groups]), sizes.astype(np.float64)
+
+
+def _distinct(keys: Sequence[Floats]) -> tuple[npt.NDArray[np.intp], Floats]:
+    """Find the first place of every distinct combination of keys, and how many places it has."""
     order = np.lexsort(keys)
     new = np.ones(len(order), dtype=np.bool_)
     if len(order):
         new[1:] = np.any([np.diff(key[order]) != 0 for key in keys], axis=0)
     starts = np.flatnonzero(new)
-    size = np.diff(np.append(starts, len(order))).astype(np.float64)
-    first = order[starts]
-    return Piece(x[first], y[first], size, prior[first] if len(prior) > 1 else prior)
+    return order[starts], np.diff(np.append(starts, len(order))).astype(np.float64)
 
 
 def maximise(piece: Piece | SoftPiece, problem: Learnable, ridge: float) -> float:
