@@ -36,5 +36,3 @@ html_math_renderer = "mathml"
 html_copy_source = False
 html_show_copyright = False
 html_show_sphinx = False
-pygments_style = "friendly"
-pygments_dark_style = "native"
