@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
@@ -42,6 +43,16 @@ PAIRS = (
     ("`joint`", "boosted trees, exact splits"),
     ("`joint`", "boosted trees, histograms"),
 )
+#: The same learner with and without collective learning and inference.
+COLLECTIVE = (
+    ("PPLL, p = 2, collective, ADMM MAP", "PPLL, p = 2, MAP"),
+    ("GLS, p = 2, collective, ADMM MAP", "GLS, p = 2, MAP"),
+    ("PPLL, p = 2, collective, E[y]", "PPLL, p = 2, E[y]"),
+    ("GLS, p = 2, collective, E[y]", "GLS, p = 2, E[y]"),
+    ("`ppll --collective`", "`ppll`"),
+    ("`greedy --collective`", "`greedy`"),
+    ("`joint --collective`", "`joint`"),
+)
 Outcomes = dict[str, "Outcome"]
 
 
@@ -61,7 +72,9 @@ def write_page(
         summary=summary(outcomes),
         folds=len(next(iter(outcomes.values())).candidates),
         table_one=table_one(outcomes),
-        significance=significance(outcomes),
+        significance=significance(outcomes, PAIRS),
+        collective=significance(outcomes, COLLECTIVE),
+        helped="\n".join(winner(outcomes, *pair) for pair in COLLECTIVE),
         picture=picture.name,
         runtime=runtime(timings),
         book_sequences=book.sequences,
@@ -120,7 +133,7 @@ def summary(outcomes: Outcomes) -> str:
 
 def table_one(outcomes: Outcomes) -> str:
     """The paper's lines, then ours."""
-    from paper import OUR_ROWS, PAPER_ROWS, TREE_ROWS
+    from paper import COLLECTIVE_ROWS, OUR_ROWS, PAPER_ROWS, TREE_ROWS
 
     head = ["AUC-ROC", *(f"{TITLES[task]}<br>`{task}`" for task in outcomes)]
     places = [list(TITLES).index(task) for task in outcomes]
@@ -131,6 +144,7 @@ def table_one(outcomes: Outcomes) -> str:
     for title, group in (
         ("**the paper's settings**", PAPER_ROWS),
         ("**all candidates, as the learners come**", OUR_ROWS),
+        ("**the same, collective**", COLLECTIVE_ROWS),
         ("**reference, no rule model**", TREE_ROWS),
     ):
         rows.append([title] + [""] * len(outcomes))
@@ -147,10 +161,10 @@ def table_one(outcomes: Outcomes) -> str:
     return markdown(head, rows)
 
 
-def significance(outcomes: Outcomes) -> str:
+def significance(outcomes: Outcomes, pairs: Iterable[tuple[str, str]]) -> str:
     """Differences of AUC with their p-values."""
     rows = []
-    for one, other in PAIRS:
+    for one, other in pairs:
         cells = []
         for outcome in outcomes.values():
             gap, p = compare(outcome, one, other)
@@ -238,17 +252,16 @@ def ties(outcomes: Outcomes) -> str:
 
 def winners(outcomes: Outcomes) -> str:
     """Where PPLL differs significantly from GLS with the paper's settings."""
-    lines = []
-    for one, other in PAIRS[:3]:
-        found = {task: compare(outcome, one, other) for task, outcome in outcomes.items()}
-        sure = {task: gap for task, (gap, p) in found.items() if p < LEVEL}
-        won = ", ".join(f"`{task}`" for task, gap in sure.items() if gap > 0) or "no task"
-        lost = ", ".join(f"`{task}`" for task, gap in sure.items() if gap < 0) or "no task"
-        lines.append(
-            f"* {one} against {other}: significantly better on {won}, "
-            f"significantly worse on {lost}."
-        )
-    return "\n".join(lines)
+    return "\n".join(winner(outcomes, *pair) for pair in PAIRS[:3])
+
+
+def winner(outcomes: Outcomes, one: str, other: str) -> str:
+    """Where one row is significantly better than another, and where worse."""
+    found = {task: compare(outcome, one, other) for task, outcome in outcomes.items()}
+    sure = {task: gap for task, (gap, p) in found.items() if p < LEVEL}
+    won = ", ".join(f"`{task}`" for task, gap in sure.items() if gap > 0) or "no task"
+    lost = ", ".join(f"`{task}`" for task, gap in sure.items() if gap < 0) or "no task"
+    return f"* {one} against {other}: significantly better on {won}, significantly worse on {lost}."
 
 
 def signs(ascents: list[Ascent]) -> str:
