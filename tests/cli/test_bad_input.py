@@ -119,7 +119,7 @@ def test_every_command_refuses_it_alike(task: Path, scratch: Path, command: str,
 #: Models that are none, and what is said of them.
 MODELS: list[tuple[bytes, str]] = [
     (b"1.0: p(A, B) -> t(A, B)\n2.0: p(A, B -> t(A, B)\n", "line 2, column 13: expected"),
-    (b"1.0: p(A, B) -> t(A, B)\n\n0.5 !t(A, B)\n", "line 3, column 5: expected"),
+    (b"1.0: p(A, B) -> t(A, B)\n\n0.5 !t(A, B)\n", "line 3, column 13: expected"),
     (b"nan: p(A, B) -> t(A, B)\n", "line 1, column 1: 'nan' is no weight"),
     (b"-1.0: p(A, B) -> t(A, B)\n", "line 1, column 1: the weight is negative"),
     (b"1.0: p(A, B) -> t(B, C)\n", "line 1"),

@@ -85,7 +85,7 @@ def count_patterns(
     ends = [to_node[ids[order]].astype(np.int64) for ids in (labels.subject, labels.object)]
 
     def count(low: int, high: int) -> tuple[int, tuple[Ints, Ints, Ints]]:
-        some = Patterns(*(np.ascontiguousarray(column[low:high]) for column in arrays))
+        some = Patterns._make(np.ascontiguousarray(column[low:high]) for column in arrays)
         found, target, counted = count_cycles(graph, some, ends[0], ends[1], distinct)
         return 0, (found + low, target, counted)
 
