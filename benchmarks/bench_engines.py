@@ -32,6 +32,7 @@ from bench_scale import MILLION, PREDICATES, SKEW, draw_targets
 from common import DATA, Figures, finish, in_fresh_process, markdown
 from hornbeam import read_facts, read_labels
 from hornbeam.clauses.candidates import Language
+from hornbeam.facts.splits import task_folds
 from hornbeam.facts.synthetic import planted, write_parquet
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.progress import SILENT
@@ -261,10 +262,14 @@ def equal(one: Discovery, other: Discovery) -> bool:
 def worlds() -> Iterator[tuple[str, Facts, Targets, Language]]:
     """Shared data sets with their training labels, and planted random graphs."""
     for folder in sorted(DATA.iterdir()):
-        fold = folder / "fold0"
-        if (fold / "train.tsv").is_file():
-            files = [file for file in (folder / "observed.tsv", fold / "obs.tsv") if file.is_file()]
-            yield folder.name, read_facts(*files), read_labels(fold / "train.tsv"), Language()
+        if (folder / "fold0").is_dir():
+            fold = task_folds(folder)[0]
+            yield (
+                folder.name,
+                read_facts(*fold.train_facts),
+                read_labels(fold.train_labels),
+                Language(),
+            )
         for file in (folder / "train.tsv", folder / "train.tsv.gz"):
             if file.is_file():
                 facts = read_facts(file)

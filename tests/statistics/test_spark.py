@@ -126,7 +126,7 @@ def test_a_killed_executor_changes_nothing(java: str, tmp_path: Path) -> None:
     file = parquet(world, tmp_path / "facts.parquet")
     script = Path(__file__).with_name("killed_executor.py")
     command = [sys.executable, str(script), file]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     report = json.loads(done.stdout.splitlines()[-1])
     assert report["killed"] == 1

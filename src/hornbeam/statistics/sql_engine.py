@@ -36,8 +36,7 @@ BROADCAST = 1_000_000
 PLACES = {1: (0,), 2: (0, 3), 3: (0, 1, 3), 4: (0, 1, 2, 3)}
 
 #: Tables that a search leaves behind.
-TABLES = ("targets", "known", "wide", "sources", "heads", "ends", "wanted", "sides", "frequent",
-          "longer_ends", "counts")  # fmt: skip
+TABLES = ("targets", "known", "wide", "heads", "ends", "longer_ends", "wanted", "sides", "counts")
 
 
 class Database(Protocol):
@@ -268,7 +267,7 @@ class SqlEngine:
         if language.max_fanout is not None:
             create("wide", queries.wide_nodes(language.max_fanout))
         self.database.view("steps", search.steps())
-        create("sources", search.sources())
+        self.database.view("sources", search.sources())
         prune = language.min_coverage if not search.frozen else 1
         total = 3 + (search.max_length > 2) + (search.max_length > 3)
         done = 0
@@ -277,7 +276,7 @@ class SqlEngine:
             nonlocal done
             create(table, select)
             if prune > 1 and frequent:
-                create("frequent", frequent)
+                self.database.view("frequent", frequent)
                 create(table, queries.kept(table, column))
             done += 1
             progress.advance("Joining facts", done, total)
