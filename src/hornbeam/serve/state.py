@@ -27,6 +27,7 @@ from hornbeam.results.groundings import Pair, first_paths
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.edits import Edits, fingerprint
 from hornbeam.serve.name_index import NameIndex
+from hornbeam.serve.pair_counts import PairCounter
 from hornbeam.serve.predictions import Reach, Reacher
 from hornbeam.statistics.memory import MemoryEngine
 from hornbeam.statistics.table import Statistics
@@ -80,11 +81,20 @@ class Served:
         """Follows the rules from an entity."""
         return Reacher(self.facts, self.engine, self.model)
 
+    @cached_property
+    def pair_counter(self) -> PairCounter:
+        """Counts the paths of single pairs."""
+        made = PairCounter(self.facts, self.engine.threads, walked=self.reacher.graph)
+        vars(made).update(graph=self.engine.graph)
+        return made
+
     def explainer(self, rules: Sequence[Rule]) -> Explainer:
         """Explains pairs under rules as they are weighted now."""
         made = Explainer(rules, self.model.semantics, self.model.language, self.facts)
         # what does not depend on weights is shared: these take a cached property's place
-        vars(made).update(engine=self.engine, graph=self.reacher.graph)
+        vars(made).update(
+            engine=self.pair_counter, graph=self.reacher.graph, texts=list(self.texts)
+        )
         return made
 
 

@@ -1,0 +1,39 @@
+"""The short cut for single pairs counts what the engine counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hornbeam.inference.closed import rule_paths
+from hornbeam.model import Model
+from hornbeam.results.explainer import one_pair
+from hornbeam.serve.pair_counts import PairCounter
+from hornbeam.serve.state import Served
+from hornbeam.statistics.memory import MemoryEngine
+
+from ..inference.rules import rule_models
+from ..worlds import CRISP, SOFT, entities_of, worlds
+
+
+@pytest.mark.parametrize("value", [CRISP, SOFT], ids=["crisp", "soft"])
+@given(data=st.data())
+@settings(max_examples=40)
+def test_it_counts_as_the_engine_does(value: st.SearchStrategy[int], data: st.DataObject) -> None:
+    world = data.draw(worlds(value))
+    target = data.draw(st.sampled_from(["t", "p"]))
+    drawn = data.draw(rule_models(target))
+    model = Model(drawn.rules, drawn.semantics)
+    engine = MemoryEngine(world.facts, threads=1)
+    counter = Served("m", model, world.facts, engine).pair_counter
+    assert isinstance(counter, PairCounter)
+    name = st.sampled_from(entities_of(world))
+    pair = one_pair(data.draw(name), target, data.draw(name))
+    paths = rule_paths(model.rules)
+    expected = engine.count(pair, paths, model.language)
+    found = counter.count(pair, paths, model.language)
+    for part in ("indptr", "target", "count"):
+        np.testing.assert_array_equal(getattr(found, part), getattr(expected, part))
+    assert (found.body is None) == (expected.body is None)
