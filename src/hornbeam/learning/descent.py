@@ -1,7 +1,8 @@
 """Coordinate descent on the quadratic model of the pseudolikelihood: what all fits share.
 
-Clause k has one column of entries a side, `columns[side, k]` (-1 for none). Slopes (n, sides) and
-curves (n, sides, sides) are the derivatives of the loss in every target's strengths.
+Clause k has one column of entries a side, `columns[side, k]` (-1 for none). Slopes (sides, n) and
+curves (sides, sides, n) are the derivatives of the loss in every target's strengths; the helpers
+take them flat, since slices in inner loops are not free.
 """
 
 # ruff: noqa: ANN001, ANN201
@@ -14,14 +15,15 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def slope_of(indptr, row, x, columns, k, slopes):
+def slope_of(indptr, row, x, columns, k, slopes, n):
     """Derive the loss by one weight."""
     total = 0.0
     for side in range(len(columns)):
         column = columns[side, k]
         if column >= 0:
+            at = side * n
             for e in range(indptr[column], indptr[column + 1]):
-                total += x[e] * slopes[row[e], side]
+                total += x[e] * slopes[at + row[e]]
     return total
 
 
@@ -29,8 +31,9 @@ def slope_of(indptr, row, x, columns, k, slopes):
 def gradients(indptr, row, x, columns, slopes):
     """Derive the loss by every weight."""
     result = np.empty(columns.shape[1])
+    flat = slopes.ravel()
     for k in range(columns.shape[1]):
-        result[k] = slope_of(indptr, row, x, columns, k, slopes)
+        result[k] = slope_of(indptr, row, x, columns, k, flat, slopes.shape[1])
     return result
 
 
@@ -49,42 +52,45 @@ def strengths(indptr, row, x, columns, weights, n_targets):
 
 
 @njit(cache=True, nogil=True)
-def spread_out(indptr, row, x, columns, k, curves, step, spread):
+def spread_out(indptr, row, x, columns, k, curves, step, spread, n):
     """Add to `spread` how far a step of one weight moves every slope."""
-    for side in range(len(columns)):
+    sides = len(columns)
+    for side in range(sides):
         column = columns[side, k]
         if column >= 0:
-            for e in range(indptr[column], indptr[column + 1]):
-                shift = x[e] * step
-                for other in range(len(columns)):
-                    spread[row[e], other] += curves[row[e], side, other] * shift
+            for other in range(sides):
+                at, curve_at = other * n, (side * sides + other) * n
+                for e in range(indptr[column], indptr[column + 1]):
+                    spread[at + row[e]] += curves[curve_at + row[e]] * (x[e] * step)
 
 
 @njit(cache=True, nogil=True)
-def clear(indptr, row, columns, k, spread):
+def clear(indptr, row, columns, k, spread, n):
     """Set the rows of one clause back to 0."""
     for side in range(len(columns)):
         column = columns[side, k]
         if column >= 0:
-            for e in range(indptr[column], indptr[column + 1]):
-                spread[row[e]] = 0.0
+            for at in range(0, len(spread), n):
+                for e in range(indptr[column], indptr[column + 1]):
+                    spread[at + row[e]] = 0.0
 
 
 @njit(cache=True, nogil=True)
-def curvature_of(indptr, row, x, columns, k, curves, spread):
+def curvature_of(indptr, row, x, columns, k, curves, spread, n):
     """Second derivative of the loss by one weight; `spread` is 0 before and after."""
-    sides = 0
+    used = 0
     total = 0.0
     for side in range(len(columns)):
         column = columns[side, k]
         if column >= 0:
-            sides += 1
+            used += 1
+            at = side * (len(columns) + 1) * n
             for e in range(indptr[column], indptr[column + 1]):
-                total += x[e] * x[e] * curves[row[e], side, side]
-    if sides > 1:  # a target may have entries on several sides, which covary
-        spread_out(indptr, row, x, columns, k, curves, 1.0, spread)
-        total = slope_of(indptr, row, x, columns, k, spread)
-        clear(indptr, row, columns, k, spread)
+                total += x[e] * x[e] * curves[at + row[e]]
+    if used > 1:  # a target may have entries on several sides, which covary
+        spread_out(indptr, row, x, columns, k, curves, 1.0, spread, n)
+        total = slope_of(indptr, row, x, columns, k, spread, n)
+        clear(indptr, row, columns, k, spread, n)
     return total
 
 
@@ -99,11 +105,11 @@ def descend(
     the weights move. Stops when a sweep gains less than `share` of what the first one gained: the
     model is rebuilt from there anyway. Returns the new weights and the slopes there.
     """
-    weights, slopes = weights.copy(), slopes.copy()
+    weights, slopes, n = weights.copy(), slopes.copy(), slopes.shape[1]
+    flat, flat_curves, spread = slopes.ravel(), curves.ravel(), np.zeros(slopes.size)
     curvature = np.zeros(len(active))
-    spread = np.zeros(slopes.shape)
     for i in range(len(active)):
-        curvature[i] = curvature_of(indptr, row, x, columns, active[i], curves, spread)
+        curvature[i] = curvature_of(indptr, row, x, columns, active[i], flat_curves, spread, n)
     first = 0.0
     for sweep in range(sweeps):
         gain = 0.0
@@ -113,12 +119,12 @@ def descend(
             if steepness <= 0.0:
                 continue
             descent = linear[k] + ridge[k] * weights[k]
-            descent += slope_of(indptr, row, x, columns, k, slopes)
+            descent += slope_of(indptr, row, x, columns, k, flat, n)
             step = max(-weights[k], -descent / steepness)
             if step == 0.0:
                 continue
             weights[k] += step
-            spread_out(indptr, row, x, columns, k, curves, step, slopes)
+            spread_out(indptr, row, x, columns, k, flat_curves, step, flat, n)
             gain += steepness * step * step
         if sweep == 0:
             first = gain
@@ -134,7 +140,7 @@ def quadratic(indptr, row, x, columns, active, slopes, curves):
     Of every two clauses the wider is spread out over the targets and the entries of the narrower
     are walked.
     """
-    m = len(active)
+    m, n = len(active), slopes.shape[1]
     sizes = np.zeros(m, dtype=np.int64)
     for i in range(m):
         for side in range(len(columns)):
@@ -143,16 +149,16 @@ def quadratic(indptr, row, x, columns, active, slopes, curves):
                 sizes[i] += indptr[column + 1] - indptr[column]
     order = np.argsort(-sizes, kind="mergesort")
     gradient, hessian = np.empty(m), np.empty((m, m))
-    spread = np.zeros(slopes.shape)
+    flat, flat_curves, spread = slopes.ravel(), curves.ravel(), np.zeros(slopes.size)
     for p in range(m):
         k = active[order[p]]
-        gradient[order[p]] = slope_of(indptr, row, x, columns, k, slopes)
-        spread_out(indptr, row, x, columns, k, curves, 1.0, spread)
+        gradient[order[p]] = slope_of(indptr, row, x, columns, k, flat, n)
+        spread_out(indptr, row, x, columns, k, flat_curves, 1.0, spread, n)
         for q in range(p, m):
-            total = slope_of(indptr, row, x, columns, active[order[q]], spread)
+            total = slope_of(indptr, row, x, columns, active[order[q]], spread, n)
             hessian[order[p], order[q]] = total
             hessian[order[q], order[p]] = total
-        clear(indptr, row, columns, k, spread)
+        clear(indptr, row, columns, k, spread, n)
     return gradient, hessian
 
 

@@ -161,10 +161,16 @@ class Problem:
             columns=np.ascontiguousarray(self.columns[:, members]),
         )
 
+    def _derivatives(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Slopes and curves of the loss in the strengths, a row a side for the kernels."""
+        _, expected, curves = self.densities.moments(self.strengths(weights))
+        slopes = np.ascontiguousarray((self.observed - expected).T)
+        return slopes, np.ascontiguousarray(curves.transpose(1, 2, 0))
+
     def gradient(self, weights: Floats) -> Floats:
         """Derivative of -l by every weight: observed minus expected."""
-        expected = self.densities.moments(self.strengths(weights)).mean
-        result: Floats = gradients(*self._layout, self.observed - expected)
+        slopes, _ = self._derivatives(weights)
+        result: Floats = gradients(*self._layout, slopes)
         return result
 
     def score(self, weights: Floats) -> Floats:
@@ -179,12 +185,11 @@ class Problem:
         ridge: Floats,
     ) -> Floats:
         """Minimise the quadratic model of the penalised loss over w >= 0."""
-        _, expected, curves = self.densities.moments(self.strengths(weights))
+        slopes, curves = self._derivatives(weights)
         proposed: Floats
         proposed, slopes = descend(
-            *self._layout, active, weights, linear, ridge, self.observed - expected, curves,
-            FIRST_SWEEPS, SHARE,
-        )  # fmt: skip
+            *self._layout, active, weights, linear, ridge, slopes, curves, FIRST_SWEEPS, SHARE
+        )
         kept = active[proposed[active] > 0.0]
         if len(kept) > LARGEST_HESSIAN:
             proposed, _ = descend(
