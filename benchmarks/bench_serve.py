@@ -222,14 +222,14 @@ def phases(explorer: Explorer, names: list[str]) -> dict[str, Callable[[int], It
     )
 
     def search(rng: np.random.Generator) -> Request:
-        name = str(rng.choice(names))
+        name = names[rng.integers(len(names))]
         return "GET", f"/search?q={name[: rng.integers(2, len(name) + 1)]}", None
 
     def entity(rng: np.random.Generator) -> Request:
-        return "GET", f"/entity?name={rng.choice(names)}", None
+        return "GET", f"/entity?name={names[rng.integers(len(names))]}", None
 
     def reasons(rng: np.random.Generator) -> Request:
-        return "GET", str(rng.choice(links)), None
+        return "GET", links[rng.integers(len(links))], None
 
     def edit(rng: np.random.Generator) -> Request:
         form = {"what": "weight", "rule": int(rng.integers(len(LENGTHS))),
