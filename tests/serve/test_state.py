@@ -17,7 +17,7 @@ from hornbeam.model import Model
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.comparison import compare, paired_rules
 from hornbeam.serve.edits import Edits
-from hornbeam.serve.state import NO_EDITS, Explorer
+from hornbeam.serve.state import NO_EDITS, Explorer, largest
 
 from ..inference.rules import rule_models
 from ..worlds import SOFT, worlds
@@ -153,3 +153,9 @@ def test_the_cache_is_bounded() -> None:
     made = []
     cache.get(5, lambda: made.append(5) or [])  # type: ignore[func-returns-value]
     assert not made
+
+
+@given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), max_size=12), st.integers(1, 14))
+def test_the_largest_are_the_first_of_a_stable_order(values: list[float], top: int) -> None:
+    expected = sorted(range(len(values)), key=lambda i: (-values[i], i))[:top]
+    assert largest(np.array(values), top).tolist() == expected
