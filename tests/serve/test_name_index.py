@@ -15,10 +15,11 @@ from ..cli.running import HOSTILE
 NAME = st.text("abAB éÉßﬁ.東", min_size=1, max_size=5)
 
 
-def closeness(typed: str, name: str) -> int:
-    """0 for the whole name, 1 for a beginning, 2 for a part."""
+def rank(typed: str, name: str) -> tuple[bool, bytes, str]:
+    """Beginnings first, by folded name, so that the whole name is the first of all; then parts."""
     wanted, folded = fold(typed.strip()), fold(name)
-    return 0 if folded == wanted else 1 if folded.startswith(wanted) else 2
+    begins = folded.startswith(wanted)
+    return not begins, folded.encode() if begins else b"", name
 
 
 @given(st.sets(NAME, min_size=1, max_size=12), NAME, st.integers(1, 5))
@@ -27,7 +28,7 @@ def test_against_looking_at_every_name(texts: set[str], typed: str, limit: int) 
     found = names.take(NameIndex.of(names).find(typed, limit))
     wanted = fold(typed.strip())
     holding = [name for name in names if wanted and wanted in fold(name)]
-    assert found == sorted(holding, key=lambda name: (closeness(typed, name), name))[:limit]
+    assert found == sorted(holding, key=lambda name: rank(typed, name))[:limit]
 
 
 @given(st.lists(NAME, min_size=1, max_size=12))

@@ -1,16 +1,18 @@
 """Finding entities by what somebody types: whole names first, then beginnings, then parts.
 
-All names stand in one folded blob (case, accents and width taken away), each between two zeros. The
-zeros make one operation of three: with both of them a pattern is a whole name, with the first a
-beginning, without them a part. Scanning a million names takes milliseconds, in linear time whatever
-is typed.
+All names stand in one folded blob (case, accents and width taken away), each between two zeros.
+Beginnings are found by bisection in the order of folded names, parts by one scan of the blob, which
+is linear whatever is typed and takes some ten milliseconds for a million names.
 """
 
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
+from operator import le
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +42,7 @@ def fold(text: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class NameIndex:
-    """Folded names in the order of their ids; `zeros[i]` stands before name i.
+    """Folded names by id, `zeros[i]` standing before name i, and the ids in folded order.
 
     Examples
     --------
@@ -51,6 +53,7 @@ class NameIndex:
 
     folded: bytes
     zeros: npt.NDArray[np.int64]
+    order: npt.NDArray[np.int32]
 
     @classmethod
     def of(cls, names: Names) -> NameIndex:
@@ -61,20 +64,31 @@ class NameIndex:
             start = int(names.ends[first - 1]) + 1 if first else 0
             parts.append(fold(names.blob[start : int(names.ends[last]) + 1].decode()).encode())
         folded = b"".join(parts)
-        return cls(folded, np.flatnonzero(np.frombuffer(folded, dtype=np.uint8) == 0))
+        zeros = np.flatnonzero(np.frombuffer(folded, dtype=np.uint8) == 0)
+        return cls(folded, zeros, _sorted_ids(folded.split(b"\0")[1:-1]))
 
     def find(self, typed: str, limit: int) -> list[int]:
         """Ids of at most `limit` names, best first: the whole name, its beginning, a part."""
         wanted = fold(typed.strip()).encode("utf-8", "ignore").replace(b"\0", b"")
         if not wanted:
             return []
-        found: dict[int, None] = {}
-        for pattern in (b"\0" + wanted + b"\0", b"\0" + wanted, wanted):
-            for i in self._hits(pattern):
-                found.setdefault(i)
-                if len(found) == limit:
-                    return list(found)
+        found = dict.fromkeys(islice(self._beginnings(wanted), limit))
+        for i in self._hits(wanted) if len(found) < limit else ():
+            found.setdefault(i)
+            if len(found) == limit:
+                break
         return list(found)
+
+    def _name(self, place: int) -> bytes:
+        i = self.order[place]
+        return self.folded[self.zeros[i] + 1 : self.zeros[i + 1]]
+
+    def _beginnings(self, wanted: bytes) -> Iterator[int]:
+        """Ids of names that begin so, in folded order: the whole name comes before longer ones."""
+        place = bisect_left(range(len(self.order)), wanted, key=self._name)
+        while place < len(self.order) and self._name(place).startswith(wanted):
+            yield int(self.order[place])
+            place += 1
 
     def _hits(self, pattern: bytes) -> Iterator[int]:
         """Ids of names that hold the pattern, in their order, each once."""
@@ -86,7 +100,13 @@ class NameIndex:
             if hit < 0:
                 at = stop
                 continue
-            # the zero before a name belongs to it
             i = int(np.searchsorted(self.zeros, hit, side="right")) - 1
             yield i
             at = int(self.zeros[i + 1])
+
+
+def _sorted_ids(folded: list[bytes]) -> npt.NDArray[np.int32]:
+    """Ids in the order of their folded names; mostly they are in it already."""
+    if all(map(le, folded, folded[1:])):
+        return np.arange(len(folded), dtype=np.int32)
+    return np.array(sorted(range(len(folded)), key=folded.__getitem__), dtype=np.int32)
