@@ -67,6 +67,7 @@ def opened(engine: str, file: str, folder: str, master: str = "local[2]") -> Ite
             "spark.local.dir": folder,
             "spark.sql.shuffle.partitions": "32",
             "spark.eventLog.enabled": "true",
+            "spark.eventLog.compress": "false",
             "spark.eventLog.dir": Path(folder).as_uri(),
         }
         with open_spark(file, master=master, conf=conf, spill_dir=folder) as made:
@@ -361,14 +362,16 @@ def plot(by_engine: dict[str, list[tuple[int, Figures]]], path: Path) -> None:
 
 
 def cluster(options: argparse.Namespace) -> None:
-    """Spark on two executors: undisturbed, and with one of them killed."""
+    """Spark on two executors: undisturbed, and with one of them killed; a tenth of the targets."""
     rows = []
     with tempfile.TemporaryDirectory(prefix="hornbeam-", dir=options.folder) as folder:
         for millions in options.millions:
             file, targets = Path(folder) / "facts.parquet", Path(folder) / "targets.pickle"
             n = millions * MILLION
             write_parquet(file, n, n // 10, PREDICATES, skew=SKEW)
-            in_fresh_process(__file__, "targets", "--file", str(file), "--targets", str(targets))
+            in_fresh_process(
+                __file__, "targets", "--file", str(file), "--targets", str(targets), "--every", "10"
+            )
             expected = fresh("memory", file, targets)
             for kill in ([], ["--kill"]):
                 figures = fresh("spark", file, targets, "--master", CLUSTER, *kill)
@@ -399,11 +402,14 @@ def main() -> None:
     parser.add_argument("--plot", type=Path, help="where a plot of the growth goes")
     for hidden in ("--engine", "--file", "--targets"):
         parser.add_argument(hidden, help=argparse.SUPPRESS)
+    parser.add_argument("--every", type=int, default=1, help=argparse.SUPPRESS)
     parser.add_argument("--master", default="local[2]", help=argparse.SUPPRESS)
     parser.add_argument("--kill", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.kind == "targets":
-        Path(options.targets).write_bytes(pickle.dumps(draw_targets(read_facts(options.file))))
+        drawn = draw_targets(read_facts(options.file))
+        some = drawn.select(np.arange(0, len(drawn), options.every))
+        Path(options.targets).write_bytes(pickle.dumps(some))
         print("{}")
         return
     if options.kind == "measure":

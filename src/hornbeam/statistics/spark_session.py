@@ -32,10 +32,11 @@ FIRST_JOB_SECONDS = 180.0
 #: What we need of Spark, before the user's own settings.
 SETTINGS = {
     "spark.app.name": "hornbeam",
-    "spark.log.level": "ERROR",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.adaptive.enabled": "true",
+    # frontiers are small beside what streams past them: hash them, and sort nothing
+    "spark.sql.join.preferSortMergeJoin": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
 }
