@@ -137,7 +137,7 @@ def test_an_exported_model_infers_what_the_model_predicts(tmp_path: Path) -> Non
     assert hornbeam_("learn", *EVIDENCE, *TRAIN, *words, "-o", model).code == 0
     pairs = ("--pairs", TEST[1])
     assert hornbeam_("export", model, *EVIDENCE, *pairs, "-o", folder).code == 0
-    assert hornbeam_("infer", folder / "program.json", "-o", tmp_path / "out").code == 0
+    assert hornbeam_("infer", folder, "-o", tmp_path / "out").code == 0
     [written] = (tmp_path / "out").iterdir()
     inferred = {
         tuple(row[:2]): float(row[2]) for row in map(_cells, written.read_text().splitlines())

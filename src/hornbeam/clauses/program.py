@@ -88,7 +88,7 @@ def read_program(path: str | os.PathLike[str], split: str | None = None) -> Prog
     ----------
     path
         A JSON or YAML program, a `.psl` or `.data` file with the other beside it, a folder with
-        one program, or the path of a program without its suffix.
+        one program (or with a program.json), or the path of a program without its suffix.
     split
         The split to read besides what belongs to all: "infer" where it is not given.
 
@@ -210,8 +210,10 @@ def _located(path: Path, split: str) -> tuple[Path, Path]:
 
 def _only_program(folder: Path) -> Path:
     found = sorted(one for one in folder.iterdir() if one.suffix.lower() in (*SUFFIXES, ".psl"))
-    if len(found) == 1:
-        return found[0]
+    # what `hornbeam export` writes stands beside the names of its entities
+    named = [one for one in found if one.name == "program.json"]
+    if len(named or found) == 1:
+        return (named or found)[0]
     names = ", ".join(one.name for one in found[:10]) or "none"
     raise DataError(str(folder), f"expected one program in the folder, found {names}")
 
