@@ -27,7 +27,7 @@ from hornbeam.facts.table import ONE, Facts
 from hornbeam.facts.tables import columns_by_name
 from hornbeam.progress import SILENT, Progress
 from hornbeam.statistics import queries
-from hornbeam.statistics.spark_session import spark_session
+from hornbeam.statistics.spark_session import check_ready, spark_session
 from hornbeam.statistics.sql_engine import Array, Columns, SqlEngine
 
 if TYPE_CHECKING:
@@ -192,6 +192,7 @@ def open_spark(
         system's temporary folder by default.
     """
     if spill_dir is None and not master.startswith("local"):
+        check_ready(master)  # a master that is not there is the first thing to hear of
         raise InputError(
             "on a cluster give --spill-dir a folder that every worker can write to, such as "
             "hdfs:///tmp or s3a://bucket/tmp"

@@ -47,10 +47,7 @@ def spark_session(
     master: str, conf: Mapping[str, str], progress: Progress
 ) -> Iterator[SparkSession]:
     """Start Spark, and stop it however the work ends."""
-    if find_spec("pyspark") is None or find_spec("pyarrow") is None:
-        raise MissingExtraError("--engine spark", "spark")
-    check_java()
-    check_master(master)
+    check_ready(master)
     progress.message(f"Starting Spark on {master} ...")
     session = _started(master, conf)
     try:
@@ -59,6 +56,14 @@ def spark_session(
     finally:
         with contextlib.suppress(Exception):
             session.stop()
+
+
+def check_ready(master: str) -> None:
+    """Refuse where PySpark, the master or Java is missing."""
+    if find_spec("pyspark") is None or find_spec("pyarrow") is None:
+        raise MissingExtraError("--engine spark", "spark")
+    check_master(master)
+    check_java()
 
 
 def _started(master: str, conf: Mapping[str, str]) -> SparkSession:
