@@ -94,5 +94,8 @@ def trouble(error: duckdb.Error) -> DataError | None:
             "is full; name a folder on a larger disk with --spill-dir, or raise --memory-limit",
         )
     if isinstance(error, duckdb.OutOfMemoryException):
-        return DataError("the memory limit", "is too small for this search; raise --memory-limit")
+        return DataError(
+            "the memory limit",
+            "is too small for this search; raise --memory-limit, or give --spill-dir more room",
+        )
     return None
