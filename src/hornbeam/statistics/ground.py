@@ -7,6 +7,7 @@ before it fills the memory.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -32,10 +33,11 @@ from hornbeam.statistics.potentials import Kind, Potentials
 
 #: Rules whose join cannot have more rows than this are grounded without a forecast.
 SMALL = 1_000_000
-#: Rows of the first table in the first sample, and how much larger each further one is.
-SAMPLE, GROWTH = 64, 16
+#: How much larger each further sample of the first table is, and how many rows are left of a
+#: table that is thinned.
+GROWTH, THINNED = 16, 32
 #: A sample is large enough with so many ground rules, and is cut off at so many.
-ENOUGH, CUT_OFF = 10_000, 5_000_000
+ENOUGH, CUT_OFF = 10_000, 2_000_000
 #: Memory that a ground rule takes at most while a program is grounded and solved.
 BYTES = 120
 
@@ -177,19 +179,37 @@ class _Grounding:
 
 
 def _expected(joins: Joins, connection: duckdb.DuckDBPyConnection) -> float:
-    """Estimate the number of ground rules from samples of the first table, of growing size."""
-    rows = joins.joined[0].rows
-    sample = SAMPLE
-    while True:
-        stride = max(1, rows // sample)
-        answer = connection.execute(
-            f"SELECT count(*) FROM (SELECT 1 {joins.restricted(f'd0.rowid % {stride} = 0')} "
-            f"LIMIT {CUT_OFF})"
-        ).fetchone()
-        assert answer is not None
-        if stride == 1 or answer[0] >= ENOUGH:
-            return float(answer[0]) * rows / len(range(0, rows, stride))
-        sample *= GROWTH
+    """Estimate the number of ground rules from a sample.
+
+    The sample is one row of the first table, then more of them until enough ground rules are found.
+    Where a single row has too many to count, the other tables are thinned as well.
+    """
+    sizes = [max(stored.rows, 1) for stored in joins.joined]
+    strides = [sizes[0], *(1 for _ in sizes[1:])]
+    found = _counted(joins, strides, connection)
+    for i in range(1, len(sizes)):
+        if found < CUT_OFF:
+            break
+        strides[i] = max(1, sizes[i] // THINNED)
+        found = _counted(joins, strides, connection)
+    while found < ENOUGH and strides[0] > 1 and max(strides[1:], default=1) == 1:
+        strides[0] = strides[0] // GROWTH or 1
+        found = _counted(joins, strides, connection)
+    shares = [
+        size / len(range(0, size, stride)) for size, stride in zip(sizes, strides, strict=True)
+    ]
+    return found * math.prod(shares)
+
+
+def _counted(joins: Joins, strides: Sequence[int], connection: duckdb.DuckDBPyConnection) -> int:
+    """Ground rules among every so-manieth row of the joined tables, at most `CUT_OFF`."""
+    sampled = [f"d{i}.rowid % {stride} = 0" for i, stride in enumerate(strides) if stride > 1]
+    answer = connection.execute(
+        f"SELECT count(*) FROM (SELECT 1 {joins.restricted(' AND '.join(sampled) or 'true')} "
+        f"LIMIT {CUT_OFF})"
+    ).fetchone()
+    assert answer is not None
+    return int(answer[0])
 
 
 def _missing(rule: LogicalRule, query: GroundingQuery, tables: AtomTables) -> InputError:
