@@ -59,8 +59,10 @@ def test_ppll_learns_the_same_rules(small, whole, counts, relaxation, learner) -
     expected = learn_rules(
         whole.statistics, DATA.labels, learner, counts, relaxation, Semantics(), False
     )
-    assert screen(small[1].histograms, DATA.labels, learner, counts, relaxation).rules == (
-        expected.rules
+    found = screen(small[1].histograms, DATA.labels, learner, counts, relaxation)
+    # sums in another order: the last digits of a weight may differ
+    assert {rule.clause: rule.weight for rule in found.rules} == pytest.approx(
+        {rule.clause: rule.weight for rule in expected.rules}, rel=1e-9
     )
 
 
