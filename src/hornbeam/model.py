@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.clauses.candidates import Language
-from hornbeam.clauses.clause import Prior
 from hornbeam.clauses.model_file import clause_texts, model_text, parse_model
 from hornbeam.clauses.rules import Counts, Relaxation, Rule, Semantics
 from hornbeam.errors import DataError, HornbeamWarning, InputError, UnknownTargetError
@@ -93,11 +92,7 @@ class Model:
     @property
     def targets(self) -> list[str]:
         """Target predicates."""
-        heads = (
-            rule.clause.target if isinstance(rule.clause, Prior) else rule.clause.path.target
-            for rule in self.rules
-        )
-        return sorted(set(heads))
+        return sorted({rule.clause.target for rule in self.rules})
 
     @property
     def language(self) -> Language:

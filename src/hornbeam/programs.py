@@ -68,11 +68,12 @@ class Inference:
             first += len(tables.targets)
         raise InputError(f"the program has no predicate {predicate!r}")
 
-    def atoms(self, predicate: str) -> list[tuple[str, ...]]:
-        """Arguments of a predicate's targets, in their order."""
+    def atoms(self, predicate: str, most: int | None = None) -> list[tuple[str, ...]]:
+        """Arguments of a predicate's targets, in their order; of the first ones where `most`."""
         data = self.ground.data
         [tables] = [t for n, t in data.predicates.items() if n.lower() == predicate.lower()]
-        return list(zip(*(data.names.take(ids) for ids in tables.targets.arguments), strict=True))
+        columns = (data.names.take(ids[:most]) for ids in tables.targets.arguments)
+        return list(zip(*columns, strict=True))
 
     @property
     def open_predicates(self) -> list[str]:
@@ -136,7 +137,7 @@ class Inference:
     def _repr_html_(self) -> str:
         rows: list[tuple[str, ...]] = []
         for name in self.open_predicates:
-            some = zip(self.atoms(name)[:10], self.values(name)[:10].tolist(), strict=True)
+            some = zip(self.atoms(name, 10), self.values(name)[:10].tolist(), strict=True)
             rows += [
                 (f"{name}({', '.join(arguments)})", f"{value:.4f}") for arguments, value in some
             ]
@@ -297,7 +298,7 @@ def learn_weights(
         "joint" (all weights together) or "ppll" (each rule alone); see
         `hornbeam.learning.program_weights`.
     split
-        The split to learn from; by default "learn" where the program has it, else "infer".
+        The split to learn from, besides what belongs to all; "learn" by default.
     weight_variance
         Variance of the Gaussian prior on weights.
     """

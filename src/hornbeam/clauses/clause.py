@@ -50,6 +50,11 @@ class PathClause:
     negated: bool = False
     distinct: bool = False
 
+    @property
+    def target(self) -> str:
+        """Predicate of the head, as a prior has it."""
+        return self.path.target
+
     def __str__(self) -> str:
         return clause_text(self.path, self.negated, self.distinct, {})
 

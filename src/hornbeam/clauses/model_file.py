@@ -61,7 +61,7 @@ def model_text(rules: Sequence[Rule], semantics: Semantics) -> str:
 
 def spellings(rules: Sequence[Rule]) -> Mapping[str, str]:
     """PSL identifier of every predicate that the rules use."""
-    names = {_target(rule.clause) for rule in rules}
+    names = {rule.clause.target for rule in rules}
     for rule in rules:
         if isinstance(rule.clause, PathClause):
             names |= {step.predicate for step in rule.clause.path.steps}
@@ -110,10 +110,6 @@ def parse_model(text: str, name: str) -> tuple[list[Rule], Semantics]:
         header.counts, relaxation, header.collective, header.max_fanout, header.threshold
     )
     return weighted, semantics
-
-
-def _target(clause: PathClause | Prior) -> str:
-    return clause.path.target if isinstance(clause, PathClause) else clause.target
 
 
 def _text(clause: PathClause | Prior, spelt: Mapping[str, str]) -> str:

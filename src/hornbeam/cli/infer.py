@@ -124,13 +124,18 @@ def _show(found: Inference, written: list[Path]) -> None:
         rows = [
             (f"{value:.4f}", escape(f"{name}({', '.join(arguments)})"))
             for name in found.open_predicates
-            for arguments, value in zip(found.atoms(name), found.values(name).tolist(), strict=True)
+            for arguments, value in zip(
+                found.atoms(name, options.SHOWN),
+                found.values(name)[: options.SHOWN].tolist(),
+                strict=True,
+            )
         ]
         for row in rows[: options.SHOWN]:
             table.add_row(*row)
         print_table(out, table)
-        if len(rows) > options.SHOWN:
-            out.print(f"... and {len(rows) - options.SHOWN:,} more; -o DIR writes them all")
+        more = found.ground.potentials.n_variables - options.SHOWN
+        if more > 0:
+            out.print(f"... and {more:,} more; -o DIR writes them all")
     state = found.found
     out.print(
         f"objective {state.objective:.6f} (at least {state.bound:.6f}), "

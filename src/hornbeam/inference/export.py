@@ -40,6 +40,7 @@ from hornbeam.clauses.rules import Counts, Relaxation, Rule, Semantics
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Ids
 from hornbeam.facts.table import ONE, Facts, Targets
+from hornbeam.statistics.evidence import among_facts
 
 #: What Java's trim() takes away at both ends of a name.
 BLANKS = "".join(map(chr, range(0x21)))
@@ -61,17 +62,12 @@ class _Spelling:
             if isinstance(rule.clause, PathClause):
                 names |= {step.predicate for step in rule.clause.path.steps}
         plain = dict(identifiers(names))
-        taken = {identifier.lower() for identifier in plain.values()}
-        extra: dict[str, dict[str, str]] = {"pairs": {}, "known": {}}
-        for target in sorted(targets):
-            for what, found in extra.items():
-                base = name = f"{plain[target]}_{what}"
-                number = 2
-                while name.lower() in taken:
-                    name, number = f"{base}_{number}", number + 1
-                taken.add(name.lower())
-                found[target] = name
-        return cls(plain, extra["pairs"], extra["known"])
+        # no name has a tab, so that these are no predicate's own; they are spelt last
+        made = {what: {t: f"{plain[t]}\t{what}" for t in targets} for what in ("pairs", "known")}
+        invented = [name for some in made.values() for name in some.values()]
+        spelt = identifiers([*plain.values(), *invented])
+        pairs, known = ({t: spelt[name] for t, name in made[what].items()} for what in made)
+        return cls(plain, pairs, known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +99,7 @@ class Export:
     @cached_property
     def targets(self) -> list[str]:
         """Target predicates that have both rules and pairs."""
-        heads = {_target(rule) for rule in self.rules}
+        heads = {rule.clause.target for rule in self.rules}
         listed = {self.pairs.predicates[int(p)] for p in np.unique(self.pairs.predicate)}
         return sorted(heads & listed)
 
@@ -123,7 +119,7 @@ class Export:
         """The rules as PSL reads them."""
         squared = self.semantics.relaxation is Relaxation.SQUARED
         for rule in self.rules:
-            if rule.weight > 0.0 and _target(rule) in self.targets:
+            if rule.weight > 0.0 and rule.clause.target in self.targets:
                 for body, head in self._implications(rule.clause):
                     yield LogicalRule(rule.weight, body, (head,), squared)
 
@@ -161,19 +157,8 @@ class Export:
     @cached_property
     def _listed_twice(self) -> set[str]:
         """Target predicates with a pair that also stands among the facts."""
-        return {name for name in self.targets if self._known_pairs(name).any()}
-
-    def _known_pairs(self, target: str) -> npt.NDArray[np.bool_]:
-        """Which pairs of a target stand among the facts."""
-        rows = self._pair_rows(target)
-        subject, object_ = (
-            self.to_fact[ids[rows]] for ids in (self.pairs.subject, self.pairs.object)
-        )
-        known, _ = self._fact_rows(target)
-        n = np.int64(len(self.facts.entities) + 1)
-        edges = known[0].astype(np.int64) * n + known[1]
-        seen = (subject >= 0) & (object_ >= 0)
-        return seen & np.isin(subject.astype(np.int64) * n + object_, edges)
+        listed = self.pairs.predicate[among_facts(self.facts, self.pairs)]
+        return {self.pairs.predicates[int(p)] for p in np.unique(listed)}
 
     # Data -----------------------------------------------------------------------------------------
 
@@ -317,11 +302,6 @@ def _take_place(made: FilePath, folder: FilePath) -> None:
         if folder.is_dir():
             folder.rmdir()
         os.replace(made, folder)
-
-
-def _target(rule: Rule) -> str:
-    clause = rule.clause
-    return clause.target if isinstance(clause, Prior) else clause.path.target
 
 
 def _atom(predicate: str, variables: str) -> Atom:

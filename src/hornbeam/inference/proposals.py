@@ -48,7 +48,7 @@ def best_new_links(
     variables and fan-out limit. Best first, ties by subject and object; by subject first where
     `per_subject`.
     """
-    mine = [rule for rule in rules if _target(rule) == target]
+    mine = [rule for rule in rules if rule.clause.target == target]
     wanted = rule_paths([rule for rule in mine if _pulls_up(rule)])
     paths = rule_paths(mine)
     blocks: list[tuple[Targets, Floats]] = []
@@ -99,11 +99,6 @@ def subjects_of(facts: Facts, target: str) -> Ids:
     p = facts.predicates.index(target)
     known = np.unique(facts.binary.arguments[0][facts.binary.predicate == p])
     return known.astype(np.int32) if len(known) else np.arange(len(facts.entities), dtype=np.int32)
-
-
-def _target(rule: Rule) -> str:
-    clause = rule.clause
-    return clause.target if isinstance(clause, Prior) else clause.path.target
 
 
 def _pulls_up(rule: Rule) -> bool:

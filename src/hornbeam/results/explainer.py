@@ -128,7 +128,7 @@ class Explainer:
         flip
             Look for the smallest set of facts whose removal flips the decision.
         """
-        mine = [k for k, rule in enumerate(self.rules) if _target(rule) == target]
+        mine = [k for k, rule in enumerate(self.rules) if rule.clause.target == target]
         rules, pair = [self.rules[k] for k in mine], one_pair(subject, target, object_)
         counted = self.engine.count(pair, rule_paths(rules), self.language, progress=progress)
         scored = ScoredPair(rules, self.semantics, pair, counted)
@@ -306,8 +306,3 @@ class Explainer:
         )
         most = limit + removed - 1 if removed else np.iinfo(np.int64).max
         return bool(((fanout > limit) & (fanout <= most)).any())
-
-
-def _target(rule: Rule) -> str:
-    clause = rule.clause
-    return clause.target if isinstance(clause, Prior) else clause.path.target

@@ -128,8 +128,7 @@ class Removals:
         return transformed(counts, self.semantics.counts)
 
     def _targets(self, n: int) -> Targets:
-        clause = self.rules[0].clause
-        target = clause.target if isinstance(clause, Prior) else clause.path.target
+        target = self.rules[0].clause.target
         zeros = np.zeros(n, dtype=np.int32)
         return Targets(Names.of(["pair"]), Names.of([target]), zeros, zeros, zeros)
 

@@ -91,7 +91,7 @@ class Reacher:
 
     def _plan(self, target: str) -> Plan:
         rules = self.model.rules
-        members = [i for i, rule in enumerate(rules) if target_of(rule) == target]
+        members = [i for i, rule in enumerate(rules) if rule.clause.target == target]
         paths = rule_paths([rules[i] for i in members])
         column = {path: j for j, path in enumerate(paths)}
         clauses = [rules[i].clause for i in members]
@@ -167,12 +167,6 @@ class Reacher:
         predicate = self.facts.predicates.index(target)
         code = 2 * (predicate + 1) + (not forward)
         return neighbours(self.engine.graph.forward, entity, code)
-
-
-def target_of(rule: Rule) -> str:
-    """Predicate of a rule's head."""
-    clause = rule.clause
-    return clause.target if isinstance(clause, Prior) else clause.path.target
 
 
 def _places(nodes: Nodes, among: Nodes) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:

@@ -50,14 +50,12 @@ class StoredPredicate:
 class AtomTables:
     """A connection with the tables, and how to find them.
 
-    `predicates` goes by lower-case name, since PSL ignores the case of predicates; `first` is the
-    number of each predicate's first random variable.
+    `predicates` goes by lower-case name, since PSL ignores the case of predicates.
     """
 
     connection: duckdb.DuckDBPyConnection
     data: ProgramData
     predicates: Mapping[str, StoredPredicate]
-    first: Mapping[str, int]
     n_variables: int
     _fanouts: dict[tuple[int, tuple[int, ...]], int] = field(default_factory=dict)
 
@@ -92,11 +90,10 @@ def atom_tables(
         connection = space.connection
         if threads is not None:
             connection.execute(f"SET threads = {int(threads)}")
-        stored, first, variables = dict[str, StoredPredicate](), dict[str, int](), 0
+        stored, variables = dict[str, StoredPredicate](), 0
         for number, (name, tables) in enumerate(data.predicates.items()):
             n_targets = len(tables.targets)
             key = name.lower()
-            first[key] = variables
             stored[key] = StoredPredicate(
                 number,
                 tables.arity,
@@ -109,7 +106,7 @@ def atom_tables(
             )
             _load(connection, stored[key], tables.observed, tables.targets, variables)
             variables += n_targets
-        yield AtomTables(connection, data, stored, first, variables)
+        yield AtomTables(connection, data, stored, variables)
 
 
 def _load(

@@ -11,17 +11,16 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 
 import duckdb
-import numpy as np
 
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.readers import Input, sources_of
 from hornbeam.facts.sources import Role, literal
 from hornbeam.facts.storing import store_facts, trouble
-from hornbeam.facts.table import ONE, Facts
+from hornbeam.facts.table import Facts
 from hornbeam.facts.workspace import workspace
 from hornbeam.progress import SILENT, Progress
 from hornbeam.statistics import queries
-from hornbeam.statistics.sql_engine import ROW_BYTES, Array, Columns, SqlEngine
+from hornbeam.statistics.sql_engine import ROW_BYTES, Array, Columns, SqlEngine, fact_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,14 +87,7 @@ def duckdb_engine(facts: Facts, threads: int | None = None) -> SqlEngine:
     stack = ExitStack()
     database = DuckDB(stack.enter_context(workspace("80%")).connection)
     atoms = facts.binary
-    crisp = np.full(len(atoms), ONE, dtype=np.int32)
-    columns = {
-        "subject": atoms.arguments[0],
-        "predicate": atoms.predicate.astype(np.int32),
-        "object": atoms.arguments[1],
-        "value": crisp if atoms.millionths is None else atoms.millionths,
-    }
-    database.upload("facts", columns)
+    database.upload("facts", fact_columns(facts))
     _prepare(database, threads)
     weakref.finalize(database, stack.close)
     return SqlEngine(database, facts.predicates, atoms.millionths is not None, facts.entities)

@@ -28,7 +28,7 @@ from hornbeam.facts.tables import columns_by_name
 from hornbeam.progress import SILENT, Progress
 from hornbeam.statistics import queries
 from hornbeam.statistics.spark_session import check_ready, spark_session
-from hornbeam.statistics.sql_engine import Array, Columns, SqlEngine
+from hornbeam.statistics.sql_engine import Array, Columns, SqlEngine, fact_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -157,14 +157,7 @@ def spark_engine(session: SparkSession, facts: Facts) -> SqlEngine:
     database = _place(session, tempfile.gettempdir())
     weakref.finalize(database, shutil.rmtree, database.folder, ignore_errors=True)
     atoms = facts.binary
-    crisp = np.full(len(atoms), ONE, dtype=np.int32)
-    columns = {
-        "subject": atoms.arguments[0],
-        "predicate": atoms.predicate.astype(np.int32),
-        "object": atoms.arguments[1],
-        "value": crisp if atoms.millionths is None else atoms.millionths,
-    }
-    database.upload("facts", columns)
+    database.upload("facts", fact_columns(facts))
     database.create("degrees", queries.DEGREES)
     return SqlEngine(database, facts.predicates, atoms.millionths is not None, facts.entities)
 

@@ -17,7 +17,7 @@ from hornbeam.clauses.candidates import Candidates, Language
 from hornbeam.clauses.clause import Path
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Ids, Names
-from hornbeam.facts.table import ONE, Targets
+from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.statistics import queries
 from hornbeam.statistics.engine import Discovery
@@ -358,3 +358,15 @@ def _steps(codes: npt.NDArray[np.uint32], flipped: bool) -> npt.NDArray[np.uint3
 def _no_counts(paths: Sequence[Path], n_targets: int) -> Statistics:
     none = np.empty(0, dtype=np.int32)
     return Statistics.of(paths, n_targets, none, none, none, none.astype(np.int64))
+
+
+def fact_columns(facts: Facts) -> dict[str, npt.NDArray[Any]]:
+    """Facts that are in memory as the columns of the table `facts`."""
+    atoms = facts.binary
+    crisp = np.full(len(atoms), ONE, dtype=np.int32)
+    return {
+        "subject": atoms.arguments[0],
+        "predicate": atoms.predicate.astype(np.int32),
+        "object": atoms.arguments[1],
+        "value": crisp if atoms.millionths is None else atoms.millionths,
+    }
