@@ -1,4 +1,4 @@
-"""Coefficients of arithmetic rules, worked out for one ground rule or for many at once."""
+"""Coefficients of arithmetic rules with cardinalities, worked out for many ground rules at once."""
 
 from __future__ import annotations
 
@@ -8,13 +8,6 @@ import numpy as np
 
 from hornbeam.clauses.language import Cardinality, Coefficient, Extreme, Number, Operation
 from hornbeam.statistics.potentials import Floats
-
-_NOTHING: Mapping[str, Floats] = {}
-
-
-def number(coefficient: Coefficient) -> float:
-    """Value of a coefficient without cardinalities."""
-    return float(evaluate(coefficient, _NOTHING))
 
 
 def evaluate(coefficient: Coefficient, cardinalities: Mapping[str, Floats]) -> Floats:

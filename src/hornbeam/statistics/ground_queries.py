@@ -30,8 +30,8 @@ from hornbeam.clauses.language import (
     SumVariable,
     Term,
 )
+from hornbeam.clauses.walking import fixed_value
 from hornbeam.statistics.atom_tables import MISSING, OBSERVED, AtomTables, StoredPredicate
-from hornbeam.statistics.coefficients import number
 
 #: SQL for a comparison, and for its opposite; ids are ranks of names, so that < orders names.
 OPERATORS = {Operator.EQUAL: "=", Operator.DIFFERENT: "<>", Operator.ORDERED: "<"}
@@ -183,7 +183,9 @@ def arithmetic_query(rule: ArithmeticRule, tables: AtomTables) -> GroundingQuery
     parts: list[str] = []
     for sign, side in ((1.0, rule.left), (-1.0, rule.right)):
         for summand in side:
-            coefficient = sign * number(summand.coefficient)
+            value = fixed_value(summand.coefficient)
+            assert value is not None, "without sums there is nothing to count or to divide by"
+            coefficient = sign * value
             if summand.atom is None:
                 constant += coefficient
                 continue
