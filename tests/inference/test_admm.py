@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from hornbeam import progress
 from hornbeam.errors import InfeasibleError
+from hornbeam.inference import admm, admm_compiled
 from hornbeam.inference.admm import RELAXED, Acceleration, Admm
 from hornbeam.inference.exact import Exact, find_conflict
 from hornbeam.inference.map_state import Status
@@ -18,9 +24,21 @@ from tests.inference.programs import program, programs, synthetic
 
 TIGHT = Admm(epsilon_abs=1e-9, epsilon_rel=1e-9, max_violation=1e-6, max_iterations=200_000)
 
+#: Work from which on the loops are compiled: always, in mid-run, and never.
+BUDGETS = {"compiled": 0, "both": 100 * (admm.ARRAY_CALLS + 3), "arrays": 10**15}
 
+
+@pytest.fixture(scope="module", params=BUDGETS.values(), ids=BUDGETS.keys())
+def every_way(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Do the steps by compiled loops, by arrays, and first by one and then by the other."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(admm, "WORTH_COMPILING", request.param)
+        yield
+
+
+@pytest.mark.usefixtures("every_way")
 @given(programs())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_reaches_the_optimum(potentials: Potentials) -> None:
     best = Exact().solve(potentials)
     found = TIGHT.solve(potentials)
@@ -31,8 +49,9 @@ def test_reaches_the_optimum(potentials: Potentials) -> None:
     assert potentials.violations(found.state).max(initial=0.0) <= 1e-6
 
 
+@pytest.mark.usefixtures("every_way")
 @given(programs(), st.sampled_from([0.2, 1.0, 5.0]), st.sampled_from(Acceleration))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_step_and_acceleration_change_the_way_and_not_the_end(
     potentials: Potentials, step: float, acceleration: Acceleration
 ) -> None:
@@ -41,10 +60,11 @@ def test_step_and_acceleration_change_the_way_and_not_the_end(
     assert found.objective == pytest.approx(best, rel=1e-5, abs=1e-5)
 
 
+@pytest.mark.usefixtures("every_way")
 @given(programs(), st.integers(1, 30), st.sampled_from(["plain", "relaxed"]))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_is_the_textbook_iteration(potentials: Potentials, iterations: int, way: str) -> None:
-    """The short form of w that the kernels carry is the z + u of every literal."""
+    """The short form of w that is carried is the z + u of every literal."""
     assume(len(potentials.variable))
     loop = Admm(max_iterations=iterations, acceleration=Acceleration(way), epsilon_rel=-1.0)
     found = loop.solve(potentials)
@@ -156,6 +176,7 @@ def test_squared_hinges_are_relaxed_and_others_anchored(potentials: Potentials) 
     assert TIGHT.solve(linear).state.tobytes() == anchored.state.tobytes()
 
 
+@pytest.mark.usefixtures("every_way")
 def test_a_large_linear_program_converges_to_tight_tolerances() -> None:
     potentials = synthetic(1000, squared=False)
     found = Admm(epsilon_abs=1e-8, epsilon_rel=1e-8).solve(potentials)
@@ -177,11 +198,67 @@ def test_a_warm_start_saves_iterations() -> None:
     assert Admm().solve(potentials, start=cold.state).iterations < cold.iterations
 
 
-def test_watch_is_told_of_the_way() -> None:
-    seen: list[tuple[int, float, float]] = []
-    found = TIGHT.solve(synthetic(500, squared=True), watch=lambda *told: seen.append(told))
-    assert seen[-1] == (found.iterations, found.primal_residual, found.dual_residual)
-    assert [iteration for iteration, _, _ in seen[:2]] == [50, 100]
+@dataclass
+class Told:
+    """Remembers what it was told of."""
+
+    messages: list[str] = field(default_factory=list)
+    steps: list[tuple[str, int, int]] = field(default_factory=list)
+
+    def message(self, text: str) -> None:
+        self.messages.append(text)
+
+    def advance(self, stage: str, done: int, total: int) -> None:
+        self.steps.append((stage, done, total))
+
+
+def test_progress_is_told_of_the_way() -> None:
+    told = Told()
+    found = TIGHT.solve(synthetic(500, squared=True), progress=told)
+    most = TIGHT.max_iterations
+    assert told.steps[:2] == [("ADMM", 50, most), ("ADMM", 100, most)]
+    assert told.steps[-1] == ("ADMM", found.iterations, most)
+
+
+def test_a_slow_compilation_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(admm, "WORTH_COMPILING", 0)
+    monkeypatch.setattr(admm_compiled.CompiledSteps, "of", lambda *_: time.sleep(0.5))
+    told = Told()
+    with pytest.raises(AttributeError):  # there are no steps
+        TIGHT.solve(synthetic(50, squared=True), progress=told)
+    assert told.messages == [admm.COMPILING]
+
+
+@pytest.mark.parametrize("acceleration", Acceleration)
+@pytest.mark.parametrize("squared", [True, False])
+def test_compiled_loops_and_arrays_walk_the_same_way(
+    acceleration: Acceleration, squared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    potentials = synthetic(2000, squared)
+    far = Admm(acceleration=acceleration, max_iterations=150, epsilon_abs=0.0, epsilon_rel=0.0)
+    found = []
+    for budget in (0, 100 * (len(potentials.variable) + admm.ARRAY_CALLS), 10**15):
+        monkeypatch.setattr(admm, "WORTH_COMPILING", budget)
+        found.append(far.solve(potentials))
+    for other in found[1:]:
+        np.testing.assert_allclose(other.state, found[0].state, atol=1e-12)
+        assert other.bound == pytest.approx(found[0].bound, rel=1e-12)
+        assert other.primal_residual == pytest.approx(found[0].primal_residual, rel=1e-9)
+        assert other.dual_residual == pytest.approx(found[0].dual_residual, rel=1e-9)
+
+
+def test_a_small_program_is_solved_without_a_compiler() -> None:
+    """What a newcomer runs first does not wait for Numba."""
+    code = """
+import sys
+from hornbeam.inference.map_inference import Solver, solve
+from tests.inference.programs import synthetic
+for solver in (Solver.ADMM, Solver.AUTO):
+    assert solve(synthetic(2000, squared=True), solver).solver.endswith("admm")
+assert "numba" not in sys.modules, "Numba was loaded"
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_the_iteration_limit_is_not_called_converged() -> None:
@@ -189,8 +266,9 @@ def test_the_iteration_limit_is_not_called_converged() -> None:
     assert (found.status, found.iterations) == (Status.ITERATIONS, 3)
 
 
+@pytest.mark.usefixtures("every_way")
 @given(programs(kinds=[*Kind, Kind.AT_MOST, Kind.EQUAL], feasible=False))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_never_claims_convergence_on_a_contradiction(potentials: Potentials) -> None:
     assume(len(find_conflict(potentials)))
     assert TIGHT.solve(potentials).status is Status.INFEASIBLE
@@ -219,6 +297,7 @@ def test_one_contradiction_in_a_large_program_is_seen() -> None:
         Exact().solve(potentials.select(potentials.is_constraint))
 
 
+@pytest.mark.usefixtures("every_way")
 def test_an_empty_program_is_solved() -> None:
     found = Admm().solve(program(2, [], offset=1.5), start=np.array([0.3, 2.0]))
     assert found.status is Status.CONVERGED

@@ -28,6 +28,18 @@ def grid_best(potentials: Potentials) -> float:
     return best
 
 
+def test_rows_of_weight_0_do_not_lead_the_solver_astray() -> None:
+    nothing = [*[(Kind.LINEAR, 0.0, {}, 0.0)] * 7, (Kind.LINEAR, 0.0, {}, 1.0)]
+    listed = [
+        (Kind.LINEAR, 0.3, {0: 1.0}, 0.0),
+        (Kind.SQUARED, 0.3, {0: -1.0}, 0.75),
+        (Kind.EQUAL, 0.0, {0: 1.0}, -0.75),
+    ]
+    found = Exact().solve(program(1, [*nothing, *listed]))
+    assert found.status is Status.OPTIMAL
+    assert found.objective == pytest.approx(0.225, rel=1e-9)
+
+
 @given(programs(most_variables=1))
 @settings(max_examples=60, deadline=None)
 def test_no_grid_point_is_better_one_variable(potentials: Potentials) -> None:

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from hornbeam.errors import DataError
 from hornbeam.facts.diagnosis import contradiction, first_mistake
 from hornbeam.facts.names import Ids, Names
-from hornbeam.facts.ordering import sort_edges
 from hornbeam.facts.sources import Source
 from hornbeam.facts.table import ONE, Atoms, Facts, Millionths, Targets
 from hornbeam.facts.tables import reason
@@ -224,6 +223,9 @@ def _sorted(
 ) -> tuple[npt.NDArray[Any], list[Ids], Millionths | None]:
     """Order atoms by first argument, predicate, further arguments, value."""
     if len(arguments) == 2:
+        # PSL programs are read without it, and then nobody waits for Numba.
+        from hornbeam.facts.ordering import sort_edges
+
         return sort_edges(predicate, arguments, values, n_entities)
     last = [] if values is None else [values]
     order = np.lexsort([*last, *reversed(arguments[1:]), predicate, arguments[0]])

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 Ids = npt.NDArray[np.int32]
 
@@ -91,30 +90,9 @@ class Names:
 
     def translate(self, other: Names) -> Ids:
         """For every id of this table the id of the same name in `other`, -1 where it has none."""
+        # Whoever never translates does not wait for Numba.
+        from hornbeam.facts.name_kernels import translated
+
         mine, theirs = (np.frombuffer(names.blob, dtype=np.uint8) for names in (self, other))
-        ids: Ids = _translate(mine, self.ends, theirs, other.ends)
+        ids: Ids = translated(mine, self.ends, theirs, other.ends)
         return ids
-
-
-@njit(cache=True, nogil=True)
-def _translate(blob, ends, other_blob, other_ends):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Look up one sorted table in another: each search goes on where the one before ended."""
-    ids = np.full(len(ends), -1, dtype=np.int32)
-    low = 0
-    for i in range(len(ends)):
-        start = ends[i - 1] + 1 if i else 0
-        high, found = len(other_ends), False
-        while low < high:
-            middle = (low + high) // 2
-            # names end in a zero, which no name contains: it is the lesser in a shorter name
-            at, to = other_ends[middle - 1] + 1 if middle else 0, start
-            while other_blob[at] == blob[to] and blob[to] != 0:
-                at += 1
-                to += 1
-            if other_blob[at] < blob[to]:
-                low = middle + 1
-            else:
-                high, found = middle, other_blob[at] == blob[to]
-        if found:
-            ids[i] = low
-    return ids

@@ -49,29 +49,45 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import pairwise
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hornbeam.inference import admm_kernels as kernels
+from hornbeam.inference.admm_arrays import ArraySteps
+from hornbeam.inference.admm_point import (
+    PLAIN,
+    Point,
+    Residuals,
+    Rows,
+    Steering,
+    Steps,
+    StoppingRule,
+)
 from hornbeam.inference.map_state import MapState, Status, assess, dual_value, start_at
+from hornbeam.progress import SILENT, Progress, announce_if_slow
 from hornbeam.statistics.potentials import Floats, Kind, Potentials
+
+if TYPE_CHECKING:
+    from hornbeam.inference.admm_compiled import CompiledSteps
+
+COMPILING = "Compiling the solver (first run only; kept for the next time) ..."
 
 #: Iterations between two looks at constraints and callbacks.
 PERIOD = 50
 #: Literals below which threads cost more than they give.
 WORTH_THREADS = 200_000
+#: Literals times iterations that cost as much by arrays as loading Numba and the compiled loops
+#: does (half a second), and the literals that the calls of an iteration by arrays are worth.
+WORTH_COMPILING, ARRAY_CALLS = 10_000_000, 2_000
 #: Violation, averaged by the multipliers, up to which nothing counts as a contradiction.
 NO_CONTRADICTION = 1e-6
 
 #: Over-relaxation.
 RELAXED = 1.6
-
-Watch = Callable[[int, float, float], None]
 
 
 class Acceleration(StrEnum):
@@ -112,7 +128,7 @@ class Admm:
     threads: int | None = None
 
     def solve(
-        self, potentials: Potentials, start: Floats | None = None, watch: Watch | None = None
+        self, potentials: Potentials, start: Floats | None = None, progress: Progress = SILENT
     ) -> MapState:
         """Find a MAP state.
 
@@ -122,8 +138,8 @@ class Admm:
             The ground program.
         start
             State to start from, all ones by default.
-        watch
-            Told the iteration and both residuals, every `PERIOD` iterations.
+        progress
+            Told of every `PERIOD` iterations, and of a first compilation.
 
         Returns
         -------
@@ -131,30 +147,31 @@ class Admm:
             With status converged, iteration limit, or infeasible (see `contradict`).
         """
         began = time.perf_counter()
-        work = _Work.of(potentials, start_at(potentials, start), self)
         hard = np.flatnonzero(potentials.is_constraint)
         constraints = potentials.select(potentials.is_constraint)
         iterations, least, status = 0, 1, Status.ITERATIONS
-        residuals = kernels.Residuals(np.inf, np.inf, 0.0, 0.0, np.inf)
-        with ThreadPoolExecutor(work.threads) as pool:
+        residuals = Residuals()
+        with ThreadPoolExecutor(self.threads or os.cpu_count()) as pool:
+            work = _Work.of(potentials, start, self, pool, progress)
+            steps = work.steps()
             while iterations < self.max_iterations and status is Status.ITERATIONS:
-                before = work.point.s[hard]
+                steps, before = work.steps(), work.point.s[hard]
                 most = min(PERIOD, self.max_iterations - iterations)
-                done, residuals = work.run(least, most, pool)
+                done, residuals = work.run(steps, least, most)
                 iterations += done
-                if watch is not None:
-                    watch(iterations, residuals.primal, residuals.dual)
-                at_rest = kernels.within_limits(residuals)
+                progress.advance("ADMM", iterations, self.max_iterations)
+                at_rest = residuals.within_limits
                 if at_rest and self._hold(constraints, work.point.state):
                     status = Status.CONVERGED
                 elif contradict(constraints, work.point.s[hard] - before):
                     status = Status.INFEASIBLE
                 # at rest but for a constraint: look again after a whole period
                 least = PERIOD if at_rest else 1
+            multiplier = work.multipliers(steps)
         return assess(
             potentials,
             work.point.state,
-            multiplier=work.multipliers(),
+            multiplier,
             status=status,
             solver="admm",
             max_violation=self.max_violation,
@@ -171,71 +188,80 @@ class Admm:
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """The arrays of one run and the threads that walk them."""
+    """One run: the literals, where it stands, and who does the steps."""
 
     settings: Admm
-    rows: kernels.Rows
-    columns: kernels.Columns
-    point: kernels.Point
-    control: Floats
-    sums: kernels.Sums
-    step: float
-    threads: int
+    potentials: Potentials
+    rows: Rows
+    point: Point
+    steering: Steering
+    rule: StoppingRule
+    pool: ThreadPoolExecutor
+    progress: Progress
 
     @classmethod
-    def of(cls, potentials: Potentials, state: Floats, settings: Admm) -> _Work:
-        """Lay out the literals by row and by variable; duals start at 0."""
-        n, n_variables = len(potentials), potentials.n_variables
-        step = settings.step * (potentials.weight.max(initial=0.0) or 1.0)
-        indptr = potentials.indptr.astype(np.uint32)
-        variable = potentials.variable.view(np.uint32)
-        norm = kernels.squared_norms(indptr, potentials.coefficient)
-        strength = kernels.strengths(potentials.kind, potentials.weight, norm, step)
-        threads = settings.threads or os.cpu_count() or 1
+    def of(
+        cls,
+        potentials: Potentials,
+        start: Floats | None,
+        settings: Admm,
+        pool: ThreadPoolExecutor,
+        progress: Progress,
+    ) -> _Work:
+        """Lay out the literals; duals start at 0."""
+        tolerances = settings.step, settings.epsilon_abs, settings.epsilon_rel
         return cls(
             settings,
-            kernels.Rows(
-                indptr, variable, potentials.coefficient, potentials.constant, potentials.kind,
-                norm, strength,
-            ),
-            kernels.by_variable(indptr, variable, potentials.coefficient, n_variables),
-            _begin(state, n),
-            np.array([_relaxation(settings, potentials), 0.0, 0.0, 0.0, 0.0, 0.0]),
-            kernels.Sums(
-                np.zeros((-(-n // kernels.BLOCK), 2)),
-                np.zeros((-(-n_variables // kernels.BLOCK), 6)),
-            ),
-            step,
-            threads if len(variable) >= WORTH_THREADS else 1,
-        )  # fmt: skip
+            potentials,
+            Rows.of(potentials, _step(potentials, settings)),
+            Point.at(start_at(potentials, start), len(potentials)),
+            Steering(_relaxation(settings, potentials)),
+            StoppingRule(len(potentials.variable), *tolerances),
+            pool,
+            progress,
+        )
 
-    def run(self, least: int, most: int, pool: ThreadPoolExecutor) -> tuple[int, kernels.Residuals]:
+    def run(self, steps: Steps, least: int, most: int) -> tuple[int, Residuals]:
         """Iterate until the stopping rule is met, `least` to `most` times."""
-        ours = self.settings
-        rule = ours.step, ours.epsilon_abs, ours.epsilon_rel
-        point, control, sums = self.point, self.control, self.sums
-        if self.threads == 1:
-            done, residuals = kernels.iterate(
-                self.rows, self.columns, point, control, sums, *rule, least, most
-            )
-            return done, residuals
-        done = 0
-        while True:
-            mixture = kernels.mixture(control)
-            self._share(pool, kernels.local_steps, self.rows, mixture, sums.row)
-            self._share(pool, kernels.consensus, self.columns, mixture, sums.variable)
-            residuals = kernels.residuals(sums, len(self.rows.variable), *rule)
-            kernels.steer(control, point, mixture, residuals.movement)
-            done += 1
-            if done >= most or (done >= least and kernels.within_limits(residuals)):
+        point, residuals = self.point, Residuals()
+        for done in range(1, most + 1):
+            mixture = self.steering.mixture()
+            rows = steps.local_steps(point, mixture)
+            variables = steps.consensus(point, mixture)
+            residuals = self.rule.residuals(rows, variables)
+            self.steering.steer(point, mixture, residuals.movement)
+            if done >= least and residuals.within_limits:
                 return done, residuals
+        return most, residuals
 
-    def multipliers(self) -> Floats:
+    def steps(self) -> Steps:
+        """Whoever is to do the next steps: arrays as long as that costs less than loading Numba."""
+        soon = self.steering.total + PERIOD
+        if soon * (len(self.potentials.variable) + ARRAY_CALLS) <= WORTH_COMPILING:
+            return self._arrays
+        return self._compiled
+
+    @cached_property
+    def _arrays(self) -> ArraySteps:
+        return ArraySteps.of(self.potentials, self.rows)
+
+    @cached_property
+    def _compiled(self) -> CompiledSteps:
+        def load() -> CompiledSteps:
+            from hornbeam.inference.admm_compiled import CompiledSteps
+
+            many = len(self.potentials.variable) >= WORTH_THREADS
+            threads = (self.settings.threads or os.cpu_count() or 1) if many else 1
+            return CompiledSteps.of(self.rows, self.point, threads, self.pool)
+
+        return announce_if_slow(load, COMPILING, self.progress)
+
+    def multipliers(self, steps: Steps) -> Floats:
         """Lagrange multipliers of the rows: step * t of one more local step, the anchor left out.
 
         It ends the run: the point is no iterate any more.
         """
-        point, home = self.point, float(self.control[kernels.HOME])
+        point, home = self.point, self.steering.home
         for part, anchor in (
             (point.s, point.anchor_s),
             (point.e, point.anchor_e),
@@ -243,45 +269,16 @@ class _Work:
         ):
             part -= home * anchor
             part /= 1.0 - home
-        degree = np.maximum(np.diff(self.columns.indptr), 1)
-        point.q[:] = 2.0 * np.clip(point.e - point.pull / degree, 0.0, 1.0) - point.e
-        blocks = len(self.sums.row)
-        kernels.local_steps(self.rows, point, (1.0, 0.0, 0.0), 0, blocks, self.sums.row)
-        return self.step * point.s
-
-    def _share(
-        self,
-        pool: ThreadPoolExecutor,
-        kernel: Callable[..., None],
-        side: kernels.Rows | kernels.Columns,
-        mixture: tuple[float, float, float],
-        sums: Floats,
-    ) -> None:
-        """Give every thread an equal share of the blocks, and wait for all."""
-        cuts = np.linspace(0, len(sums), self.threads + 1).astype(int).tolist()
-        shares = [
-            pool.submit(kernel, side, self.point, mixture, low, high, sums)
-            for low, high in pairwise(cuts)
-        ]
-        for share in shares:
-            share.result()
+        degree = np.bincount(self.potentials.variable, minlength=len(point.z))
+        mean = point.e - point.pull / np.maximum(degree, 1)
+        point.q[:] = 2.0 * np.clip(mean, 0.0, 1.0) - point.e
+        steps.local_steps(point, PLAIN)
+        return _step(self.potentials, self.settings) * point.s
 
 
-def _begin(state: Floats, n_rows: int) -> kernels.Point:
-    """Where duals are 0: w is the state itself."""
-    copies = [state.copy() for _ in range(5)]
-    pulls = np.zeros_like(state), np.zeros_like(state)
-    return kernels.Point(
-        s=np.zeros(n_rows),
-        e=copies[0],
-        pull=pulls[0],
-        z=copies[1],
-        q=copies[2],
-        state=copies[3],
-        anchor_s=np.zeros(n_rows),
-        anchor_e=copies[4],
-        anchor_pull=pulls[1],
-    )
+def _step(potentials: Potentials, settings: Admm) -> float:
+    """Step size in units of weights."""
+    return settings.step * float(potentials.weight.max(initial=0.0) or 1.0)
 
 
 def _relaxation(settings: Admm, potentials: Potentials) -> float:

@@ -195,7 +195,7 @@ def infer_pairs(
         threads=threads,
     )
     start = np.where(stated, 1.0, score_map(up, down, semantics.relaxation))
-    solved = solver.solve(_held_at_one(potentials, stated), start)
+    solved = solver.solve(_held_at_one(potentials, stated), start, progress)
     silent = np.bincount(potentials.variable, minlength=len(up)) == 0
     state = np.where(stated, 1.0, np.where(silent, 0.5, solved.state))
     return CollectiveState(linked, potentials, stated, state, solved, semantics.relaxation)

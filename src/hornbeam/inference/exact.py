@@ -57,15 +57,19 @@ class Exact:
         """
         began = time.perf_counter()
         scale = potentials.weight.max(initial=0.0) or 1.0
-        scaled = replace(potentials, weight=potentials.weight / scale)
-        squared = np.any((potentials.kind == Kind.SQUARED) & (potentials.weight > 0.0))
+        # rows of weight 0 say nothing, and a solver may lose its way among their slacks
+        speaks = potentials.is_constraint | (potentials.weight > 0.0)
+        scaled = replace(potentials.select(speaks), weight=potentials.weight[speaks] / scale)
+        squared = bool((scaled.kind == Kind.SQUARED).any())
         answer = (_quadratic_program if squared else _linear_program)(scaled)
+        multiplier = np.zeros(len(potentials))
+        multiplier[speaks] = answer.multiplier * scale
         free = np.bincount(potentials.variable, minlength=potentials.n_variables) == 0
         state = np.where(free, start_at(potentials, start), np.clip(answer.state, 0.0, 1.0))
         result = assess(
             potentials,
             state,
-            multiplier=answer.multiplier * scale,
+            multiplier,
             status=Status.OPTIMAL,
             solver="exact",
             max_violation=self.max_violation,
@@ -81,7 +85,7 @@ class Exact:
 
 
 def _linear_program(potentials: Potentials) -> _Answer:
-    """Minimise linear hinges; squared ones must have weight 0."""
+    """Minimise linear hinges."""
     from scipy import sparse
     from scipy.optimize import linprog
 

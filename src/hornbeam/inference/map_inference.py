@@ -14,13 +14,11 @@ from hornbeam.inference.admm import Admm
 from hornbeam.inference.alone import settle
 from hornbeam.inference.exact import Exact, find_conflict
 from hornbeam.inference.map_state import MapState, Status, assess, start_at
-from hornbeam.progress import SILENT, Progress, announce_if_slow
-from hornbeam.statistics.potentials import Floats, Kind, Potentials
+from hornbeam.progress import SILENT, Progress
+from hornbeam.statistics.potentials import Floats, Potentials
 
 #: Literals up to which `auto` solves exactly: a few hundredths of a second.
 EXACT_LITERALS = 2_000
-
-COMPILING = "Compiling the solver (first run only; kept for the next time) ..."
 
 
 class Solver(StrEnum):
@@ -67,8 +65,6 @@ def solve(
     """
     began = time.perf_counter()
     admm = admm or Admm()
-    if solver is not Solver.EXACT:
-        announce_if_slow(_compile, COMPILING, progress)
     if solver is Solver.EXACT:
         found = Exact().solve(potentials, start)
     elif solver is Solver.ADMM:
@@ -81,10 +77,7 @@ def solve(
 def _by_admm(
     potentials: Potentials, start: Floats | None, admm: Admm, progress: Progress
 ) -> MapState:
-    def watch(iteration: int, primal: float, dual: float) -> None:
-        progress.advance("ADMM", iteration, admm.max_iterations)
-
-    found = admm.solve(potentials, start, watch)
+    found = admm.solve(potentials, start, progress)
     if found.status is Status.INFEASIBLE:
         raise InfeasibleError(find_conflict(potentials).tolist())
     return found
@@ -134,19 +127,3 @@ def _split(
     alone = speaks & (sizes == 1)
     alone[alone] = ~shared[potentials.variable[potentials.indptr[:-1][alone]]]
     return alone, speaks & ~alone
-
-
-def _compile() -> None:
-    """Compile the kernels, or load them from the cache, on a tiny program."""
-    tiny = Potentials(
-        n_variables=2,
-        indptr=np.array([0, 1, 3]),
-        variable=np.array([0, 0, 1], dtype=np.int32),
-        coefficient=np.ones(3),
-        constant=np.zeros(2),
-        weight=np.ones(2),
-        kind=np.array([Kind.LINEAR, Kind.SQUARED], dtype=np.uint8),
-        rule=np.zeros(2, dtype=np.int32),
-    )
-    settle(tiny.select(np.array([True, False])), np.zeros(2))
-    Admm(max_iterations=1).solve(tiny)
