@@ -14,7 +14,10 @@ the second line could begin `1 * b(A)`. So the parser remembers where a rule mig
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
+from importlib.util import cache_from_source
+from pathlib import Path
 
 from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
@@ -55,6 +58,12 @@ _OPERATORS = {"AND", "PIPE", "_THEN", "_IF", "PLUS", "MINUS", "SLASH", "RELATION
 
 @cache
 def _parser() -> Lark:
+    # Making tables of the grammar takes a tenth of a second, so they are kept beside the bytecode
+    # of this module. Lark makes them again when grammar, Lark or Python change, and where it
+    # cannot write them.
+    kept = Path(cache_from_source(__file__)).with_suffix(".lark")
+    with suppress(OSError):
+        kept.parent.mkdir(exist_ok=True)
     return Lark.open_from_package(
         __package__,
         "psl.lark",
@@ -62,7 +71,15 @@ def _parser() -> Lark:
         lexer="basic",
         maybe_placeholders=False,
         propagate_positions=True,
+        cache=str(kept),
     )
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    """Cut a text into tokens; `Lark.lex` would build a lexer for every text."""
+    lexing: InteractiveParser = _parser().parse_interactive(text)
+    tokens: Iterator[Token] = lexing.lexer_thread.lex(lexing.parser_state)  # type: ignore[no-untyped-call]
+    return tokens
 
 
 class _Begun:
@@ -109,7 +126,7 @@ def read_rules(text: str, name: str) -> Iterator[PslRule]:
     """Yield the rules of a text; see `parse_rules`."""
     begun = _Begun()
     try:
-        for token in _parser().lex(text):
+        for token in _tokens(text):
             if begun.feed(token):
                 continue
             if begun.tokens and _may_begin_a_rule(token, begun):
