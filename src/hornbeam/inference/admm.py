@@ -82,7 +82,7 @@ PERIOD = 50
 WORTH_THREADS = 200_000
 #: Literals times iterations that cost as much by arrays as loading Numba and the compiled loops
 #: does (half a second), and the literals that the calls of an iteration by arrays are worth.
-WORTH_COMPILING, ARRAY_CALLS = 10_000_000, 2_000
+WORTH_COMPILING, ARRAY_CALLS = 20_000_000, 2_000
 #: Violation, averaged by the multipliers, up to which nothing counts as a contradiction.
 NO_CONTRADICTION = 1e-6
 
