@@ -38,6 +38,8 @@ PATIENCE_SECONDS = 0.7
 
 def announce_if_slow(work: Callable[[], T], text: str, progress: Progress) -> T:
     """Run `work`; when it takes longer than `PATIENCE_SECONDS`, say `text` meanwhile."""
+    if isinstance(progress, Silent):
+        return work()  # nobody listens, and a timer is a thread
     import threading
 
     timer = threading.Timer(PATIENCE_SECONDS, progress.message, [text])

@@ -17,7 +17,8 @@ from hornbeam.model import Model
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.comparison import compare, paired_rules
 from hornbeam.serve.edits import Edits
-from hornbeam.serve.state import NO_EDITS, Explorer, largest
+from hornbeam.serve.links import largest
+from hornbeam.serve.state import NO_EDITS, Explorer
 
 from ..inference.rules import rule_models
 from ..worlds import SOFT, worlds

@@ -60,14 +60,16 @@ def strengths(
     """Add up A and B of every target."""
     indptr, row, x = count_columns(statistics, semantics.counts, semantics.relaxation)
     column = {path: j for j, path in enumerate(statistics.paths)}
+    ends = indptr.tolist()
     up, down = np.zeros(len(targets)), np.zeros(len(targets))
     for rule in rules:
         side = down if rule.clause.negated else up
         if isinstance(rule.clause, Prior):
             side[_targets_of(rule.clause, targets)] += rule.weight
-        else:
-            j = column[rule.clause.path]
-            part = slice(indptr[j], indptr[j + 1])
+            continue
+        j = column[rule.clause.path]
+        if ends[j] < ends[j + 1]:
+            part = slice(ends[j], ends[j + 1])
             side[row[part]] += rule.weight * x[part]
     return up, down
 

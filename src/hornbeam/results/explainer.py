@@ -20,7 +20,7 @@ from hornbeam.clauses.rules import Rule, Semantics
 from hornbeam.errors import InputError
 from hornbeam.facts.splits import without_targets
 from hornbeam.facts.table import ONE, Facts, Targets
-from hornbeam.inference.closed import Floats, Score, rule_paths, score_targets
+from hornbeam.inference.closed import Floats, rule_paths, score_targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.results.explanation import Explanation, Fact, Flip, Grounding, Reason
 from hornbeam.results.flips import EXACT_PATHS, FlipStatus, smallest_flip
@@ -134,17 +134,17 @@ class Explainer:
         scored = ScoredPair(rules, self.semantics, pair, counted)
         reasons = [
             Reason(
-                k,
-                self.texts[k],
-                self.rules[k].weight,
-                scored.count(self.rules[k]),
+                mine[place],
+                self.texts[mine[place]],
+                rule.weight,
+                scored.count(rule),
                 scored.pull(place),
                 ()
-                if isinstance(clause := self.rules[k].clause, Prior)
+                if isinstance(clause := rule.clause, Prior)
                 else self.groundings(clause.path, subject, object_, paths, progress),
             )
-            for place, k in enumerate(mine)
-            if scored.count(self.rules[k]) and self.rules[k].weight > 0
+            for place, rule in scored.heard.items()
+            if rule.weight > 0
         ]
         known = self.evidence.entities
         return Explanation(
@@ -152,7 +152,7 @@ class Explainer:
             target,
             object_,
             scored.mean,
-            scored.score(scored.rules, Score.MAP),
+            scored.map,
             self.semantics.threshold,
             tuple(sorted(reasons, key=lambda reason: (-abs(reason.pull), reason.index))),
             self._flip(scored, progress) if flip else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -62,9 +62,19 @@ class ScoredPair:
         return 1 if isinstance(rule.clause, Prior) else self.paths_of(rule.clause.path)
 
     @cached_property
+    def heard(self) -> dict[int, Rule]:
+        """The rules that have a grounding, by their places: no score depends on the others."""
+        return {place: rule for place, rule in enumerate(self.rules) if self.count(rule)}
+
+    @cached_property
     def mean(self) -> float:
         """The pair's score."""
-        return self.score(self.rules)
+        return self.score(list(self.heard.values()))
+
+    @cached_property
+    def map(self) -> float:
+        """Its MAP state."""
+        return self.score(list(self.heard.values()), Score.MAP)
 
     @property
     def decision(self) -> bool:
@@ -76,19 +86,30 @@ class ScoredPair:
         return (score >= self.semantics.threshold) != self.decision
 
     def score(self, rules: Sequence[Rule], kind: Score = Score.MEAN) -> float:
-        """Score by some of the rules; where none is left to speak, a half."""
+        """Score by some of the rules that are heard; where none is left to speak, a half."""
         if not rules:
             return 0.5
-        return float(score_targets(rules, self.semantics, self.counted, self.pair, kind)[0])
+        return float(score_targets(rules, self.semantics, self._spoken, self.pair, kind)[0])
+
+    @cached_property
+    def _spoken(self) -> Statistics:
+        """The counts without the sequences that have none."""
+        some = np.flatnonzero(np.diff(self.counted.indptr))
+        return replace(
+            self.counted,
+            paths=[self.paths[k] for k in some.tolist()],
+            indptr=np.concatenate([[0], self.counted.indptr[1:][some]]),
+        )
 
     def pull(self, place: int) -> float:
         """How far the score moves when a rule is taken away, with the sign of its say."""
-        return self.mean - self.score([*self.rules[:place], *self.rules[place + 1 :]])
+        return self.mean - self.score([rule for k, rule in self.heard.items() if k != place])
 
     def without_paths(self, gone: Sequence[Path]) -> float:
         """Score by the rules that walk none of these sequences."""
+        heard = self.heard.values()
         return self.score(
-            [r for r in self.rules if isinstance(r.clause, Prior) or r.clause.path not in gone]
+            [r for r in heard if isinstance(r.clause, Prior) or r.clause.path not in gone]
         )
 
 

@@ -12,7 +12,8 @@ from hornbeam.clauses.model_file import clause_texts
 from hornbeam.clauses.rules import Rule
 from hornbeam.results.evaluation import Evaluation, evaluate
 from hornbeam.serve.edits import Edits
-from hornbeam.serve.state import Explorer, Link, Listing, largest, links_at
+from hornbeam.serve.links import Link, largest, links_at
+from hornbeam.serve.state import Explorer, Listing
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
 
 from hornbeam.errors import InputError
 from hornbeam.serve.comparison import compare
 from hornbeam.serve.drawing import draw
 from hornbeam.serve.edits import Edits
+from hornbeam.serve.filters import FILTERS
 from hornbeam.serve.state import NO_EDITS, Explorer
 from hornbeam.serve.walk import neighbours
 
@@ -80,14 +79,8 @@ class Pages:
             lstrip_blocks=True,
             auto_reload=False,
         )
-        environment.filters |= {"score": score_text, "signed": signed_text, "weight": weight_text,
-                                "rule": rule_text, "signed_weight": signed_weight_text}  # fmt: skip
-        environment.globals |= {
-            "entity_url": entity_url,
-            "link_url": link_url,
-            "explorer": self.explorer,
-            "stylesheet": "/static/explorer.css",
-        }
+        environment.filters |= FILTERS
+        environment.globals |= {"explorer": self.explorer, "stylesheet": "/static/explorer.css"}
         return environment
 
     def home(self, visit: Visit) -> Answer:
@@ -317,47 +310,6 @@ class Pages:
                 return rule, kept.switched(rule, on=rule not in visit.edits.off)
             return rule, visit.edits.with_weight(rule, weight)
         raise InputError("A change is a switch, a weight or a reset.")
-
-
-def entity_url(name: str) -> str:
-    """Address of an entity's page."""
-    return f"/entity?name={quote(name, safe='')}"
-
-
-def link_url(subject: str, predicate: str, object_: str, page: str = "link") -> str:
-    """Address of a pair's page."""
-    query = zip(("subject", "predicate", "object"), (subject, predicate, object_), strict=True)
-    return f"/{page}?" + "&".join(f"{key}={quote(value, safe='')}" for key, value in query)
-
-
-def score_text(value: float | None) -> str:
-    """Three digits, as tables show scores."""
-    return "–" if value is None else f"{value:.3f}"
-
-
-def weight_text(value: float | None) -> str:
-    """A weight without digits that say nothing."""
-    return "–" if value is None else f"{value:.3g}"
-
-
-def rule_text(text: str) -> Markup:
-    """A rule whose lines break between atoms rather than inside them."""
-    body, arrow, head = text.rpartition(" -> ")
-    atoms = body.split(" & ") if arrow else []
-    parts = [*(f"{atom} &" for atom in atoms[:-1]), *atoms[-1:], f"-> {head}" if arrow else head]
-    return Markup(" ").join(Markup("<span class='atom'>{}</span>").format(part) for part in parts)
-
-
-def signed_text(value: float) -> str:
-    """A change with its sign; a true minus is as wide as a plus."""
-    if abs(value) < 0.0005:
-        return "±0.000"
-    return f"{'+' if value > 0 else '−'}{abs(value):.3f}"
-
-
-def signed_weight_text(value: float) -> str:
-    """A difference of weights with its sign."""
-    return f"{'−' if value < 0 else '+'}{abs(value):.3g}" if value else "±0"
 
 
 def _whole_number(text: str, otherwise: int) -> int:

@@ -1,8 +1,8 @@
 """Counting one pair at a time, as explanations ask for it, without starting threads.
 
 The engine is made for many targets at once; what it sets up for a search costs more than the few
-paths of one pair. Where facts are 0/1 and variables may coincide, a walk from the end with fewer
-facts counts the same. Everything else goes to the engine.
+paths of one pair. Where facts are 0/1 and variables may coincide, walks that meet between the two
+entities count the same. Everything else goes to the engine.
 """
 
 from __future__ import annotations
@@ -14,19 +14,23 @@ import numpy as np
 
 from hornbeam.clauses.candidates import Language
 from hornbeam.clauses.clause import Path
-from hornbeam.facts.table import ONE, Targets
+from hornbeam.facts.table import Targets
 from hornbeam.progress import SILENT, Progress
-from hornbeam.serve.walk import neighbours, walk_all
-from hornbeam.statistics.graph import Graph
+from hornbeam.serve.predictions import Reacher
+from hornbeam.serve.walk import neighbours, paths_between
 from hornbeam.statistics.memory import MemoryEngine
 from hornbeam.statistics.table import Statistics
 
 
 @dataclass(frozen=True, eq=False)
 class PairCounter(MemoryEngine):
-    """The engine, with a short cut for single pairs; `walked` has the model's fan-out limit."""
+    """The engine, with a short cut for single pairs and the paths of a model's target."""
 
-    walked: Graph | None = field(default=None, kw_only=True)
+    reacher: Reacher = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        # one graph for both: this takes the cached property's place
+        vars(self).update(graph=self.reacher.engine.graph)
 
     def count(
         self,
@@ -38,20 +42,15 @@ class PairCounter(MemoryEngine):
     ) -> Statistics:
         """Count the given sequences for the targets; see `Engine.count`."""
         pair = self._plain_pair(targets, language)
-        if pair is None or self.walked is None:
+        plan = self.reacher.plans.get(targets.predicates[int(targets.predicate[0])])
+        if pair is None or plan is None or list(plan.paths) != list(paths):
             return super().count(targets, paths, language, progress=progress)
-        subject, object_ = pair
-        degree = np.diff(self.graph.forward.offsets)
-        known = [(j, codes) for j, path in enumerate(paths) if (codes := self._codes(path))]
-        numbers = np.array([j for j, _ in known], dtype=np.int64)
-        if degree[subject] <= degree[object_]:
-            ends, wanted = walk_all(self.walked.forward, subject, [c for _, c in known]), object_
-        else:
-            turned = [[code ^ 1 for code in reversed(codes)] for _, codes in known]
-            ends, wanted = walk_all(self.walked.backward, object_, turned), subject
-        mine = ends.node == wanted
-        zero, one = np.zeros(mine.sum(), dtype=np.int32), np.full(mine.sum(), ONE, dtype=np.int32)
-        return Statistics.of(paths, 1, numbers[ends.walk[mine]], zero, one, ends.paths[mine])
+        reacher = self.reacher
+        counts = paths_between(reacher.graph, *pair, plan.forth, reacher.counters)
+        some = counts > 0
+        indptr = np.concatenate([[0], np.cumsum(some)])
+        zeros = np.zeros(int(indptr[-1]), dtype=np.int32)
+        return Statistics(paths, 1, indptr, zeros, counts[some])
 
     def _plain_pair(self, targets: Targets, language: Language) -> tuple[int, int] | None:
         """Ids of a single pair of known entities that is no fact itself; None where not plain."""

@@ -26,9 +26,10 @@ from hornbeam.results.explanation import Explanation
 from hornbeam.results.groundings import Pair, first_paths
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.edits import Edits, fingerprint
+from hornbeam.serve.links import Link, largest, links_at
 from hornbeam.serve.name_index import NameIndex
 from hornbeam.serve.pair_counts import PairCounter
-from hornbeam.serve.predictions import Reach, Reacher
+from hornbeam.serve.predictions import Reach, Reacher, path_codes
 from hornbeam.statistics.memory import MemoryEngine
 from hornbeam.statistics.table import Statistics
 
@@ -38,23 +39,6 @@ CACHED_SCORES = 5_000_000
 CACHED_FIGURES = 1000
 
 NO_EDITS = Edits()
-
-
-@dataclass(frozen=True)
-class Link:
-    """A pair by its names, with its score and, where it is labelled, its label."""
-
-    subject: str
-    predicate: str
-    object: str
-    score: float
-    label: float | None = None
-    before: float | None = None
-
-    @property
-    def change(self) -> float:
-        """How far the score is from the one before."""
-        return 0.0 if self.before is None else self.score - self.before
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +68,7 @@ class Served:
     @cached_property
     def pair_counter(self) -> PairCounter:
         """Counts the paths of single pairs."""
-        made = PairCounter(self.facts, self.engine.threads, walked=self.reacher.graph)
-        vars(made).update(graph=self.engine.graph)
-        return made
+        return PairCounter(self.facts, self.engine.threads, reacher=self.reacher)
 
     def explainer(self, rules: Sequence[Rule]) -> Explainer:
         """Explains pairs under rules as they are weighted now."""
@@ -233,7 +215,7 @@ class Explorer:
     def missing(self, rule: int) -> bool:
         """Whether the facts lack a predicate of the rule's body, so that it never speaks."""
         clause = self.model.rules[rule].clause
-        return not isinstance(clause, Prior) and self.served.reacher.codes(clause.path) is None
+        return not isinstance(clause, Prior) and path_codes(self.facts, clause.path) is None
 
     def listed_page(
         self, edits: Edits, order: str, first: int, size: int
@@ -327,32 +309,3 @@ def count_listing(served: Served, targets: Targets, progress: Progress) -> Listi
         targets, rule_paths(model.rules), model.language, progress=progress
     )
     return Listing(served, targets, counted)
-
-
-def largest(values: Floats, top: int) -> npt.NDArray[np.intp]:
-    """Rows of the largest values, the first of equal ones first."""
-    rows = np.arange(len(values))
-    if len(values) > top:
-        rows = np.flatnonzero(values >= np.partition(values, -top)[-top])
-    return rows[np.argsort(-values[rows], kind="stable")][:top]
-
-
-def links_at(
-    targets: Targets,
-    rows: Sequence[int] | npt.NDArray[np.integer],
-    scores: Floats,
-    before: Floats | None = None,
-) -> list[Link]:
-    """Name the pairs at some rows, with their scores and the scores before."""
-    labels = targets.millionths
-    return [
-        Link(
-            targets.entities[int(targets.subject[i])],
-            targets.predicates[int(targets.predicate[i])],
-            targets.entities[int(targets.object[i])],
-            float(scores[i]),
-            None if labels is None else int(labels[i]) / ONE,
-            None if before is None else float(before[i]),
-        )
-        for i in rows
-    ]

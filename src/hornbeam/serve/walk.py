@@ -1,40 +1,106 @@
-"""Every entity that relation sequences reach from one, with exact numbers of paths.
+"""Paths from one entity, or between two, as exact numbers.
 
 Where facts are 0/1 and variables may coincide, a number of paths is a product of sparse vectors:
-the walk carries one count a node and merges at every step, so a sequence costs at most one pass
-over the edges of its predicates, however many paths there are.
+a walk carries one count a node and merges at every step, so a sequence costs at most one pass over
+the edges of its predicates, however many paths there are. Between two entities the walks from
+either end meet where that costs least.
+
+The counts lie in arrays of all nodes. A walk pays for the nodes that it meets and not for all: it
+is lent zeros, and leaves zeros behind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from hornbeam.statistics.graph import Adjacency
+from hornbeam.statistics.graph import Adjacency, Graph
 
 Nodes = npt.NDArray[np.int32]
+Ints = npt.NDArray[np.int64]
+
+#: A walk that leads nowhere: 0 is never a code.
+NOWHERE = [0]
+#: Where places to choose from are no more than so many times the rows, looking through them is
+#: quicker than sorting the rows.
+LOOKED_THROUGH = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Walks:
+    """Sequences of codes: walk k takes the steps `steps[bounds[k]:bounds[k + 1]]`."""
+
+    steps: Ints
+    bounds: Ints
+
+    @classmethod
+    def of(cls, sequences: Sequence[Sequence[int]]) -> Walks:
+        """Lay sequences of codes one behind the other."""
+        steps = np.array([code for codes in sequences for code in codes], dtype=np.int64)
+        return cls(steps, np.cumsum([0, *(len(codes) for codes in sequences)]))
+
+
+class Counters:
+    """Three arrays of zeros, a number for every node, for each walk that is under way."""
+
+    def __init__(self, n_nodes: int) -> None:
+        self._n_nodes = n_nodes
+        self._free: list[Ints] = []
+
+    @contextmanager
+    def lent(self) -> Iterator[Ints]:
+        """Lend arrays to a walk; one that fails does not give them back, they may not be zeros."""
+        try:
+            arrays = self._free.pop()
+        except IndexError:
+            arrays = np.zeros((3, self._n_nodes), dtype=np.int64)
+        yield arrays
+        self._free.append(arrays)
 
 
 class Ends(NamedTuple):
-    """Ends of walks: rows of (walk, node, number of paths), sorted by walk, then node."""
+    """Ends of walks: the distinct `nodes`, and for every walk its rows (place among them, paths).
 
-    walk: npt.NDArray[np.int64]
-    node: Nodes
-    paths: npt.NDArray[np.int64]
+    Rows `indptr[k]:indptr[k + 1]` are those of walk k, sorted by place; so are the nodes.
+    """
+
+    nodes: Nodes
+    indptr: Ints
+    place: Nodes
+    paths: Ints
 
 
-def walk_all(adjacency: Adjacency, start: int, walks: Sequence[Sequence[int]]) -> Ends:
-    """Walk every sequence of codes from one node."""
-    steps = np.array([code for codes in walks for code in codes], dtype=np.int64)
-    bounds = np.cumsum([0, *(len(codes) for codes in walks)])
-    sizes, nodes, counts = _walk_all(
-        adjacency.offsets, adjacency.neighbour, adjacency.code, np.int32(start), steps, bounds
-    )
-    return Ends(np.repeat(np.arange(len(walks)), sizes), nodes, counts)
+def ends_of(
+    adjacency: Adjacency,
+    start: int,
+    walks: Walks,
+    wanted: npt.NDArray[np.bool_],
+    left_out: Nodes,
+    counters: Counters,
+) -> Ends:
+    """Walk every sequence from one node, to what `wanted` walks reach besides nodes left out."""
+    with counters.lent() as zeros:
+        found = _ends(
+            *adjacency[:3], zeros[0], zeros[1], np.int32(start), walks.steps, walks.bounds, wanted,
+            left_out,
+        )  # fmt: skip
+    return Ends(*found)
+
+
+def paths_between(graph: Graph, source: int, sink: int, walks: Walks, counters: Counters) -> Ints:
+    """Number of paths of every sequence from one node to another."""
+    with counters.lent() as zeros:
+        counts: Ints = _between(
+            *graph.forward[:3], *graph.backward[:3], zeros[0], zeros[1], zeros[2],
+            np.int32(source), np.int32(sink), walks.steps, walks.bounds,
+        )  # fmt: skip
+    return counts
 
 
 def neighbours(adjacency: Adjacency, node: int, code: int) -> Nodes:
@@ -56,38 +122,155 @@ def _with_room(array, size, more):  # type: ignore[no-untyped-def] # noqa: ANN00
 
 
 @njit(cache=True, nogil=True)
-def _walk_all(offsets, neighbour, code, start, steps, bounds):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    here = np.zeros(len(offsets) - 1, dtype=np.int64)
-    there = np.zeros(len(offsets) - 1, dtype=np.int64)
-    sizes = np.zeros(len(bounds) - 1, dtype=np.int64)
-    nodes, counts = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int64)
+def _run(offsets, code, node, step):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Where the edges of one step stand among a node's."""
+    last = offsets[node + 1]
+    low = offsets[node] + np.searchsorted(code[offsets[node] : last], step)
+    high = low
+    while high < last and code[high] == step:
+        high += 1
+    return low, high
+
+
+@njit(cache=True, nogil=True)
+def _cost(offsets, code, frontier, step):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Count the edges of a step that leave the frontier."""
+    edges = 0
+    for node in frontier:
+        low, high = _run(offsets, code, node, step)
+        edges += high - low
+    return edges
+
+
+@njit(cache=True, nogil=True)
+def _step(offsets, neighbour, code, frontier, step, here, there):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Carry the counts of the frontier one step, from `here` to `there`; return who has some."""
+    reached, size = np.empty(16, dtype=np.int32), 0
+    for u in frontier:
+        low, high = _run(offsets, code, u, step)
+        reached = _with_room(reached, size, high - low)
+        for e in range(low, high):
+            v = neighbour[e]
+            if there[v] == 0:
+                reached[size] = v
+                size += 1
+            there[v] += here[u]
+        here[u] = 0
+    return reached[:size]
+
+
+@njit(cache=True, nogil=True)
+def _ends(offsets, neighbour, code, here, there, start, steps, bounds, wanted, left_out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    n_walks = len(bounds) - 1
+    indptr = np.zeros(n_walks + 1, dtype=np.int64)
+    nodes, paths = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int64)
     total = 0
-    for k in range(len(bounds) - 1):
+    for k in range(n_walks):
         frontier = np.full(1, start, dtype=np.int32)
         here[start] = 1
         for step in steps[bounds[k] : bounds[k + 1]]:
-            reached, size = np.empty(16, dtype=np.int32), 0
-            for u in frontier:
-                low, high = offsets[u], offsets[u + 1]
-                e = low + np.searchsorted(code[low:high], step)
-                while e < high and code[e] == step:
-                    v = neighbour[e]
-                    if there[v] == 0:
-                        reached = _with_room(reached, size, 1)
-                        reached[size] = v
-                        size += 1
-                    there[v] += here[u]
-                    e += 1
-                here[u] = 0
+            frontier = _step(offsets, neighbour, code, frontier, step, here, there)
             here, there = there, here
-            frontier = reached[:size]
-        frontier = np.sort(frontier)
         nodes = _with_room(nodes, total, len(frontier))
-        counts = _with_room(counts, total, len(frontier))
+        paths = _with_room(paths, total, len(frontier))
         for u in frontier:
             nodes[total] = u
-            counts[total] = here[u]
+            paths[total] = here[u]
             here[u] = 0
             total += 1
-        sizes[k] = len(frontier)
-    return sizes, nodes[:total].copy(), counts[:total].copy()
+        indptr[k + 1] = total
+    return _placed(nodes, paths, indptr, wanted, left_out, here, there)
+
+
+@njit(cache=True, nogil=True)
+def _placed(nodes, paths, indptr, wanted, left_out, mark, count):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Keep the rows of nodes that a wanted walk reaches, with the nodes' places for the nodes.
+
+    `mark` and `count` are zeros before and after.
+    """
+    n_walks = len(indptr) - 1
+    for v in left_out:
+        mark[v] = -1
+    kept, size = np.empty(64, dtype=np.int32), 0
+    for k in range(n_walks):
+        if wanted[k]:
+            for v in nodes[indptr[k] : indptr[k + 1]]:
+                if mark[v] == 0:
+                    mark[v] = 1
+                    kept = _with_room(kept, size, 1)
+                    kept[size] = v
+                    size += 1
+    kept = np.sort(kept[:size])
+    for i in range(size):
+        mark[kept[i]] = i + 1
+    rows = 0
+    new_indptr = np.zeros(n_walks + 1, dtype=np.int64)
+    place, number = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=np.int64)
+    for k in range(n_walks):
+        first = rows
+        for e in range(indptr[k], indptr[k + 1]):
+            i = mark[nodes[e]] - 1
+            if i >= 0:
+                place[rows] = i
+                count[i] = paths[e]
+                rows += 1
+        if size < LOOKED_THROUGH * (rows - first):
+            at = first
+            for i in range(size):
+                if count[i] > 0:
+                    place[at] = i
+                    at += 1
+        else:
+            place[first:rows].sort()
+        for row in range(first, rows):
+            number[row] = count[place[row]]
+            count[place[row]] = 0
+        new_indptr[k + 1] = rows
+    for v in kept:
+        mark[v] = 0
+    for v in left_out:
+        mark[v] = 0
+    return kept, new_indptr, place[:rows].copy(), number[:rows].copy()
+
+
+@njit(cache=True, nogil=True)
+def _between(  # type: ignore[no-untyped-def] # noqa: ANN202
+    offsets,  # noqa: ANN001
+    neighbour,  # noqa: ANN001
+    code,  # noqa: ANN001
+    offsets_back,  # noqa: ANN001
+    neighbour_back,  # noqa: ANN001
+    code_back,  # noqa: ANN001
+    front,  # noqa: ANN001
+    back,  # noqa: ANN001
+    spare,  # noqa: ANN001
+    source,  # noqa: ANN001
+    sink,  # noqa: ANN001
+    steps,  # noqa: ANN001
+    bounds,  # noqa: ANN001
+):
+    """For every walk, step from the cheaper end until both meet, and multiply what is there."""
+    counts = np.zeros(len(bounds) - 1, dtype=np.int64)
+    for k in range(len(counts)):
+        low, high = bounds[k], bounds[k + 1]
+        ahead, behind = np.full(1, source, dtype=np.int32), np.full(1, sink, dtype=np.int32)
+        front[source], back[sink] = 1, 1
+        while low < high and len(ahead) and len(behind):
+            forth, towards = steps[low], steps[high - 1] ^ 1
+            cost = _cost(offsets, code, ahead, forth)
+            if cost <= _cost(offsets_back, code_back, behind, towards):
+                ahead = _step(offsets, neighbour, code, ahead, forth, front, spare)
+                front, spare = spare, front
+                low += 1
+            else:
+                behind = _step(
+                    offsets_back, neighbour_back, code_back, behind, towards, back, spare
+                )
+                back, spare = spare, back
+                high -= 1
+        for v in ahead:
+            counts[k] += front[v] * back[v]
+            front[v] = 0
+        for v in behind:
+            back[v] = 0
+    return counts

@@ -1,0 +1,58 @@
+"""Pairs as pages show them: by their names, with scores and labels, the best of many first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.facts.table import ONE, Targets
+from hornbeam.inference.closed import Floats
+
+
+@dataclass(frozen=True)
+class Link:
+    """A pair by its names, with its score and, where it is labelled, its label."""
+
+    subject: str
+    predicate: str
+    object: str
+    score: float
+    label: float | None = None
+    before: float | None = None
+
+    @property
+    def change(self) -> float:
+        """How far the score is from the one before."""
+        return 0.0 if self.before is None else self.score - self.before
+
+
+def links_at(
+    targets: Targets,
+    rows: Sequence[int] | npt.NDArray[np.integer],
+    scores: Floats,
+    before: Floats | None = None,
+) -> list[Link]:
+    """Name the pairs at some rows, with their scores and the scores before."""
+    labels = targets.millionths
+    return [
+        Link(
+            targets.entities[int(targets.subject[i])],
+            targets.predicates[int(targets.predicate[i])],
+            targets.entities[int(targets.object[i])],
+            float(scores[i]),
+            None if labels is None else int(labels[i]) / ONE,
+            None if before is None else float(before[i]),
+        )
+        for i in rows
+    ]
+
+
+def largest(values: Floats, top: int) -> npt.NDArray[np.intp]:
+    """Rows of the largest values, the first of equal ones first."""
+    rows = np.arange(len(values))
+    if len(values) > top:
+        rows = np.flatnonzero(values >= np.partition(values, -top)[-top])
+    return rows[np.argsort(-values[rows], kind="stable")][:top]

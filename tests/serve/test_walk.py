@@ -1,0 +1,81 @@
+"""Walks count what products of adjacency matrices count, and leave their counters as zeros."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import hornbeam as hb
+from hornbeam.serve.walk import NOWHERE, Counters, Walks, ends_of, paths_between
+from hornbeam.statistics.graph import Graph
+
+#: One dense and one sparse predicate, so that rows are sorted as well as looked through.
+EDGES = {"dense": 150, "sparse": 12}
+ENTITIES = 40
+
+
+def random_graph(rng: np.random.Generator) -> Graph:
+    names = [f"e{i}" for i in range(ENTITIES)]
+    return Graph.of(
+        hb.read_facts(
+            [
+                (rng.choice(names), predicate, rng.choice(names))
+                for predicate, n in EDGES.items()
+                for _ in range(n)
+            ]
+        )
+    )
+
+
+def products(graph: Graph, sequences: list[list[int]]) -> list[npt.NDArray[np.int64]]:
+    """Numbers of paths between all nodes, by multiplying the matrices of the steps."""
+    n, forward = graph.n_entities, graph.forward
+    step = np.zeros((graph.n_codes, n, n), dtype=np.int64)
+    for node in range(n):
+        for e in range(forward.offsets[node], forward.offsets[node + 1]):
+            step[forward.code[e], node, forward.neighbour[e]] += 1
+    whole = []
+    for codes in sequences:
+        product = np.eye(n, dtype=np.int64)
+        for code in codes:
+            product = product @ step[code]
+        whole.append(product)
+    return whole
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_products_of_matrices(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    graph = random_graph(rng)
+    sequences = [rng.integers(2, 6, rng.integers(1, 4)).tolist() for _ in range(6)] + [NOWHERE]
+    expected = products(graph, sequences)
+    n, walks, counters = graph.n_entities, Walks.of(sequences), Counters(graph.n_entities)
+    wanted = rng.random(len(sequences)) < 0.5
+    left_out = np.flatnonzero(rng.random(n) < 0.2).astype(np.int32)
+    for source in range(n):
+        ends = ends_of(graph.forward, source, walks, wanted, left_out, counters)
+        reached = sum(
+            product[source] * want for product, want in zip(expected, wanted, strict=True)
+        )
+        assert ends.nodes.tolist() == [v for v in np.flatnonzero(reached) if v not in left_out]
+        for k, product in enumerate(expected):
+            rows = slice(ends.indptr[k], ends.indptr[k + 1])
+            paths = product[source][ends.nodes]
+            assert ends.place[rows].tolist() == np.flatnonzero(paths).tolist()
+            assert ends.paths[rows].tolist() == paths[paths > 0].tolist()
+        sink = int(rng.integers(n))
+        found = paths_between(graph, source, sink, walks, counters)
+        assert found.tolist() == [product[source, sink] for product in expected]
+    with counters.lent() as zeros, counters.lent() as others:
+        assert not zeros.any()
+        assert others is not zeros
+
+
+def test_a_walk_that_fails_keeps_its_counters() -> None:
+    counters = Counters(3)
+    with pytest.raises(MemoryError), counters.lent() as dirty:
+        dirty[0, 0] = 1
+        raise MemoryError
+    with counters.lent() as zeros:
+        assert not zeros.any()
