@@ -36,7 +36,11 @@ from hornbeam.results.explanation import Explanation, Fact, Grounding, Reason
 from hornbeam.results.scored_pair import one_pair
 from hornbeam.statistics.evidence import with_targets
 from hornbeam.statistics.memory import MemoryEngine
+from hornbeam.statistics.potentials import Potentials
 from hornbeam.statistics.table import Statistics
+
+#: Places among the literals of ground clauses.
+Literals = npt.NDArray[np.intp]
 
 #: Truth below half a millionth is none.
 LEAST = 0.5 / ONE
@@ -67,11 +71,31 @@ class CollectiveExplainer:
 
     @cached_property
     def state(self) -> CollectiveState:
-        """All pairs at their MAP values."""
+        """All pairs at their MAP values, as predictions have them."""
         return infer_pairs(
-            self.rules, self.semantics, self.language, self.facts, self.pairs, by_rule=True,
-            threads=self.threads,
-        )  # fmt: skip
+            self.rules, self.semantics, self.language, self.facts, self.pairs, threads=self.threads
+        )
+
+    @cached_property
+    def _links(self) -> Potentials:
+        """The ground clauses with several pairs in them, those of every rule apart.
+
+        The state is not inferred from these: where there are several MAP states, which of them
+        is found depends on how rows are merged.
+        """
+        distinct = self.language.distinct_variables
+        return self.state.linked.ground(
+            self.rules, distinct=distinct, by_rule=True, threads=self.threads
+        )
+
+    @cached_property
+    def _conditional(self) -> ConditionalHinges:
+        return replace(self.state, potentials=self._links).conditional_hinges()
+
+    @cached_property
+    def _counter(self) -> MemoryEngine:
+        """Counts the paths over facts alone."""
+        return MemoryEngine(self.state.linked.known, self.threads)
 
     @cached_property
     def walker(self) -> Explainer:
@@ -109,7 +133,8 @@ class CollectiveExplainer:
         What would flip the decision is not looked for: a fact less would move all pairs.
         """
         variable = self._variable(subject, target, object_)
-        hinges = self._hinges(variable, one_pair(subject, target, object_))
+        speaking = self._speaking(variable)
+        hinges = self._hinges(speaking, one_pair(subject, target, object_))
         whole = self._mean(hinges)
         texts = self.walker.texts
         reasons = []
@@ -127,7 +152,7 @@ class CollectiveExplainer:
                     int(hinges.clauses[mine].sum()),
                     whole - self._mean(hinges.select(~mine)),
                     named,
-                    self._beside(k, variable, paths),
+                    self._beside(k, variable, speaking, paths),
                 )
             )
         known = self.walker.evidence.entities
@@ -159,36 +184,29 @@ class CollectiveExplainer:
             )
         return int(found[0])
 
-    def _hinges(self, variable: int, pair: Targets) -> _Hinges:
+    def _hinges(self, speaking: Literals, pair: Targets) -> _Hinges:
         """All ground clauses with the pair in them: over facts alone, and linked to other pairs."""
-        known = MemoryEngine(self.state.linked.known, self.threads)
-        counted = known.count(pair, rule_paths(self.rules), self.language)
+        counted = self._counter.count(pair, rule_paths(self.rules), self.language)
         count = np.array([_alone(rule, counted, pair.predicates[0]) for rule in self.rules])
         weight = np.array([rule.weight for rule in self.rules])
         negated = np.array([rule.clause.negated for rule in self.rules])
         alone = np.flatnonzero((count > 0) & (weight > 0))
-        rows = self.state.potentials
-        every = self._conditional
-        mine = np.flatnonzero(self._speaking(variable))
-        linked = rows.rule[rows.row[mine]]
-        times = np.rint(rows.weight[rows.row[mine]] / weight[linked]).astype(np.int64)
+        rows, every = self._links, self._conditional
+        linked = rows.rule[rows.row[speaking]]
+        times = np.rint(rows.weight[rows.row[speaking]] / weight[linked]).astype(np.int64)
         return _Hinges(
             np.concatenate([alone, linked]),
-            np.concatenate([np.ones(len(alone)), every.height[mine]]),
-            np.concatenate([negated[alone], every.down[mine]]),
-            np.concatenate([weight[alone] * count[alone], every.strength[mine]]),
+            np.concatenate([np.ones(len(alone)), every.height[speaking]]),
+            np.concatenate([negated[alone], every.down[speaking]]),
+            np.concatenate([weight[alone] * count[alone], every.strength[speaking]]),
             np.concatenate([count[alone], times]),
         )
 
-    def _speaking(self, variable: int) -> npt.NDArray[np.bool_]:
+    def _speaking(self, variable: int) -> Literals:
         """Literals of a pair in ground clauses with other pairs that say something about it."""
-        rows, every = self.state.potentials, self._conditional
-        linked = (rows.variable == variable) & (rows.rule[rows.row] >= 0)
-        return np.asarray(linked & (every.height > LEAST) & (every.strength > 0))
-
-    @cached_property
-    def _conditional(self) -> ConditionalHinges:
-        return self.state.conditional_hinges()
+        every = self._conditional
+        mine = np.flatnonzero(self._links.variable == variable)
+        return mine[(every.height[mine] > LEAST) & (every.strength[mine] > 0)]
 
     def _mean(self, hinges: _Hinges) -> float:
         """E[y] of one pair; a half where nothing speaks."""
@@ -203,11 +221,14 @@ class CollectiveExplainer:
         grouped = group_hinges(first, 0, hinges.height, hinges.down, hinges.strength, 1)
         return float(hinge_moments(grouped, ONE_RULE, relaxation).mean[0])
 
-    def _beside(self, rule: int, variable: int, limit: int) -> tuple[Fact, ...]:
+    def _beside(self, rule: int, variable: int, speaking: Literals, limit: int) -> tuple[Fact, ...]:
         """Other pairs of the ground clauses of a rule that push this one down, by their names."""
-        rows, atoms = self.state.potentials, self.state.linked.atoms
-        mine = self._speaking(variable) & (rows.rule[rows.row] == rule) & (rows.coefficient > 0)
-        others = np.unique(rows.variable[np.isin(rows.row, rows.row[mine])])
+        rows, atoms = self._links, self.state.linked.atoms
+        row = rows.row[speaking[rows.coefficient[speaking] > 0]]
+        clauses = [
+            rows.variable[rows.indptr[r] : rows.indptr[r + 1]] for r in row if rows.rule[r] == rule
+        ]
+        others = np.unique(np.concatenate([np.empty(0, dtype=np.int32), *clauses]))
         others = others[others != variable]
         order = np.lexsort((atoms.object[others], atoms.subject[others]))
         return tuple(
