@@ -59,7 +59,7 @@ class ArraySteps:
         t = np.minimum(np.maximum(form * self.factor, self.least), self.most)
         point.s[:] = go * t + stay * old + home * point.anchor_s
         point.s[np.abs(point.s) <= FAINT] = 0.0
-        return np.array([(self.norm * (old - t) ** 2).sum(), (self.norm * t * t).sum()])
+        return np.array([np.einsum("i,i,i", self.norm, x, x) for x in (old - t, t)])
 
     def consensus(self, point: Point, mixture: Mixture) -> Floats:
         """Move e, and find the consensus there."""

@@ -96,7 +96,8 @@ def dual_value(potentials: Potentials, multiplier: Floats) -> float:
     pull = np.bincount(
         potentials.variable, potentials.coefficient * m[potentials.row], potentials.n_variables
     )
-    value = m @ potentials.constant - conjugate.sum() + np.minimum(pull, 0.0).sum()
+    # no product of vectors: BLAS would wake its threads for it, and add up in an order of theirs
+    value = (m * potentials.constant).sum() - conjugate.sum() + np.minimum(pull, 0.0).sum()
     return float(value) + potentials.offset
 
 
