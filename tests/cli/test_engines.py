@@ -8,6 +8,10 @@ import socket
 import stat
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
 import duckdb
@@ -15,6 +19,7 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.facts.sources import literal
+from hornbeam.facts.synthetic import write_parquet
 from hornbeam.statistics import spark_session
 
 from .running import COUNTRIES, EVIDENCE, TEST, TRAIN, command, hornbeam_, listing, write
@@ -267,3 +272,87 @@ def test_learning_and_scoring_on_spark(java: str, countries_model: Path, tmp_pat
     assert model.read_text() == countries_model.read_text()
     expected = hornbeam_("predict", countries_model, *EVIDENCE, *PAIRS, "--json").json
     assert sorted(rows_of(scores)) == sorted(tuple(row.values()) for row in expected["predictions"])
+
+
+@pytest.fixture
+def lonely_master(java: str) -> Iterator[str]:
+    """A real master of a Spark cluster that has no workers."""
+    starter = Path(pytest.importorskip("pyspark").__file__).parent / "bin" / "spark-class"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    words = ["--host", "127.0.0.1", "--port", port, "--webui-port", "0"]
+    master = subprocess.Popen(
+        [str(starter), "org.apache.spark.deploy.master.Master", *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"},
+    )
+    try:
+        for _ in range(600):
+            with suppress(OSError), socket.create_connection(("127.0.0.1", int(port)), timeout=1):
+                break
+            time.sleep(0.1)
+        yield f"spark://127.0.0.1:{port}"
+    finally:
+        master.kill()
+        master.wait()
+
+
+@pytest.mark.java
+def test_a_master_without_workers(lonely_master: str, tmp_path: Path) -> None:
+    """The master takes the application and never runs it: the wait has an end, and a reason."""
+    impatient = (
+        "import sys; from hornbeam.statistics import spark_session; "
+        "spark_session.FIRST_JOB_SECONDS = 5.0; from hornbeam.cli.main import run; sys.exit(run())"
+    )
+    words = ("--engine", "spark", "--master", lonely_master, "--spill-dir", tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", impatient, "candidates", "--facts", as_parquet(tmp_path)]
+        + [str(word) for word in (*TRAIN, *words, "--spark-conf", "spark.driver.host=127.0.0.1")],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"},
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr[-3000:]
+    assert f"the Spark master {lonely_master} gives no workers" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert listing(tmp_path) == ["facts.parquet"]
+
+
+@pytest.mark.java
+@pytest.mark.parametrize(
+    "engine", [("duckdb", "--memory-limit", "60MB"), pytest.param(("spark",), marks=pyspark)]
+)
+def test_a_disk_that_fills_up(engine: tuple[str, ...], java: str, tmp_path: Path) -> None:
+    """A real file system of half a megabyte, in a namespace that this test has for itself."""
+    facts, labels, disk = tmp_path / "facts.parquet", tmp_path / "labels.tsv", tmp_path / "disk"
+    write_parquet(facts, 60_000, 2000, 4)
+    names = [f"e{number:04d}" for number in range(2000)]
+    rows = (f"{a}\tt\t{b}\t{i % 2}\n" for i, (a, b) in enumerate(pairwise(names)))
+    labels.write_text("".join(rows))
+    disk.mkdir()
+    small = (
+        'mount -t tmpfs -o size=512k tmpfs "$0" || exit 77; "$@"; code=$?; ls -A "$0"; exit $code'
+    )
+    namespace = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", small, str(disk)]
+    words = ("--facts", facts, "--labels", labels, "--spill-dir", disk, "--engine", *engine)
+    try:
+        done = subprocess.run(
+            [*namespace, *command("candidates", *words, "--json")],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+            check=False,
+        )
+    except FileNotFoundError:
+        pytest.skip("no unshare on the path")
+    if done.returncode in (1, 77) and "hornbeam" not in done.stderr:
+        pytest.skip(f"no file system of one's own here: {done.stderr.strip()}")
+    assert done.returncode == 2, done.stderr[-3000:]
+    assert "the spill directory: is full" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == "", "nothing is printed, and nothing left behind"

@@ -190,9 +190,12 @@ def open_spark(
             "on a cluster give --spill-dir a folder that every worker can write to, such as "
             "hdfs:///tmp or s3a://bucket/tmp"
         )
-    with spark_session(master, conf or {}, progress) as session:
+    folder = os.fspath(spill_dir or tempfile.gettempdir())
+    # on one machine, what tasks write for one another goes there too
+    scratch = {"spark.local.dir": folder} if master.startswith("local") else {}
+    with spark_session(master, scratch | dict(conf or {}), progress) as session:
         progress.message("Storing the facts in Spark ...")
-        database = _place(session, os.fspath(spill_dir or tempfile.gettempdir()))
+        database = _place(session, folder)
         try:
             yield read_facts(database, [os.fspath(item) for item in inputs])
         finally:

@@ -29,12 +29,18 @@ CONNECT_SECONDS = 10.0
 #: Seconds that a cluster has to run a first, empty job.
 FIRST_JOB_SECONDS = 180.0
 
+#: Tasks for each core of this machine: enough that none is waited for long.
+LOCAL_TASKS_A_CORE = 8
+
 #: What we need of Spark, before the user's own settings.
 SETTINGS = {
     "spark.app.name": "hornbeam",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.adaptive.enabled": "true",
+    # a few megabytes of frontier meet in hundreds of millions of paths: their size is no reason to
+    # give them to one task
+    "spark.sql.adaptive.coalescePartitions.enabled": "false",
     # frontiers are small beside what streams past them: hash them, and sort nothing
     "spark.sql.join.preferSortMergeJoin": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
@@ -79,6 +85,8 @@ def _started(master: str, conf: Mapping[str, str]) -> SparkSession:
     own = {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet}"}
     if local:
         own["spark.driver.host"] = "127.0.0.1"
+        # Spark's own default, 200, is for clusters
+        own["spark.sql.shuffle.partitions"] = str(LOCAL_TASKS_A_CORE * (os.cpu_count() or 1))
     settings = SETTINGS | own | dict(conf)
     try:
         builder = SparkSession.builder.master(master)
