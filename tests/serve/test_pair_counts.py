@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hornbeam.inference.closed import rule_paths
 from hornbeam.model import Model
 from hornbeam.results.explainer import one_pair
+from hornbeam.serve.alone import Alone
 from hornbeam.serve.pair_counts import PairCounter
-from hornbeam.serve.state import Served
 from hornbeam.statistics.memory import MemoryEngine
 
 from ..inference.rules import rule_models
@@ -27,7 +27,7 @@ def test_it_counts_as_the_engine_does(value: st.SearchStrategy[int], data: st.Da
     drawn = data.draw(rule_models(target))
     model = Model(drawn.rules, drawn.semantics)
     engine = MemoryEngine(world.facts, threads=1)
-    counter = Served("m", model, world.facts, engine).pair_counter
+    counter = Alone(model, engine, []).pair_counter
     assert isinstance(counter, PairCounter)
     name = st.sampled_from(entities_of(world))
     pair = one_pair(data.draw(name), target, data.draw(name))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.clauses.rules import Relaxation
-from hornbeam.errors import HornbeamWarning, InputError
+from hornbeam.errors import HornbeamWarning
 from hornbeam.model import Model
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.comparison import compare, paired_rules
@@ -38,11 +38,10 @@ def test_scores_and_figures_are_those_of_the_downloaded_model(data: st.DataObjec
         edits = edits.with_weight(rule, data.draw(st.sampled_from([0.0, 0.25, 3.0])))
         edits = edits.switched(rule, on=data.draw(st.booleans()))
     again = Model.parse(explorer.edited_text(edits))
-    assert explorer.labels is not None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HornbeamWarning)  # about predicates that facts lack
         expected = again.predict(world.facts, world.targets, threads=1)
-    np.testing.assert_allclose(explorer.scores(explorer.labels, edits), expected, atol=1e-12)
+    np.testing.assert_allclose(explorer.scores(edits)[0], expected, atol=1e-12)
 
 
 def test_an_edit_moves_scores_and_auc(explorer: Explorer) -> None:
@@ -123,10 +122,12 @@ def test_a_clause_that_stands_twice_weighs_both() -> None:
     assert (pair.here, pair.there) == (2.0, 2.0)
 
 
-def test_collective_models_are_refused() -> None:
-    text = '# hornbeam: {"collective": true}\n1.0: p(A, B) -> t(A, B)\n'
-    with pytest.raises(InputError, match=r"other\.psl: the model is collective"):
-        small_explorer(other=Model.parse(text))
+def test_a_pair_is_listed_once() -> None:
+    again = [*PAIRS, LABELS[0][:3], LABELS[-1][:3], ("unheard", "of", "dora")]
+    explorer = small_explorer(pairs=hb.read_pairs(again))
+    links, total = explorer.listed_page(NO_EDITS, "score", 0, 100)
+    assert total == len(LABELS) + len(PAIRS) + 1
+    assert len({(link.subject, link.predicate, link.object) for link in links}) == total
 
 
 def test_without_labels_and_pairs() -> None:
@@ -139,9 +140,9 @@ def test_without_labels_and_pairs() -> None:
 def test_facts_without_edges_and_rules_without_facts() -> None:
     facts = hb.read_facts([("a", "other", "b")])
     explorer = Explorer(facts, Model.parse(RULES), threads=1)
-    assert explorer.missing(0)
-    assert not explorer.missing(3)
-    assert explorer.predictions(0, "trusts", True, NO_EDITS, 5) == ([], 0, 0)
+    assert explorer.scorer.lacks(0)
+    assert not explorer.scorer.lacks(3)
+    assert explorer.new_links(0, "trusts", True, NO_EDITS, 5) == ([], 0, 0)
 
 
 def test_the_cache_is_bounded() -> None:

@@ -74,8 +74,13 @@ def test_products_of_matrices(seed: int) -> None:
 
 def test_a_walk_that_fails_keeps_its_counters() -> None:
     counters = Counters(3)
-    with pytest.raises(MemoryError), counters.lent() as dirty:
-        dirty[0, 0] = 1
-        raise MemoryError
+
+    def fails() -> None:
+        with counters.lent() as dirty:
+            dirty[0, 0] = 1
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        fails()
     with counters.lent() as zeros:
         assert not zeros.any()

@@ -22,7 +22,12 @@ def serve(
     labels: options.OptionalLabelFiles = None,
     pairs: Annotated[
         list[str] | None,
-        typer.Option("--pairs", metavar="FILE", help="Further pairs to list, without labels."),
+        typer.Option(
+            "--pairs",
+            metavar="FILE",
+            help="Further pairs to list. A collective model needs them, and scores all listed "
+            "pairs together.",
+        ),
     ] = None,
     compare: Annotated[
         str | None,
@@ -63,12 +68,14 @@ def serve(
       hornbeam serve model.psl --facts observed.tsv --labels test.tsv --open
 
       hornbeam serve model.psl --facts observed.tsv --labels test.tsv --compare other.psl
+
+      hornbeam serve collective.psl --facts observed.tsv --pairs test.tsv --labels test.tsv
     """
     try:
         from hornbeam.serve.access import access_for
         from hornbeam.serve.app import make_app
         from hornbeam.serve.server import listen, run
-        from hornbeam.serve.state import Explorer
+        from hornbeam.serve.state import Explorer, refuse_without_pairs
     except ModuleNotFoundError as missing:
         if (missing.name or "").split(".")[0] not in ("starlette", "uvicorn", "h11", "anyio"):
             raise
@@ -76,7 +83,8 @@ def serve(
     import hornbeam as hb
 
     loaded, other = hb.Model.load(model), hb.Model.load(compare) if compare else None
-    # before the facts are read: a port that is taken should not cost a minute
+    # before the facts are read: neither this nor a port that is taken should cost a minute
+    refuse_without_pairs([(loaded, model), (other, compare or "")], bool(pairs))
     with listen(host, port) as opened, progress_shown(quiet, verbose) as progress:
         access = access_for(host, opened.getsockname()[1], token)
         name, other_name = _names(model, compare or "")

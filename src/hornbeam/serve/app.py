@@ -71,10 +71,15 @@ class Lane:
             self._room += 1
 
 
+#: Which lane a visit takes.
+LaneOf = Callable[[Visit], Lane]
+
+
 class App:
     """Binds the pages of an explorer to addresses."""
 
     def __init__(self, explorer: Explorer, access: Access) -> None:
+        self.explorer = explorer
         self.pages = Pages(explorer)
         self.access = access
         self._fingerprint = explorer.served.fingerprint
@@ -84,19 +89,28 @@ class App:
 
     def guarded(self) -> ASGIApp:
         """The application with its guard around it, outside of everything that may fail."""
-        pages = self.pages
+        pages, scorer = self.pages, self.explorer.scorer
         quick, slow = Lane(THREADS, MOST_WAITING), Lane(SLOW_THREADS, MOST_SLOW_WAITING)
+
+        def scoring(visit: Visit) -> Lane:
+            """Quick, unless all pairs have to be inferred first."""
+            return quick if self.explorer.is_ready(visit.edits) else slow
+
         routes = [
-            Route("/", self._get(pages.home, quick)),
-            Route("/search", self._get(pages.search, quick)),
-            Route("/entity", self._get(pages.entity, quick)),
-            Route("/link", self._get(pages.link, quick)),
-            Route("/flip", self._get(pages.flip, slow)),
-            Route("/rules", self._get(pages.rules, quick)),
-            Route("/edit", self._post(pages.edit, quick), methods=["POST"]),
-            Route("/pairs", self._get(pages.pairs, quick)),
-            Route("/compare", self._get(pages.compare, quick)),
-            Route("/edited.psl", self._get(pages.download, quick)),
+            Route("/", self._get(pages.home, scoring)),
+            Route("/search", self._get(pages.search, lambda _: quick)),
+            Route("/entity", self._get(pages.entity, scoring)),
+            Route("/link", self._get(pages.link, scoring)),
+            Route("/flip", self._get(pages.flip, lambda _: slow)),
+            Route("/rules", self._get(pages.rules, scoring)),
+            Route(
+                "/edit",
+                self._post(pages.edit, lambda _: slow if scorer.together else quick),
+                methods=["POST"],
+            ),
+            Route("/pairs", self._get(pages.pairs, scoring)),
+            Route("/compare", self._get(pages.compare, scoring)),
+            Route("/edited.psl", self._get(pages.download, lambda _: quick)),
             Route("/static/{name}", self._file),
         ]
         app = Starlette(
@@ -105,14 +119,14 @@ class App:
         )
         return Guard(app, self.access, lambda: self._response(pages.ask_token()))
 
-    def _get(self, page: Page, lane: Lane) -> Endpoint:
+    def _get(self, page: Page, lane: LaneOf) -> Endpoint:
         async def endpoint(request: Request) -> Response:
             query = dict(request.query_params)
             return await self._answer(page, lane, self._visit(request, query))
 
         return endpoint
 
-    def _post(self, page: Page, lane: Lane) -> Endpoint:
+    def _post(self, page: Page, lane: LaneOf) -> Endpoint:
         async def endpoint(request: Request) -> Response:
             body = await read_body(request.receive)
             try:
@@ -132,7 +146,8 @@ class App:
             request.headers.get("hx-trigger", ""),
         )
 
-    async def _answer(self, page: Page, lane: Lane, visit: Visit) -> Response:
+    async def _answer(self, page: Page, lane_of: LaneOf, visit: Visit) -> Response:
+        lane = lane_of(visit)
         if lane.is_full:
             busy = self.pages.message(visit, 503, "The server is busy. Try again in a moment.")
             return self._response(busy, {"retry-after": "2"})

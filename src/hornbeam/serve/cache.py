@@ -30,6 +30,9 @@ class Bounded(Generic[T]):
     def __len__(self) -> int:
         return len(self._items)
 
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._items
+
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """The result of that key, made where it is not held.
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from hornbeam.clauses.clause import PathClause, Prior
 from hornbeam.clauses.model_file import clause_texts
 from hornbeam.clauses.rules import Rule
-from hornbeam.results.evaluation import Evaluation, evaluate
+from hornbeam.results.evaluation import Evaluation
 from hornbeam.serve.edits import Edits
-from hornbeam.serve.links import Link, largest, links_at
-from hornbeam.serve.state import Explorer, Listing
+from hornbeam.serve.links import Link
+from hornbeam.serve.state import Explorer
 
 
 @dataclass(frozen=True)
@@ -50,28 +48,13 @@ def compare(explorer: Explorer, edits: Edits, top: int) -> Comparison:
     """Compare the model as it is edited with the other one."""
     assert explorer.other is not None
     rules = paired_rules(edits.kept(explorer.model.rules), explorer.other.model.rules)
-    beside = [
-        (mine, theirs)
-        for mine, theirs in (
-            (explorer.labels, explorer.other_labels),
-            (explorer.pairs, explorer.other_pairs),
-        )
-        if mine is not None and theirs is not None
-    ]
-    links: list[Link] = []
-    for mine, theirs in beside:
-        links += _furthest(explorer, mine, theirs, edits, top)
-    there = None
-    if explorer.labels is not None and explorer.other_labels is not None:
-        truth = explorer.labels.targets.truth
-        there = evaluate(truth, explorer.other_scores(explorer.other_labels))
     return Comparison(
         [pair for pair in rules if pair.there is None],
         [pair for pair in rules if pair.here is None],
         [pair for pair in rules if pair.here is not None and pair.there is not None],
         explorer.figures(edits),
-        there,
-        sorted(links, key=lambda link: -abs(link.change))[:top],
+        explorer.other_figures,
+        explorer.furthest(explorer.scores(edits), explorer.other.unedited, top),
     )
 
 
@@ -93,12 +76,3 @@ def _weights(rules: Sequence[Rule]) -> Mapping[PathClause | Prior, float]:
     for rule in rules:
         weights[rule.clause] = weights.get(rule.clause, 0.0) + rule.weight
     return weights
-
-
-def _furthest(
-    explorer: Explorer, mine: Listing, theirs: Listing, edits: Edits, top: int
-) -> list[Link]:
-    here, there = explorer.scores(mine, edits), explorer.other_scores(theirs)
-    apart = np.abs(here - there)
-    rows = largest(apart, top)
-    return links_at(mine.targets, rows[apart[rows] > 0], here, there)

@@ -119,7 +119,7 @@ class Pages:
         explained = self.explorer.explain(subject, predicate, object_, visit.edits)
         before = explained.score
         if visit.edits:
-            before = self.explorer.explain(subject, predicate, object_, NO_EDITS).score
+            before = self.explorer.score_before(subject, predicate, object_)
         return self._page(
             "link.html",
             visit,
@@ -209,27 +209,22 @@ class Pages:
 
     @cached_property
     def _examples(self) -> list[str]:
-        """Well-connected entities, to have something to click."""
-        offsets = self.explorer.served.engine.graph.forward.offsets
-        best = np.argsort(-np.diff(offsets), kind="stable")[:EXAMPLES]
-        return self.explorer.facts.entities.take(best)
+        """Entities to have something to click."""
+        return self.explorer.scorer.examples(EXAMPLES)
 
     def _predicted(self, entity: int, edits: Edits) -> list[dict[str, Any]]:
         """New links by target and side, those without any left out."""
         found = []
         for target in self.explorer.model.targets:
             for forward in (True, False):
-                links, total, left_out = self.explorer.predictions(
-                    entity, target, forward, edits, PREDICTED
-                )
-                if links:
-                    found.append({"target": target, "forward": forward, "links": links,
-                                  "total": total, "left_out": left_out})  # fmt: skip
+                new = self.explorer.new_links(entity, target, forward, edits, PREDICTED)
+                if new.links:
+                    found.append({"target": target, "forward": forward, "new": new})
         return found
 
     def _known(self, entity: int) -> list[dict[str, Any]]:
         """Facts of an entity by predicate and side: how many, and the first neighbours."""
-        facts, adjacency = self.explorer.facts, self.explorer.served.engine.graph.forward
+        facts, adjacency = self.explorer.facts, self.explorer.engine.graph.forward
         own = adjacency.code[adjacency.offsets[entity] : adjacency.offsets[entity + 1]]
         groups = []
         for code in np.unique(own).tolist()[:FACT_GROUPS]:
@@ -254,7 +249,7 @@ class Pages:
         code = 2 * (facts.predicates.index(predicate) + 1)
         if min(s, o, code) < 0:
             return False
-        return o in neighbours(self.explorer.served.engine.graph.forward, s, code)
+        return o in neighbours(self.explorer.engine.graph.forward, s, code)
 
     def _rule_rows(self, edits: Edits) -> list[dict[str, Any]]:
         largest = max((rule.weight for rule in self.explorer.model.rules), default=1.0)
@@ -278,7 +273,7 @@ class Pages:
     @cached_property
     def _missing(self) -> frozenset[int]:
         """Rules that never speak."""
-        return frozenset(filter(self.explorer.missing, range(len(self.explorer.model.rules))))
+        return frozenset(filter(self.explorer.scorer.lacks, range(len(self.explorer.model.rules))))
 
     def _effects(self, edits: Edits) -> dict[str, object]:
         """What edits do to the figures and the listed pairs."""

@@ -1,4 +1,4 @@
-"""What the explorer knows: everything is read and counted once, edits only score again.
+"""What the explorer knows: everything is read once, and edits only score again.
 
 All of it is shared by every visitor and never changes; what a visitor changes comes in as `Edits`.
 """
@@ -6,35 +6,30 @@ All of it is shared by every visitor and never changes; what a visitor changes c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.clauses.clause import Prior
 from hornbeam.clauses.model_file import clause_texts, model_text
-from hornbeam.clauses.rules import Rule
 from hornbeam.errors import InputError
-from hornbeam.facts.table import ONE, Facts, Targets
-from hornbeam.inference.closed import Floats, rule_paths, score_targets
+from hornbeam.facts.table import Facts, Targets
+from hornbeam.inference.closed import Floats
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
 from hornbeam.results.evaluation import Evaluation, evaluate
-from hornbeam.results.explainer import Explainer
 from hornbeam.results.explanation import Explanation
-from hornbeam.results.groundings import Pair, first_paths
+from hornbeam.serve.alone import Alone
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.edits import Edits, fingerprint
 from hornbeam.serve.links import Link, largest, links_at
+from hornbeam.serve.listing import Listing, besides
 from hornbeam.serve.name_index import NameIndex
-from hornbeam.serve.pair_counts import PairCounter
-from hornbeam.serve.predictions import Reach, Reacher, path_codes
+from hornbeam.serve.scorer import NewLinks, Scorer
+from hornbeam.serve.together import Together
 from hornbeam.statistics.memory import MemoryEngine
-from hornbeam.statistics.table import Statistics
 
-#: Rows that the cache of entities' counts may hold, and scores that the cache of edits may.
-CACHED_ROWS = 5_000_000
+#: Scores that the cache of edits may hold, and figures.
 CACHED_SCORES = 5_000_000
 CACHED_FIGURES = 1000
 
@@ -43,17 +38,16 @@ NO_EDITS = Edits()
 
 @dataclass(frozen=True, eq=False)
 class Served:
-    """A model on facts, ready to answer."""
+    """A model, what it is called, and how it answers."""
 
     name: str
     model: Model
-    facts: Facts
-    engine: MemoryEngine
-    texts: tuple[str, ...] = field(init=False)
+    scorer: Scorer
 
-    def __post_init__(self) -> None:
-        refuse_collective(self.model, self.name)
-        object.__setattr__(self, "texts", tuple(clause_texts(self.model.rules)))
+    @cached_property
+    def texts(self) -> list[str]:
+        """The rules without their weights."""
+        return clause_texts(self.model.rules)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -61,51 +55,9 @@ class Served:
         return fingerprint(self.model.text)
 
     @cached_property
-    def reacher(self) -> Reacher:
-        """Follows the rules from an entity."""
-        return Reacher(self.facts, self.engine, self.model)
-
-    @cached_property
-    def pair_counter(self) -> PairCounter:
-        """Counts the paths of single pairs."""
-        return PairCounter(self.facts, self.engine.threads, reacher=self.reacher)
-
-    def explainer(self, rules: Sequence[Rule]) -> Explainer:
-        """Explains pairs under rules as they are weighted now."""
-        made = Explainer(rules, self.model.semantics, self.model.language, self.facts)
-        # what does not depend on weights is shared: these take a cached property's place
-        vars(made).update(
-            engine=self.pair_counter, graph=self.reacher.graph, texts=list(self.texts)
-        )
-        return made
-
-
-@dataclass(frozen=True, eq=False)
-class Listing:
-    """Listed pairs, labelled or not, and the counts of a model's rules for them."""
-
-    served: Served
-    targets: Targets
-    counted: Statistics
-
-    def scores(self, rules: Sequence[Rule]) -> Floats:
-        """Score all of them."""
-        return score_targets(rules, self.served.model.semantics, self.counted, self.targets)
-
-    def rows_of(self, entity: str) -> npt.NDArray[np.intp]:
-        """Rows that name the entity."""
-        i = self.targets.entities.index(entity)
-        if i < 0:
-            return np.empty(0, dtype=np.intp)
-        return np.flatnonzero((self.targets.subject == i) | (self.targets.object == i))
-
-    def row_of(self, subject: str, predicate: str, object_: str) -> int | None:
-        """Row of one pair."""
-        p = self.targets.predicates.index(predicate)
-        s, o = (self.targets.entities.index(name) for name in (subject, object_))
-        same = (self.targets.subject == s) & (self.targets.object == o)
-        rows = np.flatnonzero(same & (self.targets.predicate == p))
-        return int(rows[0]) if len(rows) else None
+    def unedited(self) -> list[Floats]:
+        """Scores by the model as it was loaded, listing by listing."""
+        return self.scorer.scores(self.model.rules)
 
 
 class Explorer:
@@ -120,7 +72,8 @@ class Explorer:
     other, other_name
         A second model to compare with.
     labels, pairs
-        Labelled pairs, on which figures are computed, and further pairs to show.
+        Labelled pairs, on which figures are computed, and further pairs to show; a collective
+        model needs `pairs`, and scores all of these together.
     """
 
     def __init__(
@@ -136,25 +89,25 @@ class Explorer:
         threads: int | None = None,
         progress: Progress = SILENT,
     ) -> None:
-        engine = MemoryEngine(facts) if threads is None else MemoryEngine(facts, threads)
+        refuse_without_pairs([(model, name), (other, other_name)], pairs is not None)
         self.facts = facts
-        self.served = Served(name, model, facts, engine)
-        self.other = None if other is None else Served(other_name, other, facts, engine)
+        self.engine = MemoryEngine(facts) if threads is None else MemoryEngine(facts, threads)
         self.names = NameIndex.of(facts.entities)
-        self.labels, self.pairs = (
-            None if targets is None else count_listing(self.served, targets, progress)
-            for targets in (labels, pairs)
-        )
-        self.other_labels, self.other_pairs = (
-            None
-            if targets is None or self.other is None
-            else count_listing(self.other, targets, progress)
-            for targets in (labels, pairs)
-        )
-        self._reached: Bounded[Reach] = Bounded(CACHED_ROWS, lambda reach: reach.size)
-        self._scored: Bounded[Floats] = Bounded(CACHED_SCORES, len)
+        self.listings = _listings(labels, pairs)
+        self.labels = None if labels is None else self.listings[0]
+        self.served = self._serve(model, name, progress)
+        self.other = None if other is None else self._serve(other, other_name, progress)
+        self._scored: Bounded[list[Floats]] = Bounded(CACHED_SCORES, lambda x: sum(map(len, x)))
         self._evaluated: Bounded[Evaluation] = Bounded(CACHED_FIGURES, lambda _: 1)
-        self._warm_up()
+        self.scorer.warm_up()
+
+    def _serve(self, model: Model, name: str, progress: Progress) -> Served:
+        scorer: Scorer
+        if model.semantics.collective:
+            scorer = Together(model, self.facts, self.listings, self.engine.threads, progress)
+        else:
+            scorer = Alone(model, self.engine, self.listings, progress)
+        return Served(name, model, scorer)
 
     @property
     def model(self) -> Model:
@@ -162,66 +115,59 @@ class Explorer:
         return self.served.model
 
     @property
-    def listings(self) -> list[Listing]:
-        """The labelled pairs, then the others."""
-        return [listing for listing in (self.labels, self.pairs) if listing is not None]
-
-    def _warm_up(self) -> None:
-        """Compile what the first visitor would otherwise wait for."""
-        atoms = self.facts.binary
-        for target in self.model.targets if len(atoms) else ():
-            subject, object_ = (int(column[0]) for column in atoms.arguments)
-            self.predictions(subject, target, True, NO_EDITS, 1)
-            names = self.facts.entities
-            self.explain(names[subject], target, names[object_], NO_EDITS)
-            steps = [2 * (int(atoms.predicate[0]) + 1)]
-            first_paths(self.served.reacher.graph, steps, Pair(subject, object_, 0), False, 1)
+    def scorer(self) -> Scorer:
+        """What answers for the model."""
+        return self.served.scorer
 
     # -- edits ------------------------------------------------------------------------------------
+
+    def is_ready(self, edits: Edits) -> bool:
+        """Whether pages under these edits come at once."""
+        return self.scorer.is_ready(edits.scoring(self.model.rules))
 
     def edited_text(self, edits: Edits) -> str:
         """The edited model as a file; rules that are off are left out."""
         return model_text(edits.kept(self.model.rules), self.model.semantics)
 
-    def scores(self, listing: Listing, edits: Edits) -> Floats:
-        """Scores of listed pairs under the edits."""
+    def scores(self, edits: Edits) -> list[Floats]:
+        """Scores of the listed pairs under the edits, listing by listing."""
         return self._scored.get(
-            (id(listing), edits.key), lambda: listing.scores(edits.scoring(self.model.rules))
+            edits.key, lambda: self.scorer.scores(edits.scoring(self.model.rules))
         )
-
-    def other_scores(self, listing: Listing) -> Floats:
-        """Scores of listed pairs by the other model, which nobody edits."""
-        return self._scored.get(id(listing), lambda: listing.scores(listing.served.model.rules))
 
     def figures(self, edits: Edits) -> Evaluation | None:
         """How well the scores fit the labels, where there are labels."""
         if self.labels is None:
             return None
-        labels = self.labels
-        return self._evaluated.get(
-            edits.key, lambda: evaluate(labels.targets.truth, self.scores(labels, edits))
-        )
+        truth = self.labels.targets.truth
+        return self._evaluated.get(edits.key, lambda: evaluate(truth, self.scores(edits)[0]))
+
+    @cached_property
+    def other_figures(self) -> Evaluation | None:
+        """How well the other model's scores fit the labels."""
+        if self.labels is None or self.other is None:
+            return None
+        return evaluate(self.labels.targets.truth, self.other.unedited[0])
 
     def changed(self, edits: Edits, top: int) -> list[Link]:
         """The listed pairs that the edits move most."""
-        found = []
-        for listing in self.listings:
-            before, now = self.scores(listing, NO_EDITS), self.scores(listing, edits)
-            moved = np.abs(now - before)
-            rows = largest(moved, top)
-            found += links_at(listing.targets, rows[moved[rows] > 0], now, before)
-        return sorted(found, key=lambda link: -abs(link.change))[:top]
+        return self.furthest(self.scores(edits), self.served.unedited, top)
 
-    def missing(self, rule: int) -> bool:
-        """Whether the facts lack a predicate of the rule's body, so that it never speaks."""
-        clause = self.model.rules[rule].clause
-        return not isinstance(clause, Prior) and path_codes(self.facts, clause.path) is None
+    def furthest(self, now: Sequence[Floats], before: Sequence[Floats], top: int) -> list[Link]:
+        """The listed pairs whose scores are furthest apart."""
+        found = []
+        for listing, mine, theirs in zip(self.listings, now, before, strict=True):
+            apart = np.abs(mine - theirs)
+            moved = np.flatnonzero(apart)
+            rows = moved[largest(apart[moved], top)]
+            found += links_at(listing.targets, rows, mine, theirs)
+        return sorted(found, key=lambda link: -abs(link.change))[:top]
 
     def listed_page(
         self, edits: Edits, order: str, first: int, size: int
     ) -> tuple[list[Link], int]:
         """Some of the listed pairs, highest score (or error) first, and how many there are."""
-        scores = [self.scores(listing, edits) for listing in self.listings]
+        scores = self.scores(edits)
         keys = [
             np.abs(mine - listing.targets.truth)
             if order == "error" and listing.targets.millionths is not None
@@ -243,22 +189,18 @@ class Explorer:
         """Names of entities that fit what was typed, best first."""
         return self.facts.entities.take(self.names.find(typed, limit))
 
-    def predictions(
+    def new_links(
         self, entity: int, target: str, forward: bool, edits: Edits, top: int
-    ) -> tuple[list[Link], int, int]:
-        """Best new links of an entity as subject (`forward`) or object, how many, and left out."""
-        reach = self._reached.get(
-            (entity, target, forward), lambda: self.served.reacher.reach(target, entity, forward)
-        )
+    ) -> NewLinks:
+        """Best new links of an entity as subject (`forward`) or object."""
         rules = edits.scoring(self.model.rules)
-        pairs, scores, total = self.served.reacher.best(reach, rules, top)
-        return links_at(pairs, range(len(pairs)), scores), total, reach.left_out
+        return self.scorer.new_links(rules, entity, target, forward, top)
 
     def listed(self, entity: str, edits: Edits, top: int) -> tuple[list[Link], int]:
         """Listed pairs that name the entity, best first, and how many there are."""
         found, total = [], 0
-        for listing in self.listings:
-            rows, scores = listing.rows_of(entity), self.scores(listing, edits)
+        for listing, scores in zip(self.listings, self.scores(edits), strict=True):
+            rows = listing.rows_of(entity)
             total += len(rows)
             best = rows[largest(scores[rows], top)]
             found += links_at(listing.targets, best, scores)
@@ -269,43 +211,40 @@ class Explorer:
     ) -> Explanation:
         """Why a pair scores as it does; reasons carry the numbers of the model's rules.
 
-        With `flip` also what would turn the decision, which takes seconds on large facts.
+        With `flip` also what would turn the decision.
         """
         # rules that are off have weight 0, so they give no reason and keep the others' numbers
-        explainer = self.served.explainer(edits.scoring(self.model.rules))
-        paths = 0 if flip else PATHS_SHOWN
-        return explainer.explain(subject, target, object_, paths=paths, flip=flip)
+        rules = edits.scoring(self.model.rules)
+        return self.scorer.explain(rules, subject, target, object_, flip=flip)
+
+    def score_before(self, subject: str, target: str, object_: str) -> float:
+        """Score of a pair without edits."""
+        for listing, scores in zip(self.listings, self.served.unedited, strict=True):
+            row = listing.row_of(subject, target, object_)
+            if row is not None:
+                return float(scores[row])
+        return self.explain(subject, target, object_, NO_EDITS).score
 
     def label(self, subject: str, target: str, object_: str) -> float | None:
         """Label of a pair, where it has one."""
         if self.labels is None:
             return None
         row = self.labels.row_of(subject, target, object_)
-        if row is None or self.labels.targets.millionths is None:
-            return None
-        return int(self.labels.targets.millionths[row]) / ONE
+        return None if row is None else self.labels.label(row)
 
 
-#: Paths of a rule that are shown and drawn.
-PATHS_SHOWN = 12
+def _listings(labels: Targets | None, pairs: Targets | None) -> list[Listing]:
+    """The labelled pairs, then those that are not among them."""
+    if labels is None or pairs is None:
+        return [Listing(given) for given in (labels, pairs) if given is not None]
+    return [Listing(labels), Listing(besides(pairs, labels))]
 
 
-def refuse_collective(model: Model, name: str) -> None:
-    """Refuse a model whose scores depend on all targets together: edits could not follow at once.
-
-    This is the one place that knows; a collective scorer would take the place of `Listing.scores`.
-    """
-    if model.semantics.collective:
-        raise InputError(
-            f"{name}: the model is collective, and the explorer shows models whose pairs are "
-            "scored one by one; use hornbeam predict, or learn without --collective"
-        )
-
-
-def count_listing(served: Served, targets: Targets, progress: Progress) -> Listing:
-    """Count a model's rules for listed pairs."""
-    model = served.model
-    counted = served.engine.count(
-        targets, rule_paths(model.rules), model.language, progress=progress
-    )
-    return Listing(served, targets, counted)
+def refuse_without_pairs(models: Sequence[tuple[Model | None, str]], pairs_given: bool) -> None:
+    """Refuse collective models where nobody says which pairs belong together."""
+    for model, name in models:
+        if model is not None and model.semantics.collective and not pairs_given:
+            raise InputError(
+                f"{name}: the model is collective: its scores depend on all pairs that are scored "
+                "together; name them with --pairs"
+            )

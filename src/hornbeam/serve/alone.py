@@ -1,0 +1,127 @@
+"""Pairs that stand alone: counted once, so that an edit only scores again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from hornbeam.clauses.clause import Prior
+from hornbeam.clauses.model_file import clause_texts
+from hornbeam.clauses.rules import Rule
+from hornbeam.inference.closed import Floats, rule_paths, score_targets
+from hornbeam.model import Model
+from hornbeam.progress import SILENT, Progress
+from hornbeam.results.explainer import Explainer
+from hornbeam.results.explanation import Explanation
+from hornbeam.results.groundings import Pair, first_paths
+from hornbeam.serve.cache import Bounded
+from hornbeam.serve.links import links_at
+from hornbeam.serve.listing import Listing
+from hornbeam.serve.pair_counts import PairCounter
+from hornbeam.serve.predictions import Reach, Reacher, path_codes
+from hornbeam.serve.scorer import PATHS_SHOWN, NewLinks
+from hornbeam.statistics.memory import MemoryEngine
+
+#: Rows that the cache of entities' counts may hold.
+CACHED_ROWS = 5_000_000
+
+
+class Alone:
+    """Scores every pair by itself; see `Scorer`."""
+
+    together = False
+    seconds = 0.0
+
+    def __init__(
+        self,
+        model: Model,
+        engine: MemoryEngine,
+        listings: Sequence[Listing],
+        progress: Progress = SILENT,
+    ) -> None:
+        self.model = model
+        self.engine = engine
+        self._listings = [
+            (
+                listing.targets,
+                engine.count(
+                    listing.targets, rule_paths(model.rules), model.language, progress=progress
+                ),
+            )
+            for listing in listings
+        ]
+        self._reached: Bounded[Reach] = Bounded(CACHED_ROWS, lambda reach: reach.size)
+
+    @cached_property
+    def reacher(self) -> Reacher:
+        """Follows the rules from an entity."""
+        return Reacher(self.engine.facts, self.engine, self.model)
+
+    @cached_property
+    def pair_counter(self) -> PairCounter:
+        """Counts the paths of single pairs."""
+        return PairCounter(self.engine.facts, self.engine.threads, reacher=self.reacher)
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        return clause_texts(self.model.rules)
+
+    def warm_up(self) -> None:
+        """Compile what the first visitor would otherwise wait for."""
+        facts, rules = self.engine.facts, self.model.rules
+        atoms = facts.binary
+        for target in self.model.targets if len(atoms) else ():
+            subject, object_ = (int(column[0]) for column in atoms.arguments)
+            self.new_links(rules, subject, target, True, 1)
+            self.explain(rules, facts.entities[subject], target, facts.entities[object_])
+            steps = [2 * (int(atoms.predicate[0]) + 1)]
+            first_paths(self.reacher.graph, steps, Pair(subject, object_, 0), False, 1)
+
+    def is_ready(self, rules: Sequence[Rule]) -> bool:
+        """Whatever the weights, the counts are there."""
+        return True
+
+    def scores(self, rules: Sequence[Rule]) -> list[Floats]:
+        """Scores of all pairs, listing by listing."""
+        semantics = self.model.semantics
+        return [
+            score_targets(rules, semantics, counted, targets) for targets, counted in self._listings
+        ]
+
+    def explain(
+        self, rules: Sequence[Rule], subject: str, target: str, object_: str, *, flip: bool = False
+    ) -> Explanation:
+        """Why a pair scores as it does; with `flip` what would turn the decision, without paths.
+
+        To find that takes seconds on large facts.
+        """
+        facts = self.engine.facts
+        explainer = Explainer(rules, self.model.semantics, self.model.language, facts)
+        # what does not depend on weights is shared: these take a cached property's place
+        vars(explainer).update(
+            engine=self.pair_counter, graph=self.reacher.graph, texts=self._texts
+        )
+        paths = 0 if flip else PATHS_SHOWN
+        return explainer.explain(subject, target, object_, paths=paths, flip=flip)
+
+    def new_links(
+        self, rules: Sequence[Rule], entity: int, target: str, forward: bool, top: int
+    ) -> NewLinks:
+        """Best new links of an entity as subject (`forward`) or object."""
+        reach = self._reached.get(
+            (entity, target, forward), lambda: self.reacher.reach(target, entity, forward)
+        )
+        pairs, scores, total = self.reacher.best(reach, rules, top)
+        return NewLinks(links_at(pairs, range(len(pairs)), scores), total, reach.left_out)
+
+    def examples(self, top: int) -> list[str]:
+        """The entities with most facts."""
+        degree = np.diff(self.engine.graph.forward.offsets)
+        return self.engine.facts.entities.take(np.argsort(-degree, kind="stable")[:top])
+
+    def lacks(self, rule: int) -> bool:
+        """Whether the facts have no predicate for some body atom of a rule."""
+        clause = self.model.rules[rule].clause
+        return not isinstance(clause, Prior) and path_codes(self.engine.facts, clause.path) is None

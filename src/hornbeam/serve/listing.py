@@ -1,0 +1,104 @@
+"""Pairs that were listed, with labels or without, and where to find them by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import ONE, Targets
+
+Rows = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """Listed pairs, in the order they were given."""
+
+    targets: Targets
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def rows_of(self, entity: str) -> Rows:
+        """Rows that name the entity, in their order."""
+        i = self.targets.entities.index(entity)
+        if i < 0:
+            return np.empty(0, dtype=np.intp)
+        return np.union1d(_among(self._by_subject, i), _among(self._by_object, i))
+
+    def row_of(self, subject: str, predicate: str, object_: str) -> int | None:
+        """First row of one pair."""
+        s, o = (self.targets.entities.index(name) for name in (subject, object_))
+        rows = _among(self._by_subject, s)
+        same = self.targets.object[rows] == o
+        same &= self.targets.predicate[rows] == self.targets.predicates.index(predicate)
+        return int(rows[same][0]) if same.any() else None
+
+    def label(self, row: int) -> float | None:
+        """Label of a pair, None where the pairs have none."""
+        labels = self.targets.millionths
+        return None if labels is None else int(labels[row]) / ONE
+
+    @cached_property
+    def _by_subject(self) -> tuple[Rows, npt.NDArray[np.int32]]:
+        return _sorted(self.targets.subject)
+
+    @cached_property
+    def _by_object(self) -> tuple[Rows, npt.NDArray[np.int32]]:
+        return _sorted(self.targets.object)
+
+
+def _sorted(ids: npt.NDArray[np.int32]) -> tuple[Rows, npt.NDArray[np.int32]]:
+    """Rows in the order of their ids, and those ids."""
+    rows = np.argsort(ids, kind="stable")
+    return rows, ids[rows]
+
+
+def _among(index: tuple[Rows, npt.NDArray[np.int32]], wanted: int) -> Rows:
+    rows, ids = index
+    first, last = np.searchsorted(ids, [wanted, wanted + 1])
+    return rows[first:last]
+
+
+def besides(pairs: Targets, listed: Targets) -> Targets:
+    """Those of the pairs that are not listed yet."""
+    entity = pairs.entities.translate(listed.entities).astype(np.int64)
+    predicate = pairs.predicates.translate(listed.predicates).astype(np.int64)
+    mine = _keys(predicate[pairs.predicate], entity[pairs.subject], entity[pairs.object], listed)
+    known = (predicate[pairs.predicate] >= 0) & (entity[pairs.subject] >= 0)
+    known &= entity[pairs.object] >= 0
+    theirs = _keys(listed.predicate.astype(np.int64), listed.subject, listed.object, listed)
+    return pairs.select(~(known & np.isin(mine, theirs)))
+
+
+def _keys(
+    predicate: npt.NDArray[np.int64],
+    subject: npt.NDArray[np.integer],
+    object_: npt.NDArray[np.integer],
+    names: Targets,
+) -> npt.NDArray[np.int64]:
+    """One number a pair."""
+    n = np.int64(len(names.entities))
+    return (predicate * n + subject) * n + object_
+
+
+def joined(tables: Sequence[Targets]) -> Targets:
+    """The pairs of several tables one behind the other, without labels."""
+    entities = Names.of(chain.from_iterable(table.entities for table in tables))
+    predicates = Names.of(chain.from_iterable(table.predicates for table in tables))
+    columns = [
+        (
+            table.predicates.translate(predicates)[table.predicate],
+            table.entities.translate(entities)[table.subject],
+            table.entities.translate(entities)[table.object],
+        )
+        for table in tables
+    ]
+    predicate, subject, object_ = (np.concatenate(parts) for parts in zip(*columns, strict=True))
+    return Targets(entities, predicates, predicate, subject, object_)

@@ -1,0 +1,63 @@
+"""How a model answers: what the explorer asks of one whose pairs stand alone or together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from hornbeam.clauses.rules import Rule
+from hornbeam.inference.closed import Floats
+from hornbeam.results.explanation import Explanation
+from hornbeam.serve.links import Link
+
+#: Paths of a rule that are shown and drawn.
+PATHS_SHOWN = 12
+
+
+class NewLinks(NamedTuple):
+    """The best new links of an entity, how many there are, and how many were not scored."""
+
+    links: list[Link]
+    total: int
+    left_out: int
+
+
+class Scorer(Protocol):
+    """A model on facts and listed pairs.
+
+    Rules come in as a visitor has weighted them: all rules of the model, in its order, those that
+    are off with weight 0.
+    """
+
+    @property
+    def together(self) -> bool:
+        """Whether pairs are scored together: then only listed ones are, and edits take longer."""
+
+    @property
+    def seconds(self) -> float:
+        """How long it takes, about, to score under other weights; 0 where nobody notices."""
+
+    def warm_up(self) -> None:
+        """Compile and lay out what the first visitor would otherwise wait for."""
+
+    def is_ready(self, rules: Sequence[Rule]) -> bool:
+        """Whether answers under these rules come at once."""
+
+    def scores(self, rules: Sequence[Rule]) -> list[Floats]:
+        """Scores of all pairs, listing by listing."""
+
+    def explain(
+        self, rules: Sequence[Rule], subject: str, target: str, object_: str, *, flip: bool = False
+    ) -> Explanation:
+        """Why a pair scores as it does; with `flip` what would turn the decision, without paths."""
+
+    def new_links(
+        self, rules: Sequence[Rule], entity: int, target: str, forward: bool, top: int
+    ) -> NewLinks:
+        """Best new links of an entity as subject (`forward`) or object."""
+
+    def examples(self, top: int) -> list[str]:
+        """Entities of which there is much to see."""
+
+    def lacks(self, rule: int) -> bool:
+        """Whether there is no predicate for some body atom of a rule, so that it never speaks."""

@@ -1,0 +1,117 @@
+"""Pairs that a collective model scores together: all listed ones, inferred anew for every edit.
+
+The labelled pairs and the others are one set, labels aside, as if `hornbeam predict` had been
+given both. There are no new links, since nobody can say which further pairs belong to the set; and
+no set of facts is looked for that would flip a decision, since a fact less would move all pairs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from hornbeam.clauses.clause import Prior
+from hornbeam.clauses.rules import Rule
+from hornbeam.errors import InputError
+from hornbeam.facts.table import Facts
+from hornbeam.inference.closed import Floats
+from hornbeam.model import Model
+from hornbeam.progress import SILENT, Progress, announce_if_slow
+from hornbeam.results.collective_explainer import CollectiveExplainer
+from hornbeam.results.explanation import Explanation
+from hornbeam.serve.cache import Bounded
+from hornbeam.serve.listing import Listing, joined
+from hornbeam.serve.scorer import PATHS_SHOWN, NewLinks
+
+#: States of all pairs that are kept, with what explaining them needs: some 50 bytes a fact each.
+KEPT_STATES = 8
+
+
+class Together:
+    """Scores all listed pairs at once; see `Scorer`."""
+
+    together = True
+
+    def __init__(
+        self,
+        model: Model,
+        facts: Facts,
+        listings: Sequence[Listing],
+        threads: int,
+        progress: Progress = SILENT,
+    ) -> None:
+        self.model = model
+        self.facts = facts
+        self.threads = threads
+        self.seconds = 0.0
+        self.pairs = joined([listing.targets for listing in listings])
+        self._ends = np.cumsum([len(listing) for listing in listings])[:-1]
+        self._inferred: Bounded[CollectiveExplainer] = Bounded(KEPT_STATES, lambda _: 1)
+        waiting = f"Scoring {len(self.pairs):,} pairs together ..."
+        announce_if_slow(lambda: self.scores(model.rules), waiting, progress)
+
+    def warm_up(self) -> None:
+        """Explain a pair: what that lays out serves all of them."""
+        names = self.pairs
+        self.explain(
+            self.model.rules,
+            names.entities[int(names.subject[0])],
+            names.predicates[int(names.predicate[0])],
+            names.entities[int(names.object[0])],
+        )
+
+    def is_ready(self, rules: Sequence[Rule]) -> bool:
+        """Whether the pairs have been inferred under these weights."""
+        return _weights(rules) in self._inferred
+
+    def scores(self, rules: Sequence[Rule]) -> list[Floats]:
+        """Scores of all pairs, listing by listing."""
+        return np.split(self._explainer(rules).state.scores(), self._ends)
+
+    def explain(
+        self, rules: Sequence[Rule], subject: str, target: str, object_: str, *, flip: bool = False
+    ) -> Explanation:
+        """Why a listed pair scores as it does, the others held at their MAP values."""
+        if flip:
+            raise InputError(
+                "The model is collective, and a fact less would move all pairs: what would flip "
+                "one decision is not looked for."
+            )
+        return self._explainer(rules).explain(subject, target, object_, paths=PATHS_SHOWN)
+
+    def new_links(
+        self, rules: Sequence[Rule], entity: int, target: str, forward: bool, top: int
+    ) -> NewLinks:
+        """None: only listed pairs are scored."""
+        return NewLinks([], 0, 0)
+
+    def examples(self, top: int) -> list[str]:
+        """The entities with most listed pairs."""
+        ends = np.concatenate([self.pairs.subject, self.pairs.object])
+        return self.pairs.entities.take(np.argsort(-np.bincount(ends), kind="stable")[:top])
+
+    def lacks(self, rule: int) -> bool:
+        """Whether neither facts nor pairs have a predicate for some body atom of a rule."""
+        clause = self.model.rules[rule].clause
+        known = (self.facts.predicates, self.pairs.predicates)
+        return not isinstance(clause, Prior) and any(
+            all(names.index(step.predicate) < 0 for names in known) for step in clause.path.steps
+        )
+
+    def _explainer(self, rules: Sequence[Rule]) -> CollectiveExplainer:
+        """What explains all pairs under these weights, with their state."""
+        return self._inferred.get(_weights(rules), lambda: self._infer(rules))
+
+    def _infer(self, rules: Sequence[Rule]) -> CollectiveExplainer:
+        weighted = Model(tuple(rules), self.model.semantics)
+        made = weighted.collective_explainer(self.facts, self.pairs, threads=self.threads)
+        began = time.perf_counter()
+        _ = made.state  # inferred here, where whoever asks is ready to wait
+        self.seconds = time.perf_counter() - began
+        return made
+
+
+def _weights(rules: Sequence[Rule]) -> tuple[float, ...]:
+    return tuple(rule.weight for rule in rules)
