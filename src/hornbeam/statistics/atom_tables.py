@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.facts.program_data import AtomTable, ProgramData
+from hornbeam.facts.names import Ids
+from hornbeam.facts.program_data import AtomTable, PredicateTables, ProgramData
 from hornbeam.facts.workspace import workspace
 
 #: What `v` says of an observed atom, and of an atom that is not there at all.
@@ -57,20 +58,11 @@ class AtomTables:
     data: ProgramData
     predicates: Mapping[str, StoredPredicate]
     n_variables: int
-    _fanouts: dict[tuple[int, tuple[int, ...]], int] = field(default_factory=dict)
 
-    def fanout(self, stored: StoredPredicate, positions: tuple[int, ...]) -> int:
-        """Most atoms of a predicate that agree in the given positions."""
-        key = stored.number, positions
-        if key not in self._fanouts:
-            columns = ", ".join(f"a{k}" for k in positions)
-            row = self.connection.execute(
-                f"SELECT coalesce(max(n), 0) "
-                f"FROM (SELECT count(*) AS n FROM {stored.table} GROUP BY {columns})"
-            ).fetchone()
-            assert row is not None
-            self._fanouts[key] = int(row[0])
-        return self._fanouts[key]
+    def arguments(self, predicate: str) -> tuple[Ids, ...]:
+        """Ids of a predicate's atoms, a column an argument."""
+        stored = self.predicate(predicate)
+        return _arguments(list(self.data.predicates.values())[stored.number])
 
     def predicate(self, predicate: str) -> StoredPredicate:
         """Table of a predicate."""
@@ -104,21 +96,26 @@ def atom_tables(
                 bool(np.all(_values(tables.observed) == 1.0)),
                 bool(np.any(_values(tables.observed) == 0.0)),
             )
-            _load(connection, stored[key], tables.observed, tables.targets, variables)
+            _load(connection, stored[key], tables, variables)
             variables += n_targets
         yield AtomTables(connection, data, stored, variables)
+
+
+def _arguments(tables: PredicateTables) -> tuple[Ids, ...]:
+    """Ids of the observed atoms, then of the targets."""
+    parts = tables.observed.arguments, tables.targets.arguments
+    return tuple(np.concatenate([part[k] for part in parts]) for k in range(tables.arity))
 
 
 def _load(
     connection: duckdb.DuckDBPyConnection,
     stored: StoredPredicate,
-    observed: AtomTable,
-    targets: AtomTable,
+    tables: PredicateTables,
     first: int,
 ) -> None:
+    observed, targets = tables.observed, tables.targets
     columns: dict[str, npt.NDArray[np.generic]] = {
-        f"a{k}": np.concatenate([observed.arguments[k], targets.arguments[k]])
-        for k in range(stored.arity)
+        f"a{k}": column for k, column in enumerate(_arguments(tables))
     }
     numbers = np.arange(first, first + len(targets), dtype=np.int32)
     columns["v"] = np.concatenate([np.full(len(observed), OBSERVED, dtype=np.int32), numbers])

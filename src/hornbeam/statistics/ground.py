@@ -21,6 +21,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.program_data import ProgramData
 from hornbeam.progress import SILENT, Progress
 from hornbeam.statistics.atom_tables import MISSING, AtomTables, atom_tables
+from hornbeam.statistics.ground_bounds import most_rows
 from hornbeam.statistics.ground_queries import (
     GroundingQuery,
     Joins,
@@ -163,9 +164,10 @@ class _Grounding:
 
     def _forecast(self, rule: PslRule, joins: Joins, tables: AtomTables, so_far: int) -> None:
         """Refuse a rule that would have more ground rules than the limit allows."""
-        if joins.largest() <= min(SMALL, self.limit - so_far):
+        most = most_rows(joins.joined, tables)
+        if most <= min(SMALL, self.limit - so_far):
             return
-        expected = _expected(joins, tables.connection)
+        expected = min(_expected(joins, tables), most)
         if expected > SMALL:
             size = f"{expected * BYTES / 1e9:,.1f} GB" if expected * BYTES >= 1e8 else "100 MB"
             self.progress.message(f"About {expected:,.0f} ground rules, at most {size}, of {rule}")
@@ -178,13 +180,14 @@ class _Grounding:
             )
 
 
-def _expected(joins: Joins, connection: duckdb.DuckDBPyConnection) -> float:
+def _expected(joins: Joins, tables: AtomTables) -> float:
     """Estimate the number of ground rules from a sample.
 
     The sample is one row of the first table, then more of them until enough ground rules are found.
     Where a single row has too many to count, the other tables are thinned as well.
     """
-    sizes = [max(stored.rows, 1) for stored in joins.joined]
+    connection = tables.connection
+    sizes = [max(tables.predicate(atom.predicate).rows, 1) for atom in joins.joined]
     strides = [sizes[0], *(1 for _ in sizes[1:])]
     found = _counted(joins, strides, connection)
     for i in range(1, len(sizes)):

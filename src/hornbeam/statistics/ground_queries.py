@@ -15,7 +15,6 @@ the number of threads.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -46,22 +45,18 @@ class Joins:
     bound: dict[str, str] = field(default_factory=dict)
     sources: list[str] = field(default_factory=list)
     conditions: list[str] = field(default_factory=list)
-    fanouts: list[int] = field(default_factory=list)
-    joined: list[StoredPredicate] = field(default_factory=list)
+    joined: list[Atom | SumAtom] = field(default_factory=list)
 
     def inner(self, atom: Atom | SumAtom) -> tuple[str, StoredPredicate]:
         """Join an atom that must be there; returns its alias."""
         stored, alias = self.tables.predicate(atom.predicate), f"d{len(self.sources)}"
-        known = []
         for k, term in enumerate(atom.arguments):
             column = f"{alias}.a{k}"
             if isinstance(term, Constant) or term.name in self.bound:
                 self.conditions.append(f"{column} = {self.column(term)}")
-                known.append(k)
             else:
                 self.bound[term.name] = column
-        self.fanouts.append(self._fanout(stored, known))
-        self.joined.append(stored)
+        self.joined.append(atom)
         self.sources.append(f"{'CROSS JOIN ' if self.sources else ''}{stored.table} AS {alias}")
         return alias, stored
 
@@ -95,16 +90,6 @@ class Joins:
     def restricted(self, condition: str) -> str:
         """FROM and WHERE with one more condition."""
         return f"FROM {' '.join(self.sources)} WHERE {' AND '.join([*self.conditions, condition])}"
-
-    def largest(self) -> int:
-        """A number of rows that the joins cannot exceed."""
-        return math.prod(self.fanouts)
-
-    def _fanout(self, stored: StoredPredicate, bound: Sequence[int]) -> int:
-        """Most atoms of a predicate that agree in the positions that are bound already."""
-        if len(bound) in (0, stored.arity):
-            return stored.rows if not bound else 1
-        return self.tables.fanout(stored, tuple(bound))
 
 
 @dataclass(frozen=True)
