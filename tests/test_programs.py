@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -158,6 +159,17 @@ def test_a_grounding_that_would_explode_is_refused_before_it_starts(tmp_path: Pa
     found = hb.infer(path)
     assert int(found.ground.counts.sum()) == 1500**2
     assert len(found.ground.potentials) == 1500
+
+
+def test_a_small_program_waits_for_no_compiler(tmp_path: Path) -> None:
+    """Loading Numba or SciPy takes longer than all the rest."""
+    path = write_program(tmp_path, ["1: Friend(A, B) -> Smokes(B) ^2"], FRIENDS)
+    code = """
+import sys, hornbeam as hb
+assert hb.infer(sys.argv[1], solver="admm").found.solver == "admm"
+assert not {"numba", "scipy"} & set(sys.modules), "a compiler was loaded"
+"""
+    subprocess.run([sys.executable, "-c", code, path], check=True)
 
 
 def test_options_that_change_the_answer_are_honoured(tmp_path: Path) -> None:

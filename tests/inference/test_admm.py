@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -258,7 +259,7 @@ for solver in (Solver.ADMM, Solver.AUTO):
     assert solve(synthetic(2000, squared=True), solver).solver.endswith("admm")
 assert "numba" not in sys.modules, "Numba was loaded"
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
 
 
 def test_the_iteration_limit_is_not_called_converged() -> None:
