@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from .running import EVIDENCE, TEST, command, hornbeam_, process, write
+from .running import COUNTRIES, EVIDENCE, TEST, TRAIN, command, hornbeam_, process, write
 
 pytest.importorskip("starlette")
 
@@ -109,13 +110,82 @@ def test_what_it_refuses(countries_model: Path, words: list[str], told: str) -> 
     assert "Traceback" not in ended.stderr
 
 
-def test_a_collective_model_is_refused(tmp_path: Path) -> None:
-    model = tmp_path / "model.psl"
-    model.write_text('# hornbeam: {"collective": true}\n1.0: p(A, B) -> t(A, B)\n')
-    facts = write(tmp_path / "facts.tsv", [("a", "p", "b")])
-    ended = hornbeam_("serve", model, "--facts", facts, "--port", 0)
+@pytest.fixture(scope="module")
+def collective(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A collective model of the countries."""
+    path = tmp_path_factory.mktemp("collective") / "together.psl"
+    assert hornbeam_("learn", *EVIDENCE, *TRAIN, "--collective", "-o", path).code == 0
+    return path
+
+
+def test_a_collective_model_shows_what_predict_and_explain_say(collective: Path) -> None:
+    test = COUNTRIES / "fold0" / "test.tsv"
+    expected = {
+        (row[0], row[2]): f"{float(row[3]):.3f}"
+        for row in hornbeam_("predict", collective, *EVIDENCE, "--pairs", test).rows
+    }
+    words = (collective, *EVIDENCE, *TEST, "--pairs", test, "--port", 0, "--json", "--quiet")
+    with started(*words) as (_, line):
+        port = json.loads(line)["port"]
+        shown = {}
+        for number in (1, 2, 3):
+            text = page(port, f"/pairs?page={number}")[1]
+            rows = re.findall(
+                r"subject=([^&]+)&amp;predicate=located_in&amp;object=([^\"]+)\".*?"
+                r"class=\"number\">([0-9.]+)<",
+                text,
+                flags=re.DOTALL,
+            )
+            shown |= {(subject, object_): score for subject, object_, score in rows}
+        assert shown == expected
+        status, text = page(port, "/link?subject=ukraine&predicate=located_in&object=europe")
+        assert status == 200
+        assert ">inferred 1<" in text
+        figures = hornbeam_("evaluate", collective, *EVIDENCE, *TEST, "--json").json
+        assert f">{figures['auc_roc']:.3f}<" in page(port, "/rules")[1]
+    for subject, object_ in (("ukraine", "europe"), ("belize", "americas")):
+        found = hornbeam_("explain", collective, *EVIDENCE, "--pairs", test, subject, object_,
+                          "--json").json  # fmt: skip
+        assert f"{found['score']:.3f}" == expected[subject, object_]
+
+
+@pytest.mark.parametrize("more", [(), TEST], ids=["alone", "with labels"])
+def test_a_collective_model_needs_its_pairs(
+    collective: Path, countries_model: Path, more: tuple[object, ...]
+) -> None:
+    for words in ((collective,), (countries_model, "--compare", collective)):
+        ended = hornbeam_("serve", *words, "--facts", "not-read-yet.tsv", *more, "--port", 0)
+        assert ended.code == 2
+        assert ended.told == [
+            f"hornbeam: {collective}: the model is collective: its scores depend on all pairs "
+            "that are scored together; name them with --pairs"
+        ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([("ukraine", "located_in")], "pairs.tsv, line 1"),
+        ([], "pairs.tsv"),
+    ],
+    ids=["too few columns", "empty"],
+)
+def test_wrong_pairs(
+    collective: Path, tmp_path: Path, rows: list[tuple[str, ...]], told: str
+) -> None:
+    pairs = write(tmp_path / "pairs.tsv", rows)
+    ended = hornbeam_("serve", collective, *EVIDENCE, "--pairs", pairs, "--port", 0)
     assert ended.code == 2
-    assert "the model is collective" in ended.stderr
+    assert told in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_collective_model_does_not_take_soft_facts(collective: Path, tmp_path: Path) -> None:
+    soft = write(tmp_path / "soft.tsv", [("ukraine", "neighbour", "poland", 0.5)])
+    pairs = write(tmp_path / "pairs.tsv", [("ukraine", "located_in", "europe")])
+    ended = hornbeam_("serve", collective, "--facts", soft, "--pairs", pairs, "--port", 0)
+    assert ended.code == 2
+    assert "round the facts" in ended.stderr
 
 
 def test_without_its_libraries_it_says_what_to_install(

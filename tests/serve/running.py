@@ -32,7 +32,6 @@ OTHER_RULES = """
 3.0: knows(B, A) -> trusts(A, B)
 1.0: !trusts(A, B)
 """
-
 FACTS = [
     ("ann", "knows", "bob"),
     ("ann", "knows", "cy"),
@@ -54,6 +53,23 @@ LABELS = [
 PAIRS = [("ann", "trusts", "bob"), ("stranger", "trusts", "dora")]
 
 
+#: A model in which pairs are evidence for each other: that bob trusts eve speaks for ann, and that
+#: ann does not trust fay against bob.
+COLLECTIVE_RULES = """# hornbeam: {"collective": true}
+2.0: knows(A, B) & trusts(B, C) -> trusts(A, C)
+2.5: knows(A, B) -> trusts(A, B)
+1.5: dislikes(A, B) -> !trusts(A, B)
+1.0: !trusts(A, B)
+"""
+COLLECTIVE_FACTS = [
+    *FACTS, ("bob", "knows", "eve"), ("bob", "knows", "fay"), ("ann", "dislikes", "fay")
+]  # fmt: skip
+COLLECTIVE_PAIRS = [
+    *PAIRS,
+    *((who, "trusts", whom) for who in ("ann", "bob") for whom in ("eve", "fay")),
+]
+
+
 def small_explorer(**options: object) -> Explorer:
     """An explorer on the hostile world, with labels, pairs and a second model unless left out."""
     given: dict[str, object] = {
@@ -65,6 +81,18 @@ def small_explorer(**options: object) -> Explorer:
         **options,
     }
     return Explorer(hb.read_facts(FACTS), hb.Model.parse(RULES), "model.psl", **given)  # type: ignore[arg-type]
+
+
+def collective_explorer() -> Explorer:
+    """An explorer on a collective model of the same world."""
+    return Explorer(
+        hb.read_facts(COLLECTIVE_FACTS),
+        hb.Model.parse(COLLECTIVE_RULES),
+        "together.psl",
+        labels=hb.read_labels(LABELS),
+        pairs=hb.read_pairs(COLLECTIVE_PAIRS),
+        threads=1,
+    )
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 import hornbeam as hb
 
 from ..cli.running import HOSTILE
-from .running import SCRIPT
+from .running import SCRIPT, collective_explorer, serving
 
 pytestmark = pytest.mark.browser
 
@@ -263,3 +263,25 @@ def test_visitors_do_not_see_each_others_edits(browser: Browser, port: int, page
     for other in opened(browser, port):
         other.goto("/rules")
         expect(other.locator("#tools")).to_contain_text("as learned")
+
+
+def test_a_collective_model(browser: Browser) -> None:
+    with serving(collective_explorer()) as client:
+        for page in opened(browser, client.port):
+            page.goto("/entity?name=ann")
+            page.get_by_role("link", name="ann trusts eve").click()
+            expect(page.locator(".inferred")).to_have_text("inferred 1")
+            expect(page.locator("#flip")).to_have_count(0)
+            page.goto("/rules")
+            before = page.locator("#figures").inner_text()
+            page.get_by_role("switch", name="Rule 2 is on").uncheck()
+            expect(page.locator("#changed")).to_contain_text("ann trusts eve")
+            assert page.locator("#figures").inner_text() != before
+            slider = page.get_by_role("slider", name="Weight of rule 1, slider")
+            slider.focus()
+            page.keyboard.press("End")
+            expect(page.get_by_role("spinbutton", name="Weight of rule 1")).to_have_value("5")
+            expect(page.locator("#tools")).to_contain_text("2 of 4 rules edited")
+            for address in ("/", "/pairs", "/link?subject=bob&predicate=trusts&object=fay"):
+                page.goto(address)
+                assert page.evaluate(FAINT) == [], address

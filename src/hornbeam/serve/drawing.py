@@ -79,11 +79,11 @@ class StepLabel:
 
 @dataclass(frozen=True)
 class Band:
-    """The paths of one rule."""
+    """The paths of one rule, which speaks "for" or "against", or, "neutral", moves nothing."""
 
     number: int
     rule: str
-    supports: bool
+    side: str
     count: int
     hidden: int
     top: float
@@ -187,7 +187,7 @@ def _band(reason: Reason, top: float, height: float, subject: Node, object_: Nod
     return Band(
         reason.index,
         reason.rule,
-        reason.pull >= 0,
+        "for" if reason.pull > 0 else "against" if reason.pull < 0 else "neutral",
         reason.count,
         reason.count - len(groundings),
         top,

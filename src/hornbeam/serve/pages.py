@@ -16,6 +16,7 @@ import numpy as np
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from hornbeam.errors import InputError
+from hornbeam.results.explanation import Explanation, Fact
 from hornbeam.serve.comparison import compare
 from hornbeam.serve.drawing import draw
 from hornbeam.serve.edits import Edits
@@ -128,6 +129,7 @@ class Pages:
             label=self.explorer.label(subject, predicate, object_),
             is_fact=self._is_fact(subject, predicate, object_),
             drawing=draw(explained),
+            inferred=self._inferred(explained),
         )
 
     def flip(self, visit: Visit) -> Answer:
@@ -250,6 +252,20 @@ class Pages:
         if min(s, o, code) < 0:
             return False
         return o in neighbours(self.explorer.engine.graph.forward, s, code)
+
+    def _inferred(self, explained: Explanation) -> frozenset[Fact]:
+        """Steps of the paths that are listed pairs, known by nobody, of a collective model."""
+        if not self.explorer.scorer.together:
+            return frozenset()
+        steps = {
+            fact
+            for reason in explained.reasons
+            for grounding in reason.groundings
+            for fact in grounding.facts
+        }
+        return frozenset(
+            fact for fact in steps if not self._is_fact(fact.subject, fact.predicate, fact.object)
+        )
 
     def _rule_rows(self, edits: Edits) -> list[dict[str, Any]]:
         largest = max((rule.weight for rule in self.explorer.model.rules), default=1.0)
