@@ -30,8 +30,9 @@ from hornbeam.serve.pages import Answer, Pages, Visit
 if TYPE_CHECKING:
     from hornbeam.serve.state import Explorer
 
-#: Pages made at once, and those that may take seconds.
-THREADS = 4
+#: Pages made at once, and those that may take seconds. They share one interpreter: more threads
+#: than these make no more pages, and wait for each other.
+THREADS = 3
 SLOW_THREADS = 1
 #: Requests that may wait for a thread before others are told to come back.
 MOST_WAITING = 100

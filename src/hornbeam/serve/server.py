@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import socket
 from collections.abc import Callable
 from typing import Any
@@ -120,7 +121,13 @@ def _why_not(error: OSError, host: str, port: int) -> str:
 def run(app: ASGIApp, opened: socket.socket, started: Callable[[], None]) -> None:
     """Serve until Ctrl-C or SIGTERM; `started` is called when the first visitor may come."""
     server = make_server(app, started)
-    server.run(sockets=[opened])
+    # what is there now stays: looking through it for garbage would hold up all visitors
+    gc.collect()
+    gc.freeze()
+    try:
+        server.run(sockets=[opened])
+    finally:
+        gc.unfreeze()
 
 
 def make_server(app: ASGIApp, started: Callable[[], None]) -> uvicorn.Server:
