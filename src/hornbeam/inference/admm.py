@@ -81,7 +81,7 @@ PERIOD = 50
 #: Literals below which threads cost more than they give.
 WORTH_THREADS = 200_000
 #: Literals times iterations that cost as much by arrays as loading Numba and the compiled loops
-#: does (half a second), and the literals that the calls of an iteration by arrays are worth.
+#: does (0.6 s), and the literals that the calls of an iteration by arrays are worth.
 WORTH_COMPILING, ARRAY_CALLS = 20_000_000, 2_000
 #: Violation, averaged by the multipliers, up to which nothing counts as a contradiction.
 NO_CONTRADICTION = 1e-6
