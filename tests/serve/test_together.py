@@ -197,3 +197,29 @@ def test_states_that_were_let_go_are_inferred_again() -> None:
     assert explorer.is_ready(edits[-1])
     again = [explorer.explain("ann", "trusts", "dora", edit).score for edit in edits]
     assert first == again
+
+
+@given(world=worlds(max_facts=6), rules=models(2), relaxation=RELAXATIONS, data=st.data())
+@settings(max_examples=15, deadline=None)
+def test_reasons_under_edits_are_those_of_a_model_with_such_weights(
+    world: World, rules: list[Rule], relaxation: Relaxation, data: st.DataObject
+) -> None:
+    """Ground clauses are found once and weighed anew; also those of a rule without weight."""
+    rules[0] = Rule(data.draw(st.sampled_from([0.0, 0.7])), rules[0].clause)
+    model = hb.Model(tuple(rules), Semantics(relaxation=relaxation, collective=True))
+    explorer = Explorer(world.facts, model, pairs=world.targets, threads=1)
+    edits = NO_EDITS
+    for rule in data.draw(st.sets(st.integers(0, len(rules) - 1))):
+        edits = edits.with_weight(rule, data.draw(st.sampled_from([0.0, 0.25, 2.0])))
+    again = hb.Model(tuple(edits.scoring(model.rules)), model.semantics)
+    subject, target, object_ = world.labels[0][0]
+    found = explorer.explain(subject, target, object_, edits)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HornbeamWarning)
+        expected = again.explain(world.facts, (subject, target, object_), pairs=world.targets)
+    assert found.score == pytest.approx(expected.score, abs=1e-9)
+    mine, theirs = ({r.index: r for r in each.reasons} for each in (found, expected))
+    assert mine.keys() == theirs.keys()
+    for rule, reason in mine.items():
+        assert (reason.count, reason.weight) == (theirs[rule].count, theirs[rule].weight)
+        assert reason.pull == pytest.approx(theirs[rule].pull, abs=1e-9)

@@ -97,6 +97,22 @@ class CollectiveExplainer:
         """Counts the paths over facts alone."""
         return MemoryEngine(self.state.linked.known, self.threads)
 
+    def reweighted(self, rules: Sequence[Rule]) -> CollectiveExplainer:
+        """The same pairs under other weights of the same rules.
+
+        The ground clauses of every rule are found once. Only a rule that had no weight, and gets
+        some, has none to weigh anew; then all are found again.
+        """
+        other = replace(self, rules=rules)
+        old, new = (np.array([rule.weight for rule in each]) for each in (self.rules, rules))
+        if not (new[old == 0] > 0).any():
+            share = np.divide(new, old, out=np.zeros(len(new)), where=old > 0)
+            links = self._links
+            weighed = replace(links, weight=links.weight * share[links.rule])
+            # these take a cached property's place
+            vars(other).update(_links=weighed, _counter=self._counter)
+        return other
+
     @cached_property
     def walker(self) -> Explainer:
         """Walks the facts and the pairs, which are as true as their MAP values."""

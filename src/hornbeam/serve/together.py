@@ -44,10 +44,10 @@ class Together:
     ) -> None:
         self.model = model
         self.facts = facts
-        self.threads = threads
         self.seconds = 0.0
         self.pairs = joined([listing.targets for listing in listings])
         self._ends = np.cumsum([len(listing) for listing in listings])[:-1]
+        self._unedited = model.collective_explainer(facts, self.pairs, threads=threads)
         self._inferred: Bounded[CollectiveExplainer] = Bounded(KEPT_STATES, lambda _: 1)
         waiting = f"Scoring {len(self.pairs):,} pairs together ..."
         announce_if_slow(lambda: self.scores(model.rules), waiting, progress)
@@ -105,8 +105,9 @@ class Together:
         return self._inferred.get(_weights(rules), lambda: self._infer(rules))
 
     def _infer(self, rules: Sequence[Rule]) -> CollectiveExplainer:
-        weighted = Model(tuple(rules), self.model.semantics)
-        made = weighted.collective_explainer(self.facts, self.pairs, threads=self.threads)
+        made = self._unedited
+        if _weights(rules) != _weights(self.model.rules):
+            made = made.reweighted(rules)
         began = time.perf_counter()
         _ = made.state  # inferred here, where whoever asks is ready to wait
         self.seconds = time.perf_counter() - began
