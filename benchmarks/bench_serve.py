@@ -260,7 +260,7 @@ def measure(
     explorer: Explorer, requests: Callable[[int], Iterator[Request]], clients: int, seconds: float
 ) -> list[str]:
     """One phase: cells of its row."""
-    cpu, load = explorer.cpu(), Load(explorer, requests)
+    cpu, own, load = explorer.cpu(), time.process_time(), Load(explorer, requests)
     load.run(clients, seconds)
     times = 1000 * np.array(load.seconds)
     if load.wrong:
@@ -271,6 +271,7 @@ def measure(
         f"{len(times) / seconds:.0f}",
         *(f"{np.percentile(times, p):.0f}" for p in (50, 95, 99)),
         f"{1000 * (explorer.cpu() - cpu) / len(times):.1f}",
+        f"{1000 * (time.process_time() - own) / len(times):.1f}",
         f"{os.getloadavg()[0]:.1f}",
     ]
 
@@ -297,7 +298,7 @@ def main() -> None:
                 rows.append([f"{name}, hostile clients beside", *cells])
         held = explorer.resident()
     header = ["pages", "answers", "wrong", "a second", "50 %, ms", "95 %, ms", "99 %, ms",
-              "server CPU, ms an answer", "load average"]  # fmt: skip
+              "server CPU, ms an answer", "clients' CPU", "load average"]  # fmt: skip
     print(f"\n## Explorer: {options.facts:,} facts, {options.clients} clients without a pause\n")
     print(markdown(header, rows))
     print(f"\nThe server holds {held / 1e6:,.0f} MB in the end.")
