@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import hornbeam as hb
 from hornbeam.clauses.rules import Relaxation, Rule, Semantics
 from hornbeam.errors import HornbeamWarning, InputError
+from hornbeam.results.collective_explainer import CollectiveExplainer
 from hornbeam.serve.comparison import compare
 from hornbeam.serve.pages import Pages, Visit
 from hornbeam.serve.state import NO_EDITS, Explorer
@@ -160,13 +161,13 @@ def test_pages_that_do_not_go_with_it(explorer: Explorer) -> None:
 def test_who_waits_for_inference_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     explorer = collective_explorer()
     release = threading.Event()
-    original = Together._infer
+    original = Together._reweighted
 
-    def infer(self: Together, rules: object) -> object:
+    def infer(self: Together, rules: list[Rule]) -> CollectiveExplainer:
         assert release.wait(20)
-        return original(self, rules)  # type: ignore[arg-type]
+        return original(self, rules)
 
-    monkeypatch.setattr(Together, "_infer", infer)
+    monkeypatch.setattr(Together, "_reweighted", infer)
     assert explorer.is_ready(NO_EDITS)
     with serving(explorer) as client:
         replies: list[str] = []
@@ -194,6 +195,7 @@ def test_states_that_were_let_go_are_inferred_again() -> None:
     edits = [NO_EDITS.with_weight(0, weight) for weight in np.linspace(0.1, 1.0, 9).tolist()]
     first = [explorer.explain("ann", "trusts", "dora", edit).score for edit in edits]
     assert not explorer.is_ready(edits[0])
+    assert explorer.is_ready(NO_EDITS)
     assert explorer.is_ready(edits[-1])
     again = [explorer.explain("ann", "trusts", "dora", edit).score for edit in edits]
     assert first == again

@@ -12,7 +12,7 @@ from hornbeam.clauses.model_file import clause_texts
 from hornbeam.clauses.rules import Rule
 from hornbeam.inference.closed import Floats, rule_paths, score_targets
 from hornbeam.model import Model
-from hornbeam.progress import SILENT, Progress
+from hornbeam.progress import SILENT, Progress, announce_if_slow
 from hornbeam.results.explainer import Explainer
 from hornbeam.results.explanation import Explanation
 from hornbeam.results.groundings import Pair, first_paths
@@ -22,10 +22,13 @@ from hornbeam.serve.listing import Listing
 from hornbeam.serve.pair_counts import PairCounter
 from hornbeam.serve.predictions import Reach, Reacher, path_codes
 from hornbeam.serve.scorer import PATHS_SHOWN, NewLinks
+from hornbeam.serve.walk import paths_between
 from hornbeam.statistics.memory import MemoryEngine
 
 #: Rows that the cache of entities' counts may hold.
 CACHED_ROWS = 5_000_000
+
+COMPILING = "Compiling the walks of the explorer (first run only; kept for the next time) ..."
 
 
 class Alone:
@@ -68,16 +71,19 @@ class Alone:
     def _texts(self) -> list[str]:
         return clause_texts(self.model.rules)
 
-    def warm_up(self) -> None:
+    def warm_up(self, progress: Progress) -> None:
         """Compile what the first visitor would otherwise wait for."""
-        facts, rules = self.engine.facts, self.model.rules
-        atoms = facts.binary
+        announce_if_slow(self._compile, COMPILING, progress)
+
+    def _compile(self) -> None:
+        atoms, reacher = self.engine.facts.binary, self.reacher
         for target in self.model.targets if len(atoms) else ():
             subject, object_ = (int(column[0]) for column in atoms.arguments)
-            self.new_links(rules, subject, target, True, 1)
-            self.explain(rules, facts.entities[subject], target, facts.entities[object_])
+            self.new_links(self.model.rules, subject, target, True, 1)
+            walks = reacher.plans[target].forth
+            paths_between(reacher.graph, subject, object_, walks, reacher.counters)
             steps = [2 * (int(atoms.predicate[0]) + 1)]
-            first_paths(self.reacher.graph, steps, Pair(subject, object_, 0), False, 1)
+            first_paths(reacher.graph, steps, Pair(subject, object_, 0), False, 1)
 
     def is_ready(self, rules: Sequence[Rule]) -> bool:
         """Whatever the weights, the counts are there."""

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from hornbeam.clauses.rules import Rule
 from hornbeam.inference.closed import Floats
+from hornbeam.progress import Progress
 from hornbeam.results.explanation import Explanation
 from hornbeam.serve.links import Link
 
@@ -37,7 +38,7 @@ class Scorer(Protocol):
     def seconds(self) -> float:
         """How long it takes, about, to score under other weights; 0 where nobody notices."""
 
-    def warm_up(self) -> None:
+    def warm_up(self, progress: Progress) -> None:
         """Compile and lay out what the first visitor would otherwise wait for."""
 
     def is_ready(self, rules: Sequence[Rule]) -> bool:

@@ -99,7 +99,7 @@ class Explorer:
         self.other = None if other is None else self._serve(other, other_name, progress)
         self._scored: Bounded[list[Floats]] = Bounded(CACHED_SCORES, lambda x: sum(map(len, x)))
         self._evaluated: Bounded[Evaluation] = Bounded(CACHED_FIGURES, lambda _: 1)
-        self.scorer.warm_up()
+        self.scorer.warm_up(progress)
 
     def _serve(self, model: Model, name: str, progress: Progress) -> Served:
         scorer: Scorer

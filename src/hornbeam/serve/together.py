@@ -44,27 +44,28 @@ class Together:
     ) -> None:
         self.model = model
         self.facts = facts
-        self.seconds = 0.0
         self.pairs = joined([listing.targets for listing in listings])
         self._ends = np.cumsum([len(listing) for listing in listings])[:-1]
         self._unedited = model.collective_explainer(facts, self.pairs, threads=threads)
         self._inferred: Bounded[CollectiveExplainer] = Bounded(KEPT_STATES, lambda _: 1)
         waiting = f"Scoring {len(self.pairs):,} pairs together ..."
-        announce_if_slow(lambda: self.scores(model.rules), waiting, progress)
+        self.seconds = announce_if_slow(lambda: _infer(self._unedited), waiting, progress)
 
-    def warm_up(self) -> None:
+    def warm_up(self, progress: Progress) -> None:
         """Explain a pair: what that lays out serves all of them."""
-        names = self.pairs
-        self.explain(
-            self.model.rules,
-            names.entities[int(names.subject[0])],
-            names.predicates[int(names.predicate[0])],
-            names.entities[int(names.object[0])],
+        pairs = self.pairs
+        first = (
+            pairs.entities[int(pairs.subject[0])],
+            pairs.predicates[int(pairs.predicate[0])],
+            pairs.entities[int(pairs.object[0])],
         )
+        waiting = "Finding what links the pairs, rule by rule ..."
+        announce_if_slow(lambda: self.explain(self.model.rules, *first), waiting, progress)
 
     def is_ready(self, rules: Sequence[Rule]) -> bool:
         """Whether the pairs have been inferred under these weights."""
-        return _weights(rules) in self._inferred
+        weights = _weights(rules)
+        return weights == _weights(self.model.rules) or weights in self._inferred
 
     def scores(self, rules: Sequence[Rule]) -> list[Floats]:
         """Scores of all pairs, listing by listing."""
@@ -102,16 +103,22 @@ class Together:
 
     def _explainer(self, rules: Sequence[Rule]) -> CollectiveExplainer:
         """What explains all pairs under these weights, with their state."""
-        return self._inferred.get(_weights(rules), lambda: self._infer(rules))
+        weights = _weights(rules)
+        if weights == _weights(self.model.rules):
+            return self._unedited
+        return self._inferred.get(weights, lambda: self._reweighted(rules))
 
-    def _infer(self, rules: Sequence[Rule]) -> CollectiveExplainer:
-        made = self._unedited
-        if _weights(rules) != _weights(self.model.rules):
-            made = made.reweighted(rules)
-        began = time.perf_counter()
-        _ = made.state  # inferred here, where whoever asks is ready to wait
-        self.seconds = time.perf_counter() - began
+    def _reweighted(self, rules: Sequence[Rule]) -> CollectiveExplainer:
+        made = self._unedited.reweighted(rules)
+        self.seconds = _infer(made)  # here, where whoever asks is ready to wait
         return made
+
+
+def _infer(explainer: CollectiveExplainer) -> float:
+    """Find the state of all pairs; returns the seconds that it took."""
+    began = time.perf_counter()
+    _ = explainer.state
+    return time.perf_counter() - began
 
 
 def _weights(rules: Sequence[Rule]) -> tuple[float, ...]:
