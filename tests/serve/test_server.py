@@ -83,6 +83,15 @@ def test_odd_requests_get_an_answer(client: Client, page: str, status: int) -> N
     assert "content-security-policy" in reply.headers
 
 
+def test_the_strongest_of_many_reasons_are_shown() -> None:
+    text = "".join(f"{1 + i / 100}: p{i}(A, B) -> t(A, B)\n" for i in range(50))
+    facts = hb.read_facts([("a", f"p{i}", "b") for i in range(50)])
+    pages = Pages(Explorer(facts, hb.Model.parse(text), threads=1))
+    body = pages.link(Visit({"subject": "a", "predicate": "t", "object": "b"})).body
+    assert body.count('<article class="reason') == 40
+    assert "10 more rules speak" in body
+
+
 def test_a_compare_page_needs_a_second_model() -> None:
     pages = Pages(small_explorer(other=None, labels=None, pairs=None))
     assert pages.compare(Visit()).status == 404

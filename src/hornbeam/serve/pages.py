@@ -28,6 +28,7 @@ from hornbeam.serve.walk import neighbours
 FOUND = 20
 PREDICTED = 20
 LISTED = 50
+REASONS = 40
 CHANGED = 8
 DIFFERENT = 25
 NEIGHBOURS = 8
@@ -128,6 +129,7 @@ class Pages:
             before=before,
             label=self.explorer.label(subject, predicate, object_),
             is_fact=self._is_fact(subject, predicate, object_),
+            reasons=explained.reasons[:REASONS],
             drawing=draw(explained),
             inferred=self._inferred(explained),
         )
