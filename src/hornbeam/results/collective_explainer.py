@@ -93,6 +93,10 @@ class CollectiveExplainer:
         return replace(self.state, potentials=self._links).conditional_hinges()
 
     @cached_property
+    def _map(self) -> Floats:
+        return self.state.scores(Score.MAP)
+
+    @cached_property
     def _counter(self) -> MemoryEngine:
         """Counts the paths over facts alone."""
         return MemoryEngine(self.state.linked.known, self.threads)
@@ -106,9 +110,9 @@ class CollectiveExplainer:
         other = replace(self, rules=rules)
         old, new = (np.array([rule.weight for rule in each]) for each in (self.rules, rules))
         if not (new[old == 0] > 0).any():
-            share = np.divide(new, old, out=np.zeros(len(new)), where=old > 0)
             links = self._links
-            weighed = replace(links, weight=links.weight * share[links.rule])
+            clauses = np.rint(links.weight / old[links.rule])
+            weighed = replace(links, weight=clauses * new[links.rule])
             # these take a cached property's place
             vars(other).update(_links=weighed, _counter=self._counter)
         return other
@@ -178,7 +182,7 @@ class CollectiveExplainer:
             target,
             object_,
             whole,
-            float(self.state.scores(Score.MAP)[at]),
+            float(self._map[at]),
             self.semantics.threshold,
             tuple(sorted(reasons, key=lambda reason: (-abs(reason.pull), reason.index))),
             None,
@@ -203,7 +207,7 @@ class CollectiveExplainer:
     def _hinges(self, speaking: Literals, pair: Targets) -> _Hinges:
         """All ground clauses with the pair in them: over facts alone, and linked to other pairs."""
         counted = self._counter.count(pair, rule_paths(self.rules), self.language)
-        count = np.array([_alone(rule, counted, pair.predicates[0]) for rule in self.rules])
+        count = _alone(self.rules, counted, pair.predicates[0])
         weight = np.array([rule.weight for rule in self.rules])
         negated = np.array([rule.clause.negated for rule in self.rules])
         alone = np.flatnonzero((count > 0) & (weight > 0))
@@ -279,12 +283,20 @@ class _Hinges:
         )
 
 
-def _alone(rule: Rule, counted: Statistics, target: str) -> int:
-    """Ground clauses of a rule over facts alone that have the pair for their head."""
-    if isinstance(rule.clause, Prior):
-        return int(rule.clause.target == target)
-    column = counted.column(counted.paths.index(rule.clause.path))
-    return int(counted.count[column].sum())
+def _alone(rules: Sequence[Rule], counted: Statistics, target: str) -> npt.NDArray[np.int64]:
+    """Ground clauses of every rule over facts alone that have the pair for their head."""
+    by_path = {
+        path: int(counted.count[counted.column(k)].sum()) for k, path in enumerate(counted.paths)
+    }
+    return np.array(
+        [
+            int(rule.clause.target == target)
+            if isinstance(rule.clause, Prior)
+            else by_path[rule.clause.path]
+            for rule in rules
+        ],
+        dtype=np.int64,
+    )
 
 
 def _with_values(known: Facts, atoms: Targets, value: Floats) -> Facts:
