@@ -3,20 +3,23 @@
 A step (origin, code, destination) is a fact walked forwards or backwards; codes are those of
 `hornbeam.statistics.graph`. Paths a -> u -> v -> w -> b are counted where their halves meet:
 
-    heads    a -> u, a -> u -> v          codes h1, h2; h2 is 0 in heads of one step
-    ends     b itself, v -> b, v -> w -> b    codes t1, t2; t1 is 0 in ends of one step, both at b
+    heads    a -> u, a -> u -> v
+    ends     b itself, v -> b, v -> w -> b
 
-A head of one step meets ends of up to one, a head of two steps ends of one or two, so that every
-sequence has one split and one name (h1, h2, t1, t2). Each level is one join of a frontier of
-(source, codes, node) with the steps; paths are merged and counted once, at the end. Two things keep
-the volume near the number of paths that count:
+The codes of a half are the digits of one number (`packed`), 0 for an end of no step. A head of one
+step meets ends of up to one, a head of two steps ends of one or two, so that every sequence has one
+split and one name (head, tail). Each level is one join of a frontier of (source, half, node) with
+the steps; paths are merged and counted once, at the end. Two things keep the volume near the number
+of paths that count:
 
 * The middle step u -> v is searched from the heads or from the ends of a source, whichever touch
   fewer edges (`sides`): a hub on one side costs nothing while the other side is small.
 * A head of two steps goes on only where an end of its own source leaves from (`wanted`).
 
 Heads of two steps are not stored, and not merged either: on random graphs five in six are distinct,
-and merging them took longer than all the rest.
+and merging them took longer than all the rest. They are the one thing that travels between the
+workers of a cluster: the hints send them to the worker of their source, who has the ends of that
+source too and can count its paths alone. DuckDB reads hints as comments.
 
 Soft facts add two columns: `deficit`, the sum of 1 - x in millionths, cut at one million, where the
 body's truth is 0; and `doubtful`, whether some value rounds to false. Paths with both are dropped.
@@ -27,6 +30,9 @@ Nothing here comes from the data but integers: names stay in tables.
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
 
 from hornbeam.facts.table import HALF, ONE
 
@@ -57,13 +63,26 @@ OWN_PAIRS = (
 LOCATED = "SELECT w.number, e.id FROM wanted_names AS w JOIN entity_ids AS e ON e.name = w.name"
 
 #: The name of a sequence.
-KEY = ("h1", "h2", "t1", "t2")
+KEY = ("head", "tail")
 KEYS = ", ".join(KEY)
 #: Counts of the sequences that `known` gives numbers to.
 _COUNTS_OF_KNOWN = (
-    "FROM counts AS c JOIN targets AS t ON t.target = c.target "
-    "JOIN known AS k ON k.predicate = t.predicate AND "
-) + " AND ".join(f"k.{column} = c.{column}" for column in KEY)
+    "FROM counts AS c JOIN targets AS t ON t.target = c.target JOIN known AS k "
+    "ON k.predicate = t.predicate AND k.head = c.head AND k.tail = c.tail"
+)
+
+Numbers = npt.NDArray[np.int64]
+
+
+def packed(first: Numbers, second: Numbers, base: int) -> Numbers:
+    """Halves of a sequence as numbers: their codes are the digits, 0 for a step that is not."""
+    return np.where(second > 0, first * base + second, first)
+
+
+def unpacked(half: Numbers, base: int) -> tuple[Numbers, Numbers]:
+    """First and second code of a half; the second is 0 where there is one step, or none."""
+    long = half >= base
+    return np.where(long, half // base, half), np.where(long, half % base, 0)
 
 
 def wide_nodes(max_fanout: int) -> str:
@@ -80,10 +99,12 @@ class Search:
 
     Tables they expect: `facts`, `degrees`; `targets` (target, predicate, source, sink, positive,
     label, forth, back) with the codes of the target's own edge from either end, 0 where it is no
-    fact; `wide` where `limited`; `known` (h1, h2, t1, t2) where `frozen`.
+    fact; `wide` where `limited`; `known` (first, last, head, tail) where `frozen`.
 
     Parameters
     ----------
+    base
+        A number above every code.
     max_length
         Longest sequence.
     soft
@@ -99,9 +120,10 @@ class Search:
     frozen
         Whether only the sequences of `known` are searched for.
     broadcast
-        Whether the targets are few enough to be sent to every worker.
+        Whether targets, heads and ends are few enough to be sent to every worker.
     """
 
+    base: int
     max_length: int
     soft: bool
     owned: bool
@@ -116,18 +138,17 @@ class Search:
         """Whether a path's single nodes matter."""
         return self.owned or self.distinct
 
-    def _hint(self, table: str) -> str:
-        """For Spark; a comment elsewhere."""
-        return f"/*+ BROADCAST({table}) */ " if self.broadcast else ""
+    def _hint(self, *tables: str) -> str:
+        """For Spark: every worker gets these tables, or else the last is hashed, never sorted."""
+        if self.broadcast:
+            return f"/*+ BROADCAST({', '.join(tables)}) */ "
+        return f"/*+ SHUFFLE_HASH({tables[-1]}) */ "
 
-    def _known(self, *columns: str, names: str = "") -> str:
-        """Keep what some known sequence goes on with; `columns` stand for `names` of its key."""
+    def _known(self, **columns: str) -> str:
+        """Keep what some known sequence goes on with, as columns of `known` say."""
         if not self.frozen:
             return ""
-        wanted = names.split() or [column[-2:] for column in columns]
-        same = " AND ".join(
-            f"k.{name} = {column}" for name, column in zip(wanted, columns, strict=True)
-        )
+        same = " AND ".join(f"k.{name} = {column}" for name, column in columns.items())
         return f" AND EXISTS (SELECT 1 FROM known AS k WHERE {same})"  # noqa: S608
 
     def steps(self) -> str:
@@ -154,10 +175,11 @@ class Search:
         """Heads of one step."""
         apart = "p.destination <> p.origin" if self.distinct else "1 = 1"
         return (
-            f"SELECT {self._hint('q')}q.source, p.code AS h1, p.destination AS node"  # noqa: S608
+            f"SELECT {self._hint('q')}q.source, CAST(p.code AS BIGINT) AS head, "  # noqa: S608
+            "p.destination AS node"
             f"{self._step_softness()} "
             "FROM steps AS p JOIN sources AS q ON p.origin = q.source "
-            f"WHERE {apart}{self._known('p.code', names='h1')}"
+            f"WHERE {apart}{self._known(first='p.code')}"
         )
 
     def _step_softness(self) -> str:
@@ -184,8 +206,8 @@ class Search:
         none = ", 0 AS deficit, 0 AS doubtful" if self.soft else ""
         apart = "t.source <> t.sink" if self.distinct else "1 = 1"
         at_sink = (
-            "SELECT t.target, t.source, t.sink AS node, 0 AS t1, 0 AS t2, -1 AS inner_node"  # noqa: S608
-            f"{more}{none} FROM targets AS t WHERE {apart}"
+            "SELECT t.target, t.source, t.sink AS node, CAST(0 AS BIGINT) AS tail, "  # noqa: S608
+            f"-1 AS inner_node{more}{none} FROM targets AS t WHERE {apart}"
         )
         if self.max_length < 2:
             return at_sink
@@ -199,15 +221,16 @@ class Search:
             conditions.append("p.origin <> t.source AND p.origin <> t.sink")
         return (
             f"{at_sink} UNION ALL SELECT {self._hint('t')}t.target, t.source, p.origin AS node, "  # noqa: S608
-            f"0 AS t1, p.code AS t2, -1 AS inner_node{more}{self._step_softness()} "
+            f"CAST(p.code AS BIGINT) AS tail, -1 AS inner_node{more}{self._step_softness()} "
             "FROM steps AS p JOIN targets AS t ON p.destination = t.sink "
-            f"WHERE {' AND '.join(conditions)}{self._known('p.code', names='t2')}"
+            f"WHERE {' AND '.join(conditions)}{self._known(last='p.code')}"
         )
 
     def longer_ends(self) -> str:
         """Ends of two steps."""
         more = ", e.sink, e.forth, e.back" if self.careful else ""
-        conditions = ["e.t2 > 0"]
+        tail = f"p.code * CAST({self.base} AS BIGINT) + e.tail"
+        conditions = ["e.tail > 0"]
         if self.owned:
             conditions.append(
                 "NOT (p.origin = e.source AND e.node = e.sink AND p.code = e.forth) AND "
@@ -218,15 +241,15 @@ class Search:
                 "p.origin <> e.source AND p.origin <> e.sink AND p.origin <> p.destination"
             )
         return (
-            "SELECT e.target, e.source, p.origin AS node, p.code AS t1, e.t2, e.node AS inner_node"  # noqa: S608
+            f"SELECT e.target, e.source, p.origin AS node, {tail} AS tail, e.node AS inner_node"  # noqa: S608
             f"{more}{self._joined_softness('e')} "
             "FROM steps AS p JOIN ends AS e ON p.destination = e.node "
-            f"WHERE {' AND '.join(conditions)}{self._known('p.code', 'e.t2', names='t1 t2')}"
+            f"WHERE {' AND '.join(conditions)}{self._known(tail=tail)}"
         )
 
     def wanted(self) -> str:
         """Nodes of every source that heads of two steps may end in."""
-        nodes = "SELECT source, node FROM ends WHERE t2 > 0"
+        nodes = "SELECT source, node FROM ends WHERE tail > 0"
         if self.max_length > 3:
             nodes += " UNION ALL SELECT source, node FROM longer_ends"
         return f"SELECT DISTINCT source, node FROM ({nodes}) AS e"  # noqa: S608
@@ -250,9 +273,10 @@ class Search:
         apart = ""
         if self.distinct:
             apart = " AND p.destination <> h.source AND p.destination <> h.node"
+        head = f"h.head * {self.base} + p.code"
         columns = (
-            "h.source, h.h1, p.code AS h2, p.destination AS node, h.node AS inner_node"
-            f"{self._joined_softness('h')}"
+            f"h.source, {head} AS head, h.head AS h1, p.code AS h2, p.destination AS node, "
+            f"h.node AS inner_node{self._joined_softness('h')}"
         )
 
         def of_side(table: str, near: int) -> str:
@@ -261,55 +285,64 @@ class Search:
                 f"WHERE s.near = {near})"
             )
 
-        known = self._known("h.h1", "p.code", names="h1 h2")
+        known = self._known(head=head)
         near = (
-            f"SELECT {columns} FROM steps AS p JOIN {of_side('heads', 1)} AS h "  # noqa: S608
+            f"SELECT {self._hint('h', 'w')}{columns} "  # noqa: S608
+            f"FROM steps AS p JOIN {of_side('heads', 1)} AS h "
             f"ON p.origin = h.node JOIN {of_side('wanted', 1)} AS w "
             f"ON w.source = h.source AND w.node = p.destination WHERE 1 = 1{apart}{known}"
         )
         far = (
-            f"SELECT {columns} FROM steps AS p JOIN {of_side('wanted', 0)} AS w "  # noqa: S608
+            f"SELECT {self._hint('w', 'h')}{columns} "  # noqa: S608
+            f"FROM steps AS p JOIN {of_side('wanted', 0)} AS w "
             f"ON p.destination = w.node JOIN {of_side('heads', 0)} AS h "
             f"ON h.source = w.source AND h.node = p.origin WHERE 1 = 1{apart}{known}"
         )
         return f"{near} UNION ALL {far}"
 
     def counts(self) -> str:
-        """Paths of every (target, sequence): heads and ends that share a source and a node."""
-        deficit = ""
+        """Paths of every (target, sequence): heads and ends that share a source and a node.
+
+        A target has one source: naming it among the groups changes none of them, and tells Spark
+        that what is together by source need not travel again.
+        """
+        softness, useful = "", ""
         if self.soft:
-            deficit = (
+            softness = (
                 f", LEAST(h.deficit + e.deficit, {ONE}) AS deficit, "
                 "GREATEST(h.doubtful, e.doubtful) AS doubtful"
             )
+            useful = f" WHERE doubtful = 0 OR deficit < {ONE}"
+        columns = f"target, {KEYS}{', deficit, doubtful' if self.soft else ''}"
 
-        def meet(heads: str, h2: str, ends: str, conditions: list[str]) -> str:
-            known = self._known("h.h1", h2, "e.t1", "e.t2", names=" ".join(KEY))
+        def meet(heads: str, ends: str, conditions: list[str]) -> str:
+            known = self._known(head="h.head", tail="e.tail")
             return (
-                f"SELECT e.target, h.h1, {h2} AS h2, e.t1, e.t2{deficit} "  # noqa: S608
-                f"FROM {heads} AS h JOIN {ends} AS e ON h.source = e.source AND h.node = e.node "
-                f"WHERE {' AND '.join(['1 = 1', *conditions])}{known}"
+                f"SELECT {columns}, count(*) AS paths FROM (SELECT /*+ SHUFFLE_HASH(e) */ "  # noqa: S608
+                f"e.source, e.target, h.head, e.tail{softness} "
+                f"FROM (SELECT /*+ REPARTITION(source) */ * FROM {heads} AS x) AS h "
+                f"JOIN (SELECT /*+ REPARTITION(source) */ * FROM {ends} AS y) AS e "
+                "ON h.source = e.source AND h.node = e.node "
+                f"WHERE {' AND '.join(['1 = 1', *conditions])}{known}) AS p{useful} "
+                f"GROUP BY source, {columns}"
             )
 
-        parts = [meet("heads", "0", "ends", self._apart_near())]
-        if self.max_length > 2:
-            ends = "SELECT * FROM ends WHERE t2 > 0"
-            ends += " UNION ALL SELECT * FROM longer_ends" if self.max_length > 3 else ""
-            parts.append(meet(f"({self.longer_heads()})", "h.h2", f"({ends})", self._apart_far()))
-        useful = f" WHERE doubtful = 0 OR deficit < {ONE}" if self.soft else ""
-        columns = f"target, {KEYS}{', deficit, doubtful' if self.soft else ''}"
-        return (
-            f"SELECT {columns}, count(*) AS paths FROM ({' UNION ALL '.join(parts)}) AS p{useful} "  # noqa: S608
-            f"GROUP BY {columns}"
-        )
+        near = meet("heads", "ends", self._apart_near())
+        if self.max_length < 3:
+            return near
+        ends = "SELECT * FROM ends WHERE tail > 0"
+        ends += " UNION ALL SELECT * FROM longer_ends" if self.max_length > 3 else ""
+        # heads of one and of two steps make different sequences: no group has paths of both
+        far = meet(f"({self.longer_heads()})", f"({ends})", self._apart_far())
+        return f"{near} UNION ALL {far}"
 
     def _apart_near(self) -> list[str]:
         """What a head of one step must not do: a -> u is not the target's own edge."""
         if not self.owned:
             return []
         return [
-            "NOT (h.node = e.sink AND h.h1 = e.forth)",
-            "NOT (h.node = e.source AND e.source = e.sink AND h.h1 = e.back)",
+            "NOT (h.node = e.sink AND h.head = e.forth)",
+            "NOT (h.node = e.source AND e.source = e.sink AND h.head = e.back)",
         ]
 
     def _apart_far(self) -> list[str]:
@@ -329,17 +362,17 @@ class Search:
     def frequent_firsts(self, min_coverage: int) -> str:
         """First codes that lie at enough targets: sequences with others cannot be kept."""
         return (
-            "SELECT h.h1 "  # noqa: S608
-            f"FROM (SELECT DISTINCT source, h1 FROM heads{self._true_only()}) AS h "
-            "JOIN sources AS q ON q.source = h.source GROUP BY h.h1 "
+            "SELECT h.head "  # noqa: S608
+            f"FROM (SELECT DISTINCT source, head FROM heads{self._true_only()}) AS h "
+            "JOIN sources AS q ON q.source = h.source GROUP BY h.head "
             f"HAVING sum(q.n_targets) >= {int(min_coverage)}"
         )
 
     def frequent_lasts(self, min_coverage: int) -> str:
         """Last codes that lie at enough targets, and 0 for sequences that have no end."""
         return (
-            f"SELECT t2 FROM (SELECT DISTINCT target, t2 FROM ends{self._true_only()}) AS e "  # noqa: S608
-            f"GROUP BY t2 HAVING count(*) >= {int(min_coverage)} OR t2 = 0"
+            f"SELECT tail FROM (SELECT DISTINCT target, tail FROM ends{self._true_only()}) AS e "  # noqa: S608
+            f"GROUP BY tail HAVING count(*) >= {int(min_coverage)} OR tail = 0"
         )
 
     def _true_only(self) -> str:

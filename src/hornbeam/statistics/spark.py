@@ -33,6 +33,10 @@ from hornbeam.statistics.sql_engine import Array, Columns, SqlEngine, fact_colum
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+#: Bytes of one row in a table that every worker holds, and the share of a worker's memory for it.
+BROADCAST_BYTES = 64
+BROADCAST_SHARE = 8
+
 #: Groups of names that are numbered side by side.
 BUCKETS = 4096
 
@@ -81,6 +85,17 @@ class Spark:
     session: SparkSession
     folder: str
     _numbers: Iterator[int] = field(default_factory=count)
+
+    @property
+    def broadcast_rows(self) -> int:
+        """Longest table that every worker can hold; on one machine the driver is the worker."""
+        context = self.session.sparkContext
+        settings = dict(context.getConf().getAll())
+        part = "driver" if settings["spark.master"].startswith("local[") else "executor"
+        size = settings.get(f"spark.{part}.memory", "1g")
+        java: Any = context._jvm
+        megabytes = int(java.org.apache.spark.network.util.JavaUtils.byteStringAsMb(size))
+        return megabytes * 2**20 // BROADCAST_SHARE // BROADCAST_BYTES
 
     def create(self, table: str, select: str) -> None:
         """Make (or replace) a table."""
@@ -159,7 +174,13 @@ def spark_engine(session: SparkSession, facts: Facts) -> SqlEngine:
     atoms = facts.binary
     database.upload("facts", fact_columns(facts))
     database.create("degrees", queries.DEGREES)
-    return SqlEngine(database, facts.predicates, atoms.millionths is not None, facts.entities)
+    return SqlEngine(
+        database,
+        facts.predicates,
+        atoms.millionths is not None,
+        facts.entities,
+        broadcast_rows=database.broadcast_rows,
+    )
 
 
 @contextmanager
@@ -245,7 +266,12 @@ def read_facts(database: Spark, inputs: Sequence[str]) -> SqlEngine:
         "facts", "SELECT subject, predicate, object, value FROM all_facts WHERE value > 0"
     )
     database.create("degrees", queries.DEGREES)
-    return SqlEngine(database, predicates, bool(values["least"] < ONE))
+    return SqlEngine(
+        database,
+        predicates,
+        bool(values["least"] < ONE),
+        broadcast_rows=database.broadcast_rows,
+    )
 
 
 def _given(session: SparkSession, item: str) -> DataFrame:

@@ -41,6 +41,8 @@ SETTINGS = {
     # a few megabytes of frontier meet in hundreds of millions of paths: their size is no reason to
     # give them to one task
     "spark.sql.adaptive.coalescePartitions.enabled": "false",
+    # what is together by source is together by source and node
+    "spark.sql.requireAllClusterKeysForCoPartition": "false",
     # frontiers are small beside what streams past them: hash them, and sort nothing
     "spark.sql.join.preferSortMergeJoin": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",

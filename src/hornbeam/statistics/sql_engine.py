@@ -30,10 +30,8 @@ Columns = Mapping[str, Array]
 
 #: Bytes of one row of the sparse table while it is put together.
 ROW_BYTES = 60
-#: Targets up to which every worker of a cluster gets all of them.
-BROADCAST = 1_000_000
-#: Codes of a sequence by its length, as (h1, h2, t1, t2).
-PLACES = {1: (0,), 2: (0, 3), 3: (0, 1, 3), 4: (0, 1, 2, 3)}
+#: Codes of a sequence by its length: two of the head, two of the tail.
+PLACES = {1: (0,), 2: (0, 2), 3: (0, 1, 2), 4: (0, 1, 2, 3)}
 
 #: Tables that a search leaves behind.
 TABLES = ("targets", "known", "wide", "heads", "ends", "longer_ends", "wanted", "sides", "counts")
@@ -78,7 +76,7 @@ class Work:
     def __len__(self) -> int:
         return len(self.target)
 
-    def cost(self, flipped: bool) -> int:
+    def frontiers(self, flipped: bool) -> tuple[int, int]:
         """Rows of the first frontiers: steps of every source once, of the sinks a target each."""
         source, from_source, from_sink = (
             (self.object, self.object_degree, self.subject_degree)
@@ -86,7 +84,7 @@ class Work:
             else (self.subject, self.subject_degree, self.object_degree)
         )
         _, first = np.unique(source, return_index=True)
-        return int(from_source[first].sum() + from_sink.sum())
+        return int(from_source[first].sum()), int(from_sink.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +106,8 @@ class SqlEngine:
         Names of the entities where they are in memory.
     max_rows
         Longest table of counts that comes to Python; of a longer one only histograms do.
+    broadcast_rows
+        Longest table that every worker of a cluster can hold.
     """
 
     database: Database
@@ -115,6 +115,7 @@ class SqlEngine:
     soft: bool
     entities: Names | None = None
     max_rows: int = field(default_factory=lambda: physical_memory() // 4 // ROW_BYTES)
+    broadcast_rows: int = 0
 
     def discover(
         self,
@@ -170,13 +171,20 @@ class SqlEngine:
             return _no_counts(paths, len(targets))
         longest = max(len(paths[i]) for i in known)
         search = replace(self._search(work, language, longest), frozen=True)
-        keys = np.zeros((len(known), 4), dtype=np.int32)
-        for row, i in enumerate(known):
-            walked = np.array(codes[i], dtype=np.int32)
-            keys[row, PLACES[len(walked)]] = walked[::-1] ^ 1 if search.flipped else walked
-        columns = {name: keys[:, k].copy() for k, name in enumerate(queries.KEY)}
-        columns["predicate"] = np.array([heads[i] for i in known], dtype=np.int32)
-        self._know(columns, np.array(known, dtype=np.int32))
+        h1, h2, t1, t2 = keys = np.zeros((4, len(known)), dtype=np.int64)
+        for column, i in enumerate(known):
+            walked = np.array(codes[i], dtype=np.int64)
+            keys[PLACES[len(walked)], column] = walked[::-1] ^ 1 if search.flipped else walked
+        self._know(
+            {
+                "predicate": np.array([heads[i] for i in known], dtype=np.int32),
+                "first": h1,
+                "last": np.where(t2 > 0, t2, t1),
+                "head": queries.packed(h1, h2, search.base),
+                "tail": queries.packed(t1, t2, search.base),
+            },
+            np.array(known, dtype=np.int32),
+        )
         self._run(search, language, progress)
         table = self._table(paths, search, len(targets))
         self.database.drop(*TABLES)
@@ -234,7 +242,7 @@ class SqlEngine:
 
     def _search(self, work: Work, language: Language, max_length: int) -> Search:
         """Upload the targets from the end that is cheaper to start at."""
-        flipped = work.cost(flipped=True) < work.cost(flipped=False)
+        flipped = sum(work.frontiers(flipped=True)) < sum(work.frontiers(flipped=False))
         source, sink = (work.object, work.subject) if flipped else (work.subject, work.object)
         forth = np.where(work.own_code > 0, work.own_code ^ flipped, 0).astype(np.int32)
         self.database.upload(
@@ -250,7 +258,9 @@ class SqlEngine:
                 "back": np.where(forth > 0, forth ^ 1, 0).astype(np.int32),
             },
         )
+        longest = max(len(work), *work.frontiers(flipped))
         return Search(
+            base=2 * len(self.predicates) + 2,
             max_length=max_length,
             soft=self.soft,
             owned=bool(work.own_code.any()),
@@ -258,7 +268,7 @@ class SqlEngine:
             limited=language.max_fanout is not None,
             flipped=flipped,
             frozen=False,
-            broadcast=len(work) <= BROADCAST,
+            broadcast=longest <= self.broadcast_rows,
         )
 
     def _run(self, search: Search, language: Language, progress: Progress) -> None:
@@ -281,8 +291,8 @@ class SqlEngine:
             done += 1
             progress.advance("Joining facts", done, total)
 
-        level("heads", search.heads(), "h1", search.frequent_firsts(prune))
-        level("ends", search.ends(), "t2", search.frequent_lasts(prune))
+        level("heads", search.heads(), "head", search.frequent_firsts(prune))
+        level("ends", search.ends(), "tail", search.frequent_lasts(prune))
         if search.max_length > 3:
             level("longer_ends", search.longer_ends())
         if search.max_length > 2:
@@ -301,7 +311,8 @@ class SqlEngine:
         self, targets: Targets, found: Columns, search: Search, language: Language
     ) -> Candidates:
         """Everything found, as one table over the facts' predicates."""
-        codes = np.stack([found[name] for name in queries.KEY], axis=1).astype(np.uint32)
+        halves = (queries.unpacked(found[name], search.base) for name in queries.KEY)
+        codes = np.stack([code for half in halves for code in half], axis=1).astype(np.uint32)
         return Candidates(
             tuple(self.predicates),
             tuple(targets.predicates),
