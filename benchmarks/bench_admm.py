@@ -67,7 +67,7 @@ def peak_since() -> int:
 def measure(rows: int, kind: Kind, threads: int, repeat: int) -> Figures:
     """Compile, then solve."""
     solver = Admm(epsilon_abs=TOLERANCE, epsilon_rel=TOLERANCE, threads=threads)
-    for size in (10, 100_000):  # one thread, several threads
+    for size in (10, 150_000):  # one thread, several threads
         solver.solve(synthetic(size, kind))
     potentials = synthetic(rows, kind)
     before = forget_peak()
