@@ -63,8 +63,7 @@ def opened(engine: str, file: str, folder: str, master: str = "local[2]") -> Ite
         from hornbeam.statistics.spark import open_spark
 
         conf = {
-            "spark.driver.memory": "6g" if master.startswith("local[") else "2g",
-            "spark.local.dir": folder,
+            "spark.driver.memory": "8g" if master.startswith("local[") else "2g",
             "spark.sql.shuffle.partitions": "32",
             "spark.eventLog.enabled": "true",
             "spark.eventLog.compress": "false",

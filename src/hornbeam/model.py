@@ -114,7 +114,7 @@ class Model:
         self._check(facts)
         self._check_targets(pairs)
         opened = open_engine(facts, engine, threads)
-        _tell_unseen(opened, pairs, progress)
+        self._tell_unseen(opened, pairs, progress)
         if self.semantics.collective:
             state = self.infer(facts, pairs, engine=engine, threads=threads, progress=progress)
             return state.scores(Score(score))
@@ -158,7 +158,7 @@ class Model:
                 "a collective model scores pairs together, in memory: use --engine memory"
             )
         self._check(engine)
-        _tell_unseen(engine, pairs, progress)
+        self._tell_unseen(engine, pairs, progress)
         batches = scored_batches(
             engine, self.rules, self.semantics, self.language, pairs, Score(score), progress
         )
@@ -313,6 +313,18 @@ class Model:
         if target not in self.targets:
             raise UnknownTargetError(target, self.targets)
         return target
+
+    def _tell_unseen(self, engine: Engine, pairs: Targets, progress: Progress) -> None:
+        """Say how many pairs have an entity that no fact has, and what then decides."""
+        unknown = engine.locate(pairs.entities) < 0
+        unseen = int(np.count_nonzero(unknown[pairs.subject] | unknown[pairs.object]))
+        if unseen:
+            subject = "1 pair names" if unseen == 1 else f"{unseen:,} pairs name"
+            others = " and by the other pairs" if self.semantics.collective else ""
+            scored = "it scores" if unseen == 1 else "they score"
+            progress.message(
+                f"{subject} an entity that no fact has; {scored} by the prior{others}."
+            )
 
     def _check_targets(self, pairs: Targets) -> None:
         """Warn about pairs that no rule can speak about."""
@@ -501,16 +513,6 @@ def _known_subjects(facts: Facts, names: Sequence[str]) -> npt.NDArray[np.int32]
         unknown = names[int(np.argmax(found < 0))]
         raise InputError(f"no fact has the subject {unknown!r}; expected the name of an entity")
     return np.unique(found)
-
-
-def _tell_unseen(engine: Engine, pairs: Targets, progress: Progress) -> None:
-    """Say how many pairs have an entity that no fact has."""
-    unknown = engine.locate(pairs.entities) < 0
-    unseen = int(np.count_nonzero(unknown[pairs.subject] | unknown[pairs.object]))
-    if unseen:
-        progress.message(
-            f"{unseen:,} pairs name an entity that no fact has; they score by the prior."
-        )
 
 
 def _warn(text: str) -> None:

@@ -47,6 +47,18 @@ def test_evaluate_and_predict_need_no_further_option(model: Path, tmp_path: Path
     assert hornbeam_("predict", model, *EVIDENCE, "--pairs", bare).rows == rows
 
 
+def test_a_pair_of_nobody_is_left_to_the_prior_and_the_other_pairs(
+    model: Path, tmp_path: Path
+) -> None:
+    target = hb.Model.load(model).targets[0]
+    pairs = write(tmp_path / "pairs.tsv", [["atlantis", target, "europe"]])
+    ended = hornbeam_("predict", model, *EVIDENCE, "--pairs", pairs)
+    assert len(ended.rows) == 1
+    assert "1 pair names an entity that no fact has; it scores by the prior and by the" in (
+        ended.stderr
+    )
+
+
 def test_the_same_seed_and_any_threads_write_the_same_bytes(model: Path, tmp_path: Path) -> None:
     again = tmp_path / "again.psl"
     assert hornbeam_(*LEARN, "--threads", 1, "-o", again).code == 0

@@ -133,6 +133,6 @@ def test_unknown_predicates_warn_and_unseen_pairs_are_counted(
     assert warning == (
         "hornbeam: warning: the facts have no predicate 'hates'; its rules have no groundings"
     )
-    assert message == "1 pairs name an entity that no fact has; they score by the prior."
+    assert message == "1 pair names an entity that no fact has; it scores by the prior."
     quiet = hornbeam_("predict", model, "--facts", facts, "--pairs", pairs, "--quiet")
     assert "1 pairs" not in quiet.stderr

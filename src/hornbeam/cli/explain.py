@@ -84,14 +84,14 @@ def explain(
             progress=progress,
         )
         for name in found.unseen:
-            progress.message(_unseen(name, evidence.entities))
+            progress.message(_unseen(name, evidence.entities, loaded.semantics.collective))
     if as_json:
         print_json(found.as_dict())
     else:
         _show(found)
 
 
-def _unseen(name: str, known: Names) -> str:
+def _unseen(name: str, known: Names, collective: bool) -> str:
     """Say that a name is unknown, and which known one may have been meant."""
     from difflib import get_close_matches
 
@@ -99,7 +99,8 @@ def _unseen(name: str, known: Names) -> str:
 
     near = get_close_matches(name, known, n=3) if len(known) <= MANY_NAMES else []
     hint = f" Did you mean {' or '.join(printable(repr(other)) for other in near)}?" if near else ""
-    return f"No fact has {printable(repr(name))}; the pair scores by the prior.{hint}"
+    others = " and by the other pairs" if collective else ""
+    return f"No fact has {printable(repr(name))}; the pair scores by the prior{others}.{hint}"
 
 
 def _show(found: Explanation) -> None:
