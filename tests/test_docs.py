@@ -5,15 +5,18 @@ In README.md and docs/**.md the language of a fenced block says what happens to 
 * ```console: lines after `$ ` run in a shell, in order, in one folder a page; the lines below a
   command are what it prints, where `...` stands for anything. No lines: it only has to succeed.
 * ```python runs, and ```pycon is a doctest; the blocks of a page share their names and its folder.
-* A second word, `not-run`, and every other language (```bash, ```text) are for reading only.
+* A second word, `not-run`, and every other language (```bash, ```text) are for reading only; with
+  `java` a block is for reading only where there is no Java or no PySpark.
 """
 
 from __future__ import annotations
 
 import doctest
+import importlib.util
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import zlib
@@ -64,8 +67,15 @@ def blocks_of(page: Path) -> list[Block]:
     return [
         Block(found[1], found[3], text.count("\n", 0, found.start()) + 1)
         for found in FENCE.finditer(text)
-        if found[1] in ("console", "python", "pycon") and found[2] != "not-run"
+        if found[1] in ("console", "python", "pycon") and found[2] not in for_reading()
     ]
+
+
+def for_reading() -> set[str]:
+    """Second words of the blocks that are not run here."""
+    required = os.environ.get("HORNBEAM_REQUIRE_ALL") == "1"
+    there = shutil.which("java") and importlib.util.find_spec("pyspark")
+    return {"not-run"} if required or there else {"not-run", "java"}
 
 
 def commands_of(block: str) -> Iterator[Command]:
