@@ -210,7 +210,7 @@ def test_validation_is_the_held_out_log_loss() -> None:
         total = 0.0
         for k in range(3):
             weights = learner.fit(problem.subset(fold != k), strengths[i]).weights
-            up, down = problem.strengths(weights).T
+            up, down = problem.strengths(weights)
             score = 1 / (1 + np.exp(down - up))
             y, s = problem.y[fold == k], score[fold == k]
             total -= np.sum(np.where(y > 0.5, np.log(s), np.log(1 - s)))

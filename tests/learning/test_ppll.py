@@ -91,7 +91,7 @@ def test_every_slope_is_zero_or_the_weight_is(inside: bool, problem: Problem) ->
         piece = make_piece(problem, k, home if inside else None)
         _, slope, curvature = piece.derivatives(fit.weights[k], problem)
         slope -= fit.weights[k] / VARIANCE
-        scale = 1e-9 * (1 + np.sum(piece.size @ piece.x))
+        scale = 1e-9 * (1 + np.sum(piece.x @ piece.size))
         assert abs(slope) <= scale if fit.weights[k] > 0 else slope <= scale
         assert curvature <= 0
 
@@ -237,10 +237,10 @@ def test_the_length_penalty_keeps_what_gains_more(
 def test_grouping_equals_no_grouping(problem: Problem, weight: float) -> None:
     home = home_of(problem, inside=True)
     for k in clauses_of(problem):
-        piece = make_piece(problem, k, np.stack(home, axis=1))
+        piece = make_piece(problem, k, np.stack(home))
         part = problem.entries(k, int(problem.clauses[k].negated))
         assert piece.size.sum() == part.stop - part.start
-        groups = list(zip(map(tuple, piece.x.tolist()), piece.y.tolist(), strict=True))
+        groups = list(zip(*piece.x.tolist(), piece.y.tolist(), strict=True))
         assert len(groups) == len(set(groups))
         expected = piece_value(problem, k, weight, home)
         value, slope, _ = piece.derivatives(weight, problem)

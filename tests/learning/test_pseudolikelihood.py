@@ -55,11 +55,21 @@ def test_without_penalties_soft_labels_have_an_optimum(problem: Problem) -> None
     assert violation(fit.weights, expected(fit.weights)[1]) <= 1.1e-7 * len(problem.y) + 1e-9
 
 
+def test_columns_that_nearly_repeat_each_other_do_not_hold_the_fit_up() -> None:
+    """More weights than targets, and labels near a half: coordinate descent alone crawls here."""
+    counts = [[1, 1, 0, 4], [0, 2, 0, 4], [4, 6, 1, 0], [6, 0, 0, 4]]
+    problem = problem_of(counts, [0.475, 0.423, 0.533, 0.491], kind=Counts.LOG)
+    expected = reference(problem, 0.0, 0.0)
+    fit = Newton(iterations=50).fit(problem, expected.linear, expected.ridge)
+    assert fit.status is Status.CONVERGED
+    assert fit.loss <= expected.minimum()[1] + 1e-8
+
+
 @given(problems(), st.integers(0, 2**32 - 1))
 def test_log_likelihood_is_its_definition(problem: Problem, seed: int) -> None:
     weights = np.random.default_rng(seed).exponential(2.0, len(problem.clauses))
     weights[np.random.default_rng(seed).random(len(weights)) < 0.3] = 0.0
-    up, down = problem.strengths(weights).T
+    up, down = problem.strengths(weights)
     u, d = dense(problem)
     np.testing.assert_allclose(up, u @ weights, rtol=1e-13)
     np.testing.assert_allclose(down, d @ weights, rtol=1e-13)

@@ -30,7 +30,7 @@ UP, DOWN = 0, 1
 
 
 class Moments(NamedTuple):
-    """log Z of every target, and means (n, sides) and covariances (n, sides, sides) of its S.
+    """log Z of every target, and means (sides, n) and covariances (sides, sides, n) of its S.
 
     Means are minus the gradient of log Z in the strengths, covariances its Hessian.
     """
@@ -62,43 +62,48 @@ class Densities:
         return 2 + len(self.times)
 
     def statistics(self, y: Floats) -> Floats:
-        """S of every target (n, sides) at its label."""
+        """S of every target (sides, n) at its label."""
         forms = [1.0 - y, y, *(m * y - (m - 1) for m in self.times)]
-        return np.asarray(np.maximum(np.stack(forms, axis=1), 0.0) ** self.power)
+        return np.asarray(np.maximum(np.stack(forms), 0.0) ** self.power)
 
     def moments(self, strengths: Floats) -> Moments:
-        """Moments of every target at its strengths (n, sides)."""
-        plain = two_sided(strengths[:, UP], strengths[:, DOWN], self.relaxation)
-        n, sides = strengths.shape
-        mean, covariance = np.zeros((n, sides)), np.zeros((n, sides, sides))
-        mean[:, UP], mean[:, DOWN] = plain.e_up, plain.e_down
-        covariance[:, UP, UP], covariance[:, DOWN, DOWN] = plain.var_up, plain.var_down
-        covariance[:, UP, DOWN] = covariance[:, DOWN, UP] = plain.cov
+        """Moments of every target at its strengths (sides, n)."""
+        plain = two_sided(strengths[UP], strengths[DOWN], self.relaxation)
+        sides, n = strengths.shape
+        mean, covariance = np.zeros((sides, n)), np.zeros((sides, sides, n))
+        mean[UP], mean[DOWN] = plain.e_up, plain.e_down
+        covariance[UP, UP], covariance[DOWN, DOWN] = plain.var_up, plain.var_down
+        covariance[UP, DOWN] = covariance[DOWN, UP] = plain.cov
         log_z = plain.log_z
         if len(self.repeated):
-            weights = strengths[self.repeated].ravel()
+            weights = self._weights(strengths)
             exact = hinge_moments(self._hinges, weights, self.relaxation)
             log_z[self.repeated] = exact.log_z
-            mean[self.repeated] = exact.expected.reshape(-1, sides)
+            mean[:, self.repeated] = exact.expected.reshape(-1, sides).T
             spread = hinge_covariance(self._hinges, weights, self.relaxation)
-            covariance[self.repeated] = spread.values.reshape(-1, sides, sides)
+            by_target = spread.values.reshape(-1, sides, sides)
+            covariance[:, :, self.repeated] = by_target.transpose(1, 2, 0)
         return Moments(log_z, mean, covariance)
 
     def log_z(self, strengths: Floats) -> Floats:
         """Only log Z of every target."""
-        log_z = two_sided(strengths[:, UP], strengths[:, DOWN], self.relaxation).log_z
+        log_z = two_sided(strengths[UP], strengths[DOWN], self.relaxation).log_z
         if len(self.repeated):
-            weights = strengths[self.repeated].ravel()
+            weights = self._weights(strengths)
             log_z[self.repeated] = hinge_moments(self._hinges, weights, self.relaxation).log_z
         return log_z
 
     def score(self, strengths: Floats) -> Floats:
         """E[y] of every target."""
-        mean = score_mean(strengths[:, UP], strengths[:, DOWN], self.relaxation)
+        mean = score_mean(strengths[UP], strengths[DOWN], self.relaxation)
         if len(self.repeated):
-            weights = strengths[self.repeated].ravel()
+            weights = self._weights(strengths)
             mean[self.repeated] = hinge_moments(self._hinges, weights, self.relaxation).mean
         return mean
+
+    def _weights(self, strengths: Floats) -> Floats:
+        """Strengths of the repeated targets as weights of their hinges."""
+        return strengths[:, self.repeated].T.ravel()
 
     @cached_property
     def _hinges(self) -> Hinges:

@@ -11,7 +11,15 @@ take them flat, since slices in inner loops are not free.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+Floats = npt.NDArray[np.float64]
+
+#: Most sweeps over one quadratic model, and the share of the first one's gain that ends them.
+SWEEPS = 100
+SHARE = 1e-4
 
 
 @njit(cache=True, nogil=True)
@@ -39,15 +47,15 @@ def gradients(indptr, row, x, columns, slopes):
 
 @njit(cache=True, nogil=True)
 def strengths(indptr, row, x, columns, weights, n_targets):
-    """Add up the strengths (n, sides) of every target."""
-    total = np.zeros((n_targets, len(columns)))
+    """Add up the strengths (sides, n) of every target."""
+    total = np.zeros((len(columns), n_targets))
     for k in range(columns.shape[1]):
         if weights[k] != 0.0:
             for side in range(len(columns)):
                 column = columns[side, k]
                 if column >= 0:
                     for e in range(indptr[column], indptr[column + 1]):
-                        total[row[e], side] += weights[k] * x[e]
+                        total[side, row[e]] += weights[k] * x[e]
     return total
 
 
@@ -164,7 +172,10 @@ def quadratic(indptr, row, x, columns, active, slopes, curves):
 
 @njit(cache=True, nogil=True)
 def descend_model(gradient, hessian, weights, sweeps, share):
-    """Minimise gradient . d + d' hessian d / 2 over weights + d >= 0; stops as `descend` does."""
+    """Minimise gradient . d + d' hessian d / 2 over weights + d >= 0; stops as `descend` does.
+
+    Returns the weights, the gradient there, and whether they came to rest.
+    """
     weights, gradient = weights.copy(), gradient.copy()
     first = 0.0
     for sweep in range(sweeps):
@@ -183,5 +194,31 @@ def descend_model(gradient, hessian, weights, sweeps, share):
         if sweep == 0:
             first = gain
         if gain <= share * first:
-            break
-    return weights
+            return weights, gradient, True
+    return weights, gradient, False
+
+
+def minimise_model(gradient: Floats, hessian: Floats, weights: Floats) -> Floats:
+    """Minimise gradient . d + d' hessian d / 2 over weights + d >= 0.
+
+    Coordinate descent finds out soon which weights are positive, and crawls where their columns are
+    nearly the same. What it has not settled is solved for directly, on the face of these weights,
+    as far as all of them stay positive.
+    """
+    found, slope, settled = descend_model(gradient, hessian, weights, SWEEPS, SHARE)
+    if settled:
+        return np.asarray(found)
+    free = np.flatnonzero(found > 0.0)
+    step = _solved(hessian[np.ix_(free, free)], -slope[free])
+    falling = step < 0.0
+    reach = np.min(found[free][falling] / -step[falling], initial=1.0)
+    found[free] = np.maximum(found[free] + reach * step, 0.0)
+    return np.asarray(found)
+
+
+def _solved(matrix: Floats, right: Floats) -> Floats:
+    """Solve a positive definite system; a singular one, where columns repeat, by least squares."""
+    try:
+        return np.asarray(cho_solve(cho_factor(matrix), right))
+    except LinAlgError:
+        return np.asarray(np.linalg.lstsq(matrix, right, rcond=None)[0])

@@ -99,12 +99,12 @@ def screen(
         part = histograms.column(c)
         x = transformed(histograms.count[part], counts)
         y, size = histograms.label[part] / ONE, histograms.size[part].astype(np.float64)
-        prior = home[[first[path.target]]] if learner.prior_inside else np.zeros((1, 2))
+        prior = home[:, [first[path.target]]] if learner.prior_inside else np.zeros((2, 1))
         if counts is Counts.EXISTS:
             x, y, size = _merged(x, y, size)
         for side in (0, 1):
-            both = np.zeros((len(x), 2))
-            both[:, side] = x
+            both = np.zeros((2, len(x)))
+            both[side] = x
             piece = Piece(both, y, size, prior)
             weight, _ = learner.fit_piece(piece, priors, len(path), ridge)
             if weight > 0.0:

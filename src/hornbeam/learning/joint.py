@@ -21,6 +21,10 @@ from hornbeam.learning.settings import check_not_negative, check_positive, check
 from hornbeam.learning.soft import Learnable
 from hornbeam.progress import SILENT, Progress
 
+#: Entries of a problem from which on its folds have threads of their own: in smaller ones the
+#: kernels are so short that threads wait for Python's lock most of the time.
+WORTH_THREADS = 50_000
+
 
 @dataclass(frozen=True)
 class Joint:
@@ -131,8 +135,9 @@ class Joint:
             return log_loss(held_out[k].y, held_out[k].score(starts[k]))
 
         losses: list[list[float]] = []
-        # folds are independent and their kernels release the lock: threads change no number
-        with ThreadPoolExecutor(max_workers=min(self.folds, os.cpu_count() or 1)) as executor:
+        # folds are independent: threads change no number
+        workers = min(self.folds, os.cpu_count() or 1) if problem.size >= WORTH_THREADS else 1
+        with ThreadPoolExecutor(workers) as executor:
             for i, strength in enumerate(strengths):
                 by_fold = executor.map(held_out_loss, range(self.folds), repeat(strength))
                 losses.append(list(by_fold))

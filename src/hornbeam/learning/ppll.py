@@ -38,9 +38,9 @@ FEW_LABELS = 8
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """One clause's groups of like targets: counts (groups, sides), label, and how many they are.
+    """One clause's groups of like targets: counts (sides, groups), label, and how many they are.
 
-    `prior` (one row, or one a group) holds the prior's strengths, 0 where it stays outside.
+    `prior` (one column, or one a group) holds the prior's strengths, 0 where it stays outside.
     """
 
     x: Floats
@@ -61,15 +61,15 @@ class Piece:
         observed = densities.statistics(self.y)
         strengths = self.prior + weight * self.x
         log_z, mean, covariance = densities.moments(strengths)
-        value = -float(self.size @ (log_z + np.sum(strengths * observed, axis=1)))
-        slope = float(self.size @ np.sum(self.x * (mean - observed), axis=1))
-        variance = np.einsum("gs,gst,gt->g", self.x, covariance, self.x)
+        value = -float(self.size @ (log_z + np.sum(strengths * observed, axis=0)))
+        slope = float(self.size @ np.sum(self.x * (mean - observed), axis=0))
+        variance = np.einsum("sg,stg,tg->g", self.x, covariance, self.x)
         return value, slope, -float(self.size @ variance)
 
     def _one_sided(self, weight: float, side: int, problem: Problem) -> tuple[float, float, float]:
         """All entries on one side and no prior inside: closed forms of one strength."""
-        x = self.x[:, side]
-        observed = Densities(problem.relaxation, (), NONE).statistics(self.y)[:, side]
+        x = self.x[side]
+        observed = Densities(problem.relaxation, (), NONE).statistics(self.y)[side]
         log_z, mean, var = one_sided(weight * x, problem.relaxation)
         value = -float(self.size @ (log_z + weight * x * observed))
         return value, float(self.size @ (x * (mean - observed))), -float(self.size @ (x * x * var))
@@ -77,7 +77,7 @@ class Piece:
     @cached_property
     def _only_side(self) -> int | None:
         """Up or down, where all entries are there and no prior is inside."""
-        used = np.flatnonzero(self.x.any(axis=0))
+        used = np.flatnonzero(self.x.any(axis=1))
         if self.prior.any() or len(used) != 1 or used[0] > DOWN:
             return None
         return int(used[0])
@@ -85,7 +85,7 @@ class Piece:
     @cached_property
     def _repeated(self) -> npt.NDArray[np.int64]:
         """Groups of targets that stand several times in a ground clause."""
-        return np.flatnonzero(self.x[:, DOWN + 1 :].any(axis=1)).astype(np.int64)
+        return np.flatnonzero(self.x[DOWN + 1 :].any(axis=0)).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def fit_priors(problem: Learnable, ridge: float) -> Fit:
     return Newton().fit(problem, np.zeros(n), np.full(n, ridge), allowed=problem.is_prior)
 
 
-#: What the priors say before any clause: strengths (n, sides) of every target, or their weights.
+#: What the priors say before any clause: strengths (sides, n) of every target, or their weights.
 Home = Floats
 
 
@@ -247,21 +247,22 @@ def _piece(problem: Problem, k: int, home: Home | None) -> Piece:
     parts = [problem.entries(k, side) for side in sides]
     rows = np.concatenate([problem.row[part] for part in parts]) if parts else NONE
     rows = np.unique(rows) if len(parts) > 1 else rows
-    none = np.zeros((1, len(problem.columns)))
-    prior = none if home is None or not len(rows) else home[rows]
-    if (prior == prior[0]).all():
-        prior = prior[:1]  # but where bodies and heads are of several predicates
-    if len(parts) == 1 and len(prior) == 1:
+    none = np.zeros((len(problem.columns), 1))
+    prior = none if home is None or not len(rows) else home[:, rows]
+    if (prior == prior[:, :1]).all():
+        prior = prior[:, :1]  # but where bodies and heads are of several predicates
+    one_prior = prior.shape[1] == 1
+    if len(parts) == 1 and one_prior:
         counts, y, size = _counted(problem.x[parts[0]], problem.y[rows])
-        x = np.zeros((len(counts), len(problem.columns)))
-        x[:, sides[0]] = counts
+        x = np.zeros((len(problem.columns), len(counts)))
+        x[sides[0]] = counts
         return Piece(x, y, size, prior)
-    x = np.zeros((len(rows), len(problem.columns)))
+    x = np.zeros((len(problem.columns), len(rows)))
     for side, part in zip(sides, parts, strict=True):
-        x[np.searchsorted(rows, problem.row[part]), side] = problem.x[part]
+        x[side, np.searchsorted(rows, problem.row[part])] = problem.x[part]
     y = problem.y[rows]
-    first, size = _distinct([y, *x[:, sides].T, *(prior.T if len(prior) > 1 else ())])
-    return Piece(x[first], y[first], size, prior[first] if len(prior) > 1 else prior)
+    first, size = _distinct([y, *x[sides], *(() if one_prior else prior)])
+    return Piece(x[:, first], y[first], size, prior if one_prior else prior[:, first])
 
 
 def _counted(x: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:

@@ -26,14 +26,19 @@ from hornbeam.clauses.rules import Counts, Relaxation
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.learning.densities import Densities, Floats
-from hornbeam.learning.descent import descend, descend_model, gradients, quadratic, strengths
+from hornbeam.learning.descent import (
+    SHARE,
+    SWEEPS,
+    descend,
+    gradients,
+    minimise_model,
+    quadratic,
+    strengths,
+)
 from hornbeam.statistics.table import Statistics
 
 Array = npt.NDArray[Any]
 
-#: Most sweeps over one quadratic model, and the share of the first one's gain that ends them.
-SWEEPS = 100
-SHARE = 1e-4
 #: Sweeps over columns before a Hessian is worked out, and the most weights it may have.
 FIRST_SWEEPS = 2
 LARGEST_HESSIAN = 1000
@@ -86,6 +91,11 @@ class Problem:
             relaxation,
         )
 
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return len(self.x)
+
     @cached_property
     def is_prior(self) -> npt.NDArray[np.bool_]:
         """Which clauses are priors."""
@@ -106,7 +116,7 @@ class Problem:
 
     @cached_property
     def observed(self) -> Floats:
-        """Potential of every target (n, sides) at its label."""
+        """Potential of every target (sides, n) at its label."""
         return self.densities.statistics(self.y)
 
     def entries(self, k: int, side: int) -> slice:
@@ -119,7 +129,7 @@ class Problem:
         return self.indptr, self.row, self.x, self.columns
 
     def strengths(self, weights: Floats) -> Floats:
-        """Add up the strengths (n, sides) of every target."""
+        """Add up the strengths (sides, n) of every target."""
         found: Floats = strengths(*self._layout, weights, len(self.y))
         return found
 
@@ -164,8 +174,7 @@ class Problem:
     def _derivatives(self, weights: Floats) -> tuple[Floats, Floats]:
         """Slopes and curves of the loss in the strengths, a row a side for the kernels."""
         _, expected, curves = self.densities.moments(self.strengths(weights))
-        slopes = np.ascontiguousarray((self.observed - expected).T)
-        return slopes, np.ascontiguousarray(curves.transpose(1, 2, 0))
+        return self.observed - expected, curves
 
     def gradient(self, weights: Floats) -> Floats:
         """Derivative of -l by every weight: observed minus expected."""
@@ -199,7 +208,7 @@ class Problem:
         gradient, hessian = quadratic(*self._layout, kept, slopes, curves)
         gradient += linear[kept] + ridge[kept] * proposed[kept]
         hessian.flat[:: len(kept) + 1] += ridge[kept]
-        proposed[kept] = descend_model(gradient, hessian, proposed[kept], SWEEPS, SHARE)
+        proposed[kept] = minimise_model(gradient, hessian, proposed[kept])
         return proposed
 
     @cached_property

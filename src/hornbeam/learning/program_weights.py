@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.clauses.language import PslRule
-from hornbeam.learning.descent import descend_model
+from hornbeam.learning.descent import minimise_model
 from hornbeam.learning.hinges import (
     Hinges,
     group_hinges,
@@ -35,7 +35,6 @@ from hornbeam.learning.hinges import (
     hinge_values,
     rule_covariance,
 )
-from hornbeam.learning.problem import SHARE, SWEEPS
 from hornbeam.learning.pseudolikelihood import Fit, Newton
 from hornbeam.statistics.potentials import Floats, Kind, Potentials
 
@@ -109,7 +108,7 @@ class GroundProblem:
         slope = self.gradient(weights) + linear + ridge * weights
         block = curve[np.ix_(active, active)] + np.diag(ridge[active])
         proposed = weights.copy()
-        proposed[active] = descend_model(slope[active], block, weights[active], SWEEPS, SHARE)
+        proposed[active] = minimise_model(slope[active], block, weights[active])
         return proposed
 
     def only(self, rule: int) -> GroundProblem:

@@ -21,7 +21,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.learning.conditioned import conditioned_problem
 from hornbeam.learning.densities import Floats
-from hornbeam.learning.descent import descend_model
+from hornbeam.learning.descent import minimise_model
 from hornbeam.learning.hinges import (
     Hinges,
     group_hinges,
@@ -30,8 +30,6 @@ from hornbeam.learning.hinges import (
     rule_covariance,
 )
 from hornbeam.learning.problem import (
-    SHARE,
-    SWEEPS,
     Problem,
     body_lengths,
     both_ways,
@@ -76,6 +74,11 @@ class SoftProblem:
             np.concatenate([part[i] for part in parts]) for i in range(4)
         )
         return cls(clauses, labels.truth, relaxation, target, rule, height, count)
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return len(self.rule)
 
     @cached_property
     def hinges(self) -> Hinges:
@@ -138,7 +141,7 @@ class SoftProblem:
         ) + np.diag(ridge[active])
         slope = slope + linear[active] + ridge[active] * weights[active]
         proposed = weights.copy()
-        proposed[active] = descend_model(slope, curve, weights[active], SWEEPS, SHARE)
+        proposed[active] = minimise_model(slope, curve, weights[active])
         return proposed
 
     def only(self, members: npt.NDArray[np.integer]) -> SoftProblem:
