@@ -20,7 +20,7 @@ from hornbeam.errors import DataError, InputError
 from hornbeam.facts.readers import read_facts as read_in_memory
 from hornbeam.facts.sources import literal
 from hornbeam.statistics.memory import MemoryEngine
-from hornbeam.statistics.spark import Spark, read_facts, spark_engine
+from hornbeam.statistics.spark import Spark, broadcast_rows, read_facts, spark_engine
 
 from ..brute_force import ONE
 from ..contracts.test_engines import check, figures_of, rows_of
@@ -51,6 +51,28 @@ LANGUAGES = [
 def test_discovery_equals_brute_force(spark: SparkSession, language: Language, soft: bool) -> None:
     world = many_worlds(40, soft, seed=language.max_length)
     check(lambda facts: spark_engine(spark, facts), world, language)
+
+
+@pytest.mark.parametrize(
+    ("settings", "gigabytes"),
+    [
+        ({"master": "local[2]"}, 1 / 8),
+        ({"master": "local[2]", "driver.memory": "8g"}, 1),
+        ({"master": "local[2]", "driver.memory": "16g"}, 1),  # what may be collected at once
+        ({"master": "local[2]", "driver.memory": "16g", "driver.maxResultSize": "0g"}, 2),
+        ({"master": "yarn", "driver.memory": "16g"}, 1 / 8),
+        ({"master": "yarn", "executor.memory": "16g"}, 1 / 8),
+        ({"master": "yarn", "driver.memory": "4g", "executor.memory": "16g"}, 1 / 2),
+    ],
+)
+def test_the_poorest_says_what_everyone_gets(settings: dict[str, str], gigabytes: float) -> None:
+    named = {f"spark.{name}": value for name, value in settings.items()}
+    found = broadcast_rows(named, lambda text: int(text.removesuffix("g")) * 2**30)
+    assert found == gigabytes * 2**30 / 64
+
+
+def test_the_session_knows_its_memory(spark: SparkSession) -> None:
+    assert Spark(spark, "nowhere").broadcast_rows == 2**30 // 8 // 64
 
 
 def parquet(world: World, path: Path) -> str:

@@ -11,7 +11,7 @@ import secrets
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -88,14 +88,11 @@ class Spark:
 
     @property
     def broadcast_rows(self) -> int:
-        """Longest table that every worker can hold; on one machine the driver is the worker."""
+        """Longest table that every worker can hold, and the driver, who makes it, as well."""
         context = self.session.sparkContext
-        settings = dict(context.getConf().getAll())
-        part = "driver" if settings["spark.master"].startswith("local[") else "executor"
-        size = settings.get(f"spark.{part}.memory", "1g")
         java: Any = context._jvm
-        megabytes = int(java.org.apache.spark.network.util.JavaUtils.byteStringAsMb(size))
-        return megabytes * 2**20 // BROADCAST_SHARE // BROADCAST_BYTES
+        to_bytes = java.org.apache.spark.network.util.JavaUtils.byteStringAsBytes
+        return broadcast_rows(dict(context.getConf().getAll()), to_bytes)
 
     def create(self, table: str, select: str) -> None:
         """Make (or replace) a table."""
@@ -151,6 +148,20 @@ class Spark:
         finally:
             if on_disk:
                 shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def broadcast_rows(settings: Mapping[str, str], to_bytes: Callable[[str], int]) -> int:
+    """Rows of a table that driver and executors can hold; in one process the driver does all."""
+
+    def size(setting: str) -> int:
+        return to_bytes(settings.get(setting, "1g"))  # Spark's default for all of them
+
+    memory = size("spark.driver.memory")
+    if not settings["spark.master"].startswith("local["):
+        memory = min(memory, size("spark.executor.memory"))
+    # what may come to the driver at once; 0 is no limit
+    result = size("spark.driver.maxResultSize") or memory
+    return min(memory // BROADCAST_SHARE, result) // BROADCAST_BYTES
 
 
 @contextmanager
