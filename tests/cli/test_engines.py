@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import stat
 import subprocess
@@ -277,7 +278,7 @@ def test_learning_and_scoring_on_spark(java: str, countries_model: Path, tmp_pat
 @pytest.fixture
 def lonely_master(java: str) -> Iterator[str]:
     """A real master of a Spark cluster that has no workers."""
-    starter = Path(pytest.importorskip("pyspark").__file__).parent / "bin" / "spark-class"
+    starter = Path(spark_session.find_spec("pyspark").origin).parent / "bin" / "spark-class"
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -299,6 +300,7 @@ def lonely_master(java: str) -> Iterator[str]:
         master.wait()
 
 
+@pyspark
 @pytest.mark.java
 def test_a_master_without_workers(lonely_master: str, tmp_path: Path) -> None:
     """The master takes the application and never runs it: the wait has an end, and a reason."""
@@ -322,36 +324,39 @@ def test_a_master_without_workers(lonely_master: str, tmp_path: Path) -> None:
     assert listing(tmp_path) == ["facts.parquet"]
 
 
+@pytest.fixture
+def small_disk(tmp_path: Path) -> tuple[Path, list[str]]:
+    """A folder, and what runs a command while half a megabyte of disk is there, then lists it."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    small = 'mount -t tmpfs -o size=512k tmpfs "$0" && { "$@"; code=$?; ls -A "$0"; exit $code; }'
+    within = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", small, str(disk)]
+    if shutil.which("unshare") is None or subprocess.run([*within, "true"], check=False).returncode:
+        pytest.skip("this system gives a test no file system of its own")
+    return disk, within
+
+
 @pytest.mark.java
 @pytest.mark.parametrize(
     "engine", [("duckdb", "--memory-limit", "60MB"), pytest.param(("spark",), marks=pyspark)]
 )
-def test_a_disk_that_fills_up(engine: tuple[str, ...], java: str, tmp_path: Path) -> None:
-    """A real file system of half a megabyte, in a namespace that this test has for itself."""
-    facts, labels, disk = tmp_path / "facts.parquet", tmp_path / "labels.tsv", tmp_path / "disk"
+def test_a_disk_that_fills_up(
+    engine: tuple[str, ...], java: str, tmp_path: Path, small_disk: tuple[Path, list[str]]
+) -> None:
+    facts, labels, (disk, within) = tmp_path / "facts.parquet", tmp_path / "labels.tsv", small_disk
     write_parquet(facts, 60_000, 2000, 4)
     names = [f"e{number:04d}" for number in range(2000)]
     rows = (f"{a}\tt\t{b}\t{i % 2}\n" for i, (a, b) in enumerate(pairwise(names)))
     labels.write_text("".join(rows))
-    disk.mkdir()
-    small = (
-        'mount -t tmpfs -o size=512k tmpfs "$0" || exit 77; "$@"; code=$?; ls -A "$0"; exit $code'
-    )
-    namespace = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", small, str(disk)]
     words = ("--facts", facts, "--labels", labels, "--spill-dir", disk, "--engine", *engine)
-    try:
-        done = subprocess.run(
-            [*namespace, *command("candidates", *words, "--json")],
-            capture_output=True,
-            text=True,
-            timeout=300,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-            check=False,
-        )
-    except FileNotFoundError:
-        pytest.skip("no unshare on the path")
-    if done.returncode in (1, 77) and "hornbeam" not in done.stderr:
-        pytest.skip(f"no file system of one's own here: {done.stderr.strip()}")
+    done = subprocess.run(
+        [*within, *command("candidates", *words, "--json")],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        check=False,
+    )
     assert done.returncode == 2, done.stderr[-3000:]
     assert "the spill directory: is full" in done.stderr
     assert "Traceback" not in done.stderr

@@ -20,9 +20,10 @@ from hornbeam.serve.cache import Bounded
 from hornbeam.serve.links import links_at
 from hornbeam.serve.listing import Listing
 from hornbeam.serve.pair_counts import PairCounter
-from hornbeam.serve.predictions import Reach, Reacher, path_codes
+from hornbeam.serve.predictions import Reach, Reacher
 from hornbeam.serve.scorer import PATHS_SHOWN, NewLinks
 from hornbeam.serve.walk import paths_between
+from hornbeam.statistics.engine import path_codes
 from hornbeam.statistics.memory import MemoryEngine
 
 #: Rows that the cache of entities' counts may hold.
@@ -130,4 +131,5 @@ class Alone:
     def lacks(self, rule: int) -> bool:
         """Whether the facts have no predicate for some body atom of a rule."""
         clause = self.model.rules[rule].clause
-        return not isinstance(clause, Prior) and path_codes(self.engine.facts, clause.path) is None
+        known = self.engine.facts.predicates
+        return not isinstance(clause, Prior) and path_codes(clause.path, known) is None

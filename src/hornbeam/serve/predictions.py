@@ -21,6 +21,7 @@ from hornbeam.inference.closed import Floats, rule_paths, score_targets
 from hornbeam.model import Model
 from hornbeam.serve.links import largest
 from hornbeam.serve.walk import NOWHERE, Counters, Ends, Nodes, Walks, ends_of, neighbours
+from hornbeam.statistics.engine import path_codes
 from hornbeam.statistics.graph import Graph
 from hornbeam.statistics.memory import MemoryEngine
 from hornbeam.statistics.table import Statistics
@@ -99,7 +100,7 @@ class Reacher:
         paths = rule_paths([rules[i] for i in members])
         column = {path: j for j, path in enumerate(paths)}
         clauses = [rules[i].clause for i in members]
-        codes = [path_codes(self.facts, path) or NOWHERE for path in paths]
+        codes = [path_codes(path, self.facts.predicates) or NOWHERE for path in paths]
         return Plan(
             members,
             paths,
@@ -159,14 +160,6 @@ class Reacher:
         predicate = self.facts.predicates.index(target)
         code = 2 * (predicate + 1) + (not forward)
         return neighbours(self.engine.graph.forward, entity, code)
-
-
-def path_codes(facts: Facts, path: Path) -> list[int] | None:
-    """Steps of a path, None where the facts lack one of its predicates."""
-    ids = facts.predicates.find(step.predicate for step in path.steps)
-    if (ids < 0).any():
-        return None
-    return [2 * (int(p) + 1) + step.inverse for p, step in zip(ids, path.steps, strict=True)]
 
 
 def _pairs(facts: Facts, target: str, entity: int, others: Nodes, forward: bool) -> Targets:

@@ -17,7 +17,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.names import Ids, Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress, announce_if_slow
-from hornbeam.statistics.engine import Discovery
+from hornbeam.statistics.engine import Discovery, path_codes
 from hornbeam.statistics.graph import Graph
 from hornbeam.statistics.parallel import Found, Rows, WorkerPool, balanced_blocks, run_blocks
 from hornbeam.statistics.search import Plan, search_block, two_step_cost
@@ -145,7 +145,11 @@ class MemoryEngine:
         language = replace(language, max_length=longest)
         parts: list[Rows] = []
         for work, name in zip(self._works(targets, language), targets.predicates, strict=True):
-            codes = {i: self._codes(path) for i, path in enumerate(paths) if path.target == name}
+            codes = {
+                i: path_codes(path, self.facts.predicates)
+                for i, path in enumerate(paths)
+                if path.target == name
+            }
             known = {i: found for i, found in codes.items() if found}
             if known:
                 parts.append(self._count_known(work, known, language, progress))
@@ -198,13 +202,6 @@ class MemoryEngine:
             pair=NO_KEYS,
             last=NO_KEYS,
         )
-
-    def _codes(self, path: Path) -> list[int] | None:
-        """Codes of a path's steps, None where the facts lack one of its predicates."""
-        ids = self.facts.predicates.find(step.predicate for step in path.steps)
-        if (ids < 0).any():
-            return None
-        return [2 * (int(p) + 1) + step.inverse for p, step in zip(ids, path.steps, strict=True)]
 
     def _works(self, targets: Targets, language: Language) -> list[Work]:
         """The searchable targets, one work a target predicate."""

@@ -20,7 +20,7 @@ from hornbeam.facts.names import Ids, Names
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.statistics import queries
-from hornbeam.statistics.engine import Discovery
+from hornbeam.statistics.engine import Discovery, path_codes
 from hornbeam.statistics.histograms import Histograms
 from hornbeam.statistics.queries import Search
 from hornbeam.statistics.table import Statistics
@@ -164,7 +164,7 @@ class SqlEngine:
     ) -> Statistics:
         """Count the given sequences for the targets; see `Engine.count`."""
         work = self._work(targets)
-        codes = [self._codes(path) for path in paths]
+        codes = [path_codes(path, self.predicates) for path in paths]
         heads = [targets.predicates.index(path.target) for path in paths]
         known = [i for i, head in enumerate(heads) if head >= 0 and codes[i] is not None]
         if not len(work) or not known:
@@ -299,13 +299,6 @@ class SqlEngine:
             create("wanted", search.wanted())
             level("sides", search.sides())
         level("counts", search.counts())
-
-    def _codes(self, path: Path) -> list[int] | None:
-        """Codes of a path's steps, None where the facts lack one of its predicates."""
-        ids = self.predicates.find(step.predicate for step in path.steps)
-        if (ids < 0).any():
-            return None
-        return [2 * (int(p) + 1) + step.inverse for p, step in zip(ids, path.steps, strict=True)]
 
     def _candidates(
         self, targets: Targets, found: Columns, search: Search, language: Language
