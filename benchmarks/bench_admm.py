@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from common import Figures, finish, in_fresh_process, markdown, resident, timed
-from hornbeam.inference.admm import Admm
-from hornbeam.inference.exact import Exact
-from hornbeam.statistics.potentials import Kind, Potentials
+from hornbeam.hlmrf.admm import Admm
+from hornbeam.hlmrf.exact import Exact
+from hornbeam.hlmrf.potentials import Kind, Potentials
 
 SEED = 20180703
 TOLERANCE = 1e-3

@@ -27,11 +27,11 @@ from scipy.sparse import csr_array
 
 from common import DATA, Figures, finish, in_fresh_process, markdown, peak, timed
 from hornbeam import read_facts
-from hornbeam.clauses.candidates import Candidates, Language
+from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Facts, Targets
-from hornbeam.statistics.memory import MemoryEngine
-from hornbeam.statistics.table import Statistics
+from hornbeam.rules.candidates import Candidates, Language
 
 LANGUAGE = Language(max_length=3, min_coverage=1)
 SEED = 20180703

@@ -31,13 +31,13 @@ import numpy as np
 from bench_scale import MILLION, PREDICATES, SKEW, draw_targets
 from common import DATA, Figures, finish, in_fresh_process, markdown
 from hornbeam import read_facts, read_labels
-from hornbeam.clauses.candidates import Language
-from hornbeam.facts.splits import task_folds
-from hornbeam.facts.synthetic import planted, write_parquet
+from hornbeam.counting.engine import Discovery, Engine
+from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.facts.folds import task_folds
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.progress import SILENT
-from hornbeam.statistics.engine import Discovery, Engine
-from hornbeam.statistics.memory import MemoryEngine
+from hornbeam.rules.candidates import Language
+from tests.support.synthetic import planted, write_parquet
 
 LANGUAGE = Language(max_length=3, min_coverage=1)
 DUCKDB_LIMIT = "2GB"
@@ -55,12 +55,12 @@ def opened(engine: str, file: str, folder: str, master: str = "local[2]") -> Ite
         _ = made.graph
         yield made
     elif engine == "duckdb":
-        from hornbeam.statistics.duckdb import open_duckdb
+        from hornbeam.counting.sql.duckdb_engine import open_duckdb
 
         with open_duckdb(file, memory_limit=DUCKDB_LIMIT, spill_dir=folder, threads=2) as made:
             yield made
     else:
-        from hornbeam.statistics.spark import open_spark
+        from hornbeam.counting.sql.spark_engine import open_spark
 
         conf = {
             "spark.driver.memory": "8g" if master.startswith("local[") else "2g",
@@ -213,15 +213,15 @@ def fresh(engine: str, file: Path, targets: Path, *more: str) -> Figures:
 
 def equality(options: argparse.Namespace) -> None:
     """Compare the engines with the one in memory, counts and all, on what fits."""
-    from hornbeam.statistics.duckdb import duckdb_engine
+    from hornbeam.counting.sql.duckdb_engine import duckdb_engine
 
     rows = []
     others = [engine for engine in options.engines if engine != "memory"]
     with ExitStack() as stack:
         makers: dict[str, Callable[[Facts], Engine]] = {"duckdb": duckdb_engine}
         if "spark" in others:
-            from hornbeam.statistics.spark import spark_engine
-            from hornbeam.statistics.spark_session import spark_session
+            from hornbeam.counting.sql.spark_engine import spark_engine
+            from hornbeam.counting.sql.spark_session import spark_session
 
             conf = {"spark.sql.shuffle.partitions": "4", "spark.driver.memory": "4g"}
             session = stack.enter_context(spark_session("local[2]", conf, SILENT))

@@ -23,14 +23,14 @@ import numpy as np
 
 from common import DATA, finish, markdown
 from hornbeam import Statistics, Targets, read_labels
-from hornbeam.clauses.clause import Path as Sequence
-from hornbeam.clauses.clause import Step
-from hornbeam.clauses.rules import Counts, Relaxation, Semantics
 from hornbeam.learning.greedy import Greedy
 from hornbeam.learning.joint import Joint
-from hornbeam.learning.learners import learn_rules
+from hornbeam.learning.learner import learn_rules
 from hornbeam.learning.ppll import Ppll
 from hornbeam.learning.problem import Problem
+from hornbeam.rules.clause import Path as Sequence
+from hornbeam.rules.clause import Step
+from hornbeam.rules.rule_model import Counts, Relaxation, Semantics
 from paper import TASKS, TREE_ROWS, run_task
 from paper_page import mean_sd
 

@@ -26,11 +26,11 @@ from pathlib import Path
 import numpy as np
 
 from common import DATA, Figures, finish, in_fresh_process, markdown, timed
-from hornbeam.clauses.program import read_program
-from hornbeam.inference.admm import Admm
-from hornbeam.inference.map_inference import Solver, solve
-from hornbeam.programs import TOLERANCE
-from hornbeam.statistics.ground import ground
+from hornbeam.hlmrf.admm import Admm
+from hornbeam.hlmrf.map_inference import Solver, solve
+from hornbeam.programs.grounding.ground import ground
+from hornbeam.programs.inference import TOLERANCE
+from hornbeam.programs.program import read_program
 
 LINKS = DATA.parent / "psl" / "links"
 #: Lines of PSL's log at which a phase ends.

@@ -31,13 +31,13 @@ import numpy as np
 
 import hornbeam as hb
 from common import DATA, finish, markdown
-from hornbeam.clauses.clause import Path as Sequence
-from hornbeam.clauses.clause import Step
-from hornbeam.clauses.rules import Counts, Relaxation
+from hornbeam.counting.opening import open_engine
+from hornbeam.learning.newton import Newton
 from hornbeam.learning.ppll import make_piece, maximise
 from hornbeam.learning.problem import Floats, Problem
-from hornbeam.learning.pseudolikelihood import Newton
-from hornbeam.statistics.discovery import open_engine
+from hornbeam.rules.clause import Path as Sequence
+from hornbeam.rules.clause import Step
+from hornbeam.rules.rule_model import Counts, Relaxation
 
 PROGRAMS = ("n10", "n25", "n50")
 PREDICATES = ("Cites", "Mentions", "Coauthor", "Follows", "Works")

@@ -20,11 +20,11 @@ import numpy as np
 
 from common import Figures, finish, in_fresh_process, markdown, peak, resident, timed
 from hornbeam import read_facts
-from hornbeam.clauses.candidates import Language
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.names import Names
-from hornbeam.facts.synthetic import random_facts, write_parquet
 from hornbeam.facts.table import ONE, Facts, Targets
-from hornbeam.statistics.memory import MemoryEngine
+from hornbeam.rules.candidates import Language
+from tests.support.synthetic import random_facts, write_parquet
 
 LANGUAGE = Language(max_length=3, min_coverage=1)
 MILLION = 1_000_000

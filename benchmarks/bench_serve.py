@@ -33,12 +33,12 @@ from urllib.parse import urlencode
 import numpy as np
 
 from common import finish, markdown
-from hornbeam.clauses.clause import Path as Sequence
-from hornbeam.clauses.clause import PathClause, Prior, Step
-from hornbeam.clauses.rules import Rule
-from hornbeam.facts.synthetic import plant_targets, random_facts, random_rules, write_parquet
 from hornbeam.facts.table import Targets
 from hornbeam.model import Model
+from hornbeam.rules.clause import Path as Sequence
+from hornbeam.rules.clause import PathClause, Prior, Step
+from hornbeam.rules.rule_model import Rule
+from tests.support.synthetic import plant_targets, random_facts, random_rules, write_parquet
 
 LENGTHS = (1, 2, 2, 3, 3, 2, 3, 2) * 4
 SKEW, PREDICATES, N_LABELS = 0.7, 20, 20_000

@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+# Synthetic data come from the tests' helpers.
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 T = TypeVar("T")
 Figures = dict[str, Any]
 

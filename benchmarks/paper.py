@@ -25,13 +25,13 @@ import numpy.typing as npt
 
 import hornbeam as hb
 from common import DATA, finish
-from hornbeam.clauses.rules import Counts, Relaxation
+from hornbeam.counting.opening import open_engine
 from hornbeam.crossval import World, task_worlds
 from hornbeam.learning.greedy import Greedy
+from hornbeam.learning.newton import Newton
 from hornbeam.learning.ppll import Ppll
 from hornbeam.learning.problem import Problem
-from hornbeam.learning.pseudolikelihood import Newton
-from hornbeam.statistics.discovery import open_engine
+from hornbeam.rules.rule_model import Counts, Relaxation
 
 Floats = npt.NDArray[np.float64]
 
@@ -194,7 +194,7 @@ def tree_scores(
 
 def auc_and_ties(truth: npt.NDArray[np.bool_], score: Floats) -> tuple[float, float]:
     """AUC-ROC, and the share of (true, false) pairs that the score cannot tell apart."""
-    from hornbeam.results.evaluation import evaluate
+    from hornbeam.reporting.evaluation import evaluate
 
     auc = evaluate(truth.astype(float), score).auc_roc
     _, place = np.unique(score, return_inverse=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 import hornbeam as hb
-from hornbeam.clauses.rules import Counts, Relaxation, Rule, Semantics
 from hornbeam.learning.ppll import fit_priors, make_piece, maximise
 from hornbeam.learning.problem import Problem
+from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
 from paper import NO_PRIOR, STEPS, TOP, auc_and_ties, worlds
 
 VARIANCES = (1.0, 1e2, 1e4, 1e6, 1e8)

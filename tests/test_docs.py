@@ -30,9 +30,8 @@ import pytest
 
 import hornbeam
 from hornbeam.cli.main import app
-
-from .cli.running import Ended, hornbeam_
-from .conftest import ROOT
+from tests.conftest import ROOT
+from tests.support.commands import Ended, hornbeam_
 
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]

@@ -12,39 +12,39 @@ from hornbeam import errors
 __version__ = "0.1.0"
 
 _HOMES = {
-    "read_facts": "hornbeam.facts.readers",
-    "read_labels": "hornbeam.facts.readers",
-    "read_pairs": "hornbeam.facts.readers",
+    "read_facts": "hornbeam.facts.reading.readers",
+    "read_labels": "hornbeam.facts.reading.readers",
+    "read_pairs": "hornbeam.facts.reading.readers",
     "Facts": "hornbeam.facts.table",
     "Targets": "hornbeam.facts.table",
-    "Language": "hornbeam.clauses.candidates",
-    "Candidates": "hornbeam.clauses.candidates",
-    "Statistics": "hornbeam.statistics.table",
-    "open_duckdb": "hornbeam.statistics.duckdb",
-    "open_spark": "hornbeam.statistics.spark",
+    "Language": "hornbeam.rules.candidates",
+    "Candidates": "hornbeam.rules.candidates",
+    "Statistics": "hornbeam.counting.statistics",
+    "open_duckdb": "hornbeam.counting.sql.duckdb_engine",
+    "open_spark": "hornbeam.counting.sql.spark_engine",
     "select_target": "hornbeam.model",
     "discover": "hornbeam.model",
     "learn": "hornbeam.model",
     "Model": "hornbeam.model",
-    "Evaluation": "hornbeam.results.evaluation",
-    "read_program": "hornbeam.clauses.program",
-    "infer": "hornbeam.programs",
-    "learn_weights": "hornbeam.programs",
+    "Evaluation": "hornbeam.reporting.evaluation",
+    "read_program": "hornbeam.programs.program",
+    "infer": "hornbeam.programs.inference",
+    "learn_weights": "hornbeam.programs.inference",
     "save_text": "hornbeam.files",
 }
 
 if TYPE_CHECKING:
-    from hornbeam.clauses.candidates import Candidates, Language
-    from hornbeam.clauses.program import read_program
-    from hornbeam.facts.readers import read_facts, read_labels, read_pairs
+    from hornbeam.counting.sql.duckdb_engine import open_duckdb
+    from hornbeam.counting.sql.spark_engine import open_spark
+    from hornbeam.counting.statistics import Statistics
+    from hornbeam.facts.reading.readers import read_facts, read_labels, read_pairs
     from hornbeam.facts.table import Facts, Targets
     from hornbeam.files import save_text
     from hornbeam.model import Model, discover, learn, select_target
-    from hornbeam.programs import infer, learn_weights
-    from hornbeam.results.evaluation import Evaluation
-    from hornbeam.statistics.duckdb import open_duckdb
-    from hornbeam.statistics.spark import open_spark
-    from hornbeam.statistics.table import Statistics
+    from hornbeam.programs.inference import infer, learn_weights
+    from hornbeam.programs.program import read_program
+    from hornbeam.reporting.evaluation import Evaluation
+    from hornbeam.rules.candidates import Candidates, Language
 
 __all__ = [
     "Candidates",

@@ -12,7 +12,7 @@ import numpy as np
 
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.model import Model
-from hornbeam.results.evaluation import Evaluation, paired_significance
+from hornbeam.reporting.evaluation import Evaluation, paired_significance
 
 World = tuple[str, Facts, Targets, Facts, Targets]
 Learn = Callable[[Facts, Targets], Model]
@@ -87,8 +87,8 @@ def task_worlds(task_dir: str, folds: int | None) -> Iterator[World]:
     """Read a task folder's folds one after the other."""
     from pathlib import Path
 
-    from hornbeam.facts.readers import read_facts, read_labels
-    from hornbeam.facts.splits import task_folds
+    from hornbeam.facts.folds import task_folds
+    from hornbeam.facts.reading.readers import read_facts, read_labels
 
     for fold in task_folds(Path(task_dir))[:folds]:
         train_facts = read_facts(*fold.train_facts)
@@ -100,7 +100,7 @@ def task_worlds(task_dir: str, folds: int | None) -> Iterator[World]:
 
 def label_worlds(facts: Facts, labels: Targets, folds: int, seed: int) -> Iterator[World]:
     """Deal labels into folds over one set of facts, less those that state a fold's test targets."""
-    from hornbeam.facts.splits import make_folds, without_targets
+    from hornbeam.facts.folds import make_folds, without_targets
 
     dealt = make_folds(labels, folds, np.random.default_rng(seed))
     for k, (train, test) in enumerate(dealt):

@@ -16,32 +16,35 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.clauses.candidates import Language
-from hornbeam.clauses.model_file import clause_texts, model_text, parse_model
-from hornbeam.clauses.rules import Counts, Relaxation, Rule, Semantics
+from hornbeam.counting.collective.collective_statistics import (
+    CollectiveStatistics,
+    discover_collective,
+)
+from hornbeam.counting.engine import Engine
+from hornbeam.counting.opening import Evidence, discover, open_engine, select_target
+from hornbeam.counting.sql.sql_engine import SqlEngine
+from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import DataError, HornbeamWarning, InputError, UnknownTargetError
+from hornbeam.explaining.collective_explainer import CollectiveExplainer
+from hornbeam.explaining.explanation import Explanation
+from hornbeam.explaining.independent_explainer import PATHS, Explainer
 from hornbeam.facts.negatives import Sampling, with_negatives
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.files import save_text
-from hornbeam.inference.batches import scored_batches
-from hornbeam.inference.closed import Floats, Score, rule_paths, score_targets
-from hornbeam.inference.collective import CollectiveState, infer_pairs
-from hornbeam.inference.proposals import best_new_links, subjects_of
-from hornbeam.learning.histograms import learn_from_histograms
+from hornbeam.learning.histogram_learning import learn_from_histograms
 from hornbeam.learning.joint import Joint
-from hornbeam.learning.learners import LEARNERS, Learner, learn_rules
+from hornbeam.learning.learner import LEARNERS, Learner, learn_rules
 from hornbeam.learning.outcomes import candidate_outcomes
+from hornbeam.learning.trace import Trace, trace_of
 from hornbeam.progress import SILENT, Progress
-from hornbeam.results.collective_explainer import CollectiveExplainer
-from hornbeam.results.evaluation import Evaluation, evaluate
-from hornbeam.results.explainer import PATHS, Explainer
-from hornbeam.results.explanation import Explanation
-from hornbeam.results.trace import Trace, trace_of
-from hornbeam.statistics.collective import CollectiveStatistics, discover_collective
-from hornbeam.statistics.discovery import Evidence, discover, open_engine, select_target
-from hornbeam.statistics.engine import Engine
-from hornbeam.statistics.sql_engine import SqlEngine
-from hornbeam.statistics.table import Statistics
+from hornbeam.reporting.evaluation import Evaluation, evaluate
+from hornbeam.rules.candidates import Language
+from hornbeam.rules.model_file import clause_texts, model_text, parse_model
+from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
+from hornbeam.scoring.batches import scored_batches
+from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
+from hornbeam.scoring.independent_scorer import Floats, Score, rule_paths, score_targets
+from hornbeam.scoring.proposals import best_new_links, subjects_of
 
 __all__ = ["Model", "discover", "learn", "select_target"]
 
@@ -287,7 +290,7 @@ class Model:
         The page needs no network. `trace` says how the model was learned; a model that has just
         been learned knows it by itself.
         """
-        from hornbeam.results.report import report
+        from hornbeam.reporting.report import report
 
         self._check(facts)
         self._check_targets(labels)
@@ -301,7 +304,7 @@ class Model:
 
     def export(self, facts: Facts, pairs: Targets, folder: str | os.PathLike[str]) -> FilePath:
         """Write a PSL program that the Java runtime runs as it is; returns its path."""
-        from hornbeam.inference.export import export_program
+        from hornbeam.programs.export import export_program
 
         return export_program(self.rules, self.semantics, facts, pairs, folder)
 

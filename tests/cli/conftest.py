@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .running import EVIDENCE, TRAIN, hornbeam_
+from tests.support.commands import EVIDENCE, TRAIN, hornbeam_
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .running import Ended, hornbeam_, listing, process
+from tests.support.commands import Ended, hornbeam_, listing, process
 
 FACTS = "".join(f"s{i}\tp\to{i % 2}\n" for i in range(20))
 LABELS = "".join(f"s{i}\tt\to{k}\t{int(i % 2 == k)}\n" for i in range(20) for k in (0, 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .running import EVIDENCE, HOSTILE, TRAIN, hornbeam_, process, write
+from tests.support.commands import EVIDENCE, HOSTILE, TRAIN, hornbeam_, process, write
 
 CITES = [("paper1", "cites", "paper2"), ("paper2", "mentions", "gene")]
 

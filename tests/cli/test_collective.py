@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import hornbeam as hb
-
-from .running import COUNTRIES, EVIDENCE, TEST, TRAIN, hornbeam_, write
+from tests.support.commands import COUNTRIES, EVIDENCE, TEST, TRAIN, hornbeam_, write
 
 LEARN = ("learn", *EVIDENCE, *TRAIN, "--collective")
 

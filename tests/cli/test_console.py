@@ -17,8 +17,7 @@ from hornbeam.cli import console
 from hornbeam.cli.console import TerminalProgress, progress_shown
 from hornbeam.cli.help import examples
 from hornbeam.cli.main import app
-
-from .running import COUNTRIES, EVIDENCE, TRAIN, command, hornbeam_
+from tests.support.commands import COUNTRIES, EVIDENCE, TRAIN, command, hornbeam_
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 COMMANDS = {function.__name__: function for entry in app.registered_commands

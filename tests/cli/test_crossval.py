@@ -10,8 +10,7 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.crossval import label_worlds
-
-from .running import COUNTRIES, hornbeam_, write
+from tests.support.commands import COUNTRIES, hornbeam_, write
 
 
 def test_the_json_has_the_keys_of_the_design() -> None:

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from hornbeam.cli.demo import STEPS
-
-from .running import COUNTRIES, hornbeam_, listing, process
+from tests.support.commands import COUNTRIES, hornbeam_, listing, process
 
 
 def test_the_demo_runs_and_leaves_nothing_behind(tmp_path: Path, scratch: Path) -> None:

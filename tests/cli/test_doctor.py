@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from hornbeam.cli import checkup
-
-from .running import hornbeam_, process
+from tests.support.commands import hornbeam_, process
 
 
 def test_the_figures_are_true() -> None:

@@ -19,11 +19,19 @@ import duckdb
 import pytest
 
 import hornbeam as hb
-from hornbeam.facts.sources import literal
-from hornbeam.facts.synthetic import write_parquet
-from hornbeam.statistics import spark_session
-
-from .running import COUNTRIES, EVIDENCE, TEST, TRAIN, command, hornbeam_, listing, write
+from hornbeam.counting.sql import spark_session
+from hornbeam.facts.reading.sources import literal
+from tests.support.commands import (
+    COUNTRIES,
+    EVIDENCE,
+    TEST,
+    TRAIN,
+    command,
+    hornbeam_,
+    listing,
+    write,
+)
+from tests.support.synthetic import write_parquet
 
 PAIRS = ("--pairs", COUNTRIES / "fold0" / "test.tsv")
 LIMITS = ("--engine", "duckdb", "--memory-limit", "200MB")
@@ -98,8 +106,8 @@ def test_scores_go_to_parquet(countries_model: Path, tmp_path: Path, scratch: Pa
 
 
 def test_scores_in_blocks_are_the_same(countries_model: Path, tmp_path: Path) -> None:
-    from hornbeam.inference import batches
-    from hornbeam.statistics.duckdb import duckdb_engine
+    from hornbeam.counting.sql.duckdb_engine import duckdb_engine
+    from hornbeam.scoring import batches
 
     facts = hb.read_facts(COUNTRIES / "observed.tsv", COUNTRIES / "fold0" / "obs.tsv")
     pairs = hb.read_pairs(COUNTRIES / "fold0" / "test.tsv")
@@ -305,7 +313,7 @@ def lonely_master(java: str) -> Iterator[str]:
 def test_a_master_without_workers(lonely_master: str, tmp_path: Path) -> None:
     """The master takes the application and never runs it: the wait has an end, and a reason."""
     impatient = (
-        "import sys; from hornbeam.statistics import spark_session; "
+        "import sys; from hornbeam.counting.sql import spark_session; "
         "spark_session.FIRST_JOB_SECONDS = 5.0; from hornbeam.cli.main import run; sys.exit(run())"
     )
     words = ("--engine", "spark", "--master", lonely_master, "--spill-dir", tmp_path)

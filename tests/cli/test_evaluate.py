@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sklearn.metrics import average_precision_score, brier_score_loss, log_loss, roc_auc_score
 
-from .running import EVIDENCE, TEST, hornbeam_, process, write
+from tests.support.commands import EVIDENCE, TEST, hornbeam_, process, write
 
 
 def test_the_json_has_the_keys_of_the_design(countries_model: Path) -> None:

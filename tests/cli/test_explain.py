@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import hornbeam as hb
-
-from .running import EVIDENCE, HOSTILE, TEST, hornbeam_, process, write
+from tests.support.commands import EVIDENCE, HOSTILE, TEST, hornbeam_, process, write
 
 MODEL = """2: knows(A, B) & knows(B, C) -> trusts(A, C)
 1.5: owes(A, B) -> !trusts(A, B)

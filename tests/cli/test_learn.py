@@ -9,10 +9,19 @@ from pathlib import Path
 import pytest
 
 import hornbeam as hb
-from hornbeam.clauses.clause import Prior
-from hornbeam.clauses.rules import Counts, Relaxation
-
-from .running import COUNTRIES, EVIDENCE, HOSTILE, TEST, TRAIN, hornbeam_, listing, process, write
+from hornbeam.rules.clause import Prior
+from hornbeam.rules.rule_model import Counts, Relaxation
+from tests.support.commands import (
+    COUNTRIES,
+    EVIDENCE,
+    HOSTILE,
+    TEST,
+    TRAIN,
+    hornbeam_,
+    listing,
+    process,
+    write,
+)
 
 LEARN = ("learn", *EVIDENCE, *TRAIN)
 

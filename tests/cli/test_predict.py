@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import hornbeam as hb
-
-from .running import COUNTRIES, EVIDENCE, TEST, hornbeam_, listing, process, write
+from tests.support.commands import COUNTRIES, EVIDENCE, TEST, hornbeam_, listing, process, write
 
 PAIRS = ("--pairs", TEST[1])
 

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 import hornbeam as hb
-from hornbeam.facts.synthetic import random_facts
-
-from .running import COUNTRIES, EVIDENCE, TRAIN, command, hornbeam_, listing, write
+from tests.support.commands import COUNTRIES, EVIDENCE, TRAIN, command, hornbeam_, listing, write
+from tests.support.synthetic import random_facts
 
 #: Takes half a second or more to import, and is of no use for help.
 HEAVY = ("numpy", "scipy", "numba", "duckdb", "lark", "pandas", "pyarrow", "sklearn", "matplotlib")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .running import EVIDENCE, TEST, TRAIN, hornbeam_, process
+from tests.support.commands import EVIDENCE, TEST, TRAIN, hornbeam_, process
 
 RULES = ["2: Knows(A, B) & Likes(B, C) -> Likes(A, C) ^2", "1: !Likes(A, B) ^2"]
 PREDICATES = {

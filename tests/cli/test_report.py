@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .running import EVIDENCE, TEST, hornbeam_, listing, process, write
+from tests.support.commands import EVIDENCE, TEST, hornbeam_, listing, process, write
 
 MODEL = "1: p(A, B) -> t(A, B)\n0.5: !t(A, B)\n"
 

@@ -15,7 +15,16 @@ from pathlib import Path
 
 import pytest
 
-from .running import COUNTRIES, EVIDENCE, TEST, TRAIN, command, hornbeam_, process, write
+from tests.support.commands import (
+    COUNTRIES,
+    EVIDENCE,
+    TEST,
+    TRAIN,
+    command,
+    hornbeam_,
+    process,
+    write,
+)
 
 pytest.importorskip("starlette")
 

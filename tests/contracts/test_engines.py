@@ -13,20 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import hornbeam.statistics
+import hornbeam.counting
 from hornbeam import read_facts, read_labels
-from hornbeam.clauses.candidates import Language
-from hornbeam.clauses.clause import Path, Step, clause_text
-from hornbeam.clauses.naming import identifiers
+from hornbeam.counting.engine import Discovery, Engine
+from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.sql.duckdb_engine import duckdb_engine
+from hornbeam.counting.sql.sql_engine import SqlEngine
+from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.statistics.duckdb import duckdb_engine
-from hornbeam.statistics.engine import Discovery, Engine
-from hornbeam.statistics.memory import MemoryEngine
-from hornbeam.statistics.sql_engine import SqlEngine
-from hornbeam.statistics.table import Statistics
-
-from ..brute_force import ONE, Rows, kept, search
-from ..worlds import (
+from hornbeam.language.naming import identifiers
+from hornbeam.rules.candidates import Language
+from hornbeam.rules.clause import Path, Step, clause_text
+from tests.support.brute_force import ONE, Rows, kept, search
+from tests.support.worlds import (
     CRISP,
     PREDICATES,
     SOFT,
@@ -68,7 +67,7 @@ def test_every_engine_is_held_to_the_contract() -> None:
     methods = {name for name, _ in inspect.getmembers(Engine, inspect.isfunction) if name[0] != "_"}
     assert methods == {"discover", "count", "locate"}
     found = set()
-    for module in pkgutil.iter_modules(hornbeam.statistics.__path__, "hornbeam.statistics."):
+    for module in pkgutil.walk_packages(hornbeam.counting.__path__, "hornbeam.counting."):
         classes = inspect.getmembers(importlib.import_module(module.name), inspect.isclass)
         found |= {kind for _, kind in classes if kind is not Engine and methods <= set(vars(kind))}
     assert found == set(ENGINES), "add the engine to ENGINES: it must pass this suite"

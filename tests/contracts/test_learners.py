@@ -15,13 +15,13 @@ import pytest
 
 import hornbeam.learning
 from hornbeam import Facts, Language, Model, Targets, learn, read_facts, read_labels
-from hornbeam.clauses.clause import Path, PathClause, Prior, Step
-from hornbeam.clauses.rules import Counts, Relaxation
-from hornbeam.facts.synthetic import Planted, planted
 from hornbeam.learning.greedy import Greedy
 from hornbeam.learning.joint import Joint
-from hornbeam.learning.learners import LEARNERS, Learner
+from hornbeam.learning.learner import LEARNERS, Learner
 from hornbeam.learning.ppll import Ppll
+from hornbeam.rules.clause import Path, PathClause, Prior, Step
+from hornbeam.rules.rule_model import Counts, Relaxation
+from tests.support.synthetic import Planted, planted
 
 #: Every learner, by its class, in the settings it is held to. A new learner adds a line here.
 CONTRACT: dict[type, dict[str, Callable[[], Learner]]] = {

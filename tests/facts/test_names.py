@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.facts.names import Names
-
-from .tables import NAMES
+from tests.support.fact_tables import NAMES
 
 LISTS = st.lists(NAMES, max_size=20)
 

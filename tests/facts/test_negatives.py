@@ -16,8 +16,7 @@ from hornbeam.facts import negatives
 from hornbeam.facts.names import Names
 from hornbeam.facts.negatives import Sampling, positives_of, with_negatives
 from hornbeam.facts.table import HALF, ONE, Atoms, Facts, Targets
-
-from ..worlds import SOFT, World, facts_of, worlds
+from tests.support.worlds import SOFT, World, facts_of, worlds
 
 Pair = tuple[str, str]
 SAMPLINGS: tuple[Sampling, ...] = ("uniform", "frequency", "typed")

@@ -9,16 +9,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hornbeam.clauses.clause import PathClause
-from hornbeam.clauses.rules import Relaxation, Semantics
 from hornbeam.errors import InputError
 from hornbeam.learning.greedy import Greedy
-from hornbeam.learning.learners import learn_rules
+from hornbeam.learning.learner import learn_rules
+from hornbeam.learning.newton import Newton
 from hornbeam.learning.ppll import fit_priors
 from hornbeam.learning.problem import Problem
-from hornbeam.learning.pseudolikelihood import Newton
-
-from .problems import Reference, labels_of, problem_of, problems, statistics_of
+from hornbeam.rules.clause import PathClause
+from hornbeam.rules.rule_model import Relaxation, Semantics
+from tests.support.problems import Reference, labels_of, problem_of, problems, statistics_of
 
 VARIANCE = 20.0
 EXACT = Newton()

@@ -9,15 +9,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from hornbeam.clauses.clause import Prior
-from hornbeam.clauses.rules import Counts, Relaxation, Semantics
 from hornbeam.errors import InputError
 from hornbeam.learning.joint import Joint, deal, log_loss
-from hornbeam.learning.learners import Learned, learn_rules
+from hornbeam.learning.learner import Learned, learn_rules
+from hornbeam.learning.newton import Newton
 from hornbeam.learning.problem import Problem
-from hornbeam.learning.pseudolikelihood import Newton
-
-from .problems import Floats, Reference, labels_of, problem_of, problems, statistics_of, violation
+from hornbeam.rules.clause import Prior
+from hornbeam.rules.rule_model import Counts, Relaxation, Semantics
+from tests.support.problems import (
+    Floats,
+    Reference,
+    labels_of,
+    problem_of,
+    problems,
+    statistics_of,
+    violation,
+)
 
 RELAXATIONS = pytest.mark.parametrize("relaxation", list(Relaxation))
 EXACT = Newton(iterations=200, tolerance=1e-10)

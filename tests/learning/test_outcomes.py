@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
-from hornbeam.learning.learners import LEARNERS
+from hornbeam.learning.learner import LEARNERS
 
 
 def world() -> tuple[hb.Facts, hb.Targets]:

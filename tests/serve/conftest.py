@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from hornbeam.serve.state import Explorer
-
-from .running import Client, serving, small_explorer
+from tests.support.servers import Client, serving, small_explorer
 
 
 @pytest.fixture(scope="session")

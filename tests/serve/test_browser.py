@@ -11,9 +11,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import hornbeam as hb
-
-from ..cli.running import HOSTILE
-from .running import SCRIPT, collective_explorer, serving
+from tests.support.commands import HOSTILE
+from tests.support.servers import SCRIPT, collective_explorer, serving
 
 pytestmark = pytest.mark.browser
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from hornbeam.results.explanation import Explanation, Fact, Grounding, Reason
+from hornbeam.explaining.explanation import Explanation, Fact, Grounding, Reason
 from hornbeam.serve.drawing import GUTTER, MOST_BANDS, MOST_NODES, NODE_HEIGHT, WIDTH, Drawing, draw
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.clauses.clause import Prior
-from hornbeam.clauses.rules import Rule
 from hornbeam.errors import InputError
+from hornbeam.rules.clause import Prior
+from hornbeam.rules.rule_model import Rule
 from hornbeam.serve.edits import MAX_WEIGHT, Edits, fingerprint
 
 N_RULES = 9

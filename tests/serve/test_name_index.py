@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from hornbeam.facts.names import Names
 from hornbeam.serve import name_index
 from hornbeam.serve.name_index import NameIndex, fold
-
-from ..cli.running import HOSTILE
+from tests.support.commands import HOSTILE
 
 NAME = st.text("abAB éÉßﬁ.東", min_size=1, max_size=5)
 

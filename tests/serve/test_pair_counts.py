@@ -7,15 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbeam.inference.closed import rule_paths
+from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.explaining.independent_explainer import one_pair
 from hornbeam.model import Model
-from hornbeam.results.explainer import one_pair
+from hornbeam.scoring.independent_scorer import rule_paths
 from hornbeam.serve.alone import Alone
 from hornbeam.serve.pair_counts import PairCounter
-from hornbeam.statistics.memory import MemoryEngine
-
-from ..inference.rules import rule_models
-from ..worlds import CRISP, SOFT, entities_of, worlds
+from tests.support.random_rules import rule_models
+from tests.support.worlds import CRISP, SOFT, entities_of, worlds
 
 
 @pytest.mark.parametrize("value", [CRISP, SOFT], ids=["crisp", "soft"])

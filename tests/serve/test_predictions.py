@@ -6,16 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbeam.clauses.rules import Rule
-from hornbeam.inference.closed import Score
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.model import Model
+from hornbeam.rules.rule_model import Rule
+from hornbeam.scoring.independent_scorer import Score
 from hornbeam.serve import predictions
 from hornbeam.serve.predictions import Reacher
-from hornbeam.statistics.memory import MemoryEngine
-
-from ..inference.rules import RuleModel, rule_models
-from ..inference.test_proposals import expected_links
-from ..worlds import CRISP, SOFT, World, entities_of, worlds
+from tests.scoring.test_proposals import expected_links
+from tests.support.random_rules import RuleModel, rule_models
+from tests.support.worlds import CRISP, SOFT, World, entities_of, worlds
 
 Scored = list[tuple[str, str, float]]
 

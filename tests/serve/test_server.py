@@ -19,9 +19,8 @@ from hornbeam.serve.edits import MAX_BYTES
 from hornbeam.serve.guard import MAX_TARGET
 from hornbeam.serve.pages import Pages, Visit
 from hornbeam.serve.state import Explorer
-
-from ..cli.running import HOSTILE, hornbeam_, write
-from .running import FACTS, LABELS, SCRIPT, Client, serving, small_explorer
+from tests.support.commands import HOSTILE, hornbeam_, write
+from tests.support.servers import FACTS, LABELS, SCRIPT, Client, serving, small_explorer
 
 PAGES = [
     "/", "/search?q=a", "/entity?name=ann", "/link?subject=ann&predicate=trusts&object=dora",

@@ -11,18 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.clauses.rules import Relaxation
 from hornbeam.errors import HornbeamWarning
 from hornbeam.model import Model
+from hornbeam.rules.rule_model import Relaxation
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.comparison import compare, paired_rules
 from hornbeam.serve.edits import Edits
 from hornbeam.serve.links import largest
 from hornbeam.serve.state import NO_EDITS, Explorer
-
-from ..inference.rules import rule_models
-from ..worlds import SOFT, worlds
-from .running import FACTS, LABELS, OTHER_RULES, PAIRS, RULES, SCRIPT, small_explorer
+from tests.support.random_rules import rule_models
+from tests.support.servers import FACTS, LABELS, OTHER_RULES, PAIRS, RULES, SCRIPT, small_explorer
+from tests.support.worlds import SOFT, worlds
 
 
 @given(data=st.data())

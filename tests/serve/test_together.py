@@ -13,18 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.clauses.rules import Relaxation, Rule, Semantics
 from hornbeam.errors import HornbeamWarning, InputError
-from hornbeam.results.collective_explainer import CollectiveExplainer
+from hornbeam.explaining.collective_explainer import CollectiveExplainer
+from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
 from hornbeam.serve.comparison import compare
 from hornbeam.serve.pages import Pages, Visit
 from hornbeam.serve.state import NO_EDITS, Explorer
 from hornbeam.serve.together import Together
-
-from ..cli.running import HOSTILE
-from ..inference.test_collective import RELAXATIONS, models
-from ..worlds import World, worlds
-from .running import (
+from tests.scoring.test_collective_scorer import RELAXATIONS, models
+from tests.support.commands import HOSTILE
+from tests.support.servers import (
     COLLECTIVE_FACTS,
     COLLECTIVE_PAIRS,
     COLLECTIVE_RULES,
@@ -36,6 +34,7 @@ from .running import (
     serving,
     small_explorer,
 )
+from tests.support.worlds import World, worlds
 
 #: Rules whose weights are not so small that inference has to divide by nothing.
 MODELS = models(2).filter(lambda rules: all(not 0 < rule.weight < 1e-100 for rule in rules))

@@ -7,8 +7,8 @@ import numpy.typing as npt
 import pytest
 
 import hornbeam as hb
+from hornbeam.counting.memory.graph import Graph
 from hornbeam.serve.walk import NOWHERE, Counters, Walks, ends_of, paths_between
-from hornbeam.statistics.graph import Graph
 
 #: One dense and one sparse predicate, so that rows are sorted as well as looked through.
 EDGES = {"dense": 150, "sparse": 12}

@@ -11,7 +11,7 @@ from hornbeam.cli.console import print_json, print_table, progress_shown, read_f
 from hornbeam.cli.evidence import open_evidence
 
 if TYPE_CHECKING:
-    from hornbeam.statistics.engine import Discovery
+    from hornbeam.counting.engine import Discovery
 
 
 def candidates(

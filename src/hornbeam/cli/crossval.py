@@ -52,7 +52,7 @@ def crossval(
     """
     import hornbeam as hb
     from hornbeam.crossval import cross_validate, label_worlds, significance, task_worlds
-    from hornbeam.learning.learners import LEARNERS
+    from hornbeam.learning.learner import LEARNERS
 
     names = [name.strip() for name in methods.split(",") if name.strip()]
     if unknown := [name for name in names or [methods] if name not in LEARNERS]:

@@ -11,7 +11,7 @@ from hornbeam.cli.options import EngineName
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
-    from hornbeam.statistics.discovery import Evidence
+    from hornbeam.counting.opening import Evidence
 
 #: Which engines an option belongs to.
 BELONGS = {
@@ -50,7 +50,7 @@ def open_evidence(
 
             yield read_files(hb.read_facts, facts, progress)
         case EngineName.DUCKDB:
-            from hornbeam.statistics.duckdb import open_duckdb
+            from hornbeam.counting.sql.duckdb_engine import open_duckdb
 
             with open_duckdb(
                 *facts,
@@ -61,7 +61,7 @@ def open_evidence(
             ) as opened:
                 yield opened
         case EngineName.SPARK:
-            from hornbeam.statistics.spark import open_spark
+            from hornbeam.counting.sql.spark_engine import open_spark
 
             default = "local[*]" if threads is None else f"local[{threads}]"
             conf = dict(_setting(text) for text in spark_conf or ())

@@ -10,8 +10,8 @@ from hornbeam.cli import options
 from hornbeam.cli.console import print_json, progress_shown, read_files, screen
 
 if TYPE_CHECKING:
+    from hornbeam.explaining.explanation import Explanation
     from hornbeam.facts.names import Names
-    from hornbeam.results.explanation import Explanation
 
 #: Colours of the lines by their role; colours show on terminals only.
 STYLES = {
@@ -95,7 +95,7 @@ def _unseen(name: str, known: Names, collective: bool) -> str:
     """Say that a name is unknown, and which known one may have been meant."""
     from difflib import get_close_matches
 
-    from hornbeam.results.explanation import printable
+    from hornbeam.explaining.explanation import printable
 
     near = get_close_matches(name, known, n=3) if len(known) <= MANY_NAMES else []
     hint = f" Did you mean {' or '.join(printable(repr(other)) for other in near)}?" if near else ""

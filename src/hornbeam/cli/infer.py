@@ -12,7 +12,7 @@ from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, progress_shown, say, screen
 
 if TYPE_CHECKING:
-    from hornbeam.programs import Inference
+    from hornbeam.programs.inference import Inference
 
 #: Broken constraints that are shown; `--json` has them all.
 SHOWN_BROKEN = 5

@@ -16,7 +16,7 @@ from hornbeam.cli.console import print_json, print_table, progress_shown, read_f
 from hornbeam.cli.evidence import open_evidence
 
 if TYPE_CHECKING:
-    from hornbeam.learning.learners import Learner
+    from hornbeam.learning.learner import Learner
     from hornbeam.model import Model
 
 
@@ -241,8 +241,8 @@ def _learner(
 ) -> Learner:
     from hornbeam.learning.greedy import Greedy
     from hornbeam.learning.joint import Joint
+    from hornbeam.learning.newton import Newton
     from hornbeam.learning.ppll import Ppll
-    from hornbeam.learning.pseudolikelihood import Newton
 
     match method:
         case options.MethodName.JOINT:
@@ -266,7 +266,7 @@ def _learner(
 
 
 def _as_dict(model: Model) -> dict[str, Any]:
-    from hornbeam.clauses.model_file import clause_texts, spellings
+    from hornbeam.rules.model_file import clause_texts, spellings
 
     return {
         "rules": [
@@ -290,7 +290,7 @@ def _show(model: Model, output: Path) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from hornbeam.clauses.model_file import clause_texts
+    from hornbeam.rules.model_file import clause_texts
 
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("weight", justify="right", no_wrap=True)

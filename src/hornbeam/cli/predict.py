@@ -16,10 +16,10 @@ from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
     from hornbeam.cli.console import TerminalProgress
+    from hornbeam.counting.opening import Evidence
     from hornbeam.facts.table import Targets
-    from hornbeam.inference.closed import Floats
     from hornbeam.model import Model
-    from hornbeam.statistics.discovery import Evidence
+    from hornbeam.scoring.independent_scorer import Floats
 
 
 def predict(
@@ -121,7 +121,7 @@ def _write_parquet(
     progress: TerminalProgress,
 ) -> None:
     """Let the engine write the scores, block by block."""
-    from hornbeam.statistics.sql_engine import SqlEngine
+    from hornbeam.counting.sql.sql_engine import SqlEngine
 
     if not isinstance(evidence, SqlEngine):
         raise InputError(

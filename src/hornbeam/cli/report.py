@@ -35,7 +35,7 @@ def report(
       hornbeam report model.psl --facts observed.tsv --labels test.tsv -o report.html
     """
     import hornbeam as hb
-    from hornbeam.results.trace import read_trace
+    from hornbeam.learning.trace import read_trace
 
     check_output(output)
     with progress_shown(quiet, verbose) as progress:

@@ -13,7 +13,7 @@ from hornbeam.cli.console import print_json, print_table, progress_shown, screen
 from hornbeam.cli.infer import MaxGroundRules, ProgramFile, Split
 
 if TYPE_CHECKING:
-    from hornbeam.programs import LearnedWeights
+    from hornbeam.programs.inference import LearnedWeights
 
 
 class WeightMethod(StrEnum):

@@ -49,7 +49,7 @@ def positives_of(facts: Facts, predicate: str) -> Targets:
 
     Examples
     --------
-    >>> from hornbeam.facts.readers import read_facts
+    >>> from hornbeam.facts.reading.readers import read_facts
     >>> facts = read_facts([("a", "knows", "b", 1.0), ("b", "knows", "c", 0.2)])
     >>> positives_of(facts, "knows")
     Targets(1 pairs of knows, 1 true)
@@ -107,7 +107,7 @@ def with_negatives(
 
     Examples
     --------
-    >>> from hornbeam.facts.readers import read_facts
+    >>> from hornbeam.facts.reading.readers import read_facts
     >>> facts = read_facts([("a", "knows", "b"), ("b", "knows", "c"), ("c", "is", "d")])
     >>> with_negatives(facts, "knows", 1.5, rng=np.random.default_rng(0))
     Targets(5 pairs of knows, 2 true)

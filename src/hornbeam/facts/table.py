@@ -60,7 +60,7 @@ class Facts:
 
     Examples
     --------
-    >>> from hornbeam.facts.readers import read_facts
+    >>> from hornbeam.facts.reading.readers import read_facts
     >>> facts = read_facts([("paper1", "cites", "paper2"), ("paper2", "mentions", "gene")])
     >>> facts
     Facts(2 facts, 3 entities, 2 predicates)

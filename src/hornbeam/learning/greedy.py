@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.learning.densities import Floats
+from hornbeam.densities.strengths import Floats
+from hornbeam.learning.hinge_problem import Learnable
+from hornbeam.learning.newton import Fit, Newton, Status
 from hornbeam.learning.ppll import fit_priors
-from hornbeam.learning.pseudolikelihood import Fit, Newton, Status
 from hornbeam.learning.settings import check_not_negative, check_positive, check_whole
-from hornbeam.learning.soft import Learnable
 from hornbeam.progress import SILENT, Progress
 
 

@@ -15,10 +15,10 @@ from itertools import repeat
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.learning.densities import Floats
-from hornbeam.learning.pseudolikelihood import Fit, Newton
+from hornbeam.densities.strengths import Floats
+from hornbeam.learning.hinge_problem import Learnable
+from hornbeam.learning.newton import Fit, Newton
 from hornbeam.learning.settings import check_not_negative, check_positive, check_whole
-from hornbeam.learning.soft import Learnable
 from hornbeam.progress import SILENT, Progress
 
 #: Entries of a problem from which on its folds have threads of their own: in smaller ones the

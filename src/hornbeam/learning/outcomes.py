@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from hornbeam.clauses.candidates import Candidates
-from hornbeam.clauses.clause import Path, PathClause
-from hornbeam.clauses.rules import Counts, Rule
+from hornbeam.counting.statistics import Statistics
 from hornbeam.learning.problem import transformed
-from hornbeam.statistics.table import Statistics
+from hornbeam.rules.candidates import Candidates
+from hornbeam.rules.clause import Path, PathClause
+from hornbeam.rules.rule_model import Counts, Rule
 
 #: Why a learner gives a candidate no weight.
 DROPPED = {

@@ -21,14 +21,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.densities.hinges import rule_covariance
+from hornbeam.densities.integrals import one_sided
+from hornbeam.densities.strengths import DOWN, Densities, Floats
 from hornbeam.errors import InputError
-from hornbeam.learning.densities import DOWN, Densities, Floats
-from hornbeam.learning.hinges import rule_covariance
-from hornbeam.learning.integrals import one_sided
+from hornbeam.learning.hinge_problem import Learnable, SoftProblem
+from hornbeam.learning.newton import Fit, Newton, Status
 from hornbeam.learning.problem import Problem
-from hornbeam.learning.pseudolikelihood import Fit, Newton, Status
 from hornbeam.learning.settings import check_not_negative, check_positive, check_whole
-from hornbeam.learning.soft import Learnable, SoftProblem
 from hornbeam.progress import SILENT, Progress
 
 NONE = np.empty(0, dtype=np.int64)

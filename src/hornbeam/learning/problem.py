@@ -1,6 +1,6 @@
 """The learning problem in columns: what each clause adds to which target.
 
-Clause k with weight w_k adds w_k x to a strength of target i (see `hornbeam.learning.densities`):
+Clause k with weight w_k adds w_k x to a strength of target i (see `hornbeam.densities.strengths`):
 to A_i, "up", a clause with head t; to B_i, "down", a negated one. In collective learning a target
 stands in bodies too, so that a clause may have entries on either side, and some on the sides of
 targets that it has several times. x is a count of groundings, or log2(1 + count), or 1. The
@@ -21,11 +21,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.clauses.clause import Path, PathClause, Prior
-from hornbeam.clauses.rules import Counts, Relaxation
+from hornbeam.counting.statistics import Statistics
+from hornbeam.densities.strengths import Densities, Floats
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
-from hornbeam.learning.densities import Densities, Floats
 from hornbeam.learning.descent import (
     SHARE,
     SWEEPS,
@@ -35,7 +34,8 @@ from hornbeam.learning.descent import (
     quadratic,
     strengths,
 )
-from hornbeam.statistics.table import Statistics
+from hornbeam.rules.clause import Path, PathClause, Prior
+from hornbeam.rules.rule_model import Counts, Relaxation
 
 Array = npt.NDArray[Any]
 

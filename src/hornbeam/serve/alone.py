@@ -7,15 +7,17 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.clauses.clause import Prior
-from hornbeam.clauses.model_file import clause_texts
-from hornbeam.clauses.rules import Rule
-from hornbeam.inference.closed import Floats, rule_paths, score_targets
+from hornbeam.counting.engine import path_codes
+from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.explaining.explanation import Explanation
+from hornbeam.explaining.groundings import Pair, first_paths
+from hornbeam.explaining.independent_explainer import Explainer
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress, announce_if_slow
-from hornbeam.results.explainer import Explainer
-from hornbeam.results.explanation import Explanation
-from hornbeam.results.groundings import Pair, first_paths
+from hornbeam.rules.clause import Prior
+from hornbeam.rules.model_file import clause_texts
+from hornbeam.rules.rule_model import Rule
+from hornbeam.scoring.independent_scorer import Floats, rule_paths, score_targets
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.links import links_at
 from hornbeam.serve.listing import Listing
@@ -23,8 +25,6 @@ from hornbeam.serve.pair_counts import PairCounter
 from hornbeam.serve.predictions import Reach, Reacher
 from hornbeam.serve.scorer import PATHS_SHOWN, NewLinks
 from hornbeam.serve.walk import paths_between
-from hornbeam.statistics.engine import path_codes
-from hornbeam.statistics.memory import MemoryEngine
 
 #: Rows that the cache of entities' counts may hold.
 CACHED_ROWS = 5_000_000

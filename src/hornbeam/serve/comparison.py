@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hornbeam.clauses.clause import PathClause, Prior
-from hornbeam.clauses.model_file import clause_texts
-from hornbeam.clauses.rules import Rule
-from hornbeam.results.evaluation import Evaluation
+from hornbeam.reporting.evaluation import Evaluation
+from hornbeam.rules.clause import PathClause, Prior
+from hornbeam.rules.model_file import clause_texts
+from hornbeam.rules.rule_model import Rule
 from hornbeam.serve.edits import Edits
 from hornbeam.serve.links import Link
 from hornbeam.serve.state import Explorer

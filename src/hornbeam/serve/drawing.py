@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from hornbeam.results.explanation import Explanation, Grounding, Reason
+from hornbeam.explaining.explanation import Explanation, Grounding, Reason
 
 #: Sizes in the drawing's own units, which are CSS pixels at full width.
 WIDTH = 920

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from hornbeam.clauses.rules import Rule
 from hornbeam.errors import InputError
+from hornbeam.rules.rule_model import Rule
 
 #: Browsers keep cookies of up to 4096 bytes, name and attributes included.
 MAX_BYTES = 3500

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.facts.table import ONE, Targets
-from hornbeam.inference.closed import Floats
+from hornbeam.scoring.independent_scorer import Floats
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from hornbeam.errors import InputError
-from hornbeam.results.explanation import Explanation, Fact
+from hornbeam.explaining.explanation import Explanation, Fact
 from hornbeam.serve.comparison import compare
 from hornbeam.serve.drawing import draw
 from hornbeam.serve.edits import Edits

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hornbeam.clauses.candidates import Language
-from hornbeam.clauses.clause import Path
+from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.table import Targets
 from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.candidates import Language
+from hornbeam.rules.clause import Path
 from hornbeam.serve.predictions import Reacher
 from hornbeam.serve.walk import neighbours, paths_between
-from hornbeam.statistics.memory import MemoryEngine
-from hornbeam.statistics.table import Statistics
 
 
 @dataclass(frozen=True, eq=False)

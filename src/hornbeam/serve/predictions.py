@@ -13,18 +13,18 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.clauses.clause import Path, Prior
-from hornbeam.clauses.rules import Rule
+from hornbeam.counting.engine import path_codes
+from hornbeam.counting.memory.graph import Graph
+from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.inference.closed import Floats, rule_paths, score_targets
 from hornbeam.model import Model
+from hornbeam.rules.clause import Path, Prior
+from hornbeam.rules.rule_model import Rule
+from hornbeam.scoring.independent_scorer import Floats, rule_paths, score_targets
 from hornbeam.serve.links import largest
 from hornbeam.serve.walk import NOWHERE, Counters, Ends, Nodes, Walks, ends_of, neighbours
-from hornbeam.statistics.engine import path_codes
-from hornbeam.statistics.graph import Graph
-from hornbeam.statistics.memory import MemoryEngine
-from hornbeam.statistics.table import Statistics
 
 #: Where paths have to be counted one by one, only the pairs that most paths connect are scored.
 MOST_COUNTED = 2000

@@ -11,14 +11,15 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.clauses.model_file import clause_texts, model_text
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
+from hornbeam.explaining.explanation import Explanation
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.inference.closed import Floats
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
-from hornbeam.results.evaluation import Evaluation, evaluate
-from hornbeam.results.explanation import Explanation
+from hornbeam.reporting.evaluation import Evaluation, evaluate
+from hornbeam.rules.model_file import clause_texts, model_text
+from hornbeam.scoring.independent_scorer import Floats
 from hornbeam.serve.alone import Alone
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.edits import Edits, fingerprint
@@ -27,7 +28,6 @@ from hornbeam.serve.listing import Listing, besides
 from hornbeam.serve.name_index import NameIndex
 from hornbeam.serve.scorer import NewLinks, Scorer
 from hornbeam.serve.together import Together
-from hornbeam.statistics.memory import MemoryEngine
 
 #: Scores that the cache of edits may hold, and figures.
 CACHED_SCORES = 5_000_000

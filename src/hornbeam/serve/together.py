@@ -12,15 +12,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hornbeam.clauses.clause import Prior
-from hornbeam.clauses.rules import Rule
 from hornbeam.errors import InputError
+from hornbeam.explaining.collective_explainer import CollectiveExplainer
+from hornbeam.explaining.explanation import Explanation
 from hornbeam.facts.table import Facts
-from hornbeam.inference.closed import Floats
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress, announce_if_slow
-from hornbeam.results.collective_explainer import CollectiveExplainer
-from hornbeam.results.explanation import Explanation
+from hornbeam.rules.clause import Prior
+from hornbeam.rules.rule_model import Rule
+from hornbeam.scoring.independent_scorer import Floats
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.listing import Listing, joined
 from hornbeam.serve.scorer import PATHS_SHOWN, NewLinks

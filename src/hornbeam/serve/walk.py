@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from hornbeam.statistics.graph import Adjacency, Graph
+from hornbeam.counting.memory.graph import Adjacency, Graph
 
 Nodes = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]

@@ -1,1 +1,0 @@
-"""Step 2: clauses, their text, and the candidates."""

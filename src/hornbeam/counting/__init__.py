@@ -1,0 +1,1 @@
+"""Counting groundings: the narrow waist between engines and learners."""

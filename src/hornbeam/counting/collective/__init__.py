@@ -1,0 +1,1 @@
+"""Statistics of collective models: targets as edges of the graph."""

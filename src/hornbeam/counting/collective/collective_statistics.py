@@ -1,0 +1,218 @@
+"""Statistics of collective learning: labelled targets as heads *and* as body atoms.
+
+Bodies are made of facts and of the targets labelled true, and every other target's label is
+conditioned on. Of clause c and target i = t(u, v) a learner then needs
+
+* heads    the walks of c from u to v that do not use i: n+ of a clause, n- of a negation;
+* bodies   the ground clauses that have i once in their body, whose other body atoms are true, and
+           whose head j is false (a clause) or true (a negation): they push i down, n-;
+* repeats  the ground clauses in which i stands m >= 2 times: max(0, m y - (m-1))^p each. A clause
+           with i in its head and its body is a tautology and has no term.
+
+Bodies are walks, too. A ground clause is a closed walk: its s body atoms and, backwards, its head.
+Without the step of i what remains is a walk of s steps from u to v that has the head among its
+steps. So the ordinary path search counts it, over a graph in which false targets are edges of a
+relation of their own. It leaves out walks that use i, as it does for heads. What it cannot know is
+that a false i as head of a clause with i in its body is no term; those are counted apart and
+taken out again.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.counting.collective.repeats import count_patterns, repeating_patterns
+from hornbeam.counting.collective.target_edges import (
+    FALSE,
+    among_facts,
+    closing_walk,
+    collective_facts,
+    with_targets,
+)
+from hornbeam.counting.engine import Discovery, Engine
+from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.statistics import Statistics
+from hornbeam.errors import HornbeamWarning
+from hornbeam.facts.table import ONE, Facts, Targets
+from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.candidates import Language
+from hornbeam.rules.clause import Path, Step
+
+Ints = npt.NDArray[np.int64]
+Rows = tuple[Ints, Ints, Ints]
+
+
+@dataclass(frozen=True, eq=False)
+class Repeats:
+    """Ground clauses in which a target stands several `times`.
+
+    Rows belong to clause 2c (sequence c) or 2c + 1 (its negation).
+    """
+
+    clause: Ints
+    target: Ints
+    times: Ints
+    count: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class CollectiveStatistics:
+    """Counts by sequence and target: as head, in bodies of clauses, in bodies of negations."""
+
+    heads: Statistics
+    bodies: Statistics
+    negated_bodies: Statistics
+    repeats: Repeats
+
+    @property
+    def paths(self) -> Sequence[Path]:
+        """The relation sequences."""
+        return self.heads.paths
+
+
+@dataclass(frozen=True, eq=False)
+class CollectiveDiscovery:
+    """What a collective search finds; see `hornbeam.counting.engine.Discovery`."""
+
+    search: Discovery
+    statistics: CollectiveStatistics
+
+
+def discover_collective(
+    facts: Facts | Engine,
+    labels: Targets,
+    language: Language,
+    *,
+    engine: str = "memory",
+    threads: int | None = None,
+    progress: Progress = SILENT,
+    own_facts_expected: bool = False,
+) -> CollectiveDiscovery:
+    """Find candidates over facts and true targets, and count what collective learning needs."""
+    world = ConditionedWorld.of(collective_facts(facts, language.max_fanout, engine), labels)
+    own = int(world.stated.sum())
+    if own and not own_facts_expected:
+        warnings.warn(
+            f"{own:,} labelled targets stand among the facts too; they are true for the others, "
+            "and a target's own fact is never evidence for itself",
+            HornbeamWarning,
+            stacklevel=2,
+        )
+    found = world.engine(world.true, threads).discover(labels, language, progress=progress)
+    assert found.statistics is not None
+    return CollectiveDiscovery(
+        found, world.statistics(found.statistics, language, threads, progress)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ConditionedWorld:
+    """Facts and labels as every single target sees them.
+
+    A target among the facts is true for the others, whatever its label. `true` are the facts with
+    the targets labelled true; `both` has besides, as relations t + FALSE, the false targets.
+    """
+
+    labels: Targets
+    stated: npt.NDArray[np.bool_]
+    true: Facts
+    both: Facts
+
+    @classmethod
+    def of(cls, facts: Facts, labels: Targets) -> ConditionedWorld:
+        """Condition facts on labels."""
+        stated = among_facts(facts, labels)
+        positive = labels.select(labels.positive)
+        negative = labels.select(~labels.positive & ~stated)
+        true = with_targets(facts, [(positive, "")])
+        return cls(labels, stated, true, with_targets(true, [(negative, FALSE)]))
+
+    @staticmethod
+    def engine(facts: Facts, threads: int | None) -> MemoryEngine:
+        """Engine over one of the two graphs."""
+        return MemoryEngine(facts) if threads is None else MemoryEngine(facts, threads)
+
+    def statistics(
+        self,
+        heads: Statistics,
+        language: Language,
+        threads: int | None = None,
+        progress: Progress = SILENT,
+    ) -> CollectiveStatistics:
+        """Add to the counts of heads those of bodies and of repeated targets."""
+        distinct = language.distinct_variables
+        patterns = list(repeating_patterns(heads.paths, self.labels.predicates, distinct))
+        pattern, target, count = count_patterns(
+            patterns, self.labels, self.both, distinct, threads, progress
+        )
+        clause = np.array([p.clause for p in patterns], dtype=np.int64)[pattern]
+        times = np.array([len(p.places) for p in patterns], dtype=np.int64)[pattern]
+        tautology = np.array([p.tautology for p in patterns], dtype=np.bool_)[pattern]
+        # a true target was never counted as the false head of its own body
+        undo = tautology & ~self.labels.positive[target] & ~self.stated[target]
+        engine = self.engine(self.both, threads)
+        in_clauses = self._bodies(engine, heads.paths, False, language, progress)
+        in_negations = self._bodies(engine, heads.paths, True, language, progress)
+        taken_out = (clause[undo] // 2, target[undo], -count[undo])
+        keep = ~tautology
+        return CollectiveStatistics(
+            heads,
+            _added_up(heads, in_clauses, taken_out),
+            _added_up(heads, in_negations),
+            Repeats(*_sums([clause[keep], target[keep], times[keep]], count[keep])),
+        )
+
+    def _bodies(
+        self,
+        engine: MemoryEngine,
+        paths: Sequence[Path],
+        negated: bool,
+        language: Language,
+        progress: Progress,
+    ) -> Rows:
+        """Rows (sequence, target, count) of every place of a target in a body."""
+        rotated = list(self._rotations(paths, negated))
+        walks = [walk for _, walk in rotated]
+        counted = engine.count(self.labels, walks, language, progress=progress)
+        sequence = np.array([c for c, _ in rotated], dtype=np.int64)
+        return (
+            np.repeat(sequence, np.diff(counted.indptr)),
+            counted.target.astype(np.int64),
+            counted.count,
+        )
+
+    def _rotations(self, paths: Sequence[Path], negated: bool) -> Iterator[tuple[int, Path]]:
+        """Every place of a target in a body: the sequence, and what is left of its closed walk."""
+        for c, path in enumerate(paths):
+            head = Step(path.target if negated else path.target + FALSE)
+            for k, step in enumerate(path.steps):
+                if self.labels.predicates.index(step.predicate) >= 0:
+                    walk = closing_walk(path, k, head)
+                    yield c, Path(tuple(other for other, _ in walk), step.predicate)
+
+
+def _sums(keys: list[Ints], count: Ints) -> tuple[Ints, ...]:
+    """Distinct keys in their order, and the sums of their counts."""
+    order = np.lexsort(keys[::-1])
+    new = np.zeros(len(order), dtype=np.bool_)
+    new[:1] = True
+    for key in keys:
+        new[1:] |= np.diff(key[order]) != 0
+    starts = np.flatnonzero(new)
+    total = np.add.reduceat(count[order], starts) if len(starts) else count
+    return (*(key[order][starts] for key in keys), total)
+
+
+def _added_up(heads: Statistics, *parts: Rows) -> Statistics:
+    """Add up rows (sequence, target, count) to one table."""
+    sequence, target, count = (np.concatenate([part[k] for part in parts]) for k in range(3))
+    sequence, target, count = _sums([sequence, target], count)
+    keep = count != 0
+    body = np.full(int(keep.sum()), ONE, dtype=np.int32)
+    target = target[keep].astype(np.int32)
+    return Statistics.of(heads.paths, heads.n_targets, sequence[keep], target, body, count[keep])

@@ -1,0 +1,117 @@
+"""Ground clauses in which a target stands several times: which there can be, and how many."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.counting.collective.repeat_kernels import STEPS, Patterns, count_cycles
+from hornbeam.counting.collective.target_edges import FALSE
+from hornbeam.counting.memory.graph import Graph
+from hornbeam.counting.memory.parallel import run_blocks
+from hornbeam.facts.table import Facts, Targets
+from hornbeam.progress import SILENT, Progress, announce_if_slow
+from hornbeam.rules.clause import Path, Step
+
+Ints = npt.NDArray[np.int64]
+
+#: Blocks of patterns a thread.
+BLOCKS_PER_THREAD = 8
+
+COMPILING = "Compiling the count of repeated targets (first run only; kept for the next time) ..."
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A clause and the places, two or more, at which it has one and the same target.
+
+    The clause is number 2c (sequence c) or 2c + 1 (its negation). Places count the body atoms from
+    0; the head comes last. A `tautology` has the target in head and body and is counted only to be
+    taken out again.
+    """
+
+    clause: int
+    path: Path
+    target: str
+    places: tuple[int, ...]
+    tautology: bool
+
+    @property
+    def closed_walk(self) -> tuple[Step, ...]:
+        """The body, and the head backwards: false heads of clauses, true ones of negations."""
+        in_head = len(self.path) in self.places
+        false_head = self.clause % 2 == 0 and not in_head
+        name = self.path.target + FALSE if false_head else self.path.target
+        return (*self.path.steps, Step(name, inverse=True))
+
+
+def repeating_patterns(
+    paths: Sequence[Path], targets: Iterable[str], distinct: bool
+) -> Iterator[Pattern]:
+    """Every way in which a target can stand at two or more places of a clause."""
+    names = list(targets)
+    for c, path in enumerate(paths):
+        if distinct and len(path) > 1:
+            continue  # two places share a node
+        for name in names:
+            places = [k for k, step in enumerate(path.steps) if step.predicate == name]
+            places += [len(path)] if path.target == name else []
+            for size in range(2, len(places) + 1):
+                for chosen in combinations(places, size):
+                    in_head = len(path) in chosen
+                    yield Pattern(2 * c + 1, path, name, chosen, False)
+                    if not in_head or size == 2:
+                        yield Pattern(2 * c, path, name, chosen, in_head)
+
+
+def count_patterns(
+    patterns: Sequence[Pattern],
+    labels: Targets,
+    world: Facts,
+    distinct: bool = False,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> tuple[Ints, Ints, Ints]:
+    """Rows (pattern, target, count); `world` has true targets as facts and false ones as FALSE."""
+    order = np.argsort(labels.predicate, kind="stable")
+    arrays = _as_arrays(patterns, labels, world, labels.predicate[order])
+    to_node = labels.entities.translate(world.entities)
+    graph = Graph.of(world).forward
+    ends = [to_node[ids[order]].astype(np.int64) for ids in (labels.subject, labels.object)]
+
+    def count(low: int, high: int) -> tuple[int, tuple[Ints, Ints, Ints]]:
+        some = Patterns._make(np.ascontiguousarray(column[low:high]) for column in arrays)
+        found, target, counted = count_cycles(graph, some, ends[0], ends[1], distinct)
+        return 0, (found + low, target, counted)
+
+    announce_if_slow(lambda: count(0, 0), COMPILING, progress)
+    workers = threads or os.cpu_count() or 1
+    cuts = np.linspace(0, len(patterns), workers * BLOCKS_PER_THREAD + 1).astype(int).tolist()
+    bounds = [(low, high) for low, high in pairwise(cuts) if high > low]
+    rows = [found for _, found in run_blocks(count, bounds or [(0, 0)], workers, progress)]
+    pattern, target, total = (np.concatenate([part[k] for part in rows]) for k in range(3))
+    return pattern, order[target], total
+
+
+def _as_arrays(
+    patterns: Sequence[Pattern], labels: Targets, world: Facts, predicate: npt.NDArray[np.integer]
+) -> Patterns:
+    """Patterns for the kernel; `predicate` is that of the targets in the kernel's order."""
+    starts = np.searchsorted(predicate, np.arange(len(labels.predicates) + 1))
+    known = {name: 2 * (p + 1) for p, name in enumerate(world.predicates)}
+    code = np.zeros((len(patterns), STEPS), dtype=np.int64)
+    taken = np.zeros((len(patterns), STEPS), dtype=np.bool_)
+    figures = np.zeros((5, len(patterns)), dtype=np.int64)
+    for p, pattern in enumerate(patterns):
+        steps = pattern.closed_walk
+        code[p, : len(steps)] = [known[step.predicate] + step.inverse for step in steps]
+        taken[p, list(pattern.places)] = True
+        q = labels.predicates.index(pattern.target)
+        own, false = known[pattern.target], known[pattern.target + FALSE]
+        figures[:, p] = len(steps), own, false, starts[q], starts[q + 1]
+    return Patterns(code, taken, *figures)

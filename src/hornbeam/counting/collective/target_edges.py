@@ -1,0 +1,129 @@
+"""Targets as edges: the graph of facts and of targets that stand for facts.
+
+In collective models a body may hold targets, so the graph that is walked has more edges than the
+facts, and may have more entities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.counting.engine import Engine
+from hornbeam.errors import InputError
+from hornbeam.facts.names import Names
+from hornbeam.facts.ordering import sort_edges
+from hornbeam.facts.table import Atoms, Facts, Targets
+from hornbeam.rules.clause import Path, Step
+
+#: Ends the name of a relation of false targets: no name of the data contains a TAB.
+FALSE = "\tfalse"
+
+
+def collective_facts(
+    facts: Facts | Engine, max_fanout: int | None, engine: str = "memory"
+) -> Facts:
+    """Give the facts, or refuse what collective models do not take."""
+    if engine != "memory" or not isinstance(facts, Facts):
+        raise InputError(
+            "collective models run on facts in memory: use --engine memory, or leave out "
+            "--collective"
+        )
+    if facts.binary.millionths is not None:
+        raise InputError(
+            "collective models take facts that are true or absent, and some of these have truth "
+            "values between 0 and 1: round the facts, or leave out --collective"
+        )
+    if max_fanout is not None:
+        raise InputError(
+            "a fan-out limit depends on the end where a walk begins, and collective models walk "
+            "from every atom of a rule: leave out --max-fanout or --collective"
+        )
+    return facts
+
+
+def with_targets(facts: Facts, added: Sequence[tuple[Targets, str]]) -> Facts:
+    """Facts and, as true facts of `predicate + suffix`, the added targets with their suffixes.
+
+    The entities are those of the facts and of all targets. Only binary facts are kept.
+    """
+    tables = [targets for targets, _ in added]
+    entities = _united(facts.entities, [table.entities for table in tables])
+    predicates = Names.of(
+        [
+            *facts.predicates,
+            *(name + suffix for table, suffix in added for name in table.predicates),
+        ]
+    )
+    atoms = facts.binary
+    to_entity = facts.entities.translate(entities)
+    columns = [
+        (
+            facts.predicates.translate(predicates)[atoms.predicate],
+            to_entity[atoms.arguments[0]],
+            to_entity[atoms.arguments[1]],
+        )
+    ]
+    for table, suffix in added:
+        to_predicate = predicates.find(name + suffix for name in table.predicates)
+        to_entity = table.entities.translate(entities)
+        columns.append(
+            (
+                to_predicate[table.predicate],
+                to_entity[table.subject],
+                to_entity[table.object],
+            )
+        )
+    predicate, subject, object_ = (
+        np.concatenate([part[k] for part in columns]).astype(np.int32) for k in range(3)
+    )
+    predicate, (subject, object_), _ = sort_edges(
+        predicate, [subject, object_], None, len(entities)
+    )
+    first = np.ones(len(predicate), dtype=np.bool_)
+    first[1:] = (np.diff(predicate) != 0) | (np.diff(subject) != 0) | (np.diff(object_) != 0)
+    united = Atoms(predicate[first], (subject[first], object_[first]))
+    return Facts(entities, predicates, {2: united} if len(united) else {})
+
+
+def among_facts(facts: Facts, targets: Targets) -> npt.NDArray[np.bool_]:
+    """Which targets stand among the facts."""
+    atoms = facts.binary
+    to_entity = targets.entities.translate(facts.entities)
+    predicate = targets.predicates.translate(facts.predicates)[targets.predicate].astype(np.int64)
+    subject, object_ = to_entity[targets.subject], to_entity[targets.object]
+    known = (predicate >= 0) & (subject >= 0) & (object_ >= 0)
+    rows = np.flatnonzero(np.isin(atoms.predicate, np.unique(predicate[known])))
+    stated = np.zeros(len(targets), dtype=np.bool_)
+    n, m = np.int64(len(facts.entities)), np.int64(max(len(facts.predicates), 1))
+    # one number an atom: fits while entities^2 x predicates stays below 2^63
+    mine = (subject[known] * m + predicate[known]) * n + object_[known]
+    theirs = (
+        atoms.arguments[0][rows] * m + atoms.predicate[rows].astype(np.int64)
+    ) * n + atoms.arguments[1][rows]
+    stated[known] = np.isin(mine, theirs)
+    return stated
+
+
+def closing_walk(path: Path, place: int, head: Step) -> list[tuple[Step, int]]:
+    """What is left of a ground clause, a closed walk, without the body atom at a place.
+
+    It leads from the subject to the object of that atom; `head` is the step for the head. Each
+    step comes with its own place in the clause, that of the head being `len(path)`.
+    """
+    before = [(path.steps[k].reversed(), k) for k in reversed(range(place))]
+    after = [(path.steps[k].reversed(), k) for k in reversed(range(place + 1, len(path)))]
+    walk = [*before, (head, len(path)), *after]
+    if path.steps[place].inverse:
+        walk = [(step.reversed(), k) for step, k in reversed(walk)]
+    return walk
+
+
+def _united(names: Names, others: Iterable[Names]) -> Names:
+    """Names of one table and of others; the table itself where it knows them all."""
+    missing = [
+        other[i] for other in others for i in np.flatnonzero(other.translate(names) < 0).tolist()
+    ]
+    return names if not missing else Names.of([*names, *missing])

@@ -1,0 +1,75 @@
+"""The protocol of engines: whoever can find and count paths, exactly, can feed the learners."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from hornbeam.counting.histograms import Histograms
+from hornbeam.counting.statistics import Statistics
+from hornbeam.facts.names import Ids, Names
+from hornbeam.facts.table import Targets
+from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.candidates import Candidates, Language
+from hornbeam.rules.clause import Path
+
+
+@dataclass(frozen=True, eq=False)
+class Discovery:
+    """What one search finds: the kept candidates and, row by row, their counts.
+
+    `found` is the number of sequences before pruning, None where rare ones died before they were
+    complete; `own_edges` the number of targets that stand among the facts (and are no evidence for
+    themselves); `unseen` the number of targets with an entity that no fact has. `histograms` stand
+    for counts that do not fit in memory.
+    """
+
+    candidates: Candidates
+    statistics: Statistics | None
+    found: int | None
+    own_edges: int
+    unseen: int
+    histograms: Histograms | None = None
+
+
+class Engine(Protocol):
+    """Finds relation sequences and counts their paths over one set of facts.
+
+    All engines return the same integers for the same input.
+    """
+
+    @property
+    def predicates(self) -> Names:
+        """Names of the facts' predicates."""
+
+    def locate(self, names: Names) -> Ids:
+        """Ids of entities by name, -1 where no fact has them."""
+
+    def discover(
+        self,
+        targets: Targets,
+        language: Language,
+        *,
+        statistics: bool = True,
+        progress: Progress = SILENT,
+    ) -> Discovery:
+        """Find every sequence that connects targets; with `statistics` keep the counts too."""
+
+    def count(
+        self,
+        targets: Targets,
+        paths: Sequence[Path],
+        language: Language,
+        *,
+        progress: Progress = SILENT,
+    ) -> Statistics:
+        """Count the given sequences for the targets."""
+
+
+def path_codes(path: Path, predicates: Names) -> list[int] | None:
+    """Codes of a path's steps (see `graph`), None where the facts lack one of its predicates."""
+    ids = predicates.find(step.predicate for step in path.steps)
+    if (ids < 0).any():
+        return None
+    return [2 * (int(p) + 1) + step.inverse for p, step in zip(ids, path.steps, strict=True)]

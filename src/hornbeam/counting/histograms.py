@@ -1,0 +1,59 @@
+"""Histograms: all that the piecewise learner needs of a table of counts that does not fit.
+
+A clause that learns alone sees targets only by their count and label, so the numbers of targets
+with each (sequence, count, label) are enough; a database adds them up where the counts are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.rules.clause import Path
+
+
+@dataclass(frozen=True, eq=False)
+class Histograms:
+    """Groups `indptr[c]:indptr[c+1]` of equal (count, label) belong to `paths[c]`.
+
+    `size` says how many targets a group has, `label` its label in millionths. Within a sequence
+    groups are sorted by count, then label. The table they stand for has `n_rows` rows; `max_rows`
+    would have fitted.
+    """
+
+    paths: Sequence[Path]
+    max_rows: int
+    indptr: npt.NDArray[np.int64]
+    count: npt.NDArray[np.int64]
+    label: npt.NDArray[np.int32]
+    size: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        paths: Sequence[Path],
+        max_rows: int,
+        path: npt.NDArray[np.integer],
+        count: npt.NDArray[np.int64],
+        label: npt.NDArray[np.integer],
+        size: npt.NDArray[np.int64],
+    ) -> Histograms:
+        """Sort groups given in any order."""
+        order = np.lexsort((label, count, path))
+        sizes = np.bincount(path, minlength=len(paths))
+        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return cls(
+            paths, max_rows, indptr, count[order], label[order].astype(np.int32), size[order]
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the table of counts that the histograms sum up."""
+        return int(self.size.sum())
+
+    def column(self, row: int) -> slice:
+        """Where the groups of a sequence stand."""
+        return slice(int(self.indptr[row]), int(self.indptr[row + 1]))

@@ -1,0 +1,1 @@
+"""The default engine: the graph in memory, the search in kernels on every core."""

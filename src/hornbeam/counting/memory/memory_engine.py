@@ -1,0 +1,377 @@
+"""The default engine: the graph in memory, the search in compiled kernels on every core."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.counting.engine import Discovery, path_codes
+from hornbeam.counting.memory.graph import Graph
+from hornbeam.counting.memory.parallel import Found, Rows, WorkerPool, balanced_blocks, run_blocks
+from hornbeam.counting.memory.search import Plan, search_block, two_step_cost
+from hornbeam.counting.statistics import Statistics
+from hornbeam.errors import InputError
+from hornbeam.facts.names import Ids, Names
+from hornbeam.facts.table import Facts, Targets
+from hornbeam.progress import SILENT, Progress, announce_if_slow
+from hornbeam.rules.candidates import Candidates, Language
+from hornbeam.rules.clause import Path
+
+#: Blocks of work a thread, so that the last one to finish is not waited for long.
+BLOCKS_PER_THREAD = 32
+#: Edges to look at above which a search is long enough for a forecast.
+LONG_SEARCH = 100_000_000
+#: Targets in the sample behind a forecast.
+SAMPLE = 256
+#: Bytes of one row of the sparse table while it is put together.
+ROW_BYTES = 60
+
+COMPILING = "Compiling the path search (first run only; kept for the next time) ..."
+NO_KEYS = np.empty(0, dtype=np.uint64)
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """Targets of one predicate as node pairs, sorted by the node where the search starts.
+
+    The search starts at the subjects, or, `flipped`, at the objects; `row` says which target a
+    pair is, `own` which pairs stand among the facts, as steps of `own_code`.
+    """
+
+    graph: Graph
+    source: npt.NDArray[np.int32]
+    sink: npt.NDArray[np.int32]
+    positive: npt.NDArray[np.int64]
+    own: npt.NDArray[np.bool_]
+    row: npt.NDArray[np.int64]
+    own_code: int
+    flipped: bool
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @cached_property
+    def cost(self) -> npt.NDArray[np.int64]:
+        """Estimate of the work of every target: what its source shares out, and its own edges."""
+        distinct, place, size = np.unique(self.source, return_inverse=True, return_counts=True)
+        shared = two_step_cost(self.graph.forward, distinct) // size
+        offsets = self.graph.backward.offsets
+        estimate: npt.NDArray[np.int64] = shared[place] + np.diff(offsets)[self.sink] + 1
+        return estimate
+
+    def sample(self, every: int) -> Work:
+        """Every n-th target."""
+        # by number, not by slice: the kernel is compiled for contiguous arrays only
+        some = np.arange(0, len(self), every)
+        return replace(
+            self,
+            source=self.source[some],
+            sink=self.sink[some],
+            positive=self.positive[some],
+            own=self.own[some],
+            row=self.row[some],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryEngine:
+    """Path search over facts held in memory.
+
+    Parameters
+    ----------
+    facts
+        The evidence; only binary atoms are walked.
+    threads
+        Worker threads, all cores by default. Their number does not change any result.
+    """
+
+    facts: Facts
+    threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The whole graph, built once."""
+        return Graph.of(self.facts)
+
+    @property
+    def predicates(self) -> Names:
+        """Names of the facts' predicates."""
+        return self.facts.predicates
+
+    def locate(self, names: Names) -> Ids:
+        """Ids of entities by name, -1 where no fact has them."""
+        return names.translate(self.facts.entities)
+
+    def discover(
+        self,
+        targets: Targets,
+        language: Language,
+        *,
+        statistics: bool = True,
+        progress: Progress = SILENT,
+    ) -> Discovery:
+        """Find every sequence that connects targets; see `Engine.discover`."""
+        plan = self._plan(language, keep_entries=statistics)
+        works = self._works(targets, language)
+        self._prepare(works, plan, progress)
+        found = [self._search(work, plan, NO_KEYS, progress) for work in works]
+        everything = self._candidates(targets, works, found, language)
+        rows = everything.pruned(language)
+        kept = everything.take(rows)
+        return Discovery(
+            kept,
+            _table(kept, rows, found, len(targets)) if statistics else None,
+            found=int(np.count_nonzero(everything.coverage)),
+            own_edges=sum(int(work.own.sum()) for work in works),
+            unseen=len(targets) - sum(len(work) for work in works),
+        )
+
+    def count(
+        self,
+        targets: Targets,
+        paths: Sequence[Path],
+        language: Language,
+        *,
+        progress: Progress = SILENT,
+    ) -> Statistics:
+        """Count the given sequences for the targets; see `Engine.count`."""
+        longest = max((len(path) for path in paths), default=1)
+        language = replace(language, max_length=longest)
+        parts: list[Rows] = []
+        for work, name in zip(self._works(targets, language), targets.predicates, strict=True):
+            codes = {
+                i: path_codes(path, self.facts.predicates)
+                for i, path in enumerate(paths)
+                if path.target == name
+            }
+            known = {i: found for i, found in codes.items() if found}
+            if known:
+                parts.append(self._count_known(work, known, language, progress))
+        kinds = (np.int64, np.int32, np.int32, np.int64)
+        columns: list[Any] = [
+            np.concatenate([part[k] for part in parts]) if parts else np.empty(0, dtype=kind)
+            for k, kind in enumerate(kinds)
+        ]
+        return Statistics.of(paths, len(targets), *columns)
+
+    def _count_known(
+        self, work: Work, known: dict[int, list[int]], language: Language, progress: Progress
+    ) -> Rows:
+        """Rows (path, target, body, count) of the known sequences; `known` maps path to codes."""
+        bits = _bits(language.max_length)
+        walked = {i: _turned(codes) if work.flipped else codes for i, codes in known.items()}
+        keys = np.array([_key(codes, bits) for codes in walked.values()], dtype=np.uint64)
+        distinct, place = np.unique(keys, return_inverse=True)
+        plan = self._plan(language, keep_entries=True)._replace(
+            frozen=True,
+            first=_sorted_keys(codes[0] for codes in walked.values()),
+            pair=_sorted_keys(_key(codes[:2], bits) for codes in walked.values()),
+            last=_sorted_keys(codes[-1] for codes in walked.values()),
+        )
+        self._prepare([work], plan, progress)
+        found = self._search(work, plan, distinct, progress)
+        # a model may hold the same sequence more than once, so rows are handed out by path
+        order = np.argsort(found.path, kind="stable")
+        starts = np.searchsorted(found.path[order], np.arange(len(distinct) + 1))
+        mine = [order[starts[row] : starts[row + 1]] for row in place.tolist()]
+        path = np.repeat(np.array(list(walked)), [len(rows) for rows in mine])
+        rows = np.concatenate(mine)
+        return path, found.target[rows], found.body[rows], found.count[rows]
+
+    def _plan(self, language: Language, keep_entries: bool) -> Plan:
+        bits = _bits(language.max_length)
+        if self.graph.n_codes >= 1 << bits:
+            raise InputError(
+                f"bodies of {language.max_length} atoms take at most {(1 << bits) // 2 - 2:,} "
+                f"predicates; the facts have {len(self.facts.predicates):,}: try --max-length 3"
+            )
+        return Plan(
+            max_length=language.max_length,
+            distinct=language.distinct_variables,
+            bits=bits,
+            own_code=0,
+            keep_entries=keep_entries,
+            frozen=False,
+            first=NO_KEYS,
+            pair=NO_KEYS,
+            last=NO_KEYS,
+        )
+
+    def _works(self, targets: Targets, language: Language) -> list[Work]:
+        """The searchable targets, one work a target predicate."""
+        limit = language.max_fanout
+        graph = self.graph if limit is None else self.graph.limited(limit)
+        to_node = targets.entities.translate(self.facts.entities)
+        return [self._work(graph, targets, to_node, p) for p in range(len(targets.predicates))]
+
+    def _work(
+        self, graph: Graph, targets: Targets, to_node: npt.NDArray[np.int32], predicate: int
+    ) -> Work:
+        """Targets of one predicate, searched from the end that is cheaper to start at."""
+        rows = np.flatnonzero(targets.predicate == predicate)
+        subject, object_ = to_node[targets.subject[rows]], to_node[targets.object[rows]]
+        seen = (subject >= 0) & (object_ >= 0)
+        rows, subject, object_ = rows[seen], subject[seen], object_[seen]
+        own_predicate = self.facts.predicates.index(targets.predicates[predicate])
+        own = self._own(own_predicate, subject, object_)
+        code = 2 * (own_predicate + 1)
+        positive = targets.positive[rows].astype(np.int64)
+        forth = Work(graph, subject, object_, positive, own, rows, code, flipped=False)
+        back = Work(graph.reversed, object_, subject, positive, own, rows, code ^ 1, flipped=True)
+        chosen = back if back.cost.sum() < forth.cost.sum() else forth
+        order = np.argsort(chosen.source, kind="stable")
+        return replace(
+            chosen,
+            source=chosen.source[order],
+            sink=chosen.sink[order],
+            positive=positive[order],
+            own=own[order],
+            row=rows[order],
+        )
+
+    def _own(
+        self, predicate: int, subject: npt.NDArray[np.int32], object_: npt.NDArray[np.int32]
+    ) -> npt.NDArray[np.bool_]:
+        """Which pairs stand among the facts of their own predicate."""
+        atoms = self.facts.binary
+        mine = atoms.predicate == predicate
+        n = np.int64(len(self.facts.entities))
+        edges = atoms.arguments[0][mine] * n + atoms.arguments[1][mine]
+        return np.isin(subject * n + object_, edges)
+
+    def _prepare(self, works: list[Work], plan: Plan, progress: Progress) -> None:
+        """Compile if need be, and say what a long search will cost before it starts."""
+        empty = works[0].sample(len(works[0]) + 1)
+        announce_if_slow(lambda: self._search(empty, plan, NO_KEYS, SILENT), COMPILING, progress)
+        if not plan.frozen and sum(int(work.cost.sum()) for work in works) > LONG_SEARCH:
+            self._forecast(works, plan, progress)
+
+    def _forecast(self, works: list[Work], plan: Plan, progress: Progress) -> None:
+        """Count a sample of the targets and say how many paths (and rows) to expect."""
+        paths = rows = 0.0
+        total = sum(len(work) for work in works)
+        counting_only = plan._replace(keep_entries=False)
+        for work in works:
+            sample = work.sample(max(1, total // SAMPLE))
+            if len(sample):
+                found = self._search(sample, counting_only, NO_KEYS, SILENT)
+                scale = len(work) / len(sample)
+                paths += scale * float(found.figures[2].sum())
+                rows += scale * float(found.figures[0].sum())
+        progress.message(f"About {paths:,.0f} paths to count for {total:,} targets.")
+        needed = rows * ROW_BYTES if plan.keep_entries else 0.0
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        if needed > memory:
+            raise InputError(
+                f"the table of counts would take about {needed / 1e9:.0f} GB of memory and this "
+                f"machine has {memory / 1e9:.0f}: use fewer targets, a smaller --max-length, or "
+                "--max-fanout"
+            )
+
+    def _search(
+        self, work: Work, plan: Plan, known: npt.NDArray[np.uint64], progress: Progress
+    ) -> Found:
+        """Run the blocks of one work on the threads and merge what they found."""
+        plan = plan._replace(own_code=work.own_code)
+        pool = WorkerPool(self.threads, work.graph.n_entities, known)
+
+        def search(low: int, high: int) -> tuple[int, Rows]:
+            part = slice(low, high)
+            with pool.lent() as worker:
+                worker.counters, worker.size, *rows = search_block(
+                    work.graph.forward, work.graph.backward, work.graph.n_codes, plan,
+                    work.source[part], work.sink[part], work.positive[part], work.own[part], low,
+                    worker.near_slot, worker.far_slot, worker.counters, worker.size,
+                )  # fmt: skip
+                return worker.number, tuple(rows)
+
+        bounds = balanced_blocks(work.source, work.cost, self.threads * BLOCKS_PER_THREAD)
+        # an empty search still runs one empty block: it compiles the kernel
+        return pool.merged(run_blocks(search, bounds or [(0, 0)], self.threads, progress), work.row)
+
+    def _candidates(
+        self, targets: Targets, works: list[Work], found: list[Found], language: Language
+    ) -> Candidates:
+        """Everything found, as one table over the facts' predicates.
+
+        In soft graphs a sequence may have paths of positive truth none of which rounds to true;
+        such a sequence is no candidate: its coverage is 0.
+        """
+        bits = _bits(language.max_length)
+        steps = [
+            _steps(part.key, bits, language.max_length, work.flipped)
+            for part, work in zip(found, works, strict=True)
+        ]
+        figures = np.concatenate([part.figures for part in found], axis=1)
+        sizes = [len(part.key) for part in found]
+        return Candidates(
+            tuple(self.facts.predicates),
+            tuple(targets.predicates),
+            np.concatenate(steps),
+            np.repeat(np.arange(len(found), dtype=np.int32), sizes),
+            coverage=figures[0],
+            coverage_true=figures[1],
+            paths=figures[2],
+            distinct=language.distinct_variables,
+        )
+
+
+def _table(
+    kept: Candidates, rows: npt.NDArray[np.int64], found: list[Found], n_targets: int
+) -> Statistics:
+    """The sparse table of the kept candidates, from the rows of the same search."""
+    place = np.full(sum(len(part.key) for part in found), -1, dtype=np.int64)
+    place[rows] = np.arange(len(rows))
+    starts = np.cumsum([0, *(len(part.key) for part in found)])
+    path = np.concatenate(
+        [place[part.path + start] for part, start in zip(found, starts, strict=False)]
+    )
+    keep = path >= 0
+    target, body, count = (
+        np.concatenate([getattr(part, name) for part in found])[keep]
+        for name in ("target", "body", "count")
+    )
+    paths = [kept.path(row) for row in range(len(kept))]
+    return Statistics.of(paths, n_targets, path[keep], target, body, count)
+
+
+def _bits(max_length: int) -> int:
+    """Bits a code may take so that a whole sequence fits in 64."""
+    return 16 if max_length > 3 else 21
+
+
+def _key(codes: Sequence[int], bits: int) -> int:
+    key = 0
+    for code in codes:
+        key = (key << bits) | code
+    return key
+
+
+def _turned(codes: Sequence[int]) -> list[int]:
+    """The same path walked from its other end."""
+    return [code ^ 1 for code in reversed(codes)]
+
+
+def _sorted_keys(keys: Iterable[int]) -> npt.NDArray[np.uint64]:
+    return np.array(sorted(set(keys)), dtype=np.uint64)
+
+
+def _steps(
+    key: npt.NDArray[np.uint64], bits: int, max_length: int, flipped: bool
+) -> npt.NDArray[np.uint32]:
+    """Keys as rows of codes from subject to object, padded with 0 behind."""
+    mask = np.uint64((1 << bits) - 1)
+    last_first = np.stack(
+        [(key >> np.uint64(bits * k)) & mask for k in range(max_length)], axis=1
+    ).astype(np.uint32)
+    if flipped:
+        return np.where(last_first > 0, last_first ^ 1, 0).astype(np.uint32)
+    first_last = last_first[:, ::-1]
+    order = np.argsort(first_last == 0, axis=1, kind="stable")
+    return np.take_along_axis(first_last, order, axis=1)

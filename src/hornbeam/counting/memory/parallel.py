@@ -1,0 +1,149 @@
+"""Blocks of targets on threads: each worker has its own counters, merged at the end.
+
+Sums of integers do not depend on which worker counted what, so any number of threads gives the
+same result.
+"""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.counting.memory.search import Counters, filled
+from hornbeam.progress import Progress
+
+Array = npt.NDArray[Any]
+Rows = tuple[Array, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What all blocks found: distinct keys with their figures, and rows of the sparse table.
+
+    `figures` has three rows: targets connected, true targets connected, paths. `path` points
+    into `key`.
+    """
+
+    key: npt.NDArray[np.uint64]
+    figures: npt.NDArray[np.int64]
+    path: npt.NDArray[np.int64]
+    target: npt.NDArray[np.int32]
+    body: npt.NDArray[np.int32]
+    count: npt.NDArray[np.int64]
+
+
+@dataclass(eq=False)
+class Worker:
+    """What one thread at a time owns: counters, and a place a node for either half of a path."""
+
+    number: int
+    counters: Counters
+    size: int
+    near_slot: npt.NDArray[np.int32]
+    far_slot: npt.NDArray[np.int32]
+
+
+class WorkerPool:
+    """As many workers as threads, lent out one at a time."""
+
+    def __init__(self, threads: int, n_entities: int, known: npt.NDArray[np.uint64]) -> None:
+        self.workers = [
+            Worker(
+                number,
+                filled(empty_counters(), known),
+                len(known),
+                np.full(n_entities, -1, dtype=np.int32),
+                np.full(n_entities, -1, dtype=np.int32),
+            )
+            for number in range(threads)
+        ]
+        self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
+        for worker in self.workers:
+            self._idle.put(worker)
+
+    @contextmanager
+    def lent(self) -> Iterator[Worker]:
+        """Borrow a worker."""
+        worker = self._idle.get()
+        try:
+            yield worker
+        finally:
+            self._idle.put(worker)
+
+    def merged(self, blocks: list[tuple[int, Rows]], target: npt.NDArray[np.int64]) -> Found:
+        """Unite the workers' counters and renumber the blocks' rows accordingly."""
+        keys = [worker.counters.key[: worker.size] for worker in self.workers]
+        key, place = np.unique(np.concatenate(keys), return_inverse=True)
+        figures = np.zeros((3, len(key)), dtype=np.int64)
+        renumbered, start = [], 0
+        for worker in self.workers:
+            mine = place[start : start + worker.size]
+            figures[:, mine] += worker.counters.figures[:, : worker.size]
+            renumbered.append(mine)
+            start += worker.size
+        rows = [
+            (renumbered[number][path], target[row].astype(np.int32), body, count)
+            for number, (row, path, body, count) in blocks
+        ]
+        kinds = (np.int64, np.int32, np.int32, np.int64)
+        columns = [
+            np.concatenate([part[k] for part in rows]) if rows else np.empty(0, dtype=kind)
+            for k, kind in enumerate(kinds)
+        ]
+        return Found(key, figures, *columns)
+
+
+def empty_counters(capacity: int = 1 << 12) -> Counters:
+    """An empty hash table; it grows as sequences are found."""
+    return Counters(
+        np.zeros(capacity, dtype=np.uint64),
+        np.zeros(capacity, dtype=np.int32),
+        np.zeros(capacity // 2, dtype=np.uint64),
+        np.zeros((3, capacity // 2), dtype=np.int64),
+    )
+
+
+def balanced_blocks(
+    source: npt.NDArray[np.int32], cost: npt.NDArray[np.int64], blocks: int
+) -> list[tuple[int, int]]:
+    """Cut targets, sorted by source, into blocks of about equal cost that split no source."""
+    if not len(source):
+        return []
+    starts = np.flatnonzero(np.concatenate([[True], source[1:] != source[:-1]]))
+    before = np.concatenate([[0], np.cumsum(cost)])[starts]
+    share = before * blocks // max(int(cost.sum()), 1)
+    cuts = starts[np.concatenate([[True], share[1:] != share[:-1]])]
+    return list(zip(cuts.tolist(), [*cuts[1:].tolist(), len(source)], strict=True))
+
+
+def run_blocks(
+    work: Callable[[int, int], tuple[int, Rows]],
+    bounds: list[tuple[int, int]],
+    threads: int,
+    progress: Progress,
+) -> list[tuple[int, Rows]]:
+    """Run `work` on every block and return the results in the order of the blocks.
+
+    Ctrl-C does not wait for the blocks under way, which may take long: they hold nothing but
+    memory, and what they find is thrown away.
+    """
+    total = bounds[-1][1] if bounds else 0
+    executor = ThreadPoolExecutor(max_workers=threads)
+    try:
+        futures = {executor.submit(work, low, high): high - low for low, high in bounds}
+        done = 0
+        pending = set(futures)
+        while pending:
+            finished, pending = wait(pending, return_when=FIRST_COMPLETED)
+            done += sum(futures[future] for future in finished)
+            progress.advance("Counting paths", done, total)
+        return [future.result() for future in futures]
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)

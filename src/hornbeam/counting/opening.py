@@ -1,0 +1,83 @@
+"""From facts and labelled targets to candidates and counts, with whichever engine is named."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from hornbeam.counting.engine import Discovery, Engine
+from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import Facts, Targets
+from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.candidates import Language
+
+#: Facts in memory, or an engine that has its own.
+Evidence = Facts | Engine
+
+
+def open_engine(evidence: Evidence, engine: str = "memory", threads: int | None = None) -> Engine:
+    """Open the engine of that name over the facts; an engine stays what it is."""
+    if not isinstance(evidence, Facts):
+        return evidence
+    if engine == "memory":
+        from hornbeam.counting.memory.memory_engine import MemoryEngine
+
+        return MemoryEngine(evidence) if threads is None else MemoryEngine(evidence, threads)
+    if engine == "duckdb":
+        from hornbeam.counting.sql.duckdb_engine import duckdb_engine
+
+        return duckdb_engine(evidence, threads)
+    raise InputError(f"unknown engine {engine!r}; expected: memory, duckdb (or an open one)")
+
+
+def discover(
+    facts: Evidence,
+    labels: Targets,
+    language: Language | None = None,
+    *,
+    engine: str = "memory",
+    threads: int | None = None,
+    statistics: bool = True,
+    progress: Progress = SILENT,
+    own_facts_expected: bool = False,
+) -> Discovery:
+    """Find the candidate clauses for labelled targets, and count their groundings.
+
+    Examples
+    --------
+    >>> from hornbeam import Language, discover, read_facts, read_labels
+    >>> facts = read_facts([("paper1", "cites", "paper2"), ("paper2", "mentions", "gene")])
+    >>> labels = read_labels([("paper1", "mentions", "gene", 1.0)])
+    >>> found = discover(facts, labels, Language(min_coverage=1))
+    >>> [candidate.text for candidate in found.candidates][0]
+    'cites(A, B) & mentions(B, C) -> mentions(A, C)'
+    """
+    found = open_engine(facts, engine, threads).discover(
+        labels, language or Language(), statistics=statistics, progress=progress
+    )
+    if found.own_edges and not own_facts_expected:
+        warnings.warn(
+            f"{found.own_edges:,} labelled targets stand among the facts too; "
+            "a target's own fact is never evidence for itself",
+            HornbeamWarning,
+            stacklevel=2,
+        )
+    if found.unseen:
+        progress.message(f"{found.unseen:,} targets name an entity that no fact has.")
+    return found
+
+
+def select_target(targets: Targets, predicate: str | None) -> Targets:
+    """Select the targets of one predicate, or all of them where `predicate` is None."""
+    if predicate is None:
+        return targets
+    index = targets.predicates.index(predicate)
+    if index < 0:
+        raise UnknownTargetError(predicate, list(targets.predicates))
+    chosen = targets.select(targets.predicate == index)
+    return replace(
+        chosen, predicates=Names.of([predicate]), predicate=np.zeros_like(chosen.predicate)
+    )

@@ -1,0 +1,1 @@
+"""The engines that search by SQL: DuckDB and Spark."""

@@ -1,0 +1,161 @@
+"""The DuckDB engine: one machine, and facts that may be larger than its memory."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import weakref
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+
+import duckdb
+
+from hornbeam.counting.sql import queries
+from hornbeam.counting.sql.sql_engine import ROW_BYTES, Array, Columns, SqlEngine, fact_columns
+from hornbeam.errors import DataError, InputError
+from hornbeam.facts.reading.readers import Input, sources_of
+from hornbeam.facts.reading.sources import Role, literal
+from hornbeam.facts.reading.storing import store_facts, trouble
+from hornbeam.facts.reading.workspace import workspace
+from hornbeam.facts.table import Facts
+from hornbeam.progress import SILENT, Progress
+
+
+@dataclass(frozen=True, eq=False)
+class DuckDB:
+    """A private DuckDB as the place of a search."""
+
+    connection: duckdb.DuckDBPyConnection
+
+    def create(self, table: str, select: str) -> None:
+        """Make (or replace) a table."""
+        self._execute(f"CREATE OR REPLACE TEMP TABLE {table} AS {select}")
+
+    def view(self, name: str, select: str) -> None:
+        """Make (or replace) a view."""
+        self._execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {select}")
+
+    def upload(self, table: str, columns: Columns) -> None:
+        """Make (or replace) a table from arrays."""
+        self.connection.register("uploaded", dict(columns))
+        self.create(table, "SELECT * FROM uploaded")
+        self.connection.unregister("uploaded")
+
+    def fetch(self, select: str) -> dict[str, Array]:
+        """Run a select and return its columns."""
+        return self._execute(select).fetchnumpy()
+
+    def drop(self, *tables: str) -> None:
+        """Forget tables that are there."""
+        for table in tables:
+            self._execute(f"DROP TABLE IF EXISTS {table}")
+
+    def write_parquet(self, path: str, batches: Iterable[Columns]) -> None:
+        """Write batches of columns to one file, in their order; all of them or nothing."""
+        target = os.path.realpath(path)
+        unfinished = f"{target}.{secrets.token_hex(8)}.tmp"
+        try:
+            for number, columns in enumerate(batches):
+                self.upload("batch", columns)
+                if number == 0:
+                    self.create("written", "SELECT * FROM batch LIMIT 0")
+                self._execute("INSERT INTO written SELECT * FROM batch")
+            rows = "SELECT * FROM written ORDER BY rowid"
+            self._execute(f"COPY ({rows}) TO {literal(unfinished)} (FORMAT parquet)")
+            os.replace(unfinished, target)
+        except (OSError, duckdb.IOException) as error:
+            raise DataError(path, f"cannot be written: {error}") from None
+        finally:
+            with suppress(FileNotFoundError):
+                os.remove(unfinished)
+            self.drop("batch", "written")
+
+    def _execute(self, statement: str) -> duckdb.DuckDBPyConnection:
+        try:
+            return self.connection.execute(statement)
+        except duckdb.Error as error:
+            explained = trouble(error)
+            if explained is None:
+                raise
+            raise explained from None
+
+
+def duckdb_engine(facts: Facts, threads: int | None = None) -> SqlEngine:
+    """Search facts that are in memory already by SQL; what spills goes away with the engine."""
+    stack = ExitStack()
+    database = DuckDB(stack.enter_context(workspace("80%")).connection)
+    atoms = facts.binary
+    database.upload("facts", fact_columns(facts))
+    _prepare(database, threads)
+    weakref.finalize(database, stack.close)
+    return SqlEngine(database, facts.predicates, atoms.millionths is not None, facts.entities)
+
+
+@contextmanager
+def open_duckdb(
+    *inputs: Input,
+    memory_limit: str | None = None,
+    spill_dir: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> Iterator[SqlEngine]:
+    """Open facts without loading them: DuckDB reads the inputs, and names stay with it.
+
+    Parameters
+    ----------
+    *inputs
+        Whatever `read_facts` takes.
+    memory_limit
+        What DuckDB may hold, "2GB" for example; 80 % of the machine's memory by default.
+    spill_dir
+        Where tables of ids and all that does not fit go; the system's temporary folder by default.
+    threads
+        Worker threads, all cores by default.
+
+    Examples
+    --------
+    >>> import hornbeam as hb
+    >>> facts = [("paper1", "cites", "paper2"), ("paper2", "mentions", "gene")]
+    >>> labels = hb.read_labels([("paper1", "mentions", "gene", 1.0)])
+    >>> with open_duckdb(facts, memory_limit="100MB") as engine:
+    ...     found = hb.discover(engine, labels, hb.Language(min_coverage=1))
+    >>> [candidate.text for candidate in found.candidates]
+    ['cites(A, B) & mentions(B, C) -> mentions(A, C)']
+    """
+    held = None if memory_limit is None else size_in_bytes(memory_limit)
+    folder = None if spill_dir is None else os.fspath(spill_dir)
+    if folder is not None and not (os.path.isdir(folder) and os.access(folder, os.W_OK)):
+        raise InputError(f"{folder}: no folder that can be written to; give --spill-dir another")
+    with workspace(memory_limit or "80%", folder, on_disk=True) as space:
+        database = DuckDB(space.connection)
+        progress.message("Storing the facts in DuckDB ...")
+        stored = store_facts(space.connection, sources_of(space, inputs, Role.FACTS))
+        _prepare(database, threads)
+        engine = SqlEngine(database, stored.predicates, stored.soft)
+        yield engine if held is None else replace(engine, max_rows=held // ROW_BYTES)
+
+
+def size_in_bytes(text: str) -> int:
+    """Bytes of a size such as "2GB" or "500 MiB".
+
+    Examples
+    --------
+    >>> size_in_bytes("2GB"), size_in_bytes("1.5 KiB")
+    (2000000000, 1536)
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B\s*", text, re.IGNORECASE)
+    if match is None or not float(match[1]):
+        raise InputError(f"--memory-limit {text!r}: expected a size such as 2GB or 500MB")
+    unit = 1024 if match[3] else 1000
+    return int(float(match[1]) * unit ** " KMGT".index(match[2].upper() or " "))
+
+
+def _prepare(database: DuckDB, threads: int | None) -> None:
+    """Make the table of degrees, and the settings that a search wants."""
+    # the order of the joins is part of the search: which side is cheaper is known by source only
+    database.connection.execute("SET disabled_optimizers = 'join_order'")
+    if threads is not None:
+        database.connection.execute("SET threads = ?", [threads])
+    database.create("degrees", queries.DEGREES)

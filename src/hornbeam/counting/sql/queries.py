@@ -1,0 +1,420 @@
+"""The path search as SQL: the one text that DuckDB and Spark both run.
+
+A step (origin, code, destination) is a fact walked forwards or backwards; codes are those of
+`hornbeam.counting.memory.graph`. Paths a -> u -> v -> w -> b are counted where their halves meet:
+
+    heads    a -> u, a -> u -> v
+    ends     b itself, v -> b, v -> w -> b
+
+The codes of a half are the digits of one number (`packed`), 0 for an end of no step. A head of one
+step meets ends of up to one, a head of two steps ends of one or two, so that every sequence has one
+split and one name (head, tail). Each level is one join of a frontier of (source, half, node) with
+the steps; paths are merged and counted once, at the end. Two things keep the volume near the number
+of paths that count:
+
+* The middle step u -> v is searched from the heads or from the ends of a source, whichever touch
+  fewer edges (`sides`): a hub on one side costs nothing while the other side is small.
+* A head of two steps goes on only where an end of its own source leaves from (`wanted`).
+
+Heads of two steps are not stored, and not merged either: on random graphs five in six are distinct,
+and merging them took longer than all the rest. They are the one thing that travels between the
+workers of a cluster: the hints send them to the worker of their source, who has the ends of that
+source too and can count its paths alone. DuckDB reads hints as comments.
+
+Soft facts add two columns: `deficit`, the sum of 1 - x in millionths, cut at one million, where the
+body's truth is 0; and `doubtful`, whether some value rounds to false. Paths with both are dropped.
+
+Nothing here comes from the data but integers: names stay in tables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.facts.table import HALF, ONE
+
+#: Every step, forwards and backwards.
+ALL_STEPS = (
+    "SELECT subject AS origin, 2 * predicate + 2 AS code, object AS destination, value FROM facts "
+    "UNION ALL "
+    "SELECT object AS origin, 2 * predicate + 3 AS code, subject AS destination, value FROM facts"
+)
+#: How many steps leave (or, which is the same, reach) every node.
+DEGREES = (
+    "SELECT node, count(*) AS degree FROM "
+    "(SELECT subject AS node FROM facts UNION ALL SELECT object AS node FROM facts) AS both_ends "
+    "GROUP BY node"
+)
+#: Nodes of the pairs in `pairs` with their degrees, 0 where no binary fact has them.
+PAIR_DEGREES = (
+    "SELECT p.target, coalesce(s.degree, 0) AS subject_degree, coalesce(o.degree, 0) AS "
+    "object_degree FROM pairs AS p LEFT JOIN degrees AS s ON s.node = p.subject "
+    "LEFT JOIN degrees AS o ON o.node = p.object"
+)
+#: Pairs that are facts of their own predicate.
+OWN_PAIRS = (
+    "SELECT p.target FROM facts AS f JOIN pairs AS p "
+    "ON f.subject = p.subject AND f.object = p.object AND f.predicate = p.own"
+)
+#: Ids of the names in `wanted_names`.
+LOCATED = "SELECT w.number, e.id FROM wanted_names AS w JOIN entity_ids AS e ON e.name = w.name"
+
+#: The name of a sequence.
+KEY = ("head", "tail")
+KEYS = ", ".join(KEY)
+#: Counts of the sequences that `known` gives numbers to.
+_COUNTS_OF_KNOWN = (
+    "FROM counts AS c JOIN targets AS t ON t.target = c.target JOIN known AS k "
+    "ON k.predicate = t.predicate AND k.head = c.head AND k.tail = c.tail"
+)
+
+Numbers = npt.NDArray[np.int64]
+
+
+def packed(first: Numbers, second: Numbers, base: int) -> Numbers:
+    """Halves of a sequence as numbers: their codes are the digits, 0 for a step that is not."""
+    return np.where(second > 0, first * base + second, first)
+
+
+def unpacked(half: Numbers, base: int) -> tuple[Numbers, Numbers]:
+    """First and second code of a half; the second is 0 where there is one step, or none."""
+    long = half >= base
+    return np.where(long, half // base, half), np.where(long, half % base, 0)
+
+
+def wide_nodes(max_fanout: int) -> str:
+    """Give (origin, code) of the steps that a fan-out limit forbids."""
+    return (
+        f"SELECT origin, code FROM ({ALL_STEPS}) AS s GROUP BY origin, code "  # noqa: S608
+        f"HAVING count(*) > {int(max_fanout)}"
+    )
+
+
+@dataclass(frozen=True)
+class Search:
+    """The selects of one search, in the order in which they run.
+
+    Tables they expect: `facts`, `degrees`; `targets` (target, predicate, source, sink, positive,
+    label, forth, back) with the codes of the target's own edge from either end, 0 where it is no
+    fact; `wide` where `limited`; `known` (first, last, head, tail) where `frozen`.
+
+    Parameters
+    ----------
+    base
+        A number above every code.
+    max_length
+        Longest sequence.
+    soft
+        Whether some fact has a value below 1.
+    owned
+        Whether some target is a fact.
+    distinct
+        Whether no two nodes of a path may be the same.
+    limited
+        Whether the steps of `wide` are not walked.
+    flipped
+        Whether sources are the objects of the targets: steps are then walked the other way.
+    frozen
+        Whether only the sequences of `known` are searched for.
+    broadcast
+        Whether targets, heads and ends are few enough to be sent to every worker.
+    """
+
+    base: int
+    max_length: int
+    soft: bool
+    owned: bool
+    distinct: bool
+    limited: bool
+    flipped: bool
+    frozen: bool
+    broadcast: bool
+
+    @property
+    def careful(self) -> bool:
+        """Whether a path's single nodes matter."""
+        return self.owned or self.distinct
+
+    def _hint(self, *tables: str) -> str:
+        """For Spark: every worker gets these tables, or else the last is hashed, never sorted."""
+        if self.broadcast:
+            return f"/*+ BROADCAST({', '.join(tables)}) */ "
+        return f"/*+ SHUFFLE_HASH({tables[-1]}) */ "
+
+    def _known(self, **columns: str) -> str:
+        """Keep what some known sequence goes on with, as columns of `known` say."""
+        if not self.frozen:
+            return ""
+        same = " AND ".join(f"k.{name} = {column}" for name, column in columns.items())
+        return f" AND EXISTS (SELECT 1 FROM known AS k WHERE {same})"  # noqa: S608
+
+    def steps(self) -> str:
+        """Every step that may be walked, in the direction of the search."""
+        if not self.limited:
+            return ALL_STEPS
+        allowed = (
+            f"SELECT origin, code, destination, value FROM ({ALL_STEPS}) AS s WHERE NOT EXISTS "  # noqa: S608
+            "(SELECT 1 FROM wide AS w WHERE w.origin = s.origin AND w.code = s.code)"
+        )
+        if not self.flipped:
+            return allowed
+        # code + 1 - 2 * (code % 2) is code ^ 1
+        return (
+            "SELECT destination AS origin, code + 1 - 2 * (code % 2) AS code, "  # noqa: S608
+            f"origin AS destination, value FROM ({allowed}) AS t"
+        )
+
+    def sources(self) -> str:
+        """Where heads start."""
+        return "SELECT source, count(*) AS n_targets FROM targets GROUP BY source"
+
+    def heads(self) -> str:
+        """Heads of one step."""
+        apart = "p.destination <> p.origin" if self.distinct else "1 = 1"
+        return (
+            f"SELECT {self._hint('q')}q.source, CAST(p.code AS BIGINT) AS head, "  # noqa: S608
+            "p.destination AS node"
+            f"{self._step_softness()} "
+            "FROM steps AS p JOIN sources AS q ON p.origin = q.source "
+            f"WHERE {apart}{self._known(first='p.code')}"
+        )
+
+    def _step_softness(self) -> str:
+        """Deficit of a single step."""
+        if not self.soft:
+            return ""
+        return (
+            f", {ONE} - p.value AS deficit, CASE WHEN p.value < {HALF} THEN 1 ELSE 0 END AS "
+            "doubtful"
+        )
+
+    def _joined_softness(self, other: str) -> str:
+        """Deficit of a step beside those of another table."""
+        if not self.soft:
+            return ""
+        return (
+            f", LEAST({other}.deficit + {ONE} - p.value, {ONE}) AS deficit, "
+            f"CASE WHEN p.value < {HALF} THEN 1 ELSE {other}.doubtful END AS doubtful"
+        )
+
+    def ends(self) -> str:
+        """Ends of no step and, for paths of two or more, of one step."""
+        more = ", t.sink, t.forth, t.back" if self.careful else ""
+        none = ", 0 AS deficit, 0 AS doubtful" if self.soft else ""
+        apart = "t.source <> t.sink" if self.distinct else "1 = 1"
+        at_sink = (
+            "SELECT t.target, t.source, t.sink AS node, CAST(0 AS BIGINT) AS tail, "  # noqa: S608
+            f"-1 AS inner_node{more}{none} FROM targets AS t WHERE {apart}"
+        )
+        if self.max_length < 2:
+            return at_sink
+        conditions = [apart]
+        if self.owned:
+            conditions.append(
+                "NOT (p.origin = t.source AND p.code = t.forth) AND "
+                "NOT (p.origin = t.sink AND t.source = t.sink AND p.code = t.back)"
+            )
+        if self.distinct:
+            conditions.append("p.origin <> t.source AND p.origin <> t.sink")
+        return (
+            f"{at_sink} UNION ALL SELECT {self._hint('t')}t.target, t.source, p.origin AS node, "  # noqa: S608
+            f"CAST(p.code AS BIGINT) AS tail, -1 AS inner_node{more}{self._step_softness()} "
+            "FROM steps AS p JOIN targets AS t ON p.destination = t.sink "
+            f"WHERE {' AND '.join(conditions)}{self._known(last='p.code')}"
+        )
+
+    def longer_ends(self) -> str:
+        """Ends of two steps."""
+        more = ", e.sink, e.forth, e.back" if self.careful else ""
+        tail = f"p.code * CAST({self.base} AS BIGINT) + e.tail"
+        conditions = ["e.tail > 0"]
+        if self.owned:
+            conditions.append(
+                "NOT (p.origin = e.source AND e.node = e.sink AND p.code = e.forth) AND "
+                "NOT (p.origin = e.sink AND e.node = e.source AND p.code = e.back)"
+            )
+        if self.distinct:
+            conditions.append(
+                "p.origin <> e.source AND p.origin <> e.sink AND p.origin <> p.destination"
+            )
+        return (
+            f"SELECT e.target, e.source, p.origin AS node, {tail} AS tail, e.node AS inner_node"  # noqa: S608
+            f"{more}{self._joined_softness('e')} "
+            "FROM steps AS p JOIN ends AS e ON p.destination = e.node "
+            f"WHERE {' AND '.join(conditions)}{self._known(tail=tail)}"
+        )
+
+    def wanted(self) -> str:
+        """Nodes of every source that heads of two steps may end in."""
+        nodes = "SELECT source, node FROM ends WHERE tail > 0"
+        if self.max_length > 3:
+            nodes += " UNION ALL SELECT source, node FROM longer_ends"
+        return f"SELECT DISTINCT source, node FROM ({nodes}) AS e"  # noqa: S608
+
+    def sides(self) -> str:
+        """Whether the middle steps of a source are found from its heads (1) or its ends (0)."""
+
+        def cost(table: str) -> str:
+            return (
+                f"SELECT x.source, sum(d.degree) AS cost FROM {table} AS x "  # noqa: S608
+                "JOIN degrees AS d ON d.node = x.node GROUP BY x.source"
+            )
+
+        return (
+            "SELECT a.source, CASE WHEN a.cost <= b.cost THEN 1 ELSE 0 END AS near "  # noqa: S608
+            f"FROM ({cost('heads')}) AS a JOIN ({cost('wanted')}) AS b ON a.source = b.source"
+        )
+
+    def longer_heads(self) -> str:
+        """Heads of two steps a -> u -> v at wanted nodes, with u as `inner_node`."""
+        apart = ""
+        if self.distinct:
+            apart = " AND p.destination <> h.source AND p.destination <> h.node"
+        head = f"h.head * {self.base} + p.code"
+        columns = (
+            f"h.source, {head} AS head, h.head AS h1, p.code AS h2, p.destination AS node, "
+            f"h.node AS inner_node{self._joined_softness('h')}"
+        )
+
+        def of_side(table: str, near: int) -> str:
+            return (
+                f"(SELECT x.* FROM {table} AS x JOIN sides AS s ON s.source = x.source "  # noqa: S608
+                f"WHERE s.near = {near})"
+            )
+
+        known = self._known(head=head)
+        near = (
+            f"SELECT {self._hint('h', 'w')}{columns} "  # noqa: S608
+            f"FROM steps AS p JOIN {of_side('heads', 1)} AS h "
+            f"ON p.origin = h.node JOIN {of_side('wanted', 1)} AS w "
+            f"ON w.source = h.source AND w.node = p.destination WHERE 1 = 1{apart}{known}"
+        )
+        far = (
+            f"SELECT {self._hint('w', 'h')}{columns} "  # noqa: S608
+            f"FROM steps AS p JOIN {of_side('wanted', 0)} AS w "
+            f"ON p.destination = w.node JOIN {of_side('heads', 0)} AS h "
+            f"ON h.source = w.source AND h.node = p.origin WHERE 1 = 1{apart}{known}"
+        )
+        return f"{near} UNION ALL {far}"
+
+    def counts(self) -> str:
+        """Paths of every (target, sequence): heads and ends that share a source and a node.
+
+        A target has one source: naming it among the groups changes none of them, and tells Spark
+        that what is together by source need not travel again.
+        """
+        softness, useful = "", ""
+        if self.soft:
+            softness = (
+                f", LEAST(h.deficit + e.deficit, {ONE}) AS deficit, "
+                "GREATEST(h.doubtful, e.doubtful) AS doubtful"
+            )
+            useful = f" WHERE doubtful = 0 OR deficit < {ONE}"
+        columns = f"target, {KEYS}{', deficit, doubtful' if self.soft else ''}"
+
+        def meet(heads: str, ends: str, conditions: list[str]) -> str:
+            known = self._known(head="h.head", tail="e.tail")
+            return (
+                f"SELECT {columns}, count(*) AS paths FROM (SELECT /*+ SHUFFLE_HASH(e) */ "  # noqa: S608
+                f"e.source, e.target, h.head, e.tail{softness} "
+                f"FROM (SELECT /*+ REPARTITION(source) */ * FROM {heads} AS x) AS h "
+                f"JOIN (SELECT /*+ REPARTITION(source) */ * FROM {ends} AS y) AS e "
+                "ON h.source = e.source AND h.node = e.node "
+                f"WHERE {' AND '.join(['1 = 1', *conditions])}{known}) AS p{useful} "
+                f"GROUP BY source, {columns}"
+            )
+
+        near = meet("heads", "ends", self._apart_near())
+        if self.max_length < 3:
+            return near
+        ends = "SELECT * FROM ends WHERE tail > 0"
+        ends += " UNION ALL SELECT * FROM longer_ends" if self.max_length > 3 else ""
+        # heads of one and of two steps make different sequences: no group has paths of both
+        far = meet(f"({self.longer_heads()})", f"({ends})", self._apart_far())
+        return f"{near} UNION ALL {far}"
+
+    def _apart_near(self) -> list[str]:
+        """What a head of one step must not do: a -> u is not the target's own edge."""
+        if not self.owned:
+            return []
+        return [
+            "NOT (h.node = e.sink AND h.head = e.forth)",
+            "NOT (h.node = e.source AND e.source = e.sink AND h.head = e.back)",
+        ]
+
+    def _apart_far(self) -> list[str]:
+        """What a head of two steps must not do: take the own edge, or meet a node again."""
+        conditions = []
+        if self.owned:
+            conditions += [
+                "NOT (h.inner_node = e.sink AND h.h1 = e.forth)",
+                "NOT (h.inner_node = e.source AND e.source = e.sink AND h.h1 = e.back)",
+                "NOT (h.inner_node = e.source AND h.node = e.sink AND h.h2 = e.forth)",
+                "NOT (h.inner_node = e.sink AND h.node = e.source AND h.h2 = e.back)",
+            ]
+        if self.distinct:
+            conditions.append("h.inner_node <> e.sink AND h.inner_node <> e.inner_node")
+        return conditions
+
+    def frequent_firsts(self, min_coverage: int) -> str:
+        """First codes that lie at enough targets: sequences with others cannot be kept."""
+        return (
+            "SELECT h.head "  # noqa: S608
+            f"FROM (SELECT DISTINCT source, head FROM heads{self._true_only()}) AS h "
+            "JOIN sources AS q ON q.source = h.source GROUP BY h.head "
+            f"HAVING sum(q.n_targets) >= {int(min_coverage)}"
+        )
+
+    def frequent_lasts(self, min_coverage: int) -> str:
+        """Last codes that lie at enough targets, and 0 for sequences that have no end."""
+        return (
+            f"SELECT tail FROM (SELECT DISTINCT target, tail FROM ends{self._true_only()}) AS e "  # noqa: S608
+            f"GROUP BY tail HAVING count(*) >= {int(min_coverage)} OR tail = 0"
+        )
+
+    def _true_only(self) -> str:
+        """Coverage counts paths whose values all round to true."""
+        return " WHERE doubtful = 0" if self.soft else ""
+
+    def figures(self, min_coverage: int) -> str:
+        """Every sequence of enough coverage: targets, true targets, paths."""
+        rows = "counts"
+        if self.soft:
+            rows = (
+                f"(SELECT target, {KEYS}, sum(paths) AS paths FROM counts WHERE doubtful = 0 "  # noqa: S608
+                f"GROUP BY target, {KEYS})"
+            )
+        return (
+            f"SELECT {self._hint('t')}t.predicate, {KEYS}, count(*) AS coverage, "  # noqa: S608
+            "CAST(sum(t.positive) AS BIGINT) AS coverage_true, CAST(sum(c.paths) AS BIGINT) AS "
+            f"paths FROM {rows} AS c JOIN targets AS t ON t.target = c.target "
+            f"GROUP BY t.predicate, {KEYS} HAVING count(*) >= {int(min_coverage)}"
+        )
+
+    def rows(self) -> str:
+        """Rows (path, target, deficit, paths) of the sequences that `known` gives numbers to."""
+        joined = _COUNTS_OF_KNOWN
+        if not self.soft:
+            return f"SELECT k.path, c.target, 0 AS deficit, c.paths {joined}"
+        return (
+            "SELECT k.path, c.target, c.deficit, CAST(sum(c.paths) AS BIGINT) AS paths "
+            f"{joined} WHERE c.deficit < {ONE} GROUP BY k.path, c.target, c.deficit"
+        )
+
+    def histogram(self) -> str:
+        """How many targets have each (path, count, label), for 0/1 facts."""
+        return (
+            "SELECT k.path, c.paths, t.label, count(*) AS size "
+            f"{_COUNTS_OF_KNOWN} GROUP BY k.path, c.paths, t.label"
+        )
+
+
+def kept(table: str, column: str) -> str:
+    """Rows of a table whose code is in the table `frequent`."""
+    return (
+        f"SELECT x.* FROM {table} AS x "  # noqa: S608
+        f"WHERE EXISTS (SELECT 1 FROM frequent AS f WHERE f.{column} = x.{column})"
+    )

@@ -1,0 +1,73 @@
+"""Statistics: the sparse table of path counts that engines produce and learners consume.
+
+For relation sequence c and target i it says how many ground clauses there are and how true their
+bodies: rows (target, body truth, count), grouped by sequence. With 0/1 facts every body truth is
+1 and a (sequence, target) has one row: its path count. A clause with head t turns the count into
+n⁺, its negation into n⁻; neither engines nor learners know anything else of each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.facts.table import ONE
+from hornbeam.rules.clause import Path
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """Path counts by relation sequence: rows `indptr[c]:indptr[c+1]` belong to `paths[c]`.
+
+    Within a sequence rows are sorted by target, then body truth. `body` is None where every
+    body truth is 1; else it holds integer millionths above 0.
+    """
+
+    paths: Sequence[Path]
+    n_targets: int
+    indptr: npt.NDArray[np.int64]
+    target: npt.NDArray[np.int32]
+    count: npt.NDArray[np.int64]
+    body: npt.NDArray[np.int32] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        paths: Sequence[Path],
+        n_targets: int,
+        path: npt.NDArray[np.integer],
+        target: npt.NDArray[np.int32],
+        body: npt.NDArray[np.int32],
+        count: npt.NDArray[np.int64],
+    ) -> Statistics:
+        """Sort rows given in any order."""
+        crisp = bool(np.all(body == ONE))
+        if crisp:
+            # a (sequence, target) has one row, so one sort of a joint key will do
+            order = np.argsort(path.astype(np.int64) * n_targets + target)
+        else:
+            order = np.lexsort((body, target, path))
+        sizes = np.bincount(path, minlength=len(paths))
+        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return cls(
+            paths, n_targets, indptr, target[order], count[order], None if crisp else body[order]
+        )
+
+    def column(self, row: int) -> slice:
+        """Where the rows of a sequence stand."""
+        return slice(int(self.indptr[row]), int(self.indptr[row + 1]))
+
+    def dense(self) -> npt.NDArray[np.int64]:
+        """Counts as a (targets, sequences) array; for small tables and 0/1 facts only."""
+        table = np.zeros((self.n_targets, len(self.paths)), dtype=np.int64)
+        table[self.target, np.repeat(np.arange(len(self.paths)), np.diff(self.indptr))] = self.count
+        return table
+
+    def __repr__(self) -> str:
+        return (
+            f"Statistics({len(self.paths):,} sequences x {self.n_targets:,} targets, "
+            f"{len(self.count):,} counts)"
+        )

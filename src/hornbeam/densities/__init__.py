@@ -1,0 +1,1 @@
+"""Closed forms of one target's density: integrals, hinges, moments."""

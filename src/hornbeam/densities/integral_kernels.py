@@ -1,0 +1,305 @@
+"""The jitted loops behind `hornbeam.densities.integrals`, and how they keep their digits.
+
+The formulas stand in `integrals`; here no difference of nearly equal numbers is ever formed:
+
+* one side, p = 1, a < 2: even series in a/2 with positive terms;
+* one side, p = 2, a < 2: Kummer's series M_j = M(1, 3/2 + j, a) = 1 + a / (3/2 + j) M_(j+1):
+  log Z = log1p(a M_1 / (3/2)) - a, E[S] = M_1 / (3 M_0), E[S^2] = M_2 / (5 M_0);
+* two sides, p = 1: d = A - B is one rounded subtraction, the rest is the one-sided case;
+* two sides, p = 2, s = A + B < 6: Gauss-Legendre quadrature of 10 or 16 nodes, which is exact
+  to rounding for exponents this small, and log Z through expm1 and log1p where it nears 0;
+* two sides, p = 2, s >= 6: moments of the normal about its mode, where at most one digit is
+  lost;
+* a piece of a quadratic with its mode outside: quadrature of up to 28 nodes on the part within
+  exp(-50) of the peak. The textbook form, erfcx and a recurrence, loses every digit of the
+  moments when the curvature is small beside the slope; the quadrature loses none.
+
+Every helper lives in this file and is called from Python with arrays: Numba's on-disk cache
+does not notice when a helper in another file changes.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Floats = npt.NDArray[np.float64]
+Moments = tuple[float, float, float, float, float, float]
+
+jit = njit(cache=True, nogil=True, error_model="numpy")
+
+SERIES_BELOW = 2.0  # one-sided strengths under this use a power series
+LINEAR_TERMS = 10  # of the even series of `_linear_series`, one column each
+LINEAR_SERIES = np.array(
+    [
+        [1 / math.factorial(2 * k + 3), (2 * k + 2) / math.factorial(2 * k + 3),
+         2 * 4**k / math.factorial(2 * k + 4)]
+        for k in range(LINEAR_TERMS)
+    ]
+)  # fmt: skip
+SQUARED_TERMS = 25  # of Kummer's series, 1 / (3/2 + j) each
+RECIPROCALS = 1 / (1.5 + np.arange(SQUARED_TERMS))
+HALF_SQRT_PI = math.sqrt(math.pi) / 2
+
+TINY = 1.0  # exponents under this: 10 nodes, and log Z through expm1
+SMALL = 6.0  # exponents under this: 16 nodes; from here on erf, or 28 nodes
+CUT = 50.0  # what lies below exp(-50) of the peak of a monotone piece is left out
+
+
+def _unit_rule(n: int) -> tuple[Floats, Floats]:
+    """Gauss-Legendre on [0, 1]; weights 1 / sum of (2k+1) P_k^2, truer than NumPy's."""
+    nodes, _ = np.polynomial.legendre.leggauss(n)
+    below = np.polynomial.legendre.legvander(nodes, n - 1)
+    return (1 + nodes) / 2, 1 / (below**2 @ (2.0 * np.arange(n) + 1))
+
+
+TINY_NODES, TINY_WEIGHTS = _unit_rule(10)
+SMALL_NODES, SMALL_WEIGHTS = _unit_rule(16)
+LARGE_NODES, LARGE_WEIGHTS = _unit_rule(28)
+
+
+# --- one side ------------------------------------------------------------------------------
+
+
+@jit
+def _boolean(a: float) -> tuple[float, float, float]:
+    """Z = 1 + e^-a, S in {0, 1}."""
+    e = math.exp(-a)
+    return math.log1p(e), e / (1 + e), e / (1 + e) ** 2
+
+
+@jit
+def _linear_series(a: float) -> tuple[float, float, float]:
+    """Power p = 1, a = 2x < 2: log Z = log(sinh x / x) - x, E[u] = (1 - coth x + 1/x) / 2.
+
+    The even series of sinh x / x - 1, (cosh x - sinh x / x) / x and sinh^2 x - x^2 (whose
+    quotient by a^2 sinh^2 x is the variance) have positive terms only.
+    """
+    x = a / 2
+    y = x * x
+    sinh = cosh = spread = 0.0
+    for k in range(LINEAR_TERMS - 1, -1, -1):
+        sinh = sinh * y + LINEAR_SERIES[k, 0]
+        cosh = cosh * y + LINEAR_SERIES[k, 1]
+        spread = spread * y + LINEAR_SERIES[k, 2]
+    ratio = 1 + sinh * y
+    return math.log1p(sinh * y) - x, 0.5 - x * cosh / (2 * ratio), spread / (ratio * ratio)
+
+
+@jit
+def _linear(a: float) -> tuple[float, float, float]:
+    """Z = (1 - e^-a) / a, E[u] = 1/a - e^-a/(1 - e^-a), Var = 1/a^2 - e^-a/(1 - e^-a)^2."""
+    if a < SERIES_BELOW:
+        return _linear_series(a)
+    e = math.exp(-a)
+    odds = e / (1 - e)
+    return math.log((1 - e) / a), 1 / a - odds, 1 / a / a - odds / (1 - e)
+
+
+@jit
+def _squared_series(a: float) -> tuple[float, float, float]:
+    """Power p = 2, a < 2, by Kummer's M_j = M(1, 3/2 + j, a) = 1 + a / (3/2 + j) M_(j+1)."""
+    m2 = 1.0
+    for j in range(SQUARED_TERMS - 1, 1, -1):
+        m2 = 1 + a * RECIPROCALS[j] * m2
+    m1 = 1 + a * RECIPROCALS[1] * m2
+    gain = a * RECIPROCALS[0] * m1
+    mean = m1 / (3 * (1 + gain))
+    return math.log1p(gain) - a, mean, m2 / (5 * (1 + gain)) - mean * mean
+
+
+@jit
+def _squared(a: float) -> tuple[float, float, float]:
+    """Z = sqrt(pi) erf(sqrt a) / (2 sqrt a); with h = e^-a / Z, E[u^2] = (1 - h) / (2a)."""
+    if a < SERIES_BELOW:
+        return _squared_series(a)
+    root = math.sqrt(a)
+    z = HALF_SQRT_PI * math.erf(root) / root
+    h = math.exp(-a) / z
+    return math.log(z), (1 - h) / 2 / a, (2 - h * (1 + 2 * a + h)) / 4 / a / a
+
+
+@jit
+def one_sided(a: Floats, code: int, out: Floats) -> None:
+    """Rows of out: log Z, E[S], Var[S]; code 0 is BOOLEAN, 1 LINEAR, 2 SQUARED."""
+    for i in range(a.size):
+        if code == 0:
+            out[0, i], out[1, i], out[2, i] = _boolean(a[i])
+        elif code == 1:
+            out[0, i], out[1, i], out[2, i] = _linear(a[i])
+        else:
+            out[0, i], out[1, i], out[2, i] = _squared(a[i])
+
+
+# --- pieces of a quadratic -----------------------------------------------------------------
+
+
+@jit
+def _central(e1: float, e2: float, e3: float, e4: float) -> tuple[float, float, float]:
+    """Variance, third central moment and variance of the square, from raw moments."""
+    c2 = e2 - e1 * e1
+    c3 = e3 - e1 * (3 * e2 - 2 * e1 * e1)
+    c4 = e4 - e1 * (4 * e3 - e1 * (6 * e2 - 3 * e1 * e1))
+    return c2, c3, c4 - c2 * c2
+
+
+@jit
+def _quadrature(
+    slope: float, curve: float, origin: float, centre: float, nodes: Floats, weights: Floats
+) -> Moments:
+    """Density exp(-(slope x + curve x^2)), x = t - origin, on [0, 1]: all terms positive."""
+    tiny = slope + curve < TINY
+    z = e1 = e2 = e3 = e4 = deficit = 0.0
+    for k in range(nodes.size):
+        x = nodes[k] - origin
+        exponent = -x * (slope + curve * x)
+        if tiny:
+            drop = math.expm1(exponent)
+            deficit += weights[k] * drop
+            w = weights[k] * (1 + drop)
+        else:
+            w = weights[k] * math.exp(exponent)
+        t = nodes[k] - centre
+        z += w
+        e1 += w * t
+        e2 += w * t * t
+        e3 += w * t * t * t
+        e4 += w * t * t * t * t
+    e1 /= z
+    c2, c3, c22 = _central(e1, e2 / z, e3 / z, e4 / z)
+    log_z = math.log1p(deficit) if tiny else math.log(z)
+    return log_z, centre + e1, 1 - centre - e1, c2, c3, c22
+
+
+@jit
+def _flat(slope: float, curve: float, origin: float) -> Moments:
+    """Quadrature for exponents under SMALL, few nodes if under TINY."""
+    if slope + curve < TINY:
+        return _quadrature(slope, curve, origin, 0.5, TINY_NODES, TINY_WEIGHTS)
+    return _quadrature(slope, curve, origin, 0.5, SMALL_NODES, SMALL_WEIGHTS)
+
+
+@jit
+def _mode_inside(up: float, down: float) -> Moments:
+    """Density exp(-s (t - m)^2) on [0, 1], s = A + B, m = A / s, for 0 <= A <= B.
+
+    With z = sqrt(s) (t - m) in [-alpha, beta], alpha = A / sqrt(s), beta = B / sqrt(s), and
+    G the integral of exp(-z^2): E[z] = (e^-alpha^2 - e^-beta^2) / 2G, where beta^2 - alpha^2
+    = B - A, and E[z^(k+1)] = k/2 E[z^(k-1)] + ((-alpha)^k e^-alpha^2 - beta^k e^-beta^2) / 2G.
+    """
+    s = up + down
+    if s < SMALL:
+        return _flat(0.0, s, up / s if s > 0 else 0.5)
+    root = math.sqrt(s)
+    alpha, beta = up / root, down / root
+    g = HALF_SQRT_PI * (math.erf(alpha) + math.erf(beta))
+    left = math.exp(-alpha * alpha) / (2 * g)
+    right = math.exp(-beta * beta) / (2 * g)
+    e1 = -left * math.expm1(up - down)
+    e2 = 0.5 - (alpha * left + beta * right)
+    e3 = e1 + (alpha**2 * left - beta**2 * right)
+    e4 = 1.5 * e2 - (alpha**3 * left + beta**3 * right)
+    c2, c3, c22 = _central(e1, e2, e3, e4)
+    log_z = math.log(g / root)
+    return log_z, (alpha + e1) / root, (beta - e1) / root, c2 / s, c3 / s / root, c22 / s / s
+
+
+@jit
+def _mirrored(moments: Moments) -> Moments:
+    """Turn the moments of t into those of 1 - t."""
+    log_z, left, right, c2, c3, c22 = moments
+    return log_z, right, left, c2, -c3, c22
+
+
+@jit
+def _normal(up: float, down: float) -> Moments:
+    """Density exp(-s (t - m)^2) on [0, 1], s = A + B, m = A / s, for any A, B >= 0."""
+    if up <= down:
+        return _mode_inside(up, down)
+    return _mirrored(_mode_inside(down, up))
+
+
+@jit
+def _falling(slope: float, curve: float) -> Moments:
+    """Density exp(-(slope t + curve t^2)) on [0, 1], slope and curve >= 0."""
+    if slope == 0 and curve == 0:
+        return 0.0, 0.5, 0.5, 1 / 12, 0.0, 1 / 180
+    if curve == 0:
+        log_z, mean, var = _linear(slope)
+        return log_z, mean, 1 - mean, var, 0.0, 0.0
+    if slope + curve < SMALL:
+        return _flat(slope, curve, 0.0)
+    end = min(1.0, 2 * CUT / (slope + math.sqrt(slope * slope + 4 * CUT * curve)))
+    log_z, mean, _, c2, c3, c22 = _quadrature(
+        slope * end, curve * end * end, 0.0, 0.0, LARGE_NODES, LARGE_WEIGHTS
+    )
+    return log_z + math.log(end), mean * end, 1 - mean * end, c2 * end**2, c3 * end**3, c22 * end**4
+
+
+@jit
+def _segment(up: float, down: float, curve: float) -> Moments:
+    """Tell apart the three shapes of a piece: mode inside, falling, rising."""
+    if up > 0 and down > 0 and curve > 0:
+        return _normal(up, down)
+    if up <= 0:
+        return _falling(-2 * up, curve)
+    return _mirrored(_falling(-2 * down, curve))
+
+
+@jit
+def segments(up: Floats, down: Floats, curve: Floats, out: Floats) -> None:
+    """Rows of out: the six `Moments` of each piece."""
+    for i in range(up.size):
+        row = _segment(up[i], down[i], curve[i])
+        out[0, i], out[1, i], out[2, i], out[3, i], out[4, i], out[5, i] = row
+
+
+# --- two sides -----------------------------------------------------------------------------
+
+
+@jit
+def _two_exchange(up: float, down: float, code: int) -> Moments:
+    """BOOLEAN and LINEAR, where the statistics 1-y and y mirror each other."""
+    log_z, small, var = _boolean(abs(up - down)) if code == 0 else _linear(abs(up - down))
+    log_z -= min(up, down)
+    large = 1 - small
+    if up >= down:
+        return log_z, small, large, var, var, -var
+    return log_z, large, small, var, var, -var
+
+
+@jit
+def _two_squared(up: float, down: float) -> Moments:
+    """Moments of (1-y)^2 and y^2 from the central moments c2, c3 and c4 - c2^2 of y.
+
+    With mu = E[y], nu = E[1-y] and y = mu + t: y^2 = mu^2 + 2 mu t + t^2 and
+    (1-y)^2 = nu^2 - 2 nu t + t^2. The covariance is negative, its first term leads.
+    """
+    log_z, mu, nu, c2, c3, c22 = _normal(up, down)
+    low, high = min(up, down), max(up, down)
+    if high > 0:
+        log_z -= low * (high / (low + high))
+    var_up = 4 * nu * (nu * c2 - c3) + c22
+    var_down = 4 * mu * (mu * c2 + c3) + c22
+    cov = c22 - 4 * mu * nu * c2 - 2 * (nu - mu) * c3
+    return log_z, c2 + nu * nu, c2 + mu * mu, var_up, var_down, cov
+
+
+@jit
+def two_sided(up: Floats, down: Floats, code: int, out: Floats) -> None:
+    """Rows of out: log Z, means of (1-y)^p and y^p, their variances and covariance."""
+    for i in range(up.size):
+        a, b = up[i], down[i]
+        row = _two_squared(a, b) if code == 2 else _two_exchange(a, b, code)
+        out[0, i], out[1, i], out[2, i], out[3, i], out[4, i], out[5, i] = row
+
+
+@jit
+def score_moments(up: Floats, down: Floats, code: int, out: Floats) -> None:
+    """Rows of out: E[y], Var[y]."""
+    for i in range(up.size):
+        if code == 2:
+            _, out[0, i], _, out[1, i], _, _ = _normal(up[i], down[i])
+        else:
+            _, _, out[0, i], _, out[1, i], _ = _two_exchange(up[i], down[i], code)

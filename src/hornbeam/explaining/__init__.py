@@ -1,0 +1,1 @@
+"""Why a pair scores as it does."""

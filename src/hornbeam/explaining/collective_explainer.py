@@ -1,0 +1,322 @@
+"""Explanations of collective models, in which pairs are evidence for each other.
+
+All pairs are inferred together first. Then a pair is explained with the others held at their MAP
+values: every ground clause that has the pair in it is a hinge in its truth value, and a rule's pull
+is the score less the score without that rule's hinges. Other pairs stand in paths like facts,
+with their MAP values for truth values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.counting.collective.target_edges import with_targets
+from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.statistics import Statistics
+from hornbeam.densities.hinges import group_hinges, hinge_moments
+from hornbeam.densities.integrals import score_mean
+from hornbeam.errors import InputError
+from hornbeam.explaining.explanation import Explanation, Fact, Grounding, Reason
+from hornbeam.explaining.independent_explainer import PATHS, Explainer
+from hornbeam.explaining.scored_pair import one_pair
+from hornbeam.facts.table import ONE, Atoms, Facts, Targets
+from hornbeam.hlmrf.potentials import Potentials
+from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.candidates import Language
+from hornbeam.rules.clause import Path, Prior
+from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
+from hornbeam.scoring.collective_scorer import (
+    ONE_RULE,
+    CollectiveState,
+    ConditionalHinges,
+    infer_pairs,
+)
+from hornbeam.scoring.independent_scorer import Floats, Score, rule_paths
+
+#: Places among the literals of ground clauses.
+Literals = npt.NDArray[np.intp]
+
+#: Truth below half a millionth is none.
+LEAST = 0.5 / ONE
+
+
+@dataclass(frozen=True, eq=False)
+class CollectiveExplainer:
+    """Explains pairs of a collective model that are scored together.
+
+    Parameters
+    ----------
+    rules, semantics, language
+        The model.
+    facts
+        The evidence.
+    pairs
+        All pairs that are unknown together.
+    threads
+        Worker threads of the inference; they change no result.
+    """
+
+    rules: Sequence[Rule]
+    semantics: Semantics
+    language: Language
+    facts: Facts
+    pairs: Targets
+    threads: int = 1
+
+    @cached_property
+    def state(self) -> CollectiveState:
+        """All pairs at their MAP values, as predictions have them."""
+        return infer_pairs(
+            self.rules, self.semantics, self.language, self.facts, self.pairs, threads=self.threads
+        )
+
+    @cached_property
+    def _links(self) -> Potentials:
+        """The ground clauses with several pairs in them, those of every rule apart.
+
+        The state is not inferred from these: where there are several MAP states, which of them
+        is found depends on how rows are merged.
+        """
+        distinct = self.language.distinct_variables
+        return self.state.linked.ground(
+            self.rules, distinct=distinct, by_rule=True, threads=self.threads
+        )
+
+    @cached_property
+    def _conditional(self) -> ConditionalHinges:
+        return replace(self.state, potentials=self._links).conditional_hinges()
+
+    @cached_property
+    def _map(self) -> Floats:
+        return self.state.scores(Score.MAP)
+
+    @cached_property
+    def _counter(self) -> MemoryEngine:
+        """Counts the paths over facts alone."""
+        return MemoryEngine(self.state.linked.known, self.threads)
+
+    def reweighted(self, rules: Sequence[Rule]) -> CollectiveExplainer:
+        """The same pairs under other weights of the same rules.
+
+        The ground clauses of every rule are found once. Only a rule that had no weight, and gets
+        some, has none to weigh anew; then all are found again.
+        """
+        other = replace(self, rules=rules)
+        old, new = (np.array([rule.weight for rule in each]) for each in (self.rules, rules))
+        if not (new[old == 0] > 0).any():
+            links = self._links
+            clauses = np.rint(links.weight / old[links.rule])
+            weighed = replace(links, weight=clauses * new[links.rule])
+            # these take a cached property's place
+            vars(other).update(_links=weighed, _counter=self._counter)
+        return other
+
+    @cached_property
+    def walker(self) -> Explainer:
+        """Walks the facts and the pairs, which are as true as their MAP values."""
+        evidence = _with_values(self.state.linked.known, self.state.linked.atoms, self.state.state)
+        return Explainer(
+            self.rules, self.semantics, self.language, self.facts, evidence, self.threads
+        )
+
+    def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
+        """Count the paths of every rule over facts and pairs; none is evidence for itself."""
+        return self.walker.count(pairs, progress)
+
+    def scores(self, pairs: Targets, counted: Statistics) -> Floats:
+        """Score the pairs, which must be those that are inferred together."""
+        return self.state.scores()
+
+    def groundings(
+        self, path: Path, subject: str, object_: str, limit: int, progress: Progress = SILENT
+    ) -> tuple[Grounding, ...]:
+        """Name the first paths of a relation sequence over facts and other pairs."""
+        return self.walker.groundings(path, subject, object_, limit, progress)
+
+    def explain(
+        self,
+        subject: str,
+        target: str,
+        object_: str,
+        *,
+        paths: int = PATHS,
+        progress: Progress = SILENT,
+    ) -> Explanation:
+        """Explain the score of target(subject, object), the other pairs held at their MAP values.
+
+        What would flip the decision is not looked for: a fact less would move all pairs.
+        """
+        variable = self._variable(subject, target, object_)
+        speaking = self._speaking(variable)
+        hinges = self._hinges(speaking, one_pair(subject, target, object_))
+        whole = self._mean(hinges)
+        texts = self.walker.texts
+        reasons = []
+        for k in np.unique(hinges.rule).tolist():
+            rule, mine = self.rules[k], hinges.rule == k
+            named: tuple[Grounding, ...] = ()
+            # a rule for another target may speak too, where this pair stands in its body
+            if not isinstance(rule.clause, Prior) and rule.clause.path.target == target:
+                named = self.groundings(rule.clause.path, subject, object_, paths, progress)
+            reasons.append(
+                Reason(
+                    k,
+                    texts[k],
+                    rule.weight,
+                    int(hinges.clauses[mine].sum()),
+                    whole - self._mean(hinges.select(~mine)),
+                    named,
+                    self._beside(k, variable, speaking, paths),
+                )
+            )
+        known = self.walker.evidence.entities
+        at = int(np.flatnonzero(self.state.linked.place == variable)[0])
+        return Explanation(
+            subject,
+            target,
+            object_,
+            whole,
+            float(self._map[at]),
+            self.semantics.threshold,
+            tuple(sorted(reasons, key=lambda reason: (-abs(reason.pull), reason.index))),
+            None,
+            tuple(name for name in dict.fromkeys([subject, object_]) if known.index(name) < 0),
+        )
+
+    def _variable(self, subject: str, target: str, object_: str) -> int:
+        atoms = self.state.linked.atoms
+        ids = atoms.entities.index(subject), atoms.entities.index(object_)
+        found = np.flatnonzero(
+            (atoms.subject == ids[0])
+            & (atoms.object == ids[1])
+            & (atoms.predicate == atoms.predicates.index(target))
+        )
+        if not len(found):
+            raise InputError(
+                f"{target}({subject!r}, {object_!r}) is not among the pairs; a collective model "
+                "scores the pairs that it is given together: add it to them"
+            )
+        return int(found[0])
+
+    def _hinges(self, speaking: Literals, pair: Targets) -> _Hinges:
+        """All ground clauses with the pair in them: over facts alone, and linked to other pairs."""
+        counted = self._counter.count(pair, rule_paths(self.rules), self.language)
+        count = _alone(self.rules, counted, pair.predicates[0])
+        weight = np.array([rule.weight for rule in self.rules])
+        negated = np.array([rule.clause.negated for rule in self.rules])
+        alone = np.flatnonzero((count > 0) & (weight > 0))
+        rows, every = self._links, self._conditional
+        linked = rows.rule[rows.row[speaking]]
+        times = np.rint(rows.weight[rows.row[speaking]] / weight[linked]).astype(np.int64)
+        return _Hinges(
+            np.concatenate([alone, linked]),
+            np.concatenate([np.ones(len(alone)), every.height[speaking]]),
+            np.concatenate([negated[alone], every.down[speaking]]),
+            np.concatenate([weight[alone] * count[alone], every.strength[speaking]]),
+            np.concatenate([count[alone], times]),
+        )
+
+    def _speaking(self, variable: int) -> Literals:
+        """Literals of a pair in ground clauses with other pairs that say something about it."""
+        every = self._conditional
+        mine = np.flatnonzero(self._links.variable == variable)
+        return mine[(every.height[mine] > LEAST) & (every.strength[mine] > 0)]
+
+    def _mean(self, hinges: _Hinges) -> float:
+        """E[y] of one pair; a half where nothing speaks."""
+        relaxation = self.semantics.relaxation
+        if not len(hinges.rule):
+            return 0.5
+        if relaxation is Relaxation.BOOLEAN:
+            cost = hinges.strength * hinges.height
+            up, down = cost[~hinges.down].sum(), cost[hinges.down].sum()
+            return float(score_mean(np.array([up]), np.array([down]), relaxation)[0])
+        first = np.zeros(len(hinges.rule), dtype=np.int64)
+        grouped = group_hinges(first, 0, hinges.height, hinges.down, hinges.strength, 1)
+        return float(hinge_moments(grouped, ONE_RULE, relaxation).mean[0])
+
+    def _beside(self, rule: int, variable: int, speaking: Literals, limit: int) -> tuple[Fact, ...]:
+        """Other pairs of the ground clauses of a rule that push this one down, by their names."""
+        rows, atoms = self._links, self.state.linked.atoms
+        row = rows.row[speaking[rows.coefficient[speaking] > 0]]
+        clauses = [
+            rows.variable[rows.indptr[r] : rows.indptr[r + 1]] for r in row if rows.rule[r] == rule
+        ]
+        others = np.unique(np.concatenate([np.empty(0, dtype=np.int32), *clauses]))
+        others = others[others != variable]
+        order = np.lexsort((atoms.object[others], atoms.subject[others]))
+        return tuple(
+            Fact(
+                atoms.entities[int(atoms.subject[v])],
+                atoms.predicates[int(atoms.predicate[v])],
+                atoms.entities[int(atoms.object[v])],
+                float(self.state.state[v]),
+            )
+            for v in others[order][:limit].tolist()
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Hinges:
+    """Hinges of one pair: rule, height, direction, strength, and the ground clauses in each."""
+
+    rule: npt.NDArray[np.int64]
+    height: Floats
+    down: npt.NDArray[np.bool_]
+    strength: Floats
+    clauses: npt.NDArray[np.int64]
+
+    def select(self, rows: npt.NDArray[np.bool_]) -> _Hinges:
+        """Some of them."""
+        return _Hinges(
+            self.rule[rows],
+            self.height[rows],
+            self.down[rows],
+            self.strength[rows],
+            self.clauses[rows],
+        )
+
+
+def _alone(rules: Sequence[Rule], counted: Statistics, target: str) -> npt.NDArray[np.int64]:
+    """Ground clauses of every rule over facts alone that have the pair for their head."""
+    by_path = {
+        path: int(counted.count[counted.column(k)].sum()) for k, path in enumerate(counted.paths)
+    }
+    return np.array(
+        [
+            int(rule.clause.target == target)
+            if isinstance(rule.clause, Prior)
+            else by_path[rule.clause.path]
+            for rule in rules
+        ],
+        dtype=np.int64,
+    )
+
+
+def _with_values(known: Facts, atoms: Targets, value: Floats) -> Facts:
+    """Facts and pairs as one graph, the pairs as true as their values; those of none left out."""
+    some = np.flatnonzero(value > LEAST)
+    pairs, millionths = atoms.select(some), np.rint(value[some] * ONE).astype(np.int32)
+    united = with_targets(known, [(pairs, "")])
+    table = united.binary
+    to_entity = pairs.entities.translate(united.entities).astype(np.int64)
+    to_predicate = pairs.predicates.translate(united.predicates).astype(np.int64)
+    n, m = np.int64(len(united.entities)), np.int64(len(united.predicates))
+
+    def key(s: npt.NDArray[Any], p: npt.NDArray[Any], o: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        return (s.astype(np.int64) * m + p.astype(np.int64)) * n + o.astype(np.int64)
+
+    rows = key(table.arguments[0], table.predicate, table.arguments[1])
+    order = np.argsort(rows)
+    mine = key(to_entity[pairs.subject], to_predicate[pairs.predicate], to_entity[pairs.object])
+    values = np.full(len(rows), ONE, dtype=np.int32)
+    values[order[np.searchsorted(rows[order], mine)]] = millionths
+    if (values == ONE).all():
+        return united
+    return replace(united, atoms={2: Atoms(table.predicate, table.arguments, values)})

@@ -1,0 +1,299 @@
+"""Why a pair scores as it does: what every rule says, along which paths, and what would flip it.
+
+This module says what an explanation is and how it reads;
+`hornbeam.explaining.independent_explainer` makes it.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hornbeam.explaining.flips import FlipStatus
+from hornbeam.facts.table import html_table
+
+#: Marks that turn the direction of what follows them.
+TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A fact by its names, as it stands in the data, with its truth value."""
+
+    subject: str
+    predicate: str
+    object: str
+    truth: float = 1.0
+
+    def __str__(self) -> str:
+        soft = f" [{self.truth:.6g}]" if self.truth < 1.0 else ""
+        return printable(f"{self.subject}  {self.predicate}  {self.object}") + soft
+
+
+@dataclass(frozen=True)
+class Grounding:
+    """One path of a rule: the entities it passes, and its facts in walking order.
+
+    `truth` is the truth of the body, 1 - sum (1 - x) over the facts' truth values x.
+    """
+
+    entities: tuple[str, ...]
+    facts: tuple[Fact, ...]
+    truth: float = 1.0
+
+    @property
+    def inverse(self) -> tuple[bool, ...]:
+        """Which facts are walked from object to subject; a fact about one entity is not."""
+        return tuple(
+            fact.subject != here for fact, here in zip(self.facts, self.entities, strict=False)
+        )
+
+    def __str__(self) -> str:
+        text = self.entities[0]
+        for fact, there, inverse in zip(self.facts, self.entities[1:], self.inverse, strict=True):
+            soft = f" [{fact.truth:.6g}]" if fact.truth < 1.0 else ""
+            name = fact.predicate + soft
+            text += f" <-{name}- {there}" if inverse else f" -{name}-> {there}"
+        return printable(text)
+
+
+@dataclass(frozen=True)
+class Reason:
+    """What one rule says about the pair.
+
+    Attributes
+    ----------
+    index
+        Place of the rule in the model.
+    rule
+        Its text in the model file, without weight.
+    weight
+        Its weight.
+    count
+        How many paths it has between the two entities (1 for a prior, which needs none).
+    pull
+        The score minus the score of the model without this rule: above 0 it speaks for the pair.
+        Pulls are computed by scoring again. A score is no sum of its rules' parts, so pulls do
+        not add up to it.
+    groundings
+        The first of its paths, in the order of their entities' names; none for a prior.
+    beside
+        In a collective model: other pairs of ground clauses that push this one down, be it that
+        this one stands in their bodies, with their MAP values.
+    """
+
+    index: int
+    rule: str
+    weight: float
+    count: int
+    pull: float
+    groundings: tuple[Grounding, ...] = ()
+    beside: tuple[Fact, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "rule": self.rule,
+            "weight": self.weight,
+            "count": self.count,
+            "pull": self.pull,
+            "index": self.index,
+            "groundings": [asdict(grounding) for grounding in self.groundings],
+            "beside": [asdict(fact) for fact in self.beside],
+        }
+
+
+@dataclass(frozen=True)
+class Flip:
+    """Facts whose removal flips the decision, and the score without them.
+
+    `facts` is empty and `score` the pair's own where no such set is known; `status` says whether
+    there is none, or how far the set can be trusted to be the smallest.
+    """
+
+    status: FlipStatus
+    facts: tuple[Fact, ...]
+    score: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "status": self.status.value,
+            "meaning": self.status.sentence,
+            "facts": [asdict(fact) for fact in self.facts],
+            "score": self.score,
+        }
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A scored pair with its reasons, the strongest pull first.
+
+    Attributes
+    ----------
+    subject, predicate, object
+        The pair.
+    score, map
+        Its conditional mean E[y], and its MAP state.
+    threshold
+        The score from which the model calls a pair true.
+    reasons
+        Every rule that speaks: of weight above 0, with a path (a prior needs none).
+    flip
+        What would flip the decision; None where that was not asked for.
+    unseen
+        Names of the pair that no fact has; such pairs are scored by the prior alone.
+    """
+
+    subject: str
+    predicate: str
+    object: str
+    score: float
+    map: float
+    threshold: float
+    reasons: tuple[Reason, ...]
+    flip: Flip | None = None
+    unseen: tuple[str, ...] = ()
+
+    @property
+    def decision(self) -> bool:
+        """Whether the model calls the pair true."""
+        return self.score >= self.threshold
+
+    @property
+    def supporting(self) -> tuple[Reason, ...]:
+        """Reasons for the pair, the strongest first."""
+        return tuple(reason for reason in self.reasons if reason.pull > 0)
+
+    @property
+    def opposing(self) -> tuple[Reason, ...]:
+        """Reasons against the pair, the strongest first."""
+        return tuple(reason for reason in self.reasons if reason.pull < 0)
+
+    @property
+    def neutral(self) -> tuple[Reason, ...]:
+        """Rules that speak but move nothing, where others have made the score sure."""
+        return tuple(reason for reason in self.reasons if reason.pull == 0)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "subject": self.subject,
+            "predicate": self.predicate,
+            "object": self.object,
+            "score": self.score,
+            "map": self.map,
+            "threshold": self.threshold,
+            "decision": self.decision,
+            "reasons": [reason.as_dict() for reason in self.reasons],
+            "flip": None if self.flip is None else self.flip.as_dict(),
+            "unseen": list(self.unseen),
+        }
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """Text for a person, line by line, each with its role.
+
+        Roles are "pair", "verdict", "note", "heading", "for", "against", "neutral", "path", "fact".
+        """
+        yield "pair", printable(f"{self.subject}  {self.predicate}  {self.object}")
+        answer = "true" if self.decision else "false"
+        yield (
+            "verdict",
+            (
+                f"score {self.score:.4g}, so {answer} (true from {self.threshold:.4g}); "
+                f"MAP state {self.map:.4g}"
+            ),
+        )
+        for name in self.unseen:
+            yield "note", f"no fact has {printable(repr(name))}: only the prior can speak"
+        if not self.reasons:
+            yield "note", "no rule speaks about this pair: it scores a half"
+        for heading, role, reasons in (
+            ("For", "for", self.supporting),
+            ("Against", "against", self.opposing),
+            ("Without effect on the score", "neutral", self.neutral),
+        ):
+            if reasons:
+                yield "heading", heading
+            for reason in reasons:
+                yield role, f"  {_signed(reason.pull):7}  {printable(reason.rule)}"
+                yield from _evidence_lines(reason)
+        if self.flip is not None:
+            yield from _flip_lines(self.flip, self.decision)
+
+    def __str__(self) -> str:
+        blank = {"heading": "\n"}
+        return "\n".join(blank.get(role, "") + text for role, text in self.lines())
+
+    def _repr_html_(self) -> str:
+        title = (
+            f"{self.subject} {self.predicate} {self.object}: score {self.score:.4g}, "
+            f"{'true' if self.decision else 'false'} (true from {self.threshold:.4g})"
+        )
+        rows = [
+            (
+                _signed(reason.pull),
+                reason.rule,
+                f"{reason.weight:.4g}",
+                f"{reason.count:,}",
+                str(reason.groundings[0]) if reason.groundings else "",
+            )
+            for reason in (*self.supporting, *self.opposing, *self.neutral)
+        ]
+        table = html_table(title, ["pull", "rule", "weight", "paths", "first path"], rows)
+        if self.flip is None:
+            return table
+        status = f"What would flip it ({self.flip.status.value})"
+        facts = [(fact.subject, fact.predicate, fact.object) for fact in self.flip.facts]
+        return table + html_table(status, ["subject", "predicate", "object"], facts)
+
+
+def _signed(pull: float) -> str:
+    """A pull with its sign; a tiny one still shows where it goes."""
+    return f"{pull:+.0e}" if 0 < abs(pull) < 5e-5 else f"{pull:+.4f}"
+
+
+def _evidence_lines(reason: Reason) -> Iterator[tuple[str, str]]:
+    """Weight and paths of a rule, below it."""
+    indent = " " * 11
+    paths = "1 path" if reason.count == 1 else f"{reason.count:,} paths"
+    if "->" not in reason.rule:
+        paths = "needs no path"
+    yield "note", f"{indent}weight {reason.weight:.4g}, {paths}"
+    for grounding in reason.groundings:
+        yield "path", indent + str(grounding)
+    for fact in reason.beside:
+        yield "path", f"{indent}together with the pair {fact}"
+    if 0 < len(reason.groundings) < reason.count:
+        yield "note", f"{indent}... and {reason.count - len(reason.groundings):,} more"
+
+
+def _flip_lines(flip: Flip, decision: bool) -> Iterator[tuple[str, str]]:
+    yield "heading", "What would flip it"
+    if not flip.facts:
+        yield "note", f"  {flip.status.sentence}"
+        return
+    many = "this fact" if len(flip.facts) == 1 else f"these {len(flip.facts):,} facts"
+    other = "false" if decision else "true"
+    yield (
+        "note",
+        (f"  without {many} the score is {flip.score:.4g}, so {other} ({flip.status.sentence})"),
+    )
+    for fact in flip.facts:
+        yield "fact", f"    {fact}"
+
+
+def printable(text: str) -> str:
+    r"""Text that moves no cursor: control characters and turning marks are spelt out.
+
+    Examples
+    --------
+    >>> printable("red \x1b[31m and \u202ebackwards")
+    'red \\x1b[31m and \\u202ebackwards'
+    """
+    return "".join(
+        repr(c)[1:-1] if c in TURNING or unicodedata.category(c) in ("Cc", "Zl", "Zp") else c
+        for c in text
+    )

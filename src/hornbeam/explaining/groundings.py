@@ -1,0 +1,291 @@
+"""The paths behind a count, named one by one, as many as are asked for.
+
+Counting never lists paths; explaining must. Before the first path is walked, the entities that lie
+on some path are found from both ends, each time from the end that is cheaper to go on from. The
+walk then visits only those, so that the first few of millions of paths cost no more than a few.
+
+Paths come in the order of their entities' names: by the second entity, then the third, and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from hornbeam.counting.memory.graph import Graph
+from hornbeam.facts.table import ONE
+from hornbeam.progress import SILENT, Progress, announce_if_slow
+
+Ids = npt.NDArray[np.int32]
+
+COMPILING = "Compiling the path walk (first run only; kept for the next time) ..."
+#: Truth that no path has: marks entities from which the object is out of reach.
+NEVER = -(1 << 40)
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two nodes to connect, and the step between them that is no evidence for itself."""
+
+    source: int
+    sink: int
+    own_code: int
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """Paths of one relation sequence: a row of `nodes` each, from subject to object.
+
+    `steps` has the codes of the sequence, `body` the truth of every path in millionths, above 0.
+    """
+
+    steps: tuple[int, ...]
+    nodes: Ids
+    body: Ids
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def edges(self, k: int) -> npt.NDArray[np.int64]:
+        """Facts of every path's k-th step, as rows (predicate, subject, object) of ids."""
+        here, there = self.nodes[:, k].astype(np.int64), self.nodes[:, k + 1].astype(np.int64)
+        predicate = np.full(len(self), self.steps[k] // 2 - 1, dtype=np.int64)
+        ends = (there, here) if self.steps[k] % 2 else (here, there)
+        return np.stack([predicate, *ends], axis=1)
+
+
+def first_paths(
+    graph: Graph,
+    steps: Sequence[int],
+    pair: Pair,
+    distinct: bool,
+    limit: int,
+    progress: Progress = SILENT,
+) -> Paths:
+    """Walk the first `limit` paths along the codes `steps` from the pair's source to its sink.
+
+    Parameters
+    ----------
+    graph
+        What may be walked, with its fan-out limit where there is one.
+    distinct
+        No entity twice on a path.
+    limit
+        Most paths to return; a row of memory each.
+    """
+    return announce_if_slow(
+        lambda: _first_paths(graph, steps, pair, distinct, limit), COMPILING, progress
+    )
+
+
+def _first_paths(
+    graph: Graph, steps: Sequence[int], pair: Pair, distinct: bool, limit: int
+) -> Paths:
+    levels = useful_nodes(graph, steps, pair)
+    best = _best_truths(graph, steps, levels)
+    ends = np.cumsum([0, *(len(level) for level in levels)])
+    nodes, body = _walk(
+        *graph.forward, np.array(steps, dtype=np.int64), ends, np.concatenate(levels),
+        np.concatenate(best), pair.source, pair.sink, pair.own_code, distinct, limit,
+    )  # fmt: skip
+    return Paths(tuple(steps), nodes, body)
+
+
+def useful_nodes(graph: Graph, steps: Sequence[int], pair: Pair) -> list[Ids]:
+    """Nodes at every position of the paths, as far as the walk needs to know them.
+
+    Positions behind the meeting point of both searches may hold nodes that no path from the
+    source reaches; a walk from the source never meets those.
+    """
+    front = [np.array([pair.source], dtype=np.int32)]
+    back = [np.array([pair.sink], dtype=np.int32)]
+    while len(front) + len(back) < len(steps) + 2:
+        forth, towards = steps[len(front) - 1], steps[-len(back)] ^ 1
+        cost_forth = _cost(*graph.forward[:3], front[-1], forth)
+        cost_back = _cost(*graph.backward[:3], back[-1], towards)
+        if cost_forth <= cost_back:
+            front.append(_neighbours(*graph.forward[:3], front[-1], forth, cost_forth))
+        else:
+            back.append(_neighbours(*graph.backward[:3], back[-1], towards, cost_back))
+    middle = np.intersect1d(front[-1], back[-1], assume_unique=True)
+    levels = [*front[:-1], middle, *reversed(back[:-1])]
+    for k in reversed(range(len(front) - 1)):
+        leading = _leading(*graph.forward[:3], levels[k], steps[k], levels[k + 1])
+        levels[k] = levels[k][leading]
+    return levels
+
+
+def cut(graph: Graph, steps: Sequence[int], pair: Pair) -> npt.NDArray[np.int64]:
+    """Facts, as rows (predicate, subject, object), on one of which every path of a sequence lies.
+
+    They are the first facts of all its paths or the last, whichever are fewer.
+    """
+    levels = useful_nodes(graph, steps, pair)
+    for k in range(len(steps)):
+        size = _cost(*graph.forward[:3], levels[k], steps[k])
+        reached = _neighbours(*graph.forward[:3], levels[k], steps[k], size)
+        levels[k + 1] = np.intersect1d(reached, levels[k + 1], assume_unique=True)
+    at = 0 if len(levels[1]) <= len(levels[-2]) else len(steps) - 1
+    ends = np.array(np.meshgrid(levels[at], levels[at + 1]), dtype=np.int32).reshape(2, -1).T
+    first_last = Paths((steps[at],), ends, np.ones(len(ends), dtype=np.int32))
+    facts = first_last.edges(0)
+    own = np.array([pair.own_code // 2 - 1, pair.source, pair.sink])
+    others: npt.NDArray[np.int64] = facts[(facts != own).any(axis=1)]
+    return others
+
+
+def _best_truths(
+    graph: Graph, steps: Sequence[int], levels: list[Ids]
+) -> list[npt.NDArray[np.int64]]:
+    """For every node the least truth (at most 0) that the rest of a path must cost.
+
+    A path whose atoms are x1 ... xs has the truth 1 - sum (1 - x); a walk is given up as soon as
+    that cannot stay above 0 any more.
+    """
+    best = [np.zeros(len(level), dtype=np.int64) for level in levels]
+    if len(graph.forward.value):
+        for k in reversed(range(len(steps))):
+            best[k] = _best(*graph.forward, levels[k], steps[k], levels[k + 1], best[k + 1])
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _place(values, low, high, wanted):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """First position in the sorted values[low:high] that is not below `wanted`."""
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _run(offsets, code, node, step):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Where the edges of one step stand among a node's."""
+    low = _place(code, offsets[node], offsets[node + 1], step)
+    return low, _place(code, low, offsets[node + 1], step + 1)
+
+
+@njit(cache=True, nogil=True)
+def _cost(offsets, neighbour, code, nodes, step):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Count the edges of a step that leave the nodes."""
+    total = 0
+    for node in nodes:
+        low, high = _run(offsets, code, node, step)
+        total += high - low
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _neighbours(offsets, neighbour, code, nodes, step, size):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """List the distinct nodes one step away, sorted."""
+    found = np.empty(size, dtype=np.int32)
+    at = 0
+    for node in nodes:
+        low, high = _run(offsets, code, node, step)
+        found[at : at + high - low] = neighbour[low:high]
+        at += high - low
+    found.sort()
+    kept = 0
+    for i in range(size):
+        if i == 0 or found[i] != found[i - 1]:
+            found[kept] = found[i]
+            kept += 1
+    return found[:kept].copy()
+
+
+@njit(cache=True, nogil=True)
+def _leading(offsets, neighbour, code, nodes, step, allowed):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Which nodes have an edge of the step to an allowed node?"""
+    leads = np.zeros(len(nodes), dtype=np.bool_)
+    for i in range(len(nodes)):
+        low, high = _run(offsets, code, nodes[i], step)
+        if high - low <= len(allowed):
+            for e in range(low, high):
+                k = _place(allowed, 0, len(allowed), neighbour[e])
+                if k < len(allowed) and allowed[k] == neighbour[e]:
+                    leads[i] = True
+                    break
+        else:
+            for node in allowed:
+                e = _place(neighbour, low, high, node)
+                if e < high and neighbour[e] == node:
+                    leads[i] = True
+                    break
+    return leads
+
+
+@njit(cache=True, nogil=True)
+def _best(offsets, neighbour, code, value, nodes, step, allowed, beyond):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """For every node the best of (value - 1) + beyond over its edges to allowed nodes."""
+    best = np.full(len(nodes), NEVER, dtype=np.int64)
+    for i in range(len(nodes)):
+        low, high = _run(offsets, code, nodes[i], step)
+        for e in range(low, high):
+            k = _place(allowed, 0, len(allowed), neighbour[e])
+            if k < len(allowed) and allowed[k] == neighbour[e]:
+                best[i] = max(best[i], value[e] - ONE + beyond[k])
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _walk(  # type: ignore[no-untyped-def] # noqa: ANN202
+    offsets,  # noqa: ANN001
+    neighbour,  # noqa: ANN001
+    code,  # noqa: ANN001
+    value,  # noqa: ANN001
+    steps,  # noqa: ANN001
+    ends,  # noqa: ANN001
+    allowed,  # noqa: ANN001
+    best,  # noqa: ANN001
+    source,  # noqa: ANN001
+    sink,  # noqa: ANN001
+    own_code,  # noqa: ANN001
+    distinct,  # noqa: ANN001
+    limit,  # noqa: ANN001
+):
+    """Depth-first over the allowed nodes, each node's edges in order, until `limit` paths."""
+    n = len(steps)
+    nodes, body = np.empty((limit, n + 1), dtype=np.int32), np.empty(limit, dtype=np.int32)
+    at, stop = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    path, truth = np.empty(n + 1, dtype=np.int32), np.full(n + 1, ONE, dtype=np.int64)
+    path[0] = source
+    found, depth, entered = 0, 0, True
+    while depth >= 0 and found < limit:
+        if entered:
+            low, high = _run(offsets, code, path[depth], steps[depth])
+            if depth == n - 1:
+                low = _place(neighbour, low, high, sink)
+                high = low + 1 if low < high and neighbour[low] == sink else low
+            at[depth], stop[depth], entered = low, high, False
+        if at[depth] == stop[depth]:
+            depth -= 1
+            continue
+        edge = at[depth]
+        at[depth] += 1
+        here, there = path[depth], neighbour[edge]
+        if steps[depth] == own_code and here == source and there == sink:
+            continue
+        if steps[depth] == own_code ^ 1 and here == sink and there == source:
+            continue
+        k = _place(allowed, ends[depth + 1], ends[depth + 2], there)
+        if k == ends[depth + 2] or allowed[k] != there:
+            continue
+        truth[depth + 1] = truth[depth] + (value[edge] - ONE if len(value) else 0)
+        if truth[depth + 1] + best[k] <= 0 or (distinct and (path[: depth + 1] == there).any()):
+            continue
+        path[depth + 1] = there
+        if depth == n - 1:
+            nodes[found] = path
+            body[found] = truth[n]
+            found += 1
+        else:
+            depth += 1
+            entered = True
+    return nodes[:found].copy(), body[:found].copy()

@@ -1,0 +1,308 @@
+"""Makes explanations: scores again without each rule, names paths, looks for what would flip.
+
+Counts come from the engine that scores, paths from a walk over the same graph, and every set of
+facts that is said to flip a decision has been taken away and the pair scored again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.counting.memory.graph import Graph
+from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.statistics import Statistics
+from hornbeam.errors import InputError
+from hornbeam.explaining.counterfactual import Removals, is_monotone
+from hornbeam.explaining.explanation import Explanation, Fact, Flip, Grounding, Reason
+from hornbeam.explaining.flips import EXACT_PATHS, FlipStatus, smallest_flip
+from hornbeam.explaining.groundings import Pair, Paths, cut, first_paths
+from hornbeam.explaining.scored_pair import ScoredPair, one_pair
+from hornbeam.facts.folds import without_targets
+from hornbeam.facts.table import ONE, Facts, Targets
+from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.candidates import Language
+from hornbeam.rules.clause import Path, Prior
+from hornbeam.rules.model_file import clause_texts
+from hornbeam.rules.rule_model import Rule, Semantics
+from hornbeam.scoring.independent_scorer import Floats, rule_paths, score_targets
+
+#: Paths of every rule that are named unless more are asked for.
+PATHS = 5
+
+#: Facts as rows (predicate, subject, object) of ids.
+Edges = npt.NDArray[np.int64]
+NO_EDGES: Edges = np.empty((0, 3), dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Explainer:
+    """Explains pairs of one model over one set of facts; what all pairs share is prepared once.
+
+    Parameters
+    ----------
+    rules, semantics, language
+        The model.
+    facts
+        The evidence.
+    inferred
+        For a collective model: the facts together with the other targets at their MAP state, since
+        other targets are evidence there. Without it a collective model is refused.
+    threads
+        Worker threads of the counting; they change no result.
+
+    Examples
+    --------
+    >>> import hornbeam as hb
+    >>> facts = hb.read_facts([("a", "knows", "b"), ("b", "trusts", "c")])
+    >>> model = hb.Model.parse("2.0: knows(A, B) & trusts(B, C) -> trusts(A, C)")
+    >>> explainer = Explainer(model.rules, model.semantics, model.language, facts)
+    >>> explanation = explainer.explain("a", "trusts", "c")
+    >>> print(explanation.reasons[0].groundings[0])
+    a -knows-> b -trusts-> c
+    """
+
+    rules: Sequence[Rule]
+    semantics: Semantics
+    language: Language
+    facts: Facts
+    inferred: Facts | None = None
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        if self.semantics.collective and self.inferred is None:
+            raise InputError(
+                "the model is collective: its scores depend on all pairs that are scored together; "
+                "name them with --pairs"
+            )
+
+    @property
+    def evidence(self) -> Facts:
+        """What the rules walk."""
+        return self.facts if self.inferred is None else self.inferred
+
+    @cached_property
+    def engine(self) -> MemoryEngine:
+        """Counts paths over the evidence."""
+        return MemoryEngine(self.evidence, self.threads)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """What may be walked, under the model's fan-out limit."""
+        limit = self.semantics.max_fanout
+        return self.engine.graph if limit is None else self.engine.graph.limited(limit)
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """Text of every rule."""
+        return clause_texts(self.rules)
+
+    def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
+        """Count the paths of every rule."""
+        return self.engine.count(pairs, rule_paths(self.rules), self.language, progress=progress)
+
+    def scores(self, pairs: Targets, counted: Statistics) -> Floats:
+        """Score pairs whose paths have been counted."""
+        return score_targets(self.rules, self.semantics, counted, pairs)
+
+    def explain(
+        self,
+        subject: str,
+        target: str,
+        object_: str,
+        *,
+        paths: int = PATHS,
+        flip: bool = True,
+        progress: Progress = SILENT,
+    ) -> Explanation:
+        """Explain the score of target(subject, object).
+
+        Parameters
+        ----------
+        paths
+            Most paths of a rule to name; the first in the order of their entities' names.
+        flip
+            Look for the smallest set of facts whose removal flips the decision.
+        """
+        mine = [k for k, rule in enumerate(self.rules) if rule.clause.target == target]
+        rules, pair = [self.rules[k] for k in mine], one_pair(subject, target, object_)
+        counted = self.engine.count(pair, rule_paths(rules), self.language, progress=progress)
+        scored = ScoredPair(rules, self.semantics, pair, counted)
+        reasons = [
+            Reason(
+                mine[place],
+                self.texts[mine[place]],
+                rule.weight,
+                scored.count(rule),
+                scored.pull(place),
+                ()
+                if isinstance(clause := rule.clause, Prior)
+                else self.groundings(clause.path, subject, object_, paths, progress),
+            )
+            for place, rule in scored.heard.items()
+            if rule.weight > 0
+        ]
+        known = self.evidence.entities
+        return Explanation(
+            subject,
+            target,
+            object_,
+            scored.mean,
+            scored.map,
+            self.semantics.threshold,
+            tuple(sorted(reasons, key=lambda reason: (-abs(reason.pull), reason.index))),
+            self._flip(scored, progress) if flip else None,
+            tuple(name for name in dict.fromkeys([subject, object_]) if known.index(name) < 0),
+        )
+
+    def groundings(
+        self, path: Path, subject: str, object_: str, limit: int, progress: Progress = SILENT
+    ) -> tuple[Grounding, ...]:
+        """Name the first paths of a relation sequence; both entities must be known."""
+        found = self.paths(path, subject, object_, limit, progress)
+        edges = [found.edges(k) for k in range(len(found.steps))]
+        return tuple(
+            Grounding(
+                tuple(self.evidence.entities.take(found.nodes[row])),
+                tuple(self.fact(*edge[row].tolist()) for edge in edges),
+                int(found.body[row]) / ONE,
+            )
+            for row in range(len(found))
+        )
+
+    def paths(
+        self,
+        path: Path,
+        subject: str,
+        object_: str,
+        limit: int,
+        progress: Progress = SILENT,
+    ) -> Paths:
+        """Find the first paths of a relation sequence, as ids."""
+        steps, pair = self._codes(path), self._nodes(path.target, subject, object_)
+        distinct = self.language.distinct_variables
+        return first_paths(self.graph, steps, pair, distinct, limit, progress)
+
+    def fact(self, predicate: int, subject: int, object_: int) -> Fact:
+        """Name a fact by its ids."""
+        facts = self.evidence
+        names = facts.entities[subject], facts.predicates[predicate], facts.entities[object_]
+        atoms = facts.binary
+        if atoms.millionths is None:
+            return Fact(*names)
+        first, last = np.searchsorted(atoms.arguments[0], [subject, subject + 1]).tolist()
+        same = atoms.predicate[first:last] == predicate
+        row = first + np.flatnonzero(same & (atoms.arguments[1][first:last] == object_))[0]
+        return Fact(*names, int(atoms.millionths[row]) / ONE)
+
+    def _codes(self, path: Path) -> list[int]:
+        predicates = self.evidence.predicates
+        return [2 * (predicates.index(step.predicate) + 1) + step.inverse for step in path.steps]
+
+    def _nodes(self, target: str, subject: str, object_: str) -> Pair:
+        names = self.evidence.entities
+        own = 2 * (self.evidence.predicates.index(target) + 1)
+        return Pair(names.index(subject), names.index(object_), own)
+
+    def _flip(self, scored: ScoredPair, progress: Progress) -> Flip:
+        """Look for the fewest facts, take them away, and score again."""
+        if not scored.speaking:
+            status, facts = FlipStatus.IMPOSSIBLE, NO_EDGES
+        elif sum(scored.paths_of(path) for path in scored.speaking) <= EXACT_PATHS:
+            removals, edges = self._removals(scored, progress)
+            status, chosen = smallest_flip(removals)
+            facts = edges[list(chosen)]
+        else:
+            status, facts = FlipStatus.NOT_FOUND, NO_EDGES
+        if status in (FlipStatus.UPPER_BOUND, FlipStatus.NOT_FOUND):
+            other, cut_off = self._cut_rules(scored)
+            if not len(facts) or 0 < len(cut_off) < len(facts):
+                status, facts = other, cut_off
+        if self._may_unlock(scored, len(facts)):
+            status = FlipStatus.UPPER_BOUND if len(facts) else FlipStatus.NOT_FOUND
+        if not len(facts):
+            return Flip(status, (), scored.mean)
+        after = self._score_without(scored, facts)
+        if not scored.flips(after):
+            return Flip(FlipStatus.NOT_FOUND, (), scored.mean)
+        return Flip(status, tuple(self.fact(*row) for row in facts.tolist()), after)
+
+    def _removals(self, scored: ScoredPair, progress: Progress) -> tuple[Removals, Edges]:
+        """Lay out all paths of the pair, and the facts that carry them in the order of names."""
+        sequence, body, path, rows = list[Edges](), list[Edges](), list[Edges](), list[Edges]()
+        n = 0
+        for k, steps in enumerate(scored.speaking):
+            found = self.paths(steps, *scored.names, scored.paths_of(steps), progress)
+            sequence.append(np.full(len(found), k))
+            body.append(found.body.astype(np.int64))
+            for at in range(len(steps)):
+                path.append(n + np.arange(len(found)))
+                rows.append(found.edges(at))
+            n += len(found)
+        edges, fact = np.unique(np.concatenate(rows)[:, [1, 0, 2]], axis=0, return_inverse=True)
+        # a fact that a path uses twice carries it once
+        uses = np.unique(np.stack([fact.reshape(-1), np.concatenate(path)]), axis=1)
+        removals = Removals(
+            [r for r in scored.rules if isinstance(r.clause, Prior) or scored.count(r)],
+            self.semantics,
+            scored.speaking,
+            np.concatenate(sequence),
+            np.concatenate(body),
+            uses[0],
+            uses[1],
+            len(edges),
+            scored.decision,
+        )
+        return removals, edges[:, [1, 0, 2]]
+
+    def _cut_rules(self, scored: ScoredPair) -> tuple[FlipStatus, Edges]:
+        """Cut off one rule after the other, the strongest first, until the decision flips.
+
+        All paths of a rule are cut at the subject or at the object, where fewer facts do it.
+        """
+        helping = [path for path in scored.speaking if scored.sides(path) == {not scored.decision}]
+        if not scored.flips(scored.without_paths(helping)):
+            proven = is_monotone(scored.rules, self.semantics, scored.counted.body is not None)
+            return FlipStatus.IMPOSSIBLE if proven else FlipStatus.NOT_FOUND, NO_EDGES
+        helping.sort(key=lambda path: -abs(scored.mean - scored.without_paths([path])))
+        cuts = [NO_EDGES]
+        for k, path in enumerate(helping):
+            target = scored.pair.predicates[0]
+            cuts.append(cut(self.graph, self._codes(path), self._nodes(target, *scored.names)))
+            if scored.flips(scored.without_paths(helping[: k + 1])):
+                facts = np.unique(np.concatenate(cuts), axis=0)
+                if scored.flips(self._score_without(scored, facts)):
+                    return FlipStatus.UPPER_BOUND, facts
+        return FlipStatus.NOT_FOUND, NO_EDGES
+
+    def _score_without(self, scored: ScoredPair, edges: Edges) -> float:
+        """Score the pair in a world that lacks some facts."""
+        facts = self.evidence
+        predicate, subject, object_ = edges.T.astype(np.int32)
+        gone = Targets(facts.entities, facts.predicates, predicate, subject, object_)
+        poorer = MemoryEngine(without_targets(facts, gone), self.threads)
+        counted = poorer.count(scored.pair, rule_paths(scored.rules), self.language)
+        return float(score_targets(scored.rules, self.semantics, counted, scored.pair)[0])
+
+    def _may_unlock(self, scored: ScoredPair, removed: int) -> bool:
+        """Whether fewer removals than these could open a hub that the fan-out limit closes.
+
+        Then paths may appear where facts go, and a set found among the paths of now may not be
+        the smallest. With nothing removed the question is whether any number could.
+        """
+        limit = self.semantics.max_fanout
+        if limit is None:
+            return False
+        whole = self.engine.graph.forward
+        walked = np.unique([code for path in scored.paths for code in self._codes(path)])
+        node = np.repeat(np.arange(len(whole.offsets) - 1), np.diff(whole.offsets))
+        mine = np.isin(whole.code, walked)
+        _, fanout = np.unique(
+            np.stack([node[mine], whole.code[mine].astype(np.int64)]), axis=1, return_counts=True
+        )
+        most = limit + removed - 1 if removed else np.iinfo(np.int64).max
+        return bool(((fanout > limit) & (fanout <= most)).any())

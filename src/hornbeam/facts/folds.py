@@ -1,0 +1,231 @@
+"""Folds for cross-validation: those of a task folder, and those made from one table of labels.
+
+A task folder has one of two layouts, its files plain or gzipped (`.tsv`, `.tsv.gz`):
+
+    paper-style                             separate worlds
+    observed.tsv     evidence of all folds
+    fold0/train.tsv  labelled targets       fold0/train_observed.tsv  fold0/train.tsv
+    fold0/test.tsv   labelled targets       fold0/test_observed.tsv   fold0/test.tsv
+    fold0/obs.tsv    evidence (optional)    fold1/...
+    fold1/...
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.errors import DataError, InputError
+from hornbeam.facts.names import Ids
+from hornbeam.facts.table import ONE, Atoms, Facts, Targets
+
+Rows = npt.NDArray[np.int64]
+
+SUFFIXES = (".tsv", ".tsv.gz")
+LAYOUTS = (
+    "expected observed.tsv, fold0/train.tsv, fold0/test.tsv (and fold0/obs.tsv), or "
+    "fold0/train_observed.tsv, fold0/train.tsv, fold0/test_observed.tsv, fold0/test.tsv"
+)
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The files of one fold: what to learn from, and what to score afterwards.
+
+    Predicting the test targets may use `test_facts` alone: in separate worlds they are other
+    facts than those of training, else the same.
+    """
+
+    name: str
+    train_facts: tuple[Path, ...]
+    train_labels: Path
+    test_facts: tuple[Path, ...]
+    test_labels: Path
+
+
+def task_folds(task_dir: str | os.PathLike[str]) -> list[Fold]:
+    """Find the folds of a task folder, in the order of their numbers.
+
+    Parameters
+    ----------
+    task_dir
+        A folder of one of the two layouts above; other files in it are not looked at.
+
+    Raises
+    ------
+    hornbeam.errors.DataError
+        Naming every file that is missing.
+    """
+    task = Path(task_dir)
+    try:
+        folders = _fold_folders(task)
+        shared = _find(task, "observed")
+        worlds = [folder for folder in folders if _find(folder, "train_observed", "test_observed")]
+        if shared and worlds:
+            files = f"{shared.name} and {worlds[0].name}/*_observed.tsv"
+            raise DataError(str(task), f"mixes two layouts, {files}; {LAYOUTS}")
+        if not shared and not worlds:
+            raise DataError(str(task), f"has no evidence, observed.tsv; {LAYOUTS}")
+        return _separate_worlds(task, folders) if shared is None else _paper(task, shared, folders)
+    except OSError as error:
+        raise DataError(str(task), f"cannot be read: {error.strerror}") from None
+
+
+def make_folds(labels: Targets, n: int, rng: np.random.Generator) -> list[tuple[Rows, Rows]]:
+    """Split labelled targets into `n` parts, each of which is the test of one fold.
+
+    The shares of true and false labels are kept, and those of the predicates. A pair, its
+    repetitions and its mirror image t(o, s) always fall into the same part: of a symmetric
+    relation one direction in training would tell the other in the test. Facts that state a test
+    target must be taken away too (`without_targets`).
+
+    Returns
+    -------
+    list of (train_rows, test_rows)
+        Rows of `labels` in their order; every row is in exactly one test part.
+
+    Raises
+    ------
+    hornbeam.errors.InputError
+        Where there are too few labels of a class for every part to have one.
+
+    Examples
+    --------
+    >>> from hornbeam.facts.reading.readers import read_labels
+    >>> labels = read_labels([(f"a{i}", "knows", "b", i % 2) for i in range(6)])
+    >>> folds = make_folds(labels, 3, np.random.default_rng(0))
+    >>> [len(labels.select(test)) for train, test in folds]
+    [2, 2, 2]
+    """
+    if n < 2:
+        raise InputError(f"{n} folds; expected at least 2")
+    if labels.millionths is None:
+        raise InputError("folds are made from labels; these targets have none")
+    group = _groups(labels)
+    true = np.bincount(group, weights=labels.positive) > 0
+    false = np.bincount(group, weights=~labels.positive) > 0
+    for name, found in (("true", int(true.sum())), ("false", int(false.sum()))):
+        if found < n:
+            raise InputError(
+                f"{found:,} {name} labels (a pair and its mirror image counting once) are too few "
+                f"for {n} folds; expected at least one a fold"
+            )
+    predicate = np.zeros(len(true), dtype=np.int64)
+    predicate[group] = labels.predicate
+    # Dealt out in turn in this order, every run of equals is spread evenly. Groups with both
+    # labels stand between the true and the false, so that both classes are runs.
+    kind = false.astype(np.int64) - true
+    order = np.lexsort((rng.permutation(len(true)), predicate, kind))
+    part = np.empty(len(true), dtype=np.int64)
+    part[order] = np.arange(len(true)) % n
+    of_row = part[group]
+    return [(np.flatnonzero(of_row != k), np.flatnonzero(of_row == k)) for k in range(n)]
+
+
+def without_targets(facts: Facts, targets: Targets) -> Facts:
+    """Take away the facts that state one of the targets, so that no answer is among the evidence.
+
+    Entities and predicates keep their ids.
+
+    Examples
+    --------
+    >>> from hornbeam.facts.reading.readers import read_facts, read_pairs
+    >>> facts = read_facts([("a", "knows", "b"), ("b", "knows", "a")])
+    >>> without_targets(facts, read_pairs([("a", "knows", "b")]))
+    Facts(1 facts, 2 entities, 1 predicates)
+    """
+    table = facts.binary
+    to_entity = targets.entities.translate(facts.entities)
+    to_predicate = targets.predicates.translate(facts.predicates)
+    rows = np.flatnonzero(np.isin(table.predicate, to_predicate))
+    columns = [
+        np.concatenate([to_predicate[targets.predicate], table.predicate[rows]]),
+        np.concatenate([to_entity[targets.subject], table.arguments[0][rows]]),
+        np.concatenate([to_entity[targets.object], table.arguments[1][rows]]),
+    ]
+    group = _distinct(columns)  # ids of -1, unknown to the facts, equal none of theirs
+    stated = np.zeros(len(group), dtype=np.bool_)
+    stated[group[: len(targets)]] = True
+    keep = np.ones(len(table), dtype=np.bool_)
+    keep[rows] = ~stated[group[len(targets) :]]
+    if keep.all():
+        return facts
+    values = None if table.millionths is None else table.millionths[keep]
+    values = None if values is None or bool(np.all(values == ONE)) else values
+    kept = Atoms(table.predicate[keep], tuple(column[keep] for column in table.arguments), values)
+    others = {arity: atoms for arity, atoms in facts.atoms.items() if arity != 2}
+    return Facts(facts.entities, facts.predicates, {**others, 2: kept} if len(kept) else others)
+
+
+def _groups(labels: Targets) -> Rows:
+    """Give equal pairs, in whatever direction, one number."""
+    low = np.minimum(labels.subject, labels.object)
+    high = np.maximum(labels.subject, labels.object)
+    return _distinct([labels.predicate, low, high])
+
+
+def _distinct(columns: list[Ids]) -> Rows:
+    """Give every row the number, from 0 on, that all rows equal to it have."""
+    order = np.lexsort(columns)
+    new = np.zeros(len(order), dtype=np.bool_)
+    for column in columns:
+        new[1:] |= column[order[1:]] != column[order[:-1]]
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.cumsum(new)
+    return number
+
+
+def _fold_folders(task: Path) -> list[Path]:
+    """Folders fold0, fold1, .. by number."""
+    if not task.is_dir():
+        problem = "is no folder" if task.exists() else "no such folder"
+        raise DataError(str(task), f"{problem}; {LAYOUTS}")
+    found = [
+        (int(match[1]), path.name, path)
+        for path in task.iterdir()
+        if (match := re.fullmatch(r"fold([0-9]+)", path.name)) and path.is_dir()
+    ]
+    if not found:
+        raise DataError(str(task), f"has no folders fold0, fold1, ..; {LAYOUTS}")
+    return [path for _, _, path in sorted(found)]
+
+
+def _find(folder: Path, *stems: str) -> Path | None:
+    """Find the first file of these names, plain or gzipped."""
+    paths = (folder / f"{stem}{suffix}" for stem in stems for suffix in SUFFIXES)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _required(task: Path, folders: list[Path], stems: tuple[str, ...]) -> list[list[Path]]:
+    """Find these files in every fold, or name all that are missing."""
+    found = [[(folder, stem, _find(folder, stem)) for stem in stems] for folder in folders]
+    missing = [f"{f.name}/{stem}.tsv" for row in found for f, stem, path in row if path is None]
+    if missing:
+        listed = ", ".join(missing[:8]) + (", .." if len(missing) > 8 else "")
+        raise DataError(str(task), f"lacks {listed}; {LAYOUTS}")
+    return [[path for _, _, path in row if path is not None] for row in found]
+
+
+def _paper(task: Path, shared: Path, folders: list[Path]) -> list[Fold]:
+    folds = []
+    found = _required(task, folders, ("train", "test"))
+    for folder, (train, test) in zip(folders, found, strict=True):
+        own = _find(folder, "obs")
+        evidence = (shared,) if own is None else (shared, own)
+        folds.append(Fold(folder.name, evidence, train, evidence, test))
+    return folds
+
+
+def _separate_worlds(task: Path, folders: list[Path]) -> list[Fold]:
+    stems = ("train_observed", "train", "test_observed", "test")
+    return [
+        Fold(folder.name, (train_facts,), train, (test_facts,), test)
+        for folder, (train_facts, train, test_facts, test) in zip(
+            folders, _required(task, folders, stems), strict=True
+        )
+    ]

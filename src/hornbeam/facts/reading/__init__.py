@@ -1,0 +1,1 @@
+"""Reading facts, labels and pairs from anything people have them in."""

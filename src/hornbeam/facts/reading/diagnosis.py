@@ -1,0 +1,118 @@
+"""After the fast reader failed: find the first wrong line and say what was expected there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from hornbeam.errors import DataError
+from hornbeam.facts.reading.sources import Source
+from hornbeam.facts.table import ONE
+
+FORBIDDEN = {"\t": "a TAB", "\r": "a carriage return", "\n": "a line feed", "\0": "a NUL"}
+WORDS = {"a1": "subject", "a2": "object", "predicate": "predicate", "value": "truth value"}
+#: Longest piece of the user's text that a message quotes.
+LONGEST_QUOTE = 40
+
+
+def first_mistake(sources: Sequence[Source]) -> DataError | None:
+    """Find the first mistake of form in any of the sources, or None."""
+    for source in sources:
+        try:
+            for at, fields in source.rows():
+                problem = _problem(source, fields)
+                if problem is not None:
+                    return source.error(problem, at)
+        except DataError as error:
+            return error
+    return None
+
+
+def _problem(source: Source, fields: Sequence[object]) -> str | None:
+    most = len(source.columns)
+    if len(fields) not in (most, most - source.optional_last):
+        named = [_word(source, column) for column in source.columns]
+        if source.optional_last:
+            named[-1] = f"[{named[-1]}]"
+        found = f"found {len(fields)} field{'s' * (len(fields) != 1)}"
+        least = f"{most - 1} or " * source.optional_last
+        return f"expected {least}{most} fields ({', '.join(named)}), {found}"
+    for column, field in zip(source.columns, fields, strict=False):
+        problem = None
+        if column == "value":
+            problem = _value_problem(field)
+        elif column:
+            problem = _name_problem(_word(source, column), field)
+        if problem is not None:
+            return problem
+    return None
+
+
+def _word(source: Source, column: str) -> str:
+    """How a person calls a column; subject and object are words of triples only."""
+    if column.startswith("a") and source.predicate is not None:
+        return f"argument {column[1:]}"
+    return WORDS.get(column, "ignored")
+
+
+def _name_problem(word: str, field: object) -> str | None:
+    if field is None or field == "":
+        return f"the {word} is empty; expected a name"
+    text = str(field)
+    for character, called in FORBIDDEN.items():
+        if character in text:
+            return f"the {word} holds {called}; names may hold anything but TAB, CR, LF and NUL"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return f"the {word} {quote(text)} is no Unicode text; expected whole characters"
+    return None
+
+
+def _value_problem(field: object) -> str | None:
+    if isinstance(field, bool):
+        return None
+    if field is None or field == "":
+        return "the truth value is missing; expected a number in [0, 1]"
+    text = str(field)
+    try:
+        # Python also reads digits of other scripts, which the fast reader refuses.
+        number = float(text) if text.isascii() else math.nan
+    except ValueError:
+        number = math.nan
+    if not 0.0 <= number <= 1.0:
+        return f"expected a truth value in [0, 1], found {quote(text)}"
+    return None
+
+
+def contradiction(sources: Sequence[Source], atom: Mapping[str, str]) -> DataError:
+    """Name the two places that give one atom (column -> name) two different values."""
+    first: tuple[str, float] | None = None
+    sources = [s for s in sources if s.predicate in (None, atom["predicate"])]
+    for source in sources:
+        for at, fields in source.rows():
+            row = dict(zip(source.columns, fields, strict=False))
+            if any(str(row[column]) != name for column, name in atom.items() if column in row):
+                continue
+            value = float(str(row.get("value", 1)))
+            if first is None:
+                first = (source.place(at), value)
+            elif round(value * ONE) != round(first[1] * ONE):
+                return source.error(
+                    f"{show(atom)} has value {value:g} here and {first[1]:g} in {first[0]}; "
+                    "expected one value",
+                    at,
+                )
+    return DataError(sources[0].name, f"{show(atom)} has two values; expected one")
+
+
+def show(atom: Mapping[str, str]) -> str:
+    """Write the atom as text, long names cut."""
+    arguments = [quote(name, "") for column, name in atom.items() if column != "predicate"]
+    return f"{quote(atom['predicate'], '')}({', '.join(arguments)})"
+
+
+def quote(text: str, mark: str = "'") -> str:
+    """Text for a message: control characters escaped, long text cut."""
+    cut = text[:LONGEST_QUOTE] + ("..." if len(text) > LONGEST_QUOTE else "")
+    return mark + "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut) + mark

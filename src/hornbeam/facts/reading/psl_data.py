@@ -1,0 +1,237 @@
+"""Data of PSL programs: the partitions that PSL 2.4 programs and 2.x `.data` files name.
+
+A 2.4 program (JSON or YAML) lists files or rows under each predicate; a `.data` file (YAML) lists
+files under each partition. A program with several splits is read as `program.json#learn`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hornbeam.errors import DataError
+from hornbeam.facts.reading.diagnosis import FORBIDDEN
+from hornbeam.facts.reading.documents import document_text, parse_document
+from hornbeam.facts.reading.input_files import File, find_file
+from hornbeam.facts.reading.sources import Role, Source
+from hornbeam.facts.reading.tables import tuple_source
+from hornbeam.facts.reading.text import delimited
+from hornbeam.facts.reading.workspace import Workspace
+
+PARTITIONS = {Role.FACTS: "observations", Role.LABELS: "truth", Role.PAIRS: "targets"}
+#: Splits of a partition besides "all", which belongs to each of them.
+SPLITS = ("learn", "validation", "infer")
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a program says about a predicate."""
+
+    name: str
+    arity: int
+    about: dict[str, Any]
+    flags: list[str]
+
+
+@dataclass(frozen=True)
+class Partition:
+    """What one predicate has in one partition: files and rows by split."""
+
+    predicate: str
+    arity: int
+    splits: dict[str, list[str | list[str]]]
+
+
+def split_of(item: str) -> tuple[str, str | None]:
+    """Take `program.json#learn` apart.
+
+    Examples
+    --------
+    >>> split_of("program.json#learn"), split_of("a#b.tsv")
+    (('program.json', 'learn'), ('a#b.tsv', None))
+    """
+    match = re.fullmatch(rf"(.+\.(?:json|ya?ml))#({'|'.join(SPLITS)})", item, re.I | re.S)
+    return (match[1], match[2].lower()) if match and not Path(item).exists() else (item, None)
+
+
+def psl_sources(space: Workspace, file: File, role: Role, split: str | None = None) -> list[Source]:
+    """Read the sources that a PSL program or `.data` file has for a role.
+
+    Facts come from its observations, labels from its truth, pairs from its targets.
+    """
+    wanted = PARTITIONS[role]
+    document, _ = program_document(file)
+    by_partition = partitions(file, document, declared(file, document))
+    splits = _chosen_splits(file, by_partition, split)
+    sources: list[Source] = []
+    for partition in by_partition[wanted]:
+        items = [item for name in splits for item in partition.splits.get(name, [])]
+        if items and partition.arity != 2 and role is not Role.FACTS:
+            problem = f"{wanted} of {partition.predicate}/{partition.arity}"
+            raise DataError(file.name, f"{problem}; expected two arguments: targets are pairs")
+        sources += _partition_sources(space, file, role, partition, items)
+    if not sources:
+        problem = f"no predicate has {wanted}; expected files under {wanted!r} to read {role} from"
+        raise DataError(file.name, problem)
+    return sources
+
+
+def _partition_sources(
+    space: Workspace, file: File, role: Role, partition: Partition, items: list[str | list[str]]
+) -> Iterator[Source]:
+    """One source a file, and one for all rows that stand in the program itself."""
+    name = partition.predicate
+    arguments = [f"a{k}" for k in range(1, partition.arity + 1)]
+    columns = (*arguments, "" if role is Role.PAIRS else "value")
+    where = f"{PARTITIONS[role]} of {name}"
+    for item in items:
+        if isinstance(item, str):
+            try:
+                data = find_file(str(Path(file.name).parent / item), space.folder)
+            except DataError as error:
+                raise DataError(file.name, f"{where}: {error}") from None
+            yield delimited(data, columns, "\t", predicate=name, optional_last=True)
+    rows = [item for item in items if not isinstance(item, str)]
+    if rows:
+        yield tuple_source(space, f"{file.name}, {where}", rows, columns, name, optional_last=True)
+
+
+def _chosen_splits(
+    file: File, partitions: dict[str, list[Partition]], split: str | None
+) -> list[str]:
+    """Choose the splits to read: "all" and the one that the program has or the user named."""
+    found = {
+        name
+        for listed in partitions.values()
+        for partition in listed
+        for name in partition.splits
+        if name != "all"
+    }
+    if split is not None and split not in found:
+        raise DataError(file.name, f"has no split {split!r}; expected {_either(found)}")
+    if split is None and len(found) > 1:
+        problem = f"has the splits {_either(found, 'and')}; expected one of them to be named, as in"
+        raise DataError(file.name, f"{problem} '{file.name}#{min(found)}'")
+    return ["all", split] if split is not None else ["all", *found]
+
+
+def _either(names: set[str], word: str = "or") -> str:
+    return f" {word} ".join(name for name in SPLITS if name in names) or "none"
+
+
+def program_document(file: File) -> tuple[dict[str, Any], str]:
+    """Read a program or `.data` file; also gives its text, which has every place in it."""
+    text = document_text(file)
+    document = parse_document(file, text, "a PSL program")
+    if not isinstance(document, dict) or "predicates" not in document:
+        problem = "not a PSL program; expected a mapping with the key 'predicates'"
+        raise DataError(file.name, problem)
+    return document, text
+
+
+def declared(file: File, document: dict[str, Any]) -> dict[str, Declared]:
+    """Predicates of a program by their names in lower case: PSL ignores case."""
+    predicates: dict[str, Declared] = {}
+    for key, value in _merged(file, document["predicates"], "'predicates'").items():
+        about, flags = _properties(file, key, value)
+        name, arity = _signature(file, key, about)
+        if name.casefold() in predicates:
+            raise DataError(file.name, f"predicate {name!r} is declared twice (case is ignored)")
+        predicates[name.casefold()] = Declared(name, arity, about, flags)
+    return predicates
+
+
+def partitions(
+    file: File, document: dict[str, Any], predicates: dict[str, Declared]
+) -> dict[str, list[Partition]]:
+    """Every predicate's partitions, from either of the two layouts."""
+    inside = not any(partition in document for partition in PARTITIONS.values())
+    listed: dict[str, list[Partition]] = {wanted: [] for wanted in PARTITIONS.values()}
+    for wanted, found in listed.items():
+        if inside:
+            data = {
+                one.name: one.about[wanted] for one in predicates.values() if wanted in one.about
+            }
+        else:
+            data = _merged(file, document.get(wanted) or {}, repr(wanted))
+        for key, value in data.items():
+            plain = key.split("/")[0].strip().casefold()
+            if plain not in predicates:
+                problem = f"{wanted} of {key!r}, which is not among the predicates"
+                raise DataError(file.name, f"{problem}; expected it under 'predicates'")
+            one = predicates[plain]
+            splits = _splits(file, value, f"{wanted} of {one.name}")
+            found.append(Partition(one.name, one.arity, splits))
+    return listed
+
+
+def _merged(file: File, value: object, where: str) -> dict[str, Any]:
+    """Put a list of mappings together; one mapping stays as it is."""
+    parts = value if isinstance(value, list) else [value]
+    together: dict[str, Any] = {}
+    for part in parts:
+        if not isinstance(part, dict):
+            raise DataError(file.name, f"{where}: expected a mapping, found {kind_of(part)}")
+        for key, inner in part.items():
+            if key in together:
+                raise DataError(file.name, f"{where}: {key!r} stands twice; expected it once")
+            together[str(key)] = inner
+    return together
+
+
+def _properties(file: File, key: str, value: object) -> tuple[dict[str, Any], list[str]]:
+    """Properties of a predicate, and flags such as `open`, `closed` and `block`."""
+    parts = value if isinstance(value, list) else [value]
+    about = _merged(file, [part for part in parts if isinstance(part, dict)] or {}, repr(key))
+    return about, [part.lower() for part in parts if isinstance(part, str)]
+
+
+def _signature(file: File, key: str, properties: dict[str, Any]) -> tuple[str, int]:
+    """Name and arity of a predicate: `Name/2`, or the property `arity` or `types`."""
+    name, slash, after = (part.strip() for part in key.partition("/"))
+    if not name or any(character in name for character in FORBIDDEN):
+        raise DataError(file.name, f"predicate {key!r} has no proper name; expected Name/arity")
+    stated = {after} if slash else set()
+    if "arity" in properties:
+        stated.add(str(properties["arity"]))
+    if isinstance(properties.get("types"), list):
+        stated.add(str(len(properties["types"])))
+    if len(stated) != 1:
+        found = f"{' and '.join(sorted(stated))}" if stated else "none"
+        problem = f"predicate {key!r}: expected one arity, as in '{name}/2', found {found}"
+        raise DataError(file.name, problem)
+    arity = stated.pop()
+    if not re.fullmatch(r"[1-9][0-9]{0,2}", arity):
+        problem = f"predicate {key!r}: expected an arity of 1 or more, found {arity!r}"
+        raise DataError(file.name, problem)
+    return name, int(arity)
+
+
+def _splits(file: File, value: object, where: str) -> dict[str, list[str | list[str]]]:
+    """Items of a partition by split; a plain list belongs to every split."""
+    by_split = value if isinstance(value, dict) else {"all": value}
+    for name in by_split:
+        if name not in ("all", *SPLITS):
+            problem = f"{where}: unknown split {name!r}; expected all, {', '.join(SPLITS)}"
+            raise DataError(file.name, problem)
+    return {name: list(_items(file, inner, where)) for name, inner in by_split.items()}
+
+
+def _items(file: File, value: object, where: str) -> Iterator[str | list[str]]:
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, str) and item:
+            yield item
+        elif isinstance(item, list) and all(isinstance(cell, str | bool) for cell in item):
+            yield [cell if isinstance(cell, str) else str(cell).lower() for cell in item]
+        else:
+            problem = f"{where}: expected file names or rows of names, found {kind_of(item)}"
+            raise DataError(file.name, problem)
+
+
+def kind_of(value: object) -> str:
+    """How messages call what stands where something else was expected."""
+    kinds = {dict: "a mapping", list: "a list", str: f"{value!r}", type(None): "nothing"}
+    return kinds.get(type(value), str(value))

@@ -1,0 +1,114 @@
+"""Reading facts, labels and pairs from anything people have them in.
+
+`read_facts`, `read_labels` and `read_pairs` take one or several of: a path (TSV, CSV, Parquet,
+a DuckDB file, a PSL program or data file, N-Triples or Turtle; text plain or gzipped; "-" is the
+standard input), a frame that speaks Arrow (pandas, polars, pyarrow, DuckDB), or a list of tuples.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from hornbeam.errors import InputError
+from hornbeam.facts.reading.input_files import find_file
+from hornbeam.facts.reading.interning import intern_facts, intern_targets
+from hornbeam.facts.reading.psl_data import psl_sources, split_of
+from hornbeam.facts.reading.rdf import rdf_source
+from hornbeam.facts.reading.sources import Role, Source
+from hornbeam.facts.reading.tables import database_source, frame_source, parquet_source
+from hornbeam.facts.reading.text import text_source
+from hornbeam.facts.reading.workspace import Workspace, workspace
+from hornbeam.facts.table import Facts, Targets
+
+Input = object
+
+
+def read_facts(*inputs: Input) -> Facts:
+    """Read observed facts, `subject, predicate, object[, truth value]`.
+
+    A fact without a value is true, and one that is not given is false. The order of the rows and
+    of the inputs makes no difference, and exact duplicates count once.
+
+    Parameters
+    ----------
+    *inputs
+        Paths, frames or lists of tuples; of a PSL program the observations are read.
+
+    Raises
+    ------
+    hornbeam.errors.DataError
+        Naming the file, the line and what was expected there.
+
+    Examples
+    --------
+    >>> read_facts([("a", "knows", "b"), ("b", "knows", "c")])
+    Facts(2 facts, 3 entities, 1 predicates)
+    """
+    with workspace() as space:
+        return intern_facts(space.connection, sources_of(space, inputs, Role.FACTS))
+
+
+def read_labels(*inputs: Input) -> Targets:
+    """Read labelled targets, `subject, predicate, object, label` with labels in [0, 1].
+
+    They keep the order of the first mention; of a PSL program the truth is read.
+
+    Examples
+    --------
+    >>> read_labels([("a", "knows", "b", 1), ("b", "knows", "a", 0)])
+    Targets(2 pairs of knows, 1 true)
+    """
+    with workspace() as space:
+        sources = sources_of(space, inputs, Role.LABELS)
+        return intern_targets(space.connection, sources, labelled=True)
+
+
+def read_pairs(*inputs: Input) -> Targets:
+    """Read pairs to score, `subject, predicate, object`; a fourth column is ignored.
+
+    They keep their order and repetitions; of a PSL program the targets are read.
+
+    Examples
+    --------
+    >>> read_pairs([("a", "knows", "b")])
+    Targets(1 pairs of knows)
+    """
+    with workspace() as space:
+        sources = sources_of(space, inputs, Role.PAIRS)
+        return intern_targets(space.connection, sources, labelled=False)
+
+
+def sources_of(space: Workspace, inputs: Sequence[Input], role: Role) -> list[Source]:
+    """Find out what each input is and how it is selected."""
+    if not inputs:
+        raise InputError(f"no {role} given; expected at least one file or frame")
+    sources: list[Source] = []
+    for number, item in enumerate(inputs, start=1):
+        if isinstance(item, str | os.PathLike):
+            sources += _file_sources(space, os.fspath(cast("os.PathLike[str]", item)), role)
+        else:
+            sources.append(frame_source(space, item, role, f"frame {number}"))
+    return sources
+
+
+def _file_sources(space: Workspace, item: str, role: Role) -> list[Source]:
+    """Choose the reader by the file's suffix, `.gz` aside; anything unknown is TSV."""
+    item, split = split_of(item)
+    file = find_file(item, space.folder)
+    suffix = Path(item.lower().removesuffix(".gz")).suffix
+    match suffix:
+        case ".parquet" | ".pq":
+            return [parquet_source(space.connection, file, role)]
+        case ".duckdb":
+            return [database_source(space, file, role)]
+        case ".csv":
+            return [text_source(file, role, ",")]
+        case ".json" | ".yaml" | ".yml" | ".data":
+            return psl_sources(space, file, role, split)
+        case ".nt" | ".nq" | ".ttl":
+            return [rdf_source(space, file, role, suffix)]
+        case _:
+            return [text_source(file, role, "\t")]

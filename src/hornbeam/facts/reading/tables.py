@@ -1,0 +1,228 @@
+"""Tables that DuckDB can describe: Parquet files, frames that speak Arrow, lists of tuples."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+import duckdb
+import numpy as np
+
+from hornbeam.errors import DataError
+from hornbeam.facts.reading.diagnosis import first_mistake, quote
+from hornbeam.facts.reading.input_files import File
+from hornbeam.facts.reading.sources import (
+    HEADER_WORDS,
+    POSITIONS,
+    Role,
+    Row,
+    Source,
+    for_role,
+    header_columns,
+    literal,
+    select_text,
+)
+from hornbeam.facts.reading.workspace import Workspace
+
+#: Types of columns that can hold names without loss; numbers with fractions cannot.
+NAME_TYPES = ("VARCHAR", "ENUM", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UUID",
+              "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT", "DATE",
+              "TIMESTAMP")  # fmt: skip
+#: Types of columns that can hold truth values.
+VALUE_TYPES = ("BOOLEAN", "FLOAT", "DOUBLE", "DECIMAL", *NAME_TYPES[:-2])
+
+
+#: Four bytes at both ends of every Parquet file.
+PARQUET_MAGIC = b"PAR1"
+
+
+class ArrowStream:
+    """Shows DuckDB the Arrow interface of a frame only: polars then needs no pyarrow."""
+
+    def __init__(self, frame: object) -> None:
+        self.frame = frame
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.frame.__arrow_c_stream__(requested_schema)  # type: ignore[attr-defined]
+
+
+def parquet_source(connection: duckdb.DuckDBPyConnection, file: File, role: Role) -> Source:
+    """Read a Parquet file, its columns named like a header or in the usual order."""
+    with file.path.open("rb") as stream:
+        head = stream.read(4)
+        stream.seek(-min(4, file.path.stat().st_size), os.SEEK_END)
+        if not head == stream.read(4) == PARQUET_MAGIC:
+            problem = "no Parquet file, or cut short; expected a whole Parquet file"
+            raise DataError(file.name, problem)
+    scan = (
+        f"read_parquet({literal(glob.escape(str(file.path)))}, hive_partitioning=false, "
+        "binary_as_string=true)"
+    )
+    return table_source(connection, file.name, scan, role)
+
+
+def database_source(space: Workspace, file: File, role: Role) -> Source:
+    """Read a table of a DuckDB file: the one called facts, or the only one."""
+    schema = space.fresh("attached")
+    try:
+        space.connection.execute(f"ATTACH {literal(str(file.path))} AS {schema} (READ_ONLY)")
+        tables = space.connection.execute(
+            "SELECT table_name FROM duckdb_tables() WHERE database_name = ? ORDER BY table_name",
+            [schema],
+        ).fetchall()
+    except duckdb.Error as error:
+        raise DataError(file.name, f"no DuckDB file that can be read: {reason(error)}") from None
+    names = [name for (name,) in tables]
+    if len(names) != 1 and "facts" not in names:
+        found = ", ".join(names[:8]) or "none"
+        problem = f"expected one table, or one called facts; found {found}"
+        raise DataError(file.name, problem)
+    chosen = "facts" if "facts" in names else names[0]
+    quoted = chosen.replace('"', '""')
+    return table_source(space.connection, file.name, f'{schema}."{quoted}"', role)
+
+
+def frame_source(space: Workspace, frame: object, role: Role, name: str) -> Source:
+    """Read a frame that speaks Arrow (pandas, polars, pyarrow, DuckDB), or a list of tuples."""
+    connection, view = space.connection, space.fresh("frame")
+    if type(frame).__module__.split(".")[0] == "pandas":
+        connection.register(view, frame)
+    elif hasattr(frame, "__arrow_c_stream__"):
+        connection.register(view, ArrowStream(frame))
+        if not hasattr(frame, "__len__"):  # a stream: it can be read once only
+            view = _stored(connection, view)
+    elif isinstance(frame, Sequence) and not isinstance(frame, bytes):
+        return _triples_source(space, name, frame, role)
+    else:
+        kind = type(frame).__name__
+        problem = f"expected a path, a frame of pandas, polars or Arrow, or tuples, found {kind}"
+        raise DataError(name, problem)
+    return table_source(connection, name, view, role)
+
+
+def _triples_source(space: Workspace, name: str, tuples: Sequence[object], role: Role) -> Source:
+    """Tuples of (subject, predicate, object[, value]); the first one decides about the value."""
+    if not tuples:
+        raise DataError(name, "has no rows; expected at least one tuple")
+    if role is Role.PAIRS:
+        return tuple_source(space, name, tuples, ("a1", "predicate", "a2", ""), optional_last=True)
+    width = len(tuples[0]) if isinstance(tuples[0], list | tuple) else 0
+    columns = for_role(name, POSITIONS[: 3 if width < 4 else 4], role)
+    return tuple_source(space, name, tuples, columns)
+
+
+def _stored(connection: duckdb.DuckDBPyConnection, view: str) -> str:
+    connection.execute(f"CREATE TEMP TABLE stored_{view} AS SELECT * FROM {view}")  # noqa: S608
+    return f"stored_{view}"
+
+
+def tuple_source(
+    space: Workspace,
+    name: str,
+    tuples: Sequence[object],
+    columns: tuple[str, ...],
+    predicate: str | None = None,
+    optional_last: bool = False,
+) -> Source:
+    """Check rows in memory at once and put them into columns that DuckDB scans in place."""
+
+    def rows() -> Iterator[Row]:
+        for at, row in enumerate(tuples, start=1):
+            if not isinstance(row, list | tuple):
+                raise DataError(name, f"expected a tuple, found {quote(str(row))}", row=at)
+            yield at, [None if isinstance(cell, float) and cell != cell else cell for cell in row]
+
+    view = space.fresh("tuples")
+    fields = [f"c{i}" for i in range(len(columns))]
+    select = select_text(view, columns, fields, predicate)
+    source = Source(name, select, columns, rows, "row", predicate, optional_last)
+    mistake = first_mistake([source])
+    if mistake is not None:
+        raise mistake
+    arrays = {}
+    for i, (field, column) in enumerate(zip(fields, columns, strict=True)):
+        cells = [row[i] if i < len(row) else 1 for _, row in rows()]
+        if column == "value":
+            arrays[field] = np.array([float(cast("float", cell)) for cell in cells])
+        else:
+            arrays[field] = np.array([str(cell) for cell in cells], dtype=object)
+    space.connection.register(view, arrays)
+    return source
+
+
+def table_source(connection: duckdb.DuckDBPyConnection, name: str, scan: str, role: Role) -> Source:
+    """Anything DuckDB can describe: columns are matched by name, else by position."""
+    try:
+        described = connection.execute(f"DESCRIBE SELECT * FROM {scan}").fetchall()  # noqa: S608
+        for field, kind, *_ in described:
+            if kind == '"NULL"':  # a column of Arrow without any type; DuckDB cannot scan it
+                raise DataError(name, f"column {field!r} holds nothing; expected names")
+        some = connection.execute(f"SELECT 1 FROM {scan} LIMIT 1").fetchone()  # noqa: S608
+    except duckdb.Error as error:
+        raise DataError(name, f"cannot be read: {reason(error)}") from None
+    if some is None:
+        raise DataError(name, "has no rows; expected at least one fact")
+    fields = [row[0] for row in described]
+    columns = columns_by_name(name, fields, role)
+
+    def rows() -> Iterator[Row]:
+        number = 0
+        try:
+            connection.execute("SET preserve_insertion_order = true")
+            cursor = connection.execute(f"SELECT * FROM {scan}")  # noqa: S608
+            while chunk := cursor.fetchmany(10_000):
+                for cells in chunk:
+                    number += 1
+                    yield number, cells
+        except duckdb.Error as error:
+            problem = f"broken after row {number}: {reason(error)}"
+            raise DataError(name, problem) from None
+
+    quoted = ['"' + field.replace('"', '""') + '"' for field in fields]
+    source = Source(name, select_text(scan, columns, quoted), columns, rows, unit="row")
+    _check_types(source, [(row[0], row[1]) for row in described])
+    return source
+
+
+def columns_by_name(name: str, fields: Sequence[str], role: Role) -> tuple[str, ...]:
+    """Say what the columns of a table mean: by their names, else by their places."""
+    return header_columns(name, fields, role) or _by_position(name, fields, role)
+
+
+def _by_position(name: str, fields: Sequence[str], role: Role) -> tuple[str, ...]:
+    """Columns with other names: three or four in the usual order."""
+    words = [HEADER_WORDS.get(field.strip().casefold()) for field in fields]
+    positions = POSITIONS[: len(fields)]
+    # A known name in an unexpected place means that the order is not the usual one.
+    agree = all(word in (None, at) for word, at in zip(words, positions, strict=False))
+    if len(fields) not in (3, 4) or not agree:
+        found = ", ".join(fields[:8]) + (", ..." if len(fields) > 8 else "")
+        raise DataError(name, f"expected columns {role.expected}, found {found}")
+    return for_role(name, positions, role)
+
+
+def _check_types(source: Source, described: Sequence[tuple[str, str]]) -> None:
+    for column, (field, kind) in zip(source.columns, described, strict=True):
+        allowed = VALUE_TYPES if column == "value" else NAME_TYPES
+        if column == "" or (kind.split("(")[0] in allowed and not kind.endswith("]")):
+            continue
+        if kind in ("DOUBLE", "FLOAT"):
+            _check_present(source, column)
+        expected = "numbers" if column == "value" else "text or integers"
+        raise source.error(f"column {field!r} is of type {kind}; expected {expected}")
+
+
+def _check_present(source: Source, column: str) -> None:
+    """Name the row of a missing integer, which turns a column of pandas into floats."""
+    place = source.columns.index(column)
+    for at, cells in source.rows():
+        if cells[place] is None or cells[place] != cells[place]:
+            raise source.error("a name is missing; expected text or an integer", at)
+
+
+def reason(error: duckdb.Error) -> str:
+    """DuckDB's message without its class and its advice."""
+    first = str(error).splitlines()[0]
+    return first.split("Error: ", 1)[-1].rstrip(": ")

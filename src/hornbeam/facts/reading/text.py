@@ -1,0 +1,147 @@
+"""Delimited text: TSV and CSV, plain or gzipped, with a header or without."""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Iterator
+
+from hornbeam.errors import DataError
+from hornbeam.facts.reading.input_files import File
+from hornbeam.facts.reading.sources import (
+    POSITIONS,
+    Role,
+    Row,
+    Source,
+    for_role,
+    header_columns,
+    literal,
+    select_text,
+)
+
+#: Longest line the reader accepts, in bytes.
+MAX_LINE_BYTES = 1 << 24
+
+#: A text that stands for a missing field only; nothing a user writes is NULL by itself.
+NO_FIELD = "\x00missing"
+
+#: One CSV field as RFC 4180 has it; spaces may stand around the quotes.
+CSV_FIELD = re.compile(r' *"((?:[^"]|"")*)" *(?=,|\Z)|((?! *")[^,]*)(?=,|\Z)')
+
+
+def text_source(file: File, role: Role, delimiter: str) -> Source:
+    """Read a TSV or CSV file of `subject, predicate, object[, value]`, with or without a header."""
+    lines = ((number, line) for number, line in text_lines(file) if line)
+    number, line = next(lines, (0, ""))
+    if not number:
+        raise DataError(file.name, "holds no facts; expected at least one line")
+    if "\r" in line:
+        problem = "a carriage return inside the line; expected lines that end with LF or CR LF"
+        raise DataError(file.name, problem, line=number)
+    fields = _split(file, number, line, delimiter)
+    columns = header_columns(file.name, fields, role, number)
+    if columns is not None:
+        if next(lines, None) is None:
+            raise DataError(
+                file.name, "holds a header and no facts; expected at least one", line=number
+            )
+        return delimited(file, columns, delimiter, skip=number)
+    if len(fields) not in (3, 4):
+        found = f"found {len(fields)} field{'s' * (len(fields) != 1)}"
+        between = "TABs" if delimiter == "\t" else "commas"
+        problem = f"expected {role.expected} separated by {between}, {found}"
+        raise DataError(file.name, problem, line=number)
+    if role is Role.PAIRS:
+        columns = for_role(file.name, POSITIONS, role)
+        return delimited(file, columns, delimiter, optional_last=True)
+    columns = for_role(file.name, POSITIONS[: len(fields)], role, number)
+    return delimited(file, columns, delimiter)
+
+
+def delimited(
+    file: File,
+    columns: tuple[str, ...],
+    delimiter: str,
+    *,
+    skip: int = 0,
+    predicate: str | None = None,
+    optional_last: bool = False,
+) -> Source:
+    """Read a delimited text file with known columns; `predicate` where the file names none."""
+    quote = '"' if delimiter == "," else ""
+    fields = [f"c{i}" for i in range(len(columns))]
+    kinds = ["DOUBLE" if column == "value" else "VARCHAR" for column in columns]
+    # Short lines are padded with NULL and one field too many lands in `rest`: DuckDB's own check
+    # of the number of fields lets an empty last field pass.
+    types = ", ".join(
+        f"'{field}': '{kind}'"
+        for field, kind in zip([*fields, "rest"], [*kinds, "VARCHAR"], strict=True)
+    )
+    scan = (
+        f"read_csv({literal(glob.escape(str(file.path)))}, columns={{{types}}}, "
+        f"auto_detect=false, header=false, skip={skip}, delim={literal(delimiter)}, "
+        f"quote={literal(quote)}, escape={literal(quote)}, null_padding=true, "
+        f"nullstr={literal(NO_FIELD)}, max_line_size={MAX_LINE_BYTES}, hive_partitioning=false, "
+        "compression='none')"
+    )
+    required = fields[-1:] if not optional_last else []
+    valid = " AND ".join(["rest IS NULL", *(f"{field} IS NOT NULL" for field in required)])
+    optional_value = optional_last and columns[-1] == "value"
+    select = select_text(scan, columns, fields, predicate, optional_value, valid)
+
+    def rows() -> Iterator[Row]:
+        for number, line in text_lines(file):
+            if line and number > skip:
+                yield number, _split(file, number, line, delimiter)
+
+    return Source(
+        file.name, select, columns, rows, predicate=predicate, optional_last=optional_last
+    )
+
+
+def text_lines(file: File) -> Iterator[tuple[int, str]]:
+    """Numbered lines without their ends; faults of encoding and of line ends name their line."""
+    windows: bool | None = None
+    for number, (raw, ended) in enumerate(_byte_lines(file), start=1):
+        try:
+            line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as fault:
+            problem = f"invalid UTF-8 (byte 0x{raw[fault.start]:02x}); expected UTF-8 text"
+            raise DataError(file.name, problem, line=number) from None
+        crlf = line.endswith("\r")
+        windows = crlf if windows is None else windows
+        if ended and crlf is not windows:
+            ends = ("CR LF", "LF") if crlf else ("LF", "CR LF")
+            problem = f"ends with {ends[0]}, the lines before it with {ends[1]}; expected one kind"
+            raise DataError(file.name, problem, line=number)
+        yield number, line.removesuffix("\r")
+
+
+def _byte_lines(file: File) -> Iterator[tuple[bytes, bool]]:
+    """Lines split at LF only (a CR inside a line is a mistake to be seen), and whether LF ended."""
+    rest = b""
+    for block in file.blocks():
+        *lines, rest = (rest + block).split(b"\n")
+        yield from ((line, True) for line in lines)
+    if rest:
+        yield rest, False
+
+
+def _split(file: File, number: int, line: str, delimiter: str) -> list[str]:
+    """Fields of a line; quotes mean something in CSV only."""
+    if delimiter == "\t":
+        return line.split("\t")
+    fields: list[str] = []
+    at = 0
+    while at <= len(line):
+        match = CSV_FIELD.match(line, at)
+        if match is None:
+            problem = (
+                "a quoted field goes on after its closing quote or over the end of the line; "
+                'expected "..." with inner quotes doubled'
+            )
+            raise DataError(file.name, problem, line=number)
+        quoted, plain = match.groups()
+        fields.append(plain if quoted is None else quoted.replace('""', '"'))
+        at = match.end() + 1
+    return fields

@@ -1,0 +1,1 @@
+"""Hinge-loss Markov random fields: ground programs as arrays, and their MAP states."""

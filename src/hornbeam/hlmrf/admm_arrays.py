@@ -1,0 +1,89 @@
+"""The steps of ADMM by whole arrays of NumPy: no compiler has to be loaded for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.hlmrf.admm_point import FAINT, Mixture, Point, Rows
+from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
+
+
+@dataclass(frozen=True, eq=False)
+class ArraySteps:
+    """What `hornbeam.hlmrf.admm_point.Steps` asks for.
+
+    The local step of every kind of row is t = form * factor, kept between `least` and `most`,
+    where the form is that of its literals plus `reach` times the old t. In a row without literals
+    nothing moves but the multiplier, as far as it may go.
+    """
+
+    row: npt.NDArray[np.intp]
+    variable: npt.NDArray[np.intp]
+    coefficient: Floats
+    constant: Floats
+    norm: Floats
+    reach: Floats
+    factor: Floats
+    least: Floats
+    most: Floats
+    degree: Floats
+
+    @classmethod
+    def of(cls, potentials: Potentials, rows: Rows) -> ArraySteps:
+        """Lay out a program."""
+        squared = rows.kind == Kind.SQUARED
+        reach = np.where((rows.norm > 0.0) | squared, rows.norm, 1.0)
+        degree = np.bincount(potentials.variable, minlength=potentials.n_variables)
+        return cls(
+            potentials.row,
+            potentials.variable.astype(np.intp),
+            rows.coefficient,
+            rows.constant,
+            rows.norm,
+            reach,
+            np.divide(1.0, reach, out=rows.strength.copy(), where=~squared),
+            np.where(rows.kind == Kind.EQUAL, -np.inf, 0.0),
+            np.where(squared, np.inf, rows.strength),
+            degree.astype(np.float64),
+        )
+
+    def local_steps(self, point: Point, mixture: Mixture) -> Floats:
+        """Solve every row alone."""
+        go, stay, home = mixture
+        old = point.s.copy()
+        literals = np.bincount(self.row, self.coefficient * point.q[self.variable], len(old))
+        form = literals + self.constant + self.reach * old
+        t = np.minimum(np.maximum(form * self.factor, self.least), self.most)
+        point.s[:] = go * t + stay * old + home * point.anchor_s
+        point.s[np.abs(point.s) <= FAINT] = 0.0
+        return np.array([np.einsum("i,i,i", self.norm, x, x) for x in (old - t, t)])
+
+    def consensus(self, point: Point, mixture: Mixture) -> Floats:
+        """Move e, and find the consensus there."""
+        go, stay, home = mixture
+        degree, e, z, q = self.degree, point.e, point.z, point.q
+        pull = np.bincount(self.variable, self.coefficient * point.s[self.row], len(z))
+        # sum of t a: what the pull would be after a plain step
+        plain = (pull - stay * point.pull - home * point.anchor_pull) / go
+        back = point.pull - plain
+        copies = np.maximum(degree, 1.0)
+        new = np.clip(z - plain / copies, 0.0, 1.0)
+        apart, step, change = q - new, new - z, z - e
+        sums = [
+            degree * apart * apart + 2.0 * apart * back,
+            degree * q * q + 2.0 * q * back,
+            degree * new * new,
+            degree * step * step,
+            degree * step * step + 2.0 * step * plain,
+            degree * change * change + 2.0 * change * back,
+        ]
+        moved = go * z + stay * e + home * point.anchor_e
+        agreed = np.clip(moved - pull / copies, 0.0, 1.0)
+        point.pull[:] = pull
+        # variables without a literal stay where they are, to the last bit
+        for part, value in ((point.state, new), (e, moved), (z, agreed), (q, 2.0 * agreed - moved)):
+            np.copyto(part, value, where=degree > 0.0)
+        return np.array([one.sum() for one in sums])

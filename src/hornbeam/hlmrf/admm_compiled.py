@@ -1,0 +1,77 @@
+"""The steps of ADMM by compiled loops, on threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from hornbeam.hlmrf import admm_kernels as kernels
+from hornbeam.hlmrf.admm_point import PLAIN, Mixture, Point, Rows
+from hornbeam.hlmrf.potentials import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledSteps:
+    """What `hornbeam.hlmrf.admm_point.Steps` asks for.
+
+    Rows and variables are walked in blocks of fixed size. Every block writes its own sums, which
+    are added up in the order of the blocks, so the result does not depend on who walked which.
+    """
+
+    rows: Rows
+    columns: kernels.Columns
+    row_sums: Floats
+    variable_sums: Floats
+    threads: int
+    pool: ThreadPoolExecutor
+
+    @classmethod
+    def of(cls, rows: Rows, point: Point, threads: int, pool: ThreadPoolExecutor) -> CompiledSteps:
+        """Lay out the literals by variable too; compiles the loops, or loads them."""
+        n_rows, n_variables = len(point.s), len(point.z)
+        steps = cls(
+            rows,
+            kernels.by_variable(rows.indptr, rows.variable, rows.coefficient, n_variables),
+            np.zeros((-(-n_rows // kernels.BLOCK), 2)),
+            np.zeros((-(-n_variables // kernels.BLOCK), 6)),
+            threads,
+            pool,
+        )
+        # no blocks: nothing moves
+        kernels.local_steps(rows, point, PLAIN, 0, 0, steps.row_sums)
+        kernels.consensus(steps.columns, point, PLAIN, 0, 0, steps.variable_sums)
+        return steps
+
+    def local_steps(self, point: Point, mixture: Mixture) -> Floats:
+        """Solve every row alone."""
+        self._share(kernels.local_steps, self.rows, point, mixture, self.row_sums)
+        return np.asarray(self.row_sums.sum(axis=0))
+
+    def consensus(self, point: Point, mixture: Mixture) -> Floats:
+        """Move e, and find the consensus there."""
+        self._share(kernels.consensus, self.columns, point, mixture, self.variable_sums)
+        return np.asarray(self.variable_sums.sum(axis=0))
+
+    def _share(
+        self,
+        kernel: Callable[..., None],
+        side: Rows | kernels.Columns,
+        point: Point,
+        mixture: Mixture,
+        sums: Floats,
+    ) -> None:
+        """Give every thread an equal share of the blocks, and wait for all."""
+        if self.threads == 1:
+            kernel(side, point, mixture, 0, len(sums), sums)
+            return
+        cuts = np.linspace(0, len(sums), self.threads + 1).astype(int).tolist()
+        shares = [
+            self.pool.submit(kernel, side, point, mixture, low, high, sums)
+            for low, high in pairwise(cuts)
+        ]
+        for share in shares:
+            share.result()

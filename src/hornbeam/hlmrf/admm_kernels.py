@@ -1,0 +1,124 @@
+"""The jitted loops of consensus ADMM; `hornbeam.hlmrf.admm` derives them.
+
+Rows and variables are walked in blocks of fixed size; every block writes its own sums.
+Indices are unsigned: Numba then leaves out its test for negative ones, which took a third of the
+time.
+"""
+
+# ruff: noqa: ANN001, ANN201
+# mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from hornbeam.hlmrf.admm_point import Indices
+from hornbeam.hlmrf.potentials import Floats
+
+jit = njit(cache=True, nogil=True, error_model="numpy")
+
+#: Rows, and variables, in a block.
+BLOCK = 1 << 13
+
+# `Kind` as plain numbers, which kernels can compare with, and `FAINT`: the cache of compiled code
+# would not notice a change in another file
+SQUARED, EQUAL = 1, 3
+FAINT = 1e-100
+
+
+class Columns(NamedTuple):
+    """The literals by variable."""
+
+    indptr: Indices
+    row: Indices
+    coefficient: Floats
+
+
+@jit
+def by_variable(indptr, variable, coefficient, n_variables):
+    """Sort the literals by variable, keeping the order of rows: a counting sort."""
+    offsets = np.zeros(n_variables + 1, dtype=np.uint32)
+    for e in range(len(variable)):
+        offsets[variable[e] + 1] += 1
+    for i in range(n_variables):
+        offsets[i + 1] += offsets[i]
+    place = offsets[:-1].copy()
+    row = np.empty(len(variable), dtype=np.uint32)
+    sorted_coefficient = np.empty(len(variable))
+    for k in range(len(indptr) - 1):
+        for e in range(indptr[k], indptr[k + 1]):
+            at = place[variable[e]]
+            row[at] = k
+            sorted_coefficient[at] = coefficient[e]
+            place[variable[e]] = at + 1
+    return Columns(offsets, row, sorted_coefficient)
+
+
+@jit
+def local_steps(rows, point, mixture, first, last, sums):
+    """Solve the rows of blocks `first` to `last`: moves s."""
+    indptr, variable, coefficient, q = rows.indptr, rows.variable, rows.coefficient, point.q
+    go, stay, home = mixture
+    for block in range(first, last):
+        moved, total = 0.0, 0.0
+        for k in range(block * BLOCK, min((block + 1) * BLOCK, len(rows.constant))):
+            norm, old = rows.norm[k], point.s[k]
+            form = rows.constant[k] + norm * old
+            for e in range(indptr[k], indptr[k + 1]):
+                form += coefficient[e] * q[variable[e]]
+            if rows.kind[k] == SQUARED:
+                t = max(form, 0.0) * rows.strength[k]
+            else:
+                # without literals nothing moves but the multiplier, as far as it may go
+                t = form / norm if norm > 0.0 else old + form
+                if rows.kind[k] != EQUAL:
+                    t = min(max(t, 0.0), rows.strength[k])
+            new = go * t + stay * old
+            if home != 0.0:
+                new += home * point.anchor_s[k]
+            point.s[k] = new if abs(new) > FAINT else 0.0
+            moved += norm * (old - t) * (old - t)
+            total += norm * t * t
+        sums[block, 0] = moved
+        sums[block, 1] = total
+
+
+@jit
+def consensus(columns, point, mixture, first, last, sums):
+    """Move e of the variables of blocks `first` to `last`, and find the consensus there."""
+    s, e, z, q = point.s, point.e, point.z, point.q
+    go, stay, home = mixture
+    for block in range(first, last):
+        gap, copies, agreed, moved, dual, movement = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for i in range(block * BLOCK, min((block + 1) * BLOCK, len(z))):
+            low, high = columns.indptr[i], columns.indptr[i + 1]
+            if low == high:
+                continue
+            degree = np.float64(high - low)
+            pull = 0.0
+            for literal in range(low, high):
+                pull += columns.coefficient[literal] * s[columns.row[literal]]
+            # sum of t a: what the pull would be after a plain step
+            plain = (pull - stay * point.pull[i] - home * point.anchor_pull[i]) / go
+            back = point.pull[i] - plain
+            new = min(max(z[i] - plain / degree, 0.0), 1.0)
+            apart, step, change = q[i] - new, new - z[i], z[i] - e[i]
+            gap += degree * apart * apart + 2.0 * apart * back
+            copies += degree * q[i] * q[i] + 2.0 * q[i] * back
+            agreed += degree * new * new
+            moved += degree * step * step
+            dual += degree * step * step + 2.0 * step * plain
+            movement += degree * change * change + 2.0 * change * back
+            e[i] = go * z[i] + stay * e[i] + home * point.anchor_e[i]
+            z[i] = min(max(e[i] - pull / degree, 0.0), 1.0)
+            q[i] = 2.0 * z[i] - e[i]
+            point.pull[i], point.state[i] = pull, new
+        sums[block, 0] = gap
+        sums[block, 1] = copies
+        sums[block, 2] = agreed
+        sums[block, 3] = moved
+        sums[block, 4] = dual
+        sums[block, 5] = movement

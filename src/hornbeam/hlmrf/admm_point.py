@@ -1,0 +1,186 @@
+"""Where ADMM stands, and how one iterate follows the other; `hornbeam.hlmrf.admm` derives it.
+
+The steps themselves, by row and by variable, are done by whole arrays (`admm_arrays`) or by
+compiled loops (`admm_compiled`); both move the same `Point`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
+
+Indices = npt.NDArray[np.uint32]
+
+#: Shares of the plain step, of where it started and of the anchor in the next iterate.
+Mixture = tuple[float, float, float]
+
+#: Nothing but the plain step.
+PLAIN: Mixture = (1.0, 0.0, 0.0)
+#: Size below which a dual counts as 0: numbers below the normal ones are ten times slower.
+FAINT = 1e-100
+
+
+class Rows(NamedTuple):
+    """The literals by row, and what the local step of a row needs."""
+
+    indptr: Indices
+    variable: Indices
+    coefficient: Floats
+    constant: Floats
+    kind: npt.NDArray[np.uint8]
+    norm: Floats  #: |a|^2
+    strength: Floats  #: largest t of a linear hinge; t / l of a squared one
+
+    @classmethod
+    def of(cls, potentials: Potentials, step: float) -> Rows:
+        """Work out norms and strengths; constraints have no limit."""
+        coefficient, weight = potentials.coefficient, potentials.weight
+        norm = np.bincount(potentials.row, coefficient * coefficient, len(potentials))
+        return cls(
+            potentials.indptr.astype(np.uint32),
+            potentials.variable.view(np.uint32),
+            coefficient,
+            potentials.constant,
+            potentials.kind,
+            norm.astype(np.float64, copy=False),  # integers where there are no literals
+            np.select(
+                [potentials.kind == Kind.LINEAR, potentials.kind == Kind.SQUARED],
+                [weight / step, 2.0 * weight / (step + 2.0 * weight * norm)],
+                np.inf,
+            ),
+        )
+
+
+class Point(NamedTuple):
+    """Where ADMM stands, w = e - s a, and the anchor; the steps move them."""
+
+    s: Floats  #: a row's part of w
+    e: Floats  #: a variable's part of w
+    pull: Floats  #: sum of s a over a variable's literals
+    z: Floats  #: the consensus at w
+    q: Floats  #: 2 z - e, what the local steps read
+    state: Floats  #: the consensus after a plain step from w: what is answered
+    anchor_s: Floats
+    anchor_e: Floats
+    anchor_pull: Floats
+
+    @classmethod
+    def at(cls, state: Floats, n_rows: int) -> Point:
+        """Begin where duals are 0: w is the state itself."""
+        nothing = np.zeros_like(state)
+        return cls(
+            s=np.zeros(n_rows),
+            e=state.copy(),
+            pull=nothing,
+            z=state.copy(),
+            q=state.copy(),
+            state=state.copy(),
+            anchor_s=np.zeros(n_rows),
+            anchor_e=state.copy(),
+            anchor_pull=nothing.copy(),
+        )
+
+    def set_anchor(self) -> None:
+        """Move the anchor here."""
+        self.anchor_s[:], self.anchor_e[:], self.anchor_pull[:] = self.s, self.e, self.pull
+
+
+class Steps(Protocol):
+    """Who does the two halves of an iteration; each returns sums for the residuals."""
+
+    def local_steps(self, point: Point, mixture: Mixture) -> Floats:
+        """Solve every row alone, which moves s; sums of |a|^2 (s - t)^2 and |a|^2 t^2."""
+
+    def consensus(self, point: Point, mixture: Mixture) -> Floats:
+        """Move e, and find the consensus there.
+
+        Returns the rest of |x - z|^2, |x|^2, |z|^2, |z - z_old|^2, |u|^2 and |T(w) - w|^2.
+        """
+
+
+class Residuals(NamedTuple):
+    """How far from agreement and from rest, and how far is near enough."""
+
+    primal: float = math.inf
+    dual: float = math.inf
+    primal_limit: float = 0.0
+    dual_limit: float = 0.0
+    movement: float = math.inf  #: |T(w) - w|
+
+    @property
+    def within_limits(self) -> bool:
+        """Whether the stopping rule is met."""
+        return self.primal <= self.primal_limit and self.dual <= self.dual_limit
+
+
+@dataclass(frozen=True)
+class StoppingRule:
+    """Tolerances of a program with so many literals."""
+
+    literals: int
+    step: float
+    absolute: float
+    relative: float
+
+    def residuals(self, rows: Floats, variables: Floats) -> Residuals:
+        """Put the sums of both halves of an iteration together."""
+        moved, duals = rows.tolist()
+        gap, copies, agreed, changed, rest, movement = variables.tolist()
+        least = math.sqrt(self.literals) * self.absolute
+        largest = math.sqrt(max(copies + moved, agreed, 0.0))
+        return Residuals(
+            math.sqrt(max(gap + moved, 0.0)),
+            self.step * math.sqrt(changed),
+            least + self.relative * largest,
+            least + self.relative * self.step * math.sqrt(max(rest + duals, 0.0)),
+            math.sqrt(max(movement + moved, 0.0)),
+        )
+
+
+@dataclass
+class Steering:
+    """What the next iterate is mixed of; `relaxation` is 0 where the iteration is anchored."""
+
+    relaxation: float
+    age: int = 0  #: iterations since the anchor was set; -1: set it after the next
+    first: float = 0.0  #: movement when the anchor was set
+    latest: float = 0.0  #: movement in the last iteration
+    total: int = 0  #: iterations in all
+    home: float = 0.0  #: the anchor's share in the point
+
+    def mixture(self) -> Mixture:
+        """How to mix the next iterate."""
+        if self.relaxation > 0.0:
+            return self.relaxation, 1.0 - self.relaxation, 0.0
+        if self.age < 0:
+            return PLAIN
+        home = 1.0 / (self.age + 2.0)
+        return 2.0 * (1.0 - home), home - 1.0, home
+
+    def steer(self, point: Point, mixture: Mixture, movement: float) -> None:
+        """After an iteration, see to the anchor.
+
+        It moves once the movement has shrunk much, or has shrunk and grows again, or after a share
+        of all iterations: the rules, and the numbers, of restarted first-order methods for LPs.
+        """
+        self.total += 1
+        self.home = mixture[2]
+        if self.relaxation > 0.0:
+            return
+        if self.age < 0:
+            point.set_anchor()
+            self.age = 0
+            return
+        if self.age == 0:
+            self.first = movement
+        shrunk = movement / self.first if self.first > 0.0 else 0.0
+        grows = movement > self.latest
+        old = shrunk <= 0.2 or (shrunk <= 0.8 and grows) or self.age >= 0.36 * self.total
+        self.latest = movement
+        self.age = -1 if self.age > 0 and old else self.age + 1

@@ -1,0 +1,216 @@
+"""Exact MAP states, for small programs and to test others by: an LP or a QP.
+
+Every hinge gets a variable h of its own, at least l and at least 0, that costs weight * h or
+weight * h^2. Programs with linear hinges only are LPs, which SciPy's HiGHS solves; squared ones
+make a QP, which Clarabel's interior-point method solves. An answer counts as optimal only if the
+solver's multipliers prove it (`dual_value`), whatever the solver says of itself.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.errors import InfeasibleError
+from hornbeam.hlmrf.map_state import MapState, Status, assess, start_at
+from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
+
+#: Total violation up to which constraints count as satisfiable: a solver's own accuracy.
+FEASIBLE = 1e-7
+#: Largest proved distance from the optimum, relative to 1 + |optimum|, that counts as optimal.
+OPTIMAL_GAP = 1e-6
+#: Conflicting constraints above which no smaller conflict among them is looked for.
+REDUCIBLE = 300
+
+
+class _Answer(NamedTuple):
+    """What a solver returns: a state, and a multiplier for every row."""
+
+    state: Floats
+    multiplier: Floats
+    iterations: int
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Solve the whole program at once by an LP or QP solver.
+
+    Parameters
+    ----------
+    max_violation
+        How far a constraint may be from holding at the end.
+    """
+
+    max_violation: float = 1e-6
+
+    def solve(self, potentials: Potentials, start: Floats | None = None) -> MapState:
+        """Find a MAP state; variables in no row keep their value of `start`.
+
+        Raises
+        ------
+        InfeasibleError
+            If the constraints contradict each other; it names a small set that does.
+        """
+        began = time.perf_counter()
+        scale = potentials.weight.max(initial=0.0) or 1.0
+        # rows of weight 0 say nothing, and a solver may lose its way among their slacks
+        speaks = potentials.is_constraint | (potentials.weight > 0.0)
+        scaled = replace(potentials.select(speaks), weight=potentials.weight[speaks] / scale)
+        squared = bool((scaled.kind == Kind.SQUARED).any())
+        answer = (_quadratic_program if squared else _linear_program)(scaled)
+        multiplier = np.zeros(len(potentials))
+        multiplier[speaks] = answer.multiplier * scale
+        free = np.bincount(potentials.variable, minlength=potentials.n_variables) == 0
+        state = np.where(free, start_at(potentials, start), np.clip(answer.state, 0.0, 1.0))
+        result = assess(
+            potentials,
+            state,
+            multiplier,
+            status=Status.OPTIMAL,
+            solver="exact",
+            max_violation=self.max_violation,
+            iterations=answer.iterations,
+            seconds=time.perf_counter() - began,
+        )
+        if len(result.violated) or result.gap > OPTIMAL_GAP * (1.0 + abs(result.objective)):
+            conflict = find_conflict(potentials)
+            if len(conflict):
+                raise InfeasibleError(conflict.tolist())
+            return replace(result, status=Status.ITERATIONS)
+        return result
+
+
+def _linear_program(potentials: Potentials) -> _Answer:
+    """Minimise linear hinges."""
+    from scipy import sparse
+    from scipy.optimize import linprog
+
+    n, kind = potentials.n_variables, potentials.kind
+    hinge = np.flatnonzero(kind == Kind.LINEAR)
+    at_most = np.flatnonzero(kind == Kind.AT_MOST)
+    equal = np.flatnonzero(kind == Kind.EQUAL)
+    matrix, slack = potentials.matrix, -sparse.eye_array(len(hinge), format="csr")
+    none = sparse.csr_array((len(at_most), len(hinge)))
+    solution = linprog(
+        np.concatenate([np.zeros(n), potentials.weight[hinge]]),
+        sparse.block_array([[matrix[hinge], slack], [matrix[at_most], none]], format="csr"),
+        -potentials.constant[np.concatenate([hinge, at_most])],
+        sparse.hstack([matrix[equal], sparse.csr_array((len(equal), len(hinge)))], format="csr"),
+        -potentials.constant[equal],
+        np.concatenate([np.tile([0.0, 1.0], (n, 1)), np.tile([0.0, np.inf], (len(hinge), 1))]),
+        method="highs",
+    )
+    multiplier = np.zeros(len(potentials))
+    if solution.x is None:
+        return _Answer(np.zeros(n), multiplier, solution.nit)
+    multiplier[np.concatenate([hinge, at_most])] = -solution.ineqlin.marginals
+    multiplier[equal] = -solution.eqlin.marginals
+    return _Answer(solution.x[:n], multiplier, solution.nit)
+
+
+def _quadratic_program(potentials: Potentials) -> _Answer:
+    """Minimise hinges of both kinds.
+
+    A squared hinge needs no h >= 0: if l is negative, h = 0 is best anyway.
+    """
+    import clarabel
+    from scipy import sparse
+
+    n, kind = potentials.n_variables, potentials.kind
+    equal = np.flatnonzero(kind == Kind.EQUAL)
+    at_most = np.flatnonzero(kind == Kind.AT_MOST)
+    squared = np.flatnonzero(kind == Kind.SQUARED)
+    linear = np.flatnonzero(kind == Kind.LINEAR)
+    order = np.concatenate([equal, at_most, squared, linear])
+    hinges = len(squared) + len(linear)
+    hard = len(equal) + len(at_most)
+    # h of the squared hinges stand first, then those of the linear ones
+    slack = sparse.vstack([sparse.csc_array((hard, hinges)), -sparse.eye_array(hinges)])
+    box, none = sparse.eye_array(n), sparse.csc_array((n, hinges))
+    positive = sparse.eye_array(len(linear), hinges, k=len(squared))
+    left = sparse.block_array(
+        [
+            [potentials.matrix[order], slack],
+            [sparse.csc_array((len(linear), n)), -positive],
+            [-box, none],
+            [box, none],
+        ],
+        format="csc",
+    )
+    right = np.concatenate(
+        [-potentials.constant[order], np.zeros(len(linear)), np.zeros(n), np.ones(n)]
+    )
+    curvature = np.concatenate([np.zeros(n), 2.0 * potentials.weight[squared], 0.0 * linear])
+    cost = np.concatenate([np.zeros(n + len(squared)), potentials.weight[linear]])
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.direct_solve_method = "qdldl"  # on one thread: the same answer everywhere
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+    cones = [
+        clarabel.ZeroConeT(len(equal)),
+        clarabel.NonnegativeConeT(len(right) - len(equal)),
+    ]
+    solution = clarabel.DefaultSolver(
+        sparse.csc_matrix(sparse.diags_array(curvature)), cost, sparse.csc_matrix(left), right,
+        cones, settings,
+    ).solve()  # fmt: skip
+    multiplier = np.zeros(len(potentials))
+    multiplier[order] = solution.z[: len(order)]
+    return _Answer(np.array(solution.x[:n]), multiplier, solution.iterations)
+
+
+def find_conflict(
+    potentials: Potentials, among: npt.NDArray[np.intp] | None = None
+) -> npt.NDArray[np.intp]:
+    """Rows of constraints (all, or `among` these) that contradict each other; none if all can hold.
+
+    Minimise the total violation, an LP. If it is positive, the constraints with a multiplier
+    prove it, so they are a conflict by themselves. From up to `REDUCIBLE` of those, every
+    constraint is dropped without which the rest still conflicts: what remains holds as soon as
+    any one of it is given up.
+    """
+    hard = np.flatnonzero(potentials.is_constraint)
+    rows = hard if among is None else np.intersect1d(hard, among)
+    conflicting, needed = _conflict(potentials, rows)
+    if not conflicting:
+        return rows[:0]
+    proof = rows[needed]
+    rows = proof if _conflict(potentials, proof)[0] else rows
+    if len(rows) > REDUCIBLE:
+        return rows
+    for row in rows.tolist():
+        fewer = rows[rows != row]
+        if _conflict(potentials, fewer)[0]:
+            rows = fewer
+    return rows
+
+
+def _conflict(
+    potentials: Potentials, rows: npt.NDArray[np.intp]
+) -> tuple[bool, npt.NDArray[np.bool_]]:
+    """Whether these constraints conflict, and which of them the proof needs."""
+    if not len(rows):
+        return False, np.zeros(0, dtype=np.bool_)
+    mask = np.zeros(len(potentials), dtype=np.bool_)
+    mask[rows] = True
+    hard = potentials.select(mask)
+    equal = hard.kind == Kind.EQUAL
+    other = hard.select(equal)
+    soft = Potentials(
+        hard.n_variables,
+        np.concatenate([hard.indptr, hard.indptr[-1] + other.indptr[1:]]),
+        np.concatenate([hard.variable, other.variable]),
+        np.concatenate([hard.coefficient, -other.coefficient]),
+        np.concatenate([hard.constant, -other.constant]),
+        np.ones(len(hard) + len(other)),
+        np.full(len(hard) + len(other), Kind.LINEAR, dtype=np.uint8),
+        np.concatenate([hard.rule, other.rule]),
+    )
+    answer = _linear_program(soft)
+    needed = np.abs(answer.multiplier[: len(hard)]) > FEASIBLE
+    needed[equal] |= np.abs(answer.multiplier[len(hard) :]) > FEASIBLE
+    return soft.objective(np.clip(answer.state, 0.0, 1.0)) > FEASIBLE, needed

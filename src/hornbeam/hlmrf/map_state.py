@@ -1,0 +1,142 @@
+"""What MAP inference returns: the state, how it was found, and how good it is for certain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
+
+
+class Status(StrEnum):
+    """How inference ended."""
+
+    OPTIMAL = "optimal"
+    CONVERGED = "converged: residuals and constraints are within their tolerances"
+    ITERATIONS = "stopped at the iteration limit; allow more iterations or use the exact solver"
+    INFEASIBLE = "infeasible: the hard constraints contradict each other"
+
+
+@dataclass(frozen=True, eq=False)
+class MapState:
+    """A MAP state with its figures.
+
+    Parameters
+    ----------
+    state
+        Value of every variable, in [0, 1].
+    objective
+        Sum of the potentials there, with the weights as given.
+    bound
+        The optimum is at least this: a lower bound proved by the multipliers of the rows
+        (see `dual_value`), whatever the solver's tolerances.
+    iterations
+        Of ADMM; of the exact solver's own method otherwise.
+    primal_residual, dual_residual
+        As in ADMM's stopping rule; 0 where another solver was used.
+    status
+        How inference ended.
+    solver
+        What found the state.
+    violated
+        Rows of the constraints that do not hold within the tolerance.
+    violation
+        How far each of them is from holding.
+    seconds
+        Wall time.
+    """
+
+    state: Floats
+    objective: float
+    bound: float
+    iterations: int
+    primal_residual: float
+    dual_residual: float
+    status: Status
+    solver: str
+    violated: npt.NDArray[np.intp]
+    violation: Floats
+    seconds: float
+
+    @property
+    def gap(self) -> float:
+        """How far the objective can be from the optimum at most; about 0 where it is reached.
+
+        Slightly violated constraints can make it negative.
+        """
+        return self.objective - self.bound
+
+
+def dual_value(potentials: Potentials, multiplier: Floats) -> float:
+    """Lower bound of the MAP objective by Lagrange multipliers, one for every row.
+
+    With the convex conjugates of the hinges, for admissible multipliers m,
+
+        sum_k (m_k constant_k - m_k^2 / (4 weight_k) [squared]) + sum_i min(0, (A' m)_i) + offset
+
+    is at most the objective of any feasible state, since 0 <= y <= 1. Admissible are
+    0 <= m <= weight (linear), m >= 0 (squared and at most), any m (equal); others are clipped.
+    Of constraints alone, a positive value proves that they contradict each other, since a state
+    that meets them all would have the objective 0.
+    """
+    kind, weight = potentials.kind, potentials.weight
+    squared = kind == Kind.SQUARED
+    least = np.where(kind == Kind.EQUAL, -np.inf, 0.0)
+    most = np.where((kind == Kind.LINEAR) | (squared & (weight == 0.0)), weight, np.inf)
+    m = np.clip(multiplier, least, most)
+    # what a potential without literals costs is known: its derivative is the best multiplier
+    known = (np.diff(potentials.indptr) == 0) & ~potentials.is_constraint
+    hinge = np.maximum(potentials.constant[known], 0.0)
+    m[known] = weight[known] * np.where(squared[known], 2.0 * hinge, hinge > 0.0)
+    squared &= m > 0.0
+    conjugate = m[squared] ** 2 / (4.0 * weight[squared])
+    pull = np.bincount(
+        potentials.variable, potentials.coefficient * m[potentials.row], potentials.n_variables
+    )
+    # no product of vectors: BLAS would wake its threads for it, and add up in an order of theirs
+    value = (m * potentials.constant).sum() - conjugate.sum() + np.minimum(pull, 0.0).sum()
+    return float(value) + potentials.offset
+
+
+def start_at(potentials: Potentials, start: Floats | None) -> Floats:
+    """A copy of the state to start from, in [0, 1].
+
+    By default it is all ones: that is what PSL 2.4.1 answers for a target that no ground rule
+    speaks of.
+    """
+    if start is None:
+        return np.ones(potentials.n_variables)
+    return np.clip(start, 0.0, 1.0).astype(np.float64)
+
+
+def assess(
+    potentials: Potentials,
+    state: Floats,
+    multiplier: Floats,
+    status: Status,
+    solver: str,
+    max_violation: float,
+    iterations: int = 0,
+    primal_residual: float = 0.0,
+    dual_residual: float = 0.0,
+    seconds: float = 0.0,
+) -> MapState:
+    """Work out the figures of a state: objective, bound, violated constraints."""
+    far = potentials.violations(state)
+    violated = np.flatnonzero(far > max_violation)
+    return MapState(
+        state=state,
+        objective=potentials.objective(state),
+        bound=dual_value(potentials, multiplier),
+        iterations=iterations,
+        primal_residual=primal_residual,
+        dual_residual=dual_residual,
+        status=status,
+        solver=solver,
+        violated=violated,
+        violation=far[violated],
+        seconds=seconds,
+    )

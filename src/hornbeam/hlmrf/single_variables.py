@@ -1,0 +1,125 @@
+"""Variables that share no row with another: their MAP values in closed form.
+
+Such a variable's objective is a sum of hinges in one number, convex and piecewise linear or
+quadratic. Its derivative grows from knee to knee, so the minimum lies where it passes 0: at a knee,
+or in a segment at the root of a straight line. All variables are bisected together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
+
+#: Part of the sum of its terms' sizes up to which a derivative is rounding and counts as 0.
+ROUNDING = 1e-13
+#: How far constraints may cross by rounding.
+CROSSING = 1e-9
+
+
+def settle(potentials: Potentials, state: Floats) -> npt.NDArray[np.intp]:
+    """Move every variable of one-literal rows to its best value, in place.
+
+    Of several best values it takes the nearest to where the variable stood.
+
+    Parameters
+    ----------
+    potentials
+        A program whose rows have one literal each.
+    state
+        Where the variables stand; those without a row stay there.
+
+    Returns
+    -------
+    ndarray
+        Variables whose constraints contradict each other; they come to rest between them.
+    """
+    low, high = _feasible(potentials)
+    stuck = np.flatnonzero(low - high > CROSSING)
+    low, high = np.where(low > high, (low + high) / 2.0, [low, high])
+    hinges = _Hinges.of(potentials)
+    least = hinges.least_minimisers(low, high)
+    most = np.maximum(hinges.greatest_minimisers(low, high), least)
+    state[:] = np.minimum(np.maximum(state, least), most)
+    return stuck
+
+
+def _feasible(potentials: Potentials) -> tuple[Floats, Floats]:
+    """The interval of every variable that its constraints and [0, 1] leave."""
+    variable, kind, slope = potentials.variable, potentials.kind, potentials.coefficient
+    knee = -potentials.constant / slope
+    low, high = np.zeros(potentials.n_variables), np.ones(potentials.n_variables)
+    from_below = (kind == Kind.EQUAL) | ((kind == Kind.AT_MOST) & (slope < 0.0))
+    from_above = (kind == Kind.EQUAL) | ((kind == Kind.AT_MOST) & (slope > 0.0))
+    np.maximum.at(low, variable[from_below], knee[from_below])
+    np.minimum.at(high, variable[from_above], knee[from_above])
+    return low, high
+
+
+@dataclass(frozen=True, eq=False)
+class _Hinges:
+    """Hinges in one variable each, in no particular order."""
+
+    variable: npt.NDArray[np.int32]
+    knee: Floats
+    slope: Floats
+    weight: Floats
+    squared: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, potentials: Potentials) -> _Hinges:
+        """The potentials of a program whose rows have one literal each."""
+        own = ~potentials.is_constraint
+        slope = potentials.coefficient[own]
+        return cls(
+            potentials.variable[own],
+            -potentials.constant[own] / slope,
+            slope,
+            potentials.weight[own],
+            potentials.kind[own] == Kind.SQUARED,
+        )
+
+    def greatest_minimisers(self, low: Floats, high: Floats) -> Floats:
+        """Greatest minimisers in [low, high]: the least ones of the program turned around."""
+        around = replace(self, knee=-self.knee, slope=-self.slope)
+        return -around.least_minimisers(-high, -low)
+
+    def least_minimisers(self, low: Floats, high: Floats) -> Floats:
+        """Least minimisers in [low, high]: where the derivative from above is first not negative.
+
+        The nodes of a variable are its lower end and the knees inside, in their order. Bisection
+        finds the last node where the function still falls, -1 where there is none.
+        """
+        inside = (self.knee > low[self.variable]) & (self.knee < high[self.variable])
+        owner = np.concatenate([np.arange(len(low)), self.variable[inside]])
+        nodes = np.concatenate([low, self.knee[inside]])
+        nodes = nodes[np.lexsort((nodes, owner))]
+        size = np.bincount(owner, minlength=len(low))
+        first = np.cumsum(size) - size
+        falling, rising = np.full(len(low), -1), size
+        while (open_ones := rising - falling > 1).any():
+            middle = np.where(open_ones, (falling + rising) // 2, 0)
+            falls = self._derivatives(nodes[first + middle])[0] < 0.0
+            falling = np.where(open_ones & falls, middle, falling)
+            rising = np.where(open_ones & ~falls, middle, rising)
+        start = nodes[first + np.maximum(falling, 0)]
+        ends = np.append(nodes, 0.0)[first + rising]
+        end = np.where(rising == size, high, ends)
+        derivative, curvature = self._derivatives(start)
+        root = start - np.divide(derivative, curvature, out=-end + start, where=curvature > 0.0)
+        return np.where(falling < 0, low, np.minimum(root, end))
+
+    def _derivatives(self, y: Floats) -> tuple[Floats, Floats]:
+        """Every variable's derivative just above y, 0 if it is rounding, and its own derivative."""
+        n, at = len(y), y[self.variable]
+        active = np.where(self.slope > 0.0, at >= self.knee, at < self.knee)
+        bend = np.where(active & self.squared, 2.0 * self.weight * self.slope * self.slope, 0.0)
+        straight = np.where(active & ~self.squared, self.weight * self.slope, 0.0)
+        term = straight + bend * (at - self.knee)
+        total = np.bincount(self.variable, term, n)
+        size = np.bincount(self.variable, np.abs(term), n)
+        slope = np.where(np.abs(total) > ROUNDING * size, total, 0.0)
+        return slope, np.bincount(self.variable, bend, n).astype(np.float64)

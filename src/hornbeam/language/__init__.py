@@ -1,0 +1,1 @@
+"""PSL text and rules: grammar, parsing, the classes of rules, identifiers."""

@@ -1,0 +1,230 @@
+"""How `parse_rules` reads: the text is cut into rules, each is parsed, and mistakes are explained.
+
+PSL has no mark for the end of a weighted rule. The parser is therefore fed token by token, and a
+rule ends where a line begins with a token that cannot continue it, or the next weight stands. That
+is PSL's own reading of texts without mistakes, and it keeps a mistake on the line where it was made
+instead of blaming the next rule. One line may seem to continue a rule and turn out not to: in
+
+    0.5: a(A) <= 1
+    b(A) = 1 .
+
+the second line could begin `1 * b(A)`. So the parser remembers where a rule might have ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from importlib.util import cache_from_source
+from pathlib import Path
+
+from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedToken
+from lark.parsers.lalr_interactive_parser import InteractiveParser
+
+from hornbeam.errors import DataError
+from hornbeam.language.syntax import PslRule
+from hornbeam.language.trees import TOO_DEEP, MisplacedError, rule_of
+
+#: How messages call the tokens of the grammar, in the order in which they are listed.
+_WORDS = {
+    "NAME": "a name",
+    "NUMBER": "a number",
+    "LPAR": "'('",
+    "COMMA": "','",
+    "RPAR": "')'",
+    "LSQB": "'['",
+    "RSQB": "']'",
+    "COLON": "':'",
+    "EQUAL": "'=='",
+    "DIFFERENT": "'!='",
+    "AND": "'&'",
+    "PIPE": "'|'",
+    "_THEN": "'->'",
+    "_IF": "'<-'",
+    "PLUS": "'+'",
+    "MINUS": "'-'",
+    "STAR": "'*'",
+    "SLASH": "'/'",
+    "RELATION": "'<=' (or '>=', '=')",
+    "EXPONENT": "'^2'",
+    "LBRACE": "'{'",
+    "RBRACE": "'}'",
+    "PERIOD": "'.' (which ends a rule that has no weight)",
+    "$END": "the end of the rule",
+}
+_OPERATORS = {"AND", "PIPE", "_THEN", "_IF", "PLUS", "MINUS", "SLASH", "RELATION"}
+
+
+@cache
+def _parser() -> Lark:
+    # Making tables of the grammar takes a tenth of a second, so they are kept beside the bytecode
+    # of this module. Lark makes them again when grammar, Lark or Python change, and where it
+    # cannot write them.
+    kept = Path(cache_from_source(__file__)).with_suffix(".lark")
+    with suppress(OSError):
+        kept.parent.mkdir(exist_ok=True)
+    return Lark.open_from_package(
+        __package__,
+        "psl.lark",
+        parser="lalr",
+        lexer="basic",
+        maybe_placeholders=False,
+        propagate_positions=True,
+        cache=str(kept),
+    )
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    """Cut a text into tokens; `Lark.lex` would build a lexer for every text."""
+    lexing: InteractiveParser = _parser().parse_interactive(text)
+    tokens: Iterator[Token] = lexing.lexer_thread.lex(lexing.parser_state)  # type: ignore[no-untyped-call]
+    return tokens
+
+
+class _Begun:
+    """A rule that is being read: its tokens, and where it might have ended already."""
+
+    def __init__(self) -> None:
+        self.state: InteractiveParser = _parser().parse_interactive()
+        self.tokens: list[Token] = []
+        self.ended: tuple[Tree[Token], int] | None = None
+
+    def feed(self, token: Token) -> bool:
+        """Feed a token; False where it cannot stand there."""
+        if self.tokens and _on_new_line(token, self.tokens[-1]):
+            tree = self.finished()
+            if tree is not None:
+                self.ended = (tree, len(self.tokens))
+        try:
+            self.state.feed_token(token)
+        except UnexpectedToken:
+            return False
+        self.tokens.append(token)
+        return True
+
+    def finished(self) -> Tree[Token] | None:
+        """Tree of the rule, None where it is not complete."""
+        try:
+            state: InteractiveParser = self.state.copy()  # type: ignore[no-untyped-call]
+            tree: Tree[Token] = state.feed_eof(self.tokens[-1])  # type: ignore[no-untyped-call]
+        except UnexpectedToken:
+            return None
+        return tree
+
+    def without(self, stray: Token) -> tuple[Tree[Token], _Begun] | None:
+        """End the rule earlier, where it might have ended, and begin another there."""
+        if self.ended is None:
+            return None
+        tree, end = self.ended
+        other = _Begun()
+        fits = all(other.feed(token) for token in [*self.tokens[end:], stray])
+        return (tree, other) if fits else None
+
+
+def read_rules(text: str, name: str) -> Iterator[PslRule]:
+    """Yield the rules of a text; see `parse_rules`."""
+    begun = _Begun()
+    try:
+        for token in _tokens(text):
+            if begun.feed(token):
+                continue
+            if begun.tokens and _may_begin_a_rule(token, begun):
+                yield _rule(_finished(begun, text, name), name)
+                begun = _Begun()
+                if begun.feed(token):
+                    continue
+            elif parted := begun.without(token):
+                tree, begun = parted
+                yield _rule(tree, name)
+                continue
+            raise _error(text, name, token.start_pos or 0, begun, f"'{token}'")
+        if begun.tokens:
+            yield _rule(_finished(begun, text, name), name)
+    except UnexpectedCharacters as stray:
+        position = stray.pos_in_stream or 0
+        raise _error(text, name, position, begun, _quoted(text[position])) from None
+    except RecursionError:
+        place = (begun.tokens[0].line, begun.tokens[0].column) if begun.tokens else (None, None)
+        raise DataError(name, TOO_DEEP, line=place[0], column=place[1]) from None
+
+
+def _quoted(letter: str) -> str:
+    """Show a letter; one that cannot be seen, as pasted text may have, by its number."""
+    return f"'{letter}'" if letter.isprintable() else f"the character U+{ord(letter):04X}"
+
+
+def _on_new_line(token: Token, last: Token) -> bool:
+    return (token.line or 0) > (last.end_line or 0)
+
+
+def _may_begin_a_rule(token: Token, begun: _Begun) -> bool:
+    """Whether a token that cannot continue a rule begins the next; on its line, behind an end."""
+    last = begun.tokens[-1]
+    if _on_new_line(token, last):
+        return True
+    marked = last.type in ("PERIOD", "RBRACE") or token.type == "NUMBER"
+    return marked and begun.finished() is not None
+
+
+def _finished(begun: _Begun, text: str, name: str) -> Tree[Token]:
+    """Tree of the rule that has been fed; an error if it is incomplete."""
+    tree = begun.finished()
+    if tree is None:
+        position = begun.tokens[-1].end_pos or 0
+        found = "the end of the line" if text[position:].strip() else "the end of the text"
+        raise _error(text, name, position, begun, found)
+    return tree
+
+
+def _rule(tree: Tree[Token], name: str) -> PslRule:
+    try:
+        return rule_of(tree)
+    except MisplacedError as misplaced:
+        place = misplaced.place
+        raise DataError(name, str(misplaced), line=place.line, column=place.column) from None
+
+
+def _error(text: str, name: str, position: int, begun: _Begun, found: str) -> DataError:
+    """Say what is wrong at a position of the text, behind the tokens of the rule begun."""
+    kinds = [token.type for token in begun.tokens]
+    if found == "':'" and kinds == ["NAME"]:
+        position = begun.tokens[0].start_pos or 0
+        problem = f"'{begun.tokens[0]}' is no weight; expected a finite number such as 0.83"
+    elif found in ("'''", "'\"'"):
+        problem = (
+            "a constant is not closed on its line, or has an escape other than "
+            r"""\\, \', \", \t, \n and \r"""
+        )
+    elif text.startswith("/*", position) or (found == "'*'" and text[position - 1] == "/"):
+        position = text.rindex("/", 0, position + 1)
+        problem = "a comment is not closed; expected '*/'"
+    else:
+        accepted: set[str] = begun.state.accepts()  # type: ignore[no-untyped-call]
+        problem = f"expected {_expected(accepted, at_start=not kinds)}, found {found}"
+        if kinds[:1] == ["NUMBER"] != kinds and not {"COLON", "RELATION"} & {*kinds}:
+            problem += " (a weight is followed by ':')"
+    line, line_start = text.count("\n", 0, position) + 1, text.rfind("\n", 0, position)
+    return DataError(name, problem, line=line, column=position - line_start)
+
+
+def _expected(tokens: set[str], at_start: bool) -> str:
+    """Put the tokens that could stand here in words."""
+    words = ["a weight such as '0.83:'"] if at_start else []
+    if {"COLON", "RELATION"} <= tokens:
+        words, tokens = ["':' (which ends a weight)", "an operator of arithmetic"], set()
+    elif "NOT" in tokens:
+        words += ["an atom such as 'knows(A, B)'"]
+        tokens = tokens - {"NOT", "NAME", "LPAR", "NUMBER"}
+        tokens = tokens if "STAR" in tokens else tokens - {"PIPE", "MINUS"}
+    elif "STRING" in tokens:
+        words += ["a variable", "a constant"]
+        tokens = tokens - {"NAME", "NUMBER", "MINUS", "PLUS"}
+    elif "NUMBER" in tokens:
+        words, tokens = ["a number"], set()
+    elif "EQUAL" in tokens:
+        tokens = tokens - {"MINUS"}
+    if {"RELATION", "AND"} <= tokens:
+        words, tokens = ["an operator (such as '&', '->', '+' and '<=')"], tokens - _OPERATORS
+    words += [word for token, word in _WORDS.items() if token in tokens]
+    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

@@ -1,0 +1,105 @@
+"""What stands in a rule: its atoms, literals, terms, variables, and the parts of coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hornbeam.language.syntax import (
+    Atom,
+    Cardinality,
+    Coefficient,
+    Comparison,
+    Condition,
+    Constant,
+    Extreme,
+    Literal,
+    LogicalRule,
+    Number,
+    Operation,
+    PslRule,
+    SumAtom,
+    SumVariable,
+    Variable,
+)
+
+Argument = Variable | Constant | SumVariable
+
+
+def atoms_of(rule: PslRule) -> Iterator[Atom | SumAtom]:
+    """Yield the atoms of a rule, those of its filters last."""
+    if isinstance(rule, LogicalRule):
+        literals = [*rule.body, *rule.head]
+    else:
+        summands = (*rule.left, *rule.right)
+        yield from (summand.atom for summand in summands if summand.atom is not None)
+        literals = [literal for one in rule.filters for literal in literals_of(one.condition)]
+    yield from (literal.atom for literal in literals if isinstance(literal.atom, Atom))
+
+
+def comparisons_of(rule: PslRule) -> Iterator[Comparison]:
+    """Yield the comparisons of a rule, those of its filters last."""
+    if isinstance(rule, LogicalRule):
+        literals = [*rule.body, *rule.head]
+    else:
+        yield from rule.comparisons
+        literals = [literal for one in rule.filters for literal in literals_of(one.condition)]
+    yield from (literal.atom for literal in literals if isinstance(literal.atom, Comparison))
+
+
+def literals_of(condition: Condition) -> Iterator[Literal]:
+    """Yield the literals of a filter's condition."""
+    if isinstance(condition, Literal):
+        yield condition
+    else:
+        for part in condition.parts:
+            yield from literals_of(part)
+
+
+def terms_of(rule: PslRule) -> Iterator[Argument]:
+    """Yield every term of a rule."""
+    for atom in atoms_of(rule):
+        yield from atom.arguments
+    for comparison in comparisons_of(rule):
+        yield from (comparison.left, comparison.right)
+
+
+def constants_of(rule: PslRule) -> set[str]:
+    """Constants of a rule."""
+    return {term.value for term in terms_of(rule) if isinstance(term, Constant)}
+
+
+def variables_of(atom: Atom | SumAtom | Comparison) -> set[str]:
+    """Variables of an atom or comparison, summation variables aside."""
+    terms = (atom.left, atom.right) if isinstance(atom, Comparison) else atom.arguments
+    return {term.name for term in terms if isinstance(term, Variable)}
+
+
+def cardinalities_of(coefficient: Coefficient) -> Iterator[str]:
+    """Yield the variables that a coefficient counts."""
+    match coefficient:
+        case Cardinality(variable):
+            yield variable
+        case Operation(_, left, right):
+            yield from cardinalities_of(left)
+            yield from cardinalities_of(right)
+        case Extreme(_, arguments):
+            for argument in arguments:
+                yield from cardinalities_of(argument)
+
+
+def fixed_value(coefficient: Coefficient) -> float | None:
+    """Value of a coefficient without cardinalities; None where it has some or divides by zero."""
+    match coefficient:
+        case Number(value):
+            return value
+        case Operation(operator, left, right):
+            first, second = fixed_value(left), fixed_value(right)
+            if first is None or second is None or (operator == "/" and second == 0):
+                return None
+            values = {"+": first + second, "-": first - second, "*": first * second}
+            return values[operator] if operator != "/" else first / second
+        case Extreme(function, arguments):
+            found = [value for value in map(fixed_value, arguments) if value is not None]
+            choose = min if function == "Min" else max
+            return choose(found) if len(found) == len(arguments) else None
+    return None

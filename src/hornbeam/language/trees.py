@@ -1,0 +1,354 @@
+"""From the syntax tree of one rule to the rule.
+
+The one thing that is not plain is arithmetic. PSL reads a sum from left to right and lets every
+coefficient, before an atom or behind its `/`, grow as far as it can: a run of numbers in front of
+an atom is one coefficient, a run behind a `/` one denominator, any other run one constant. The
+grammar gives the parts of a sum and the signs between them; `_summands` forms the runs.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import cast
+
+from lark import Token, Tree
+
+from hornbeam.language.syntax import (
+    ArithmeticOperator,
+    ArithmeticRule,
+    Atom,
+    Cardinality,
+    Coefficient,
+    Comparison,
+    Condition,
+    Conjunction,
+    Constant,
+    Disjunction,
+    Extreme,
+    Filter,
+    Literal,
+    LogicalRule,
+    Number,
+    Operation,
+    Operator,
+    Place,
+    PslRule,
+    Relation,
+    SumAtom,
+    Summand,
+    SumVariable,
+    Term,
+    Variable,
+)
+
+Node = Tree[Token]
+Part = Node | Token
+
+_OPERATORS = {
+    "EQUAL": Operator.EQUAL,
+    "DIFFERENT": Operator.DIFFERENT,
+    "MINUS": Operator.DIFFERENT,
+    "ORDERED": Operator.ORDERED,
+}
+_UNESCAPED = {"t": "\t", "n": "\n", "r": "\r"}
+_ONE = Number(1.0)
+
+#: How deep coefficients and conditions may be nested, so that recursion is safe wherever they go.
+MAX_DEPTH = 50
+TOO_DEEP = f"the rule is nested too deeply; expected at most {MAX_DEPTH} operators in each other"
+
+
+class MisplacedError(Exception):
+    """Something that the grammar lets pass stands where it has no meaning."""
+
+    def __init__(self, problem: str, place: Place) -> None:
+        super().__init__(problem)
+        self.place = place
+
+
+def rule_of(tree: Node) -> PslRule:
+    """Rule of a syntax tree.
+
+    Raises
+    ------
+    MisplacedError
+        At a number that is too large, a summation variable in a logical rule, or a negation in an
+        arithmetic one; and where a rule is nested too deeply.
+    """
+    parts = {part.data: part for part in tree.children if isinstance(part, Tree)}
+    weight = _number(parts["weight"], "weight") if "weight" in parts else None
+    squared = any(part == "^2" for part in tree.children)
+    place = Place(tree.meta.line, tree.meta.column)
+    if "side" not in parts:
+        body, head = (
+            tuple(_literals(parts[side].children)) if side in parts else ()
+            for side in ("body", "head")
+        )
+        return LogicalRule(weight, body, head, squared, place)
+    [relation] = [part for part in tree.children if getattr(part, "type", "") == "RELATION"]
+    sides = [_side(part) for part in _trees(tree, "side")]
+    (left, compared_left), (right, compared_right) = sides
+    filters = tuple(map(_filter, _trees(tree, "filter")))
+    compared = (*compared_left, *compared_right)
+    nested = [summand.coefficient for summand in (*left, *right)]
+    if max(map(_depth, [*nested, *(one.condition for one in filters)])) > MAX_DEPTH:
+        raise MisplacedError(TOO_DEEP, place)
+    return ArithmeticRule(
+        weight, left, Relation(str(relation)), right, filters, compared, squared, place
+    )
+
+
+def _trees(tree: Node, kind: str) -> list[Node]:
+    return [part for part in tree.children if isinstance(part, Tree) and part.data == kind]
+
+
+def _depth(whole: Coefficient | Condition) -> int:
+    """How many operators stand in one another."""
+    level: list[Coefficient | Condition] = [whole]
+    depth = -1
+    while level:
+        depth += 1
+        level = [part for one in level for part in _operands(one)]
+    return depth
+
+
+def _operands(one: Coefficient | Condition) -> Sequence[Coefficient | Condition]:
+    match one:
+        case Operation():
+            return (one.left, one.right)
+        case Extreme():
+            return one.arguments
+        case Conjunction() | Disjunction():
+            return one.parts
+    return ()
+
+
+def _place(part: Part) -> Place:
+    at = part.meta if isinstance(part, Tree) else part
+    return Place(at.line or 1, at.column or 1)
+
+
+def _literals(parts: Iterable[Part]) -> Iterator[Literal]:
+    """Yield the literals of a body, head or filter: atoms, each behind its negations."""
+    negated = False
+    for part in parts:
+        if isinstance(part, Tree):
+            yield Literal(_comparison(part) if part.data == "comparison" else _atom(part), negated)
+            negated = False
+        else:
+            negated ^= part.type == "NOT"
+
+
+def _atom(tree: Node) -> Atom:
+    atom = _sum_atom(tree)
+    for term, argument in zip(atom.arguments, _arguments(tree), strict=True):
+        if isinstance(term, SumVariable):
+            problem = f"'{term}' adds atoms up, as arithmetic rules do; expected '{term.name}'"
+            raise MisplacedError(problem, _place(argument))
+    return Atom(atom.predicate, cast("tuple[Term, ...]", atom.arguments), atom.place)
+
+
+def _sum_atom(tree: Node) -> SumAtom:
+    return SumAtom(str(tree.children[0]), tuple(map(_term, _arguments(tree))), _place(tree))
+
+
+def _arguments(tree: Node) -> list[Node]:
+    return [part for part in tree.children if isinstance(part, Tree)]
+
+
+def _comparison(tree: Node) -> Comparison:
+    left, operator, right = tree.children
+    first, second = (cast("Term", _term(cast("Node", term))) for term in (left, right))
+    return Comparison(first, _OPERATORS[cast("Token", operator).type], second, _place(tree))
+
+
+def _term(tree: Node) -> Variable | Constant | SumVariable:
+    text = "".join(map(str, tree.children))
+    match tree.data:
+        case "variable":
+            return Variable(text)
+        case "sum_variable":
+            return SumVariable(text[1:])
+        case "number":
+            return Constant(text)
+    escaped = text[1:-1]
+    return Constant(re.sub(r"\\(.)", lambda escape: _UNESCAPED.get(escape[1], escape[1]), escaped))
+
+
+# Arithmetic ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One part of a sum: a number, an atom with what stands before and behind it, or a group."""
+
+    negative: bool
+    number: Coefficient | None = None
+    atom: SumAtom | Comparison | None = None
+    denominator: Coefficient | None = None
+    group: Node | None = None
+
+    @property
+    def is_number(self) -> bool:
+        return self.atom is None and self.group is None
+
+    @property
+    def operator(self) -> ArithmeticOperator:
+        return "-" if self.negative else "+"
+
+
+def _side(tree: Node) -> tuple[tuple[Summand, ...], tuple[Comparison, ...]]:
+    """Summands of a side, its constants made one and put last; and the comparisons among them."""
+    found = list(_summands(tree.children))
+    atoms = [Summand(number, atom) for number, atom in found if isinstance(atom, SumAtom)]
+    comparisons = tuple(atom for _, atom in found if isinstance(atom, Comparison))
+    constants = [number for number, atom in found if atom is None]
+    if constants or not atoms:
+        constant = reduce(lambda a, b: Operation("+", a, b), constants or [Number(0.0)])
+        atoms.append(Summand(constant))
+    return tuple(atoms), comparisons
+
+
+def _summands(
+    children: Sequence[Part],
+) -> Iterator[tuple[Coefficient, SumAtom | Comparison | None]]:
+    """Yield (coefficient, atom) in their order; constants have no atom."""
+    parts = list(_parts(children))
+    at = 0
+    while at < len(parts):
+        first = last = parts[at]
+        coefficient = first.number or _ONE
+        while last.is_number and at + 1 < len(parts) and parts[at + 1].number is not None:
+            at += 1
+            last = parts[at]
+            coefficient = Operation(last.operator, coefficient, cast("Coefficient", last.number))
+        at += 1
+        coefficient = _negated(coefficient) if first.negative else coefficient
+        if last.denominator is not None:
+            denominator = last.denominator
+            while at < len(parts) and parts[at].is_number:
+                behind = cast("Coefficient", parts[at].number)
+                denominator = Operation(parts[at].operator, denominator, behind)
+                at += 1
+            coefficient = Operation("/", coefficient, denominator)
+        if last.group is not None:
+            for inner, atom in _summands(last.group.children):
+                yield (_negated(inner) if last.negative else inner), atom
+        else:
+            yield coefficient, last.atom
+
+
+def _parts(children: Sequence[Part]) -> Iterator[_Part]:
+    """Yield the parts between the signs of a sum."""
+    negative = False
+    for child in children:
+        if isinstance(child, Token):
+            if child.type == "NOT":
+                raise _negation(child)
+            negative = child.type == "MINUS"
+        elif child.data == "product":
+            yield _Part(negative, _product(child))
+        elif child.data == "group":
+            yield _Part(negative, group=child)
+        elif child.data == "term":
+            yield _weighted(child, negative)
+        else:
+            yield _Part(negative, atom=_atom_or_comparison(child))
+
+
+def _weighted(term: Node, negative: bool) -> _Part:
+    """Read a term: [number [*]] atom [/ number]."""
+    number = denominator = atom = None
+    for child in term.children:
+        if isinstance(child, Token):
+            if child.type == "NOT":
+                raise _negation(child)
+        elif child.data != "product":
+            atom = _atom_or_comparison(child)
+        elif atom is None:
+            number = _product(child)
+        else:
+            denominator = _product(child)
+    return _Part(negative, number, atom, denominator)
+
+
+def _atom_or_comparison(tree: Node) -> SumAtom | Comparison:
+    return _comparison(tree) if tree.data == "comparison" else _sum_atom(tree)
+
+
+def _negation(token: Token) -> MisplacedError:
+    problem = "an atom is negated in an arithmetic rule; expected '1 - a(A)' rather than '!a(A)'"
+    return MisplacedError(problem, _place(token))
+
+
+def _negated(coefficient: Coefficient) -> Coefficient:
+    if isinstance(coefficient, Number):
+        return Number(-coefficient.value)
+    return Operation("*", Number(-1.0), coefficient)
+
+
+def _product(tree: Node) -> Coefficient:
+    """Coefficients with `*` and `/` between them; the tree leans to the left."""
+    if len(tree.children) == 1:
+        return _coefficient(cast("Node", tree.children[0]))
+    before, operator, last = tree.children
+    operands = _product(cast("Node", before)), _coefficient(cast("Node", last))
+    return Operation(cast("ArithmeticOperator", str(operator)), *operands)
+
+
+def _constants(tree: Node) -> Coefficient:
+    """Products with `+` and `-` between them, from left to right."""
+    [(constant, _)] = _summands(tree.children)
+    return constant
+
+
+def _coefficient(tree: Node) -> Coefficient:
+    match tree.data:
+        case "number":
+            return Number(_number(tree, "number"))
+        case "cardinality":
+            return Cardinality(str(tree.children[1]))
+        case "extreme":
+            function, *bounds = tree.children
+            arguments = tuple(_constants(cast("Node", bound)) for bound in bounds)
+            return Extreme("Min" if function == "@Min" else "Max", arguments)
+    return _constants(tree)
+
+
+def _number(tree: Node, called: str) -> float:
+    text = "".join(map(str, tree.children))
+    if not math.isfinite(float(text)):
+        raise MisplacedError(f"the {called} {text} is too large for a number", _place(tree))
+    return float(text)
+
+
+def _filter(tree: Node) -> Filter:
+    variable, *condition = tree.children
+    [read] = _conditions(condition)
+    return Filter(str(variable), read)
+
+
+def _conditions(parts: Iterable[Part]) -> Iterator[Condition]:
+    """Yield the conditions among parts that may hold literals, conjunctions and disjunctions."""
+    literal: list[Part] = []
+    for part in parts:
+        if isinstance(part, Tree) and part.data in ("all", "any"):
+            yield _compound(part)
+        else:
+            literal.append(part)
+            if isinstance(part, Tree):
+                yield from _literals(literal)
+                literal.clear()
+
+
+def _compound(tree: Node) -> Condition:
+    """Conjunction or disjunction, with what it holds of its own kind put in its place."""
+    kind = Conjunction if tree.data == "all" else Disjunction
+    flat: list[Condition] = []
+    for part in _conditions(tree.children):
+        flat += part.parts if isinstance(part, kind) else [part]
+    return kind(tuple(flat))  # type: ignore[arg-type]

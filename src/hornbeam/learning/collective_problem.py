@@ -1,0 +1,76 @@
+"""The learning problem of collective statistics: targets stand in bodies, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.counting.collective.collective_statistics import CollectiveStatistics
+from hornbeam.densities.strengths import DOWN, UP
+from hornbeam.facts.table import Targets
+from hornbeam.learning.problem import Problem, both_ways
+from hornbeam.rules.clause import PathClause, Prior
+from hornbeam.rules.rule_model import Relaxation
+
+Entries = tuple[npt.NDArray[np.int64], ...]
+
+
+def conditioned_problem(
+    statistics: CollectiveStatistics,
+    labels: Targets,
+    relaxation: Relaxation = Relaxation.BOOLEAN,
+    distinct: bool = False,
+) -> Problem:
+    """Lay out n+, n- and repeats of every clause, each on its side."""
+    clauses, _ = both_ways(statistics.paths, labels.predicates, distinct)
+    times = tuple(np.unique(statistics.repeats.times).tolist())
+    if relaxation is Relaxation.BOOLEAN:
+        times = ()  # for y in {0, 1}, max(0, m y - (m-1)) is y
+    parts = list(_entries(statistics, labels, clauses, times))
+    side, clause, target, count = (np.concatenate([part[i] for part in parts]) for i in range(4))
+    n, width = max(len(labels), 1), len(clauses)
+    cell, place = np.unique((side * width + clause) * n + target, return_inverse=True)
+    occupied, sizes = np.unique(cell // n, return_counts=True)
+    columns = np.full((2 + len(times)) * width, -1, dtype=np.int64)
+    columns[occupied] = np.arange(len(occupied))
+    return Problem(
+        clauses,
+        columns.reshape(-1, width),
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        (cell % n).astype(np.int32),
+        np.bincount(place, count, len(cell)).astype(np.float64),
+        labels.truth,
+        relaxation,
+        times,
+    )
+
+
+def _entries(
+    statistics: CollectiveStatistics,
+    labels: Targets,
+    clauses: Sequence[PathClause | Prior],
+    times: tuple[int, ...],
+) -> Iterator[Entries]:
+    """(side, clause, target, count) of all terms; repeats without a side of theirs push down."""
+    for table, negated, side in (
+        (statistics.heads, 0, UP),
+        (statistics.heads, 1, DOWN),
+        (statistics.bodies, 0, DOWN),
+        (statistics.negated_bodies, 1, DOWN),
+    ):
+        sequence = np.repeat(np.arange(len(table.paths)), np.diff(table.indptr))
+        yield _rows(side, 2 * sequence + negated, table.target, table.count)
+    repeats = statistics.repeats
+    sides = 2 + np.searchsorted(times, repeats.times) if times else DOWN
+    yield _rows(sides, repeats.clause, repeats.target, repeats.count)
+    for k, clause in enumerate(clauses):
+        if isinstance(clause, Prior):
+            mine = labels.predicate == labels.predicates.index(clause.target)
+            yield _rows(DOWN if clause.negated else UP, k, np.flatnonzero(mine), 1)
+
+
+def _rows(*columns: npt.ArrayLike) -> Entries:
+    """Columns of one length, of 64-bit integers."""
+    return tuple(np.asarray(c, dtype=np.int64) for c in np.broadcast_arrays(*columns))

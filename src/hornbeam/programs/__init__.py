@@ -1,0 +1,1 @@
+"""PSL programs: read, checked, grounded, solved, and models exported as such."""

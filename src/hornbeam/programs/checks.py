@@ -1,0 +1,196 @@
+"""What PSL asks of rules beyond their grammar; every message names the rule and its place.
+
+A logical rule is safe if every variable stands in an atom that limits it: a positive atom of the
+body, or a negated one of the head. These are the atoms that are true where the rule is violated,
+so grounding finds all violations by joining them. An arithmetic rule is grounded by joining its
+atoms, whatever their sign.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from hornbeam.errors import DataError
+from hornbeam.language.rule_parts import (
+    atoms_of,
+    cardinalities_of,
+    fixed_value,
+    literals_of,
+    variables_of,
+)
+from hornbeam.language.syntax import (
+    ArithmeticRule,
+    Atom,
+    Coefficient,
+    Comparison,
+    Extreme,
+    LogicalRule,
+    Operation,
+    Place,
+    PslRule,
+    SumAtom,
+    SumVariable,
+    Variable,
+)
+from hornbeam.programs.program_predicates import ProgramPredicate
+
+
+class _WrongError(Exception):
+    """What is wrong with a rule, and where it shows; without a place, in the whole rule."""
+
+    def __init__(self, problem: str, at: Atom | SumAtom | Comparison | None = None) -> None:
+        super().__init__(problem)
+        self.place: Place | None = at.place if at else None
+
+
+def check_rules(
+    rules: Iterable[tuple[PslRule, str]], predicates: Sequence[ProgramPredicate]
+) -> None:
+    """Check every rule of a program, given with the file in which it stands.
+
+    Raises
+    ------
+    DataError
+        At the first rule that has an unknown predicate, a wrong number of arguments, a negative
+        weight or a variable that nothing limits, or whose arithmetic makes no sense.
+    """
+    known = {predicate.name: predicate for predicate in predicates}
+    for rule, source in rules:
+        try:
+            _check(rule, known)
+        except _WrongError as wrong:
+            text = str(rule)
+            shown = text if len(text) <= 200 else f"{text[:200]}..."
+            place = wrong.place or rule.place
+            line, column = (place.line, place.column) if place else (None, None)
+            problem = f"{wrong} (the rule is: {shown})"
+            raise DataError(source, problem, line=line, column=column) from None
+
+
+def _check(rule: PslRule, known: dict[str, ProgramPredicate]) -> None:
+    if rule.weight is not None and rule.weight < 0:
+        problem = (
+            f"the weight {rule.weight:g} is negative, and inference would not be convex; expected "
+            "a weight of at least 0 (a rule is discouraged by negating its head)"
+        )
+        raise _WrongError(problem)
+    for atom in atoms_of(rule):
+        _check_atom(atom, known)
+    if isinstance(rule, LogicalRule):
+        _check_safe(rule)
+    else:
+        _check_sums(rule)
+        _check_filters(rule, known)
+        for summand in (*rule.left, *rule.right):
+            _check_coefficient(summand.coefficient)
+
+
+def _check_atom(atom: Atom | SumAtom, known: dict[str, ProgramPredicate]) -> None:
+    predicate = known.get(atom.predicate)
+    if predicate is None:
+        listed = ", ".join(list(known)[:10]) + (", ..." if len(known) > 10 else "")
+        problem = f"unknown predicate {atom.predicate!r}; expected one of: {listed or 'none'}"
+        raise _WrongError(problem, atom)
+    if len(atom.arguments) != predicate.arity:
+        problem = (
+            f"{atom.predicate} has {len(atom.arguments)} arguments here; expected "
+            f"{predicate.arity}, as in its declaration"
+        )
+        raise _WrongError(problem, atom)
+
+
+# Logical rules ------------------------------------------------------------------------------------
+
+
+def _check_safe(rule: LogicalRule) -> None:
+    limited: set[str] = set()
+    for literals, negated in ((rule.body, False), (rule.head, True)):
+        for literal in literals:
+            if isinstance(literal.atom, Atom) and literal.negated is negated:
+                limited |= variables_of(literal.atom)
+    used = [
+        (name, literal.atom)
+        for literal in (*rule.body, *rule.head)
+        for name in sorted(variables_of(literal.atom))
+    ]
+    for name, atom in used:
+        if name not in limited:
+            problem = (
+                f"the variable {name} is not limited; expected it in a positive atom of the body "
+                "(or a negated one of the head)"
+            )
+            raise _WrongError(problem, atom)
+    if not used:
+        problem = (
+            "the rule has no variables; expected one, or an arithmetic rule such as "
+            f"'{next(atoms_of(rule), 'a(A)')} >= 1'"
+        )
+        raise _WrongError(problem)
+
+
+# Arithmetic rules ---------------------------------------------------------------------------------
+
+
+def _check_sums(rule: ArithmeticRule) -> None:
+    atoms = [summand.atom for summand in (*rule.left, *rule.right) if summand.atom is not None]
+    if not atoms:
+        raise _WrongError("the rule has no atoms; expected at least one")
+    sums = Counter(
+        term.name for atom in atoms for term in atom.arguments if isinstance(term, SumVariable)
+    )
+    plain = {term.name for atom in atoms for term in atom.arguments if isinstance(term, Variable)}
+    for atom in atoms:
+        for term in atom.arguments:
+            if not isinstance(term, SumVariable):
+                continue
+            if sums[term.name] > 1:
+                problem = f"{term} stands more than once; expected another variable in each place"
+                raise _WrongError(problem, atom)
+            if term.name in plain:
+                problem = f"{term.name} stands with a '+' and without; expected two variables"
+                raise _WrongError(problem, atom)
+    for summand in (*rule.left, *rule.right):
+        for name in cardinalities_of(summand.coefficient):
+            if name not in sums:
+                problem = f"|{name}| counts no summation variable; expected '+{name}' in an atom"
+                raise _WrongError(problem, summand.atom)
+    for comparison in rule.comparisons:
+        for name in sorted(variables_of(comparison) - plain):
+            problem = f"the variable {name} is in no atom; expected it in one, without a '+'"
+            raise _WrongError(problem, comparison)
+
+
+def _check_filters(rule: ArithmeticRule, known: dict[str, ProgramPredicate]) -> None:
+    atoms = [summand.atom for summand in (*rule.left, *rule.right) if summand.atom is not None]
+    arguments = [term for atom in atoms for term in atom.arguments]
+    sums = {term.name for term in arguments if isinstance(term, SumVariable)}
+    plain = {term.name for term in arguments if isinstance(term, Variable)}
+    seen: set[str] = set()
+    for one in rule.filters:
+        if one.variable not in sums:
+            problem = f"the filter is for {one.variable}; expected a summation variable"
+            raise _WrongError(f"{problem}, '+{one.variable}' in an atom")
+        if one.variable in seen:
+            raise _WrongError(f"{one.variable} has two filters; expected one, joined by '&'")
+        seen.add(one.variable)
+        for literal in literals_of(one.condition):
+            for name in sorted(variables_of(literal.atom) - plain - {one.variable}):
+                problem = f"the filter has the variable {name}; expected {one.variable}"
+                others = f" or one of {', '.join(sorted(plain))}" if plain else ""
+                raise _WrongError(f"{problem}{others}", literal.atom)
+            if isinstance(literal.atom, Atom) and not known[literal.atom.predicate].closed:
+                problem = f"the filter has {literal.atom.predicate}, which is open"
+                raise _WrongError(f"{problem}; expected closed predicates", literal.atom)
+
+
+def _check_coefficient(coefficient: Coefficient) -> None:
+    """Refuse a division by a number that is zero."""
+    if isinstance(coefficient, Operation):
+        if coefficient.operator == "/" and fixed_value(coefficient.right) == 0:
+            raise _WrongError(f"{coefficient} divides by zero")
+        _check_coefficient(coefficient.left)
+        _check_coefficient(coefficient.right)
+    elif isinstance(coefficient, Extreme):
+        for argument in coefficient.arguments:
+            _check_coefficient(argument)

@@ -1,0 +1,1 @@
+"""Rules and atoms of a program in, potentials and constraints out."""

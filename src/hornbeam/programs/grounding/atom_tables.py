@@ -1,0 +1,129 @@
+"""The atoms of a program in a private DuckDB, one table a predicate, ids only.
+
+Table `atoms_K` of predicate K has the columns a0, a1, ... (ids of constants), `v` (the number of
+the random variable, -1 for an observed atom) and `t` (its truth value, 0 for a random variable).
+Column names and ids are all that SQL text ever holds; names from the data never reach it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.facts.names import Ids
+from hornbeam.facts.reading.workspace import workspace
+from hornbeam.programs.program_data import AtomTable, PredicateTables, ProgramData
+
+#: What `v` says of an observed atom, and of an atom that is not there at all.
+OBSERVED, MISSING = -1, -2
+
+
+@dataclass(frozen=True)
+class StoredPredicate:
+    """What a query may know of a predicate's table without looking into it."""
+
+    number: int
+    arity: int
+    closed: bool
+    rows: int
+    has_variables: bool
+    has_observed: bool
+    all_ones: bool  #: every observed value is 1
+    has_zeros: bool  #: some observed value is 0
+
+    @property
+    def table(self) -> str:
+        """Name of the table."""
+        return f"atoms_{self.number}"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every atom is observed and true, so that neither `v` nor `t` tells anything."""
+        return not self.has_variables and self.all_ones
+
+
+@dataclass(frozen=True, eq=False)
+class AtomTables:
+    """A connection with the tables, and how to find them.
+
+    `predicates` goes by lower-case name, since PSL ignores the case of predicates.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    data: ProgramData
+    predicates: Mapping[str, StoredPredicate]
+    n_variables: int
+
+    def arguments(self, predicate: str) -> tuple[Ids, ...]:
+        """Ids of a predicate's atoms, a column an argument."""
+        stored = self.predicate(predicate)
+        return _arguments(list(self.data.predicates.values())[stored.number])
+
+    def predicate(self, predicate: str) -> StoredPredicate:
+        """Table of a predicate."""
+        return self.predicates[predicate.lower()]
+
+    def constant(self, name: str) -> int:
+        """Id of a constant, -1 where no atom has it."""
+        return self.data.names.index(name)
+
+
+@contextmanager
+def atom_tables(
+    data: ProgramData, closed: Collection[str], threads: int | None = None
+) -> Iterator[AtomTables]:
+    """Load a program's atoms; the tables vanish with the context."""
+    with workspace() as space:
+        connection = space.connection
+        if threads is not None:
+            connection.execute(f"SET threads = {int(threads)}")
+        stored, variables = dict[str, StoredPredicate](), 0
+        for number, (name, tables) in enumerate(data.predicates.items()):
+            n_targets = len(tables.targets)
+            key = name.lower()
+            stored[key] = StoredPredicate(
+                number,
+                tables.arity,
+                name in closed,
+                len(tables.observed) + n_targets,
+                n_targets > 0,
+                len(tables.observed) > 0,
+                bool(np.all(_values(tables.observed) == 1.0)),
+                bool(np.any(_values(tables.observed) == 0.0)),
+            )
+            _load(connection, stored[key], tables, variables)
+            variables += n_targets
+        yield AtomTables(connection, data, stored, variables)
+
+
+def _arguments(tables: PredicateTables) -> tuple[Ids, ...]:
+    """Ids of the observed atoms, then of the targets."""
+    parts = tables.observed.arguments, tables.targets.arguments
+    return tuple(np.concatenate([part[k] for part in parts]) for k in range(tables.arity))
+
+
+def _load(
+    connection: duckdb.DuckDBPyConnection,
+    stored: StoredPredicate,
+    tables: PredicateTables,
+    first: int,
+) -> None:
+    observed, targets = tables.observed, tables.targets
+    columns: dict[str, npt.NDArray[np.generic]] = {
+        f"a{k}": column for k, column in enumerate(_arguments(tables))
+    }
+    numbers = np.arange(first, first + len(targets), dtype=np.int32)
+    columns["v"] = np.concatenate([np.full(len(observed), OBSERVED, dtype=np.int32), numbers])
+    columns["t"] = np.concatenate([_values(observed), np.zeros(len(targets))])
+    connection.register("loading", columns)
+    connection.execute(f"CREATE TABLE {stored.table} AS SELECT * FROM loading")
+    connection.unregister("loading")
+
+
+def _values(atoms: AtomTable) -> npt.NDArray[np.float64]:
+    return np.ones(len(atoms)) if atoms.value is None else atoms.value

@@ -1,0 +1,42 @@
+"""Coefficients of arithmetic rules with cardinalities, worked out for many ground rules at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hornbeam.hlmrf.potentials import Floats
+from hornbeam.language.syntax import Cardinality, Coefficient, Extreme, Number, Operation
+
+
+def evaluate(coefficient: Coefficient, cardinalities: Mapping[str, Floats]) -> Floats:
+    """Value of a coefficient in every ground rule; `cardinalities` has |V| of each.
+
+    Where it divides by zero the value is not finite.
+    """
+    match coefficient:
+        case Number():
+            return np.float64(coefficient.value)  # type: ignore[return-value]
+        case Cardinality():
+            return cardinalities[coefficient.variable]
+        case Extreme():
+            values = [evaluate(part, cardinalities) for part in coefficient.arguments]
+            choose = np.minimum if coefficient.function == "Min" else np.maximum
+            result = values[0]
+            for value in values[1:]:
+                result = choose(result, value)
+            return result
+        case Operation():
+            left = evaluate(coefficient.left, cardinalities)
+            right = evaluate(coefficient.right, cardinalities)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                match coefficient.operator:
+                    case "+":
+                        return left + right
+                    case "-":
+                        return left - right
+                    case "*":
+                        return left * right
+                    case _:
+                        return left / right

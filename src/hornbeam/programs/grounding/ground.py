@@ -1,0 +1,234 @@
+"""Grounding: rules and atoms in, potentials and constraints out.
+
+Each rule is one query (`ground_queries`, `ground_sums`). Before a large one runs, its answer is
+forecast from a sample of its first table, so that a rule whose grounding would explode is refused
+before it fills the memory.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.errors import InputError
+from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.language.syntax import ArithmeticRule, LogicalRule, PslRule, Relation
+from hornbeam.programs.grounding.atom_tables import MISSING, AtomTables, atom_tables
+from hornbeam.programs.grounding.ground_bounds import most_rows
+from hornbeam.programs.grounding.ground_queries import (
+    GroundingQuery,
+    Joins,
+    arithmetic_query,
+    logical_query,
+)
+from hornbeam.programs.grounding.ground_rows import Rows, as_potentials
+from hornbeam.programs.grounding.ground_sums import ground_sums, has_sums, sum_joins
+from hornbeam.programs.program_data import ProgramData
+from hornbeam.progress import SILENT, Progress
+
+#: Rules whose join cannot have more rows than this are grounded without a forecast.
+SMALL = 1_000_000
+#: How much larger each further sample of the first table is, and how many rows are left of a
+#: table that is thinned.
+GROWTH, THINNED = 16, 32
+#: A sample is large enough with so many ground rules, and is cut off at so many.
+ENOUGH, CUT_OFF = 10_000, 2_000_000
+#: Memory that a ground rule takes at most while a program is grounded and solved.
+BYTES = 120
+
+Part = tuple[int, Kind, float, Rows]
+
+
+@dataclass(frozen=True, eq=False)
+class GroundProgram:
+    """Potentials and constraints, and what their variables and rows stand for.
+
+    `counts` has the number of ground rules of every rule as PSL counts them, before those that are
+    alike are merged and those that can never matter dropped.
+    """
+
+    potentials: Potentials
+    rules: Sequence[PslRule]
+    counts: npt.NDArray[np.int64]
+    data: ProgramData
+
+    def atom_text(self, variable: int) -> str:
+        """A random variable as an atom: `knows('ann', 'bob')`."""
+        for name, tables in self.data.predicates.items():
+            if variable < len(tables.targets):
+                ids = [column[variable] for column in tables.targets.arguments]
+                return f"{name}({', '.join(repr(self.data.names[int(i)]) for i in ids)})"
+            variable -= len(tables.targets)
+        raise IndexError(variable)
+
+    def row_text(self, row: int) -> str:
+        """A ground rule in words: its rule, and the open atoms in it."""
+        bounds = self.potentials.indptr[row : row + 2]
+        atoms = map(self.atom_text, self.potentials.variable[slice(*bounds)].tolist())
+        return f"{self.rules[self.potentials.rule[row]]}  with {', '.join(atoms) or 'no open atom'}"
+
+
+def ground(
+    rules: Sequence[PslRule],
+    data: ProgramData,
+    closed: Collection[str],
+    *,
+    missing_is_false: bool = False,
+    limit: int | None = None,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> GroundProgram:
+    """Ground every rule.
+
+    Parameters
+    ----------
+    rules, data
+        A program; its predicates are known and have the right arity.
+    closed
+        Names of the predicates whose absent atoms are known to be false.
+    missing_is_false
+        What to do with an atom of an open predicate that a ground rule needs and that is neither
+        observed nor a target: refuse (PSL's way), or take it for false.
+    limit
+        Most ground rules; by default as many as the memory holds.
+    """
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    grounding = _Grounding(missing_is_false, limit or memory // BYTES, limit is None, progress)
+    with atom_tables(data, closed, threads) as tables:
+        parts: list[Part] = []
+        counts = np.zeros(len(rules), dtype=np.int64)
+        for i, rule in enumerate(rules):
+            progress.advance("grounding", i, len(rules))
+            for part in grounding.rows(rule, tables, int(counts.sum())):
+                signed = _signed(rule, part)
+                counts[i] += len(signed) * int(part.count.sum())
+                parts += [(i, kind, rule.weight or 0.0, rows) for kind, rows in signed]
+        progress.advance("grounding", len(rules), len(rules))
+        return GroundProgram(as_potentials(tables.n_variables, parts), rules, counts, data)
+
+
+def _signed(rule: PslRule, rows: Rows) -> list[tuple[Kind, Rows]]:
+    """Rows of left minus right (or of a logical rule) as potentials or constraints that matter."""
+    weighted = Kind.SQUARED if rule.squared else Kind.LINEAR
+    kind = Kind.AT_MOST if rule.weight is None else weighted
+    relation = rule.relation if isinstance(rule, ArithmeticRule) else Relation.AT_MOST
+    match relation:
+        case Relation.AT_MOST:
+            return [(kind, rows.that_matter())]
+        case Relation.AT_LEAST:
+            return [(kind, rows.negated().that_matter())]
+        case Relation.EQUAL if rule.weight is None:
+            return [(Kind.EQUAL, rows)]
+        case Relation.EQUAL:
+            return [(kind, rows.that_matter()), (kind, rows.negated().that_matter())]
+
+
+@dataclass(frozen=True)
+class _Grounding:
+    """How rules are grounded; see `ground`."""
+
+    missing_is_false: bool
+    limit: int
+    limit_is_memory: bool
+    progress: Progress
+
+    def rows(self, rule: PslRule, tables: AtomTables, so_far: int) -> Sequence[Rows]:
+        """Rows of a rule's form."""
+        if isinstance(rule, ArithmeticRule) and has_sums(rule):
+            self._forecast(rule, sum_joins(rule, tables), tables, so_far)
+            return [ground_sums(rule, tables)]
+        if isinstance(rule, ArithmeticRule):
+            query = arithmetic_query(rule, tables)
+        else:
+            query = logical_query(rule, tables, self.missing_is_false)
+        if query is None:
+            return []
+        self._forecast(rule, query.joins, tables, so_far)
+        found = tables.connection.execute(query.select).fetchnumpy()
+        columns = [found[f"v{i}"] for i in range(len(query.coefficients))]
+        if any((column == MISSING).any() for column in columns):
+            assert isinstance(rule, LogicalRule)
+            raise _missing(rule, query, tables)
+        rows = Rows.of_columns(columns, query.coefficients, found["c"], found["n"])
+        if isinstance(rule, LogicalRule):
+            # where an atom stands on both sides it has cancelled out: a tautology
+            literals = sum((column >= 0).astype(np.float64) for column in columns)
+            rows = rows.take(rows.sizes() == literals)
+        return [rows]
+
+    def _forecast(self, rule: PslRule, joins: Joins, tables: AtomTables, so_far: int) -> None:
+        """Refuse a rule that would have more ground rules than the limit allows."""
+        most = most_rows(joins.joined, tables)
+        if most <= min(SMALL, self.limit - so_far):
+            return
+        expected = min(_expected(joins, tables), most)
+        if expected > SMALL:
+            size = f"{expected * BYTES / 1e9:,.1f} GB" if expected * BYTES >= 1e8 else "100 MB"
+            self.progress.message(f"About {expected:,.0f} ground rules, at most {size}, of {rule}")
+        if so_far + expected > self.limit:
+            why = "the memory of this machine allows" if self.limit_is_memory else "the limit is"
+            raise InputError(
+                f"grounding would explode: about {expected:,.0f} ground rules of {rule}; "
+                f"{why} {self.limit:,}. Add a body atom that lists the pairs worth a look "
+                "(blocking), or raise --max-ground-rules"
+            )
+
+
+def _expected(joins: Joins, tables: AtomTables) -> float:
+    """Estimate the number of ground rules from a sample.
+
+    The sample is one row of the first table, then more of them until enough ground rules are found.
+    Where a single row has too many to count, the other tables are thinned as well.
+    """
+    connection = tables.connection
+    sizes = [max(tables.predicate(atom.predicate).rows, 1) for atom in joins.joined]
+    strides = [sizes[0], *(1 for _ in sizes[1:])]
+    found = _counted(joins, strides, connection)
+    for i in range(1, len(sizes)):
+        if found < CUT_OFF:
+            break
+        strides[i] = max(1, sizes[i] // THINNED)
+        found = _counted(joins, strides, connection)
+    while found < ENOUGH and strides[0] > 1 and max(strides[1:], default=1) == 1:
+        strides[0] = strides[0] // GROWTH or 1
+        found = _counted(joins, strides, connection)
+    shares = [
+        size / len(range(0, size, stride)) for size, stride in zip(sizes, strides, strict=True)
+    ]
+    return found * math.prod(shares)
+
+
+def _counted(joins: Joins, strides: Sequence[int], connection: duckdb.DuckDBPyConnection) -> int:
+    """Ground rules among every so-manieth row of the joined tables, at most `CUT_OFF`."""
+    sampled = [f"d{i}.rowid % {stride} = 0" for i, stride in enumerate(strides) if stride > 1]
+    answer = connection.execute(
+        f"SELECT count(*) FROM (SELECT 1 {joins.restricted(' AND '.join(sampled) or 'true')} "
+        f"LIMIT {CUT_OFF})"
+    ).fetchone()
+    assert answer is not None
+    return int(answer[0])
+
+
+def _missing(rule: LogicalRule, query: GroundingQuery, tables: AtomTables) -> InputError:
+    """Say which atom a ground rule needs that is neither observed nor a target."""
+    names = tables.data.names
+    for atom, column in query.lookups:
+        arguments = ", ".join(query.joins.column(term) for term in atom.arguments)
+        row = tables.connection.execute(
+            f"SELECT {arguments} {query.joins.restricted(f'{column} = {MISSING}')} "
+            "ORDER BY ALL LIMIT 1"
+        ).fetchone()
+        if row is not None:
+            shown = ", ".join(repr(names[i]) if i >= 0 else "?" for i in row)
+            return InputError(
+                f"{atom.predicate}({shown}) is needed by {rule} but is neither observed nor among "
+                f"the targets of {atom.predicate}; add it to one of them, or set the option "
+                "pam.throw to false to take such atoms for false"
+            )
+    raise AssertionError("no atom is missing")

@@ -1,0 +1,62 @@
+"""How many rows a join has at most, without running it.
+
+Let every atom hang on one variable that an atom before it has bound, and forget where else it is
+tied: that can only add rows. What is left is a tree, whose rows are counted from its leaves. With
+ways(V = c), the number of ways to complete all that hangs on V where V is c, an atom that hangs on
+V and binds X, Y, ... brings
+
+    ways(V = c)  <-  ways(V = c)  *  sum over its rows with V = c of ways(X) ways(Y) ...
+
+An atom that binds nothing is there once at most, so it is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hornbeam.hlmrf.potentials import Floats
+from hornbeam.language.syntax import Atom, Constant, SumAtom
+from hornbeam.programs.grounding.atom_tables import AtomTables
+
+
+def most_rows(atoms: Sequence[Atom | SumAtom], tables: AtomTables) -> float:
+    """A number of rows that the join of some atoms cannot exceed."""
+    ways: dict[str, Floats] = {}
+    total = 1.0
+    for at, atom in reversed(list(enumerate(atoms))):
+        bound = _variables(atoms[:at])
+        new = {
+            term.name: k
+            for k, term in reversed(list(enumerate(atom.arguments)))
+            if not isinstance(term, Constant) and term.name not in bound
+        }
+        if not new:
+            continue
+        columns = tables.arguments(atom.predicate)
+        rows = np.ones(len(columns[0]))
+        for name, k in new.items():
+            if name in ways:
+                rows *= ways.pop(name)[columns[k]]
+        tied = [
+            (term, column)
+            for term, column in zip(atom.arguments, columns, strict=True)
+            if isinstance(term, Constant) or term.name in bound
+        ]
+        if not tied:
+            total *= rows.sum()
+            continue
+        term, column = tied[0]
+        if isinstance(term, Constant):
+            total *= rows[column == tables.constant(term.value)].sum()
+        else:
+            found = np.bincount(column, rows, len(tables.data.names)).astype(np.float64)
+            ways[term.name] = found * ways[term.name] if term.name in ways else found
+    return float(total)
+
+
+def _variables(atoms: Sequence[Atom | SumAtom]) -> set[str]:
+    """Names of the variables that stand in atoms."""
+    terms = [term for atom in atoms for term in atom.arguments]
+    return {term.name for term in terms if not isinstance(term, Constant)}

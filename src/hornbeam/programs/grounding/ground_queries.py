@@ -1,0 +1,224 @@
+"""Rules as SQL: a row of the answer is a set of ground rules that are alike.
+
+A logical rule asks of its literals not to be all violated. Written as the conjunction that would
+violate it, x_1 & ... & x_m & !z_1 & ... & !z_k (the x from the body and the negated heads, the z
+from the head and the negated body), it is with Łukasiewicz's operators
+
+    l = sum x + sum (1 - z) - (m + k - 1)    and costs max(0, l)^p.
+
+The x must be there, so they are joined; the z may be absent, so they are looked up. As PSL does, a
+ground rule is left out when an observed x is 0, an observed z is 1, or nothing in it is open.
+An arithmetic rule without sums is the join of all its atoms. Ground rules with the same random
+variables and the same constant part are counted, not listed; they come in a fixed order, whatever
+the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from hornbeam.language.rule_parts import fixed_value
+from hornbeam.language.syntax import (
+    ArithmeticRule,
+    Atom,
+    Comparison,
+    Constant,
+    LogicalRule,
+    Operator,
+    SumAtom,
+    SumVariable,
+    Term,
+)
+from hornbeam.programs.grounding.atom_tables import MISSING, OBSERVED, AtomTables, StoredPredicate
+
+#: SQL for a comparison, and for its opposite; ids are ranks of names, so that < orders names.
+OPERATORS = {Operator.EQUAL: "=", Operator.DIFFERENT: "<>", Operator.ORDERED: "<"}
+OPPOSITES = {Operator.EQUAL: "<>", Operator.DIFFERENT: "=", Operator.ORDERED: ">="}
+
+
+@dataclass
+class Joins:
+    """The FROM and WHERE of a query while it grows."""
+
+    tables: AtomTables
+    bound: dict[str, str] = field(default_factory=dict)
+    sources: list[str] = field(default_factory=list)
+    conditions: list[str] = field(default_factory=list)
+    joined: list[Atom | SumAtom] = field(default_factory=list)
+
+    def inner(self, atom: Atom | SumAtom) -> tuple[str, StoredPredicate]:
+        """Join an atom that must be there; returns its alias."""
+        stored, alias = self.tables.predicate(atom.predicate), f"d{len(self.sources)}"
+        for k, term in enumerate(atom.arguments):
+            column = f"{alias}.a{k}"
+            if isinstance(term, Constant) or term.name in self.bound:
+                self.conditions.append(f"{column} = {self.column(term)}")
+            else:
+                self.bound[term.name] = column
+        self.joined.append(atom)
+        self.sources.append(f"{'CROSS JOIN ' if self.sources else ''}{stored.table} AS {alias}")
+        return alias, stored
+
+    def outer(self, atom: Atom) -> tuple[str, StoredPredicate]:
+        """Look up an atom that may be missing; returns its alias."""
+        stored, alias = self.tables.predicate(atom.predicate), f"h{len(self.sources)}"
+        on = " AND ".join(
+            f"{alias}.a{k} = {self.column(term)}" for k, term in enumerate(atom.arguments)
+        )
+        self.sources.append(f"LEFT JOIN {stored.table} AS {alias} ON {on}")
+        return alias, stored
+
+    def compare(self, comparison: Comparison, holds: bool) -> None:
+        """Ask that a comparison holds, or that it does not."""
+        operator = (OPERATORS if holds else OPPOSITES)[comparison.operator]
+        left, right = self.column(comparison.left), self.column(comparison.right)
+        self.conditions.append(f"{left} {operator} {right}")
+
+    def column(self, term: Term | SumVariable) -> str:
+        """Column of a variable, or id of a constant (-1 where no atom has it)."""
+        if isinstance(term, Constant):
+            return str(self.tables.constant(term.value))
+        return self.bound[term.name]
+
+    @property
+    def text(self) -> str:
+        """FROM and WHERE."""
+        where = f" WHERE {' AND '.join(self.conditions)}" if self.conditions else ""
+        return f"FROM {' '.join(self.sources)}{where}"
+
+    def restricted(self, condition: str) -> str:
+        """FROM and WHERE with one more condition."""
+        return f"FROM {' '.join(self.sources)} WHERE {' AND '.join([*self.conditions, condition])}"
+
+
+@dataclass(frozen=True)
+class GroundingQuery:
+    """SQL that grounds a rule.
+
+    `select` has the columns v0, v1, ... (see `atom_tables`), one for each of `coefficients`, the
+    constant part c, and n, how many ground rules are alike. `lookups` has the atoms that may be
+    missing, each with the column that says so.
+    """
+
+    select: str
+    joins: Joins
+    coefficients: tuple[float, ...]
+    lookups: Sequence[tuple[Atom, str]]
+
+
+def logical_query(
+    rule: LogicalRule, tables: AtomTables, missing_is_false: bool
+) -> GroundingQuery | None:
+    """Query of a logical rule, None where nothing in it is open.
+
+    An atom of an open predicate that is not there has the number MISSING, or OBSERVED (and the
+    value 0) where `missing_is_false`.
+    """
+    absent = OBSERVED if missing_is_false else MISSING
+    joined, looked_up = literals_of(rule)
+    joins = Joins(tables)
+    constant = 1.0 - len(joined) - len(looked_up)
+    variables: list[tuple[str, float]] = []
+    open_ones: list[str] | None = []
+    parts: list[str] = []
+    for atom in joined:
+        alias, stored = joins.inner(atom)
+        if stored.has_zeros:
+            joins.conditions.append(f"({alias}.v >= 0 OR {alias}.t > 0)")
+        if stored.has_variables:
+            variables.append((f"{alias}.v", 1.0))
+            if not stored.has_observed:
+                open_ones = None
+            elif open_ones is not None:
+                open_ones.append(f"{alias}.v >= 0")
+        if stored.all_ones and not stored.has_variables:
+            constant += 1.0
+        elif stored.has_observed:
+            parts.append(f"{alias}.t")
+    compare(rule, joins)
+    lookups: list[tuple[Atom, str]] = []
+    for atom in looked_up:
+        alias, stored = joins.outer(atom)
+        constant += 1.0
+        if stored.is_plain:
+            joins.conditions.append(f"{alias}.v IS NULL")
+        elif stored.has_observed:
+            joins.conditions.append(f"({alias}.v IS NULL OR {alias}.v >= 0 OR {alias}.t < 1)")
+            parts.append(f"-coalesce({alias}.t, 0)")
+        if not stored.closed:
+            column = f"coalesce({alias}.v, {absent})"
+            variables.append((column, -1.0))
+            lookups.append((atom, column))
+            if open_ones is not None:
+                open_ones.append(f"{column} <> {OBSERVED}")
+    if not variables:
+        return None
+    if open_ones is not None:
+        joins.conditions.append(f"({' OR '.join(open_ones)})")
+    return _query(joins, variables, parts, constant, lookups)
+
+
+def arithmetic_query(rule: ArithmeticRule, tables: AtomTables) -> GroundingQuery | None:
+    """Query of an arithmetic rule without sums; its form is left minus right."""
+    joins = Joins(tables)
+    constant = 0.0
+    variables: list[tuple[str, float]] = []
+    open_ones: list[str] = []
+    parts: list[str] = []
+    for sign, side in ((1.0, rule.left), (-1.0, rule.right)):
+        for summand in side:
+            value = fixed_value(summand.coefficient)
+            assert value is not None, "without sums there is nothing to count or to divide by"
+            coefficient = sign * value
+            if summand.atom is None:
+                constant += coefficient
+                continue
+            alias, stored = joins.inner(summand.atom)
+            if stored.has_variables:
+                variables.append((f"{alias}.v", coefficient))
+                open_ones.append(f"{alias}.v >= 0")
+            if stored.has_observed:
+                parts.append(f"({coefficient!r} * {alias}.t)")
+    if not variables:
+        return None
+    for comparison in rule.comparisons:
+        joins.compare(comparison, holds=True)
+    joins.conditions.append(f"({' OR '.join(open_ones)})")
+    return _query(joins, variables, parts, constant, [])
+
+
+def literals_of(rule: LogicalRule) -> tuple[list[Atom], list[Atom]]:
+    """Atoms that must be there for the rule to be violated, and atoms that must not."""
+    joined: list[Atom] = []
+    looked_up: list[Atom] = []
+    for side, violated_by in ((rule.body, joined), (rule.head, looked_up)):
+        other = looked_up if violated_by is joined else joined
+        for literal in side:
+            if isinstance(literal.atom, Atom):
+                (other if literal.negated else violated_by).append(literal.atom)
+    return joined, looked_up
+
+
+def compare(rule: LogicalRule, joins: Joins) -> None:
+    """Ask for the comparisons without which the rule cannot be violated."""
+    for side, in_body in ((rule.body, True), (rule.head, False)):
+        for literal in side:
+            if isinstance(literal.atom, Comparison):
+                joins.compare(literal.atom, holds=in_body != literal.negated)
+
+
+def _query(
+    joins: Joins,
+    variables: Sequence[tuple[str, float]],
+    parts: Iterable[str],
+    constant: float,
+    lookups: Sequence[tuple[Atom, str]],
+) -> GroundingQuery:
+    columns = [f"{column} AS v{i}" for i, (column, _) in enumerate(variables)]
+    total = " + ".join([*parts, repr(constant)])
+    select = (
+        f"SELECT {', '.join(columns)}, CAST({total} AS DOUBLE) AS c, count(*) AS n "
+        f"{joins.text} GROUP BY ALL ORDER BY ALL"
+    )
+    return GroundingQuery(select, joins, tuple(factor for _, factor in variables), lookups)

@@ -1,0 +1,131 @@
+"""From columns of variables to the rows of `Potentials`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
+
+#: A form that stays below this in the whole box can never cost or break anything.
+NEGLIGIBLE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of one rule: literals in CSR form, constants, and how many ground rules each row is."""
+
+    indptr: npt.NDArray[np.int64]
+    variable: npt.NDArray[np.int32]
+    coefficient: Floats
+    constant: Floats
+    count: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.constant)
+
+    @classmethod
+    def of_literals(
+        cls,
+        row: npt.NDArray[np.int64],
+        variable: npt.NDArray[np.int32],
+        coefficient: Floats,
+        constant: Floats,
+        count: npt.NDArray[np.int64],
+    ) -> Rows:
+        """Build from literals in any order; equal variables of a row are added up.
+
+        Literals whose variable is negative are observed and left out.
+        """
+        open_ones = variable >= 0
+        row, variable, coefficient = row[open_ones], variable[open_ones], coefficient[open_ones]
+        order = np.lexsort((variable, row))
+        row, variable, coefficient = row[order], variable[order], coefficient[order]
+        if len(row):
+            first = np.ones(len(row), dtype=np.bool_)
+            first[1:] = (row[1:] != row[:-1]) | (variable[1:] != variable[:-1])
+            starts = np.flatnonzero(first)
+            row, variable = row[starts], variable[starts]
+            coefficient = np.add.reduceat(coefficient, starts)
+            kept = coefficient != 0.0
+            row, variable, coefficient = row[kept], variable[kept], coefficient[kept]
+        sizes = np.bincount(row, minlength=len(constant))
+        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return cls(indptr, variable, coefficient, constant, count)
+
+    @classmethod
+    def of_columns(
+        cls,
+        columns: Sequence[npt.NDArray[np.int32]],
+        coefficients: Sequence[float],
+        constant: Floats,
+        count: npt.NDArray[np.int64],
+    ) -> Rows:
+        """Build from one column of variables for each literal."""
+        n = len(constant)
+        if len(columns) == 1 and (n == 0 or columns[0].min() >= 0):
+            # most rules: one literal a row, nothing to sort
+            coefficient = np.full(n, coefficients[0])
+            return cls(np.arange(n + 1), columns[0], coefficient, constant, count)
+        return cls.of_literals(
+            np.tile(np.arange(n), len(columns)),
+            np.concatenate(columns),
+            np.repeat(np.asarray(coefficients, dtype=np.float64), n),
+            constant,
+            count,
+        )
+
+    def negated(self) -> Rows:
+        """The rows of the opposite form."""
+        return Rows(self.indptr, self.variable, -self.coefficient, -self.constant, self.count)
+
+    def largest(self) -> Floats:
+        """Largest value of every row's form in the box [0, 1]."""
+        return self._summed(np.maximum(self.coefficient, 0.0)) + self.constant
+
+    def sizes(self) -> Floats:
+        """Sum of the absolute values of every row's coefficients."""
+        return self._summed(np.abs(self.coefficient))
+
+    def _summed(self, values: Floats) -> Floats:
+        row = np.repeat(np.arange(len(self)), np.diff(self.indptr))
+        return np.bincount(row, values, len(self)).astype(np.float64)
+
+    def take(self, keep: npt.NDArray[np.bool_]) -> Rows:
+        """Some of the rows."""
+        sizes = np.diff(self.indptr)
+        literals = np.repeat(keep, sizes)
+        return Rows(
+            np.concatenate([[0], np.cumsum(sizes[keep])]).astype(np.int64),
+            self.variable[literals],
+            self.coefficient[literals],
+            self.constant[keep],
+            self.count[keep],
+        )
+
+    def that_matter(self) -> Rows:
+        """Rows of l <= 0 or max(0, l) that some state of the variables breaks."""
+        return self.take(self.largest() > NEGLIGIBLE)
+
+
+def as_potentials(n_variables: int, parts: Sequence[tuple[int, Kind, float, Rows]]) -> Potentials:
+    """Put rows together; each part is (rule, kind, weight of one ground rule, rows)."""
+    sizes = [np.diff(rows.indptr) for *_, rows in parts]
+    lengths = [len(rows) for *_, rows in parts]
+
+    def joined(arrays: Sequence[npt.NDArray[np.generic]], kind: type) -> npt.NDArray[np.generic]:
+        return np.concatenate([np.empty(0, dtype=kind), *arrays]).astype(kind, copy=False)
+
+    return Potentials(
+        n_variables,
+        np.concatenate([[0], np.cumsum(joined(sizes, np.int64))]).astype(np.int64),
+        joined([rows.variable for *_, rows in parts], np.int32),  # type: ignore[arg-type]
+        joined([rows.coefficient for *_, rows in parts], np.float64),  # type: ignore[arg-type]
+        joined([rows.constant for *_, rows in parts], np.float64),  # type: ignore[arg-type]
+        joined([weight * rows.count for _, _, weight, rows in parts], np.float64),  # type: ignore[arg-type]
+        np.repeat([kind for _, kind, _, _ in parts], lengths).astype(np.uint8),
+        np.repeat([rule for rule, *_ in parts], lengths).astype(np.int32),
+    )

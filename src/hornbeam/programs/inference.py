@@ -1,0 +1,385 @@
+"""PSL programs on one page: read, ground, then infer or learn weights.
+
+program -> rules and atoms -> potentials -> MAP state -> files and evaluations
+                                         -> weights   -> the program with new weights
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hornbeam.errors import DataError, InfeasibleError, InputError
+from hornbeam.facts.table import html_table
+from hornbeam.files import save_text
+from hornbeam.hlmrf.admm import Admm
+from hornbeam.hlmrf.map_inference import Solver, solve
+from hornbeam.hlmrf.map_state import MapState
+from hornbeam.hlmrf.potentials import Floats
+from hornbeam.language.syntax import ArithmeticRule, PslRule, weight_text
+from hornbeam.programs.grounding.ground import GroundProgram, ground
+from hornbeam.programs.program import Program, read_program
+from hornbeam.programs.program_data import ProgramData, atom_places
+from hornbeam.programs.program_options import InferenceOptions, inference_options
+from hornbeam.programs.truth import TruthEvaluation, evaluate_truth
+from hornbeam.progress import SILENT, Progress, announce_if_slow
+
+if TYPE_CHECKING:
+    from hornbeam.programs.program_weights import Method
+
+#: Tolerance of ADMM where neither the user nor the program sets one. PSL's own (1e-5 absolute, 1e-3
+#: relative) leaves single values up to 0.05 away from the optimum; this one takes a few more
+#: iterations and leaves less than 0.001.
+TOLERANCE = 1e-6
+#: Conflicting ground rules that a message shows.
+SHOWN_CONFLICTS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Inference:
+    """What a program says of its targets.
+
+    Examples
+    --------
+    >>> import hornbeam as hb
+    >>> found = hb.infer("knows.json")  # doctest: +SKIP
+    >>> found.values("Knows"), found.evaluations  # doctest: +SKIP
+    """
+
+    program: Program
+    ground: GroundProgram
+    found: MapState
+    seconds: dict[str, float]
+    close_truth: bool = False
+
+    def values(self, predicate: str) -> Floats:
+        """Inferred values of a predicate's targets, in their order."""
+        first = 0
+        for name, tables in self.ground.data.predicates.items():
+            if name.lower() == predicate.lower():
+                return self.found.state[first : first + len(tables.targets)]
+            first += len(tables.targets)
+        raise InputError(f"the program has no predicate {predicate!r}")
+
+    def atoms(self, predicate: str, most: int | None = None) -> list[tuple[str, ...]]:
+        """Arguments of a predicate's targets, in their order; of the first ones where `most`."""
+        data = self.ground.data
+        [tables] = [t for n, t in data.predicates.items() if n.lower() == predicate.lower()]
+        columns = (data.names.take(ids[:most]) for ids in tables.targets.arguments)
+        return list(zip(*columns, strict=True))
+
+    @property
+    def open_predicates(self) -> list[str]:
+        """Names of the predicates that have targets."""
+        return [name for name, one in self.ground.data.predicates.items() if len(one.targets)]
+
+    @cached_property
+    def evaluations(self) -> dict[str, TruthEvaluation]:
+        """For every predicate with targets and truth, how well the values fit it."""
+        tables = self.ground.data.predicates
+        found = {
+            name: evaluate_truth(tables[name], self.values(name), self.close_truth)
+            for name in self.open_predicates
+        }
+        return {name: one for name, one in found.items() if one is not None}
+
+    def save(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Write each open predicate's values as PSL does: NAME.txt, arguments and value by tabs."""
+        written = []
+        try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be made: {error.strerror}") from None
+        for name in self.open_predicates:
+            rows = zip(self.atoms(name), self.values(name).tolist(), strict=True)
+            lines = ["\t".join([*arguments, f"{value:.10g}"]) + "\n" for arguments, value in rows]
+            written.append(Path(folder) / f"{name.upper()}.txt")
+            save_text(written[-1], "".join(lines))
+        return written
+
+    def as_dict(self) -> dict[str, Any]:
+        """Figures of the inference, ready for JSON."""
+        return {
+            "objective": self.found.objective,
+            "bound": self.found.bound,
+            "iterations": self.found.iterations,
+            "atoms": self.ground.potentials.n_variables,
+            "ground_rules": int(self.ground.counts.sum()),
+            "potentials": len(self.ground.potentials),
+            "solver": self.found.solver,
+            "status": self.found.status.name.lower(),
+            "primal_residual": self.found.primal_residual,
+            "dual_residual": self.found.dual_residual,
+            "violated_constraints": [
+                {"rule": self.ground.row_text(row), "violation": far}
+                for row, far in zip(
+                    self.found.violated.tolist(), self.found.violation.tolist(), strict=True
+                )
+            ],
+            "evaluations": {name: one.as_dict() for name, one in self.evaluations.items()},
+            "seconds": self.seconds,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"Inference({self.ground.potentials.n_variables:,} atoms, "
+            f"{int(self.ground.counts.sum()):,} ground rules, "
+            f"objective {self.found.objective:.6g}, {self.found.status.name.lower()})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, ...]] = []
+        for name in self.open_predicates:
+            some = zip(self.atoms(name, 10), self.values(name)[:10].tolist(), strict=True)
+            rows += [
+                (f"{name}({', '.join(arguments)})", f"{value:.4f}") for arguments, value in some
+            ]
+        return html_table(repr(self), ["atom", "value"], rows)
+
+
+def infer(
+    program: Program | str | os.PathLike[str],
+    *,
+    split: str | None = None,
+    solver: Solver | str = Solver.AUTO,
+    tolerance: float | None = None,
+    max_ground_rules: int | None = None,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> Inference:
+    """Find the most probable values of a PSL program's targets.
+
+    Parameters
+    ----------
+    program
+        A program, or the path of one (JSON, YAML, `.psl` with `.data`).
+    split
+        The program's split to read; "infer" by default.
+    solver
+        "auto", "admm" or "exact"; see `hornbeam.hlmrf.map_inference`.
+    tolerance
+        Absolute and relative tolerance of ADMM; by default the program's own, or `TOLERANCE`.
+    max_ground_rules
+        Refuse to ground more than this; by default what the memory holds.
+    """
+    clock = time.perf_counter()
+    seconds = {}
+    if not isinstance(program, Program):
+        program = read_program(program, split)
+    options = inference_options(program)
+    if options.ignored:
+        progress.message(f"Ignored options: {', '.join(options.ignored)}.")
+    data = program.load()
+    seconds["load"] = time.perf_counter() - clock
+    clock = time.perf_counter()
+    grounded = ground(
+        _relaxed(program.rules, options) if options.relax else program.rules,
+        data,
+        program.closed,
+        missing_is_false=not options.require_targets,
+        limit=max_ground_rules,
+        threads=threads,
+        progress=progress,
+    )
+    seconds["ground"] = time.perf_counter() - clock
+    clock = time.perf_counter()
+    admm = Admm(
+        step=options.step_size,
+        epsilon_abs=_first(tolerance, options.epsilon_absolute, TOLERANCE),
+        epsilon_rel=_first(tolerance, options.epsilon_relative, TOLERANCE),
+        max_iterations=options.max_iterations,
+        threads=threads,
+    )
+    start = _start(data, options)
+    try:
+        found = solve(grounded.potentials, Solver(solver), start, admm, progress)
+    except InfeasibleError as error:
+        raise _explained(error, grounded) from None
+    seconds["infer"] = time.perf_counter() - clock
+    return Inference(program, grounded, found, seconds, options.close_truth)
+
+
+def _first(*values: float | None) -> float:
+    """The first value that is set."""
+    return next(value for value in values if value is not None)
+
+
+def _relaxed(rules: Sequence[PslRule], options: InferenceOptions) -> list[PslRule]:
+    """Give hard rules a weight far above all others (PSL's option inference.relax)."""
+    largest = max((rule.weight for rule in rules if rule.weight is not None), default=1.0)
+    weight = options.relax_multiplier * largest
+    return [
+        rule
+        if rule.weight is not None
+        else replace(rule, weight=weight, squared=options.relax_squared)
+        for rule in rules
+    ]
+
+
+def _start(data: ProgramData, options: InferenceOptions) -> Floats | None:
+    """State to start from; it is the answer for targets that no ground rule speaks of."""
+    value = {"ZERO": 0.0, "HALF": 0.5}.get(options.initial_value)
+    if value is None:
+        return None
+    return np.full(sum(len(one.targets) for one in data.predicates.values()), value)
+
+
+def _explained(error: InfeasibleError, grounded: GroundProgram) -> InputError:
+    """Name the ground rules that contradict each other."""
+    shown = [f"  {grounded.row_text(row)}" for row in error.rows[:SHOWN_CONFLICTS]]
+    if len(error.rows) > SHOWN_CONFLICTS:
+        shown.append(f"  ... and {len(error.rows) - SHOWN_CONFLICTS} more")
+    return InputError("\n".join([str(error), *shown]))
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedWeights:
+    """A program's rules with learned weights, and how much better they explain the truth.
+
+    The log pseudolikelihoods are those of all weights together, before and after.
+    """
+
+    rules: tuple[PslRule, ...]
+    before: tuple[PslRule, ...]
+    log_likelihood_before: float
+    log_likelihood: float
+    targets: int
+    seconds: dict[str, float]
+
+    @property
+    def text(self) -> str:
+        """The rules as a `.psl` file."""
+        return "".join(f"{rule}\n" for rule in self.rules)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the rules; either all of them are there afterwards or nothing."""
+        save_text(path, self.text)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Rules, weights and figures, ready for JSON."""
+        return {
+            "rules": [
+                {"rule": _unweighted(rule), "weight": rule.weight, "before": old.weight}
+                for rule, old in zip(self.rules, self.before, strict=True)
+            ],
+            "log_likelihood": {
+                "before": self.log_likelihood_before,
+                "after": self.log_likelihood,
+            },
+            "targets": self.targets,
+            "seconds": self.seconds,
+        }
+
+
+def learn_weights(
+    program: Program | str | os.PathLike[str],
+    *,
+    method: Method = "joint",
+    split: str | None = None,
+    weight_variance: float = 100.0,
+    max_ground_rules: int | None = None,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> LearnedWeights:
+    """Learn the weights of a program's logical rules from the truth of its targets.
+
+    Parameters
+    ----------
+    program
+        A program, or the path of one.
+    method
+        "joint" (all weights together) or "ppll" (each rule alone); see
+        `hornbeam.programs.program_weights`.
+    split
+        The split to learn from, besides what belongs to all; "learn" by default.
+    weight_variance
+        Variance of the Gaussian prior on weights.
+    """
+    # Inference starts sooner without the learners.
+    from hornbeam.learning.learner import COMPILING
+    from hornbeam.programs.program_weights import GroundProblem, fit_weights
+
+    clock = time.perf_counter()
+    seconds = {}
+    if not isinstance(program, Program):
+        program = read_program(program, split or "learn")
+    _refuse_arithmetic(program)
+    data = program.load()
+    seconds["load"] = time.perf_counter() - clock
+    clock = time.perf_counter()
+    y = _truth(program, data)
+    unit = [rule if rule.weight is None else replace(rule, weight=1.0) for rule in program.rules]
+    grounded = ground(
+        unit,
+        data,
+        program.closed,
+        missing_is_false=not inference_options(program).require_targets,
+        limit=max_ground_rules,
+        threads=threads,
+        progress=progress,
+    )
+    problem = GroundProblem.of(unit, grounded.potentials, y)
+    seconds["ground"] = time.perf_counter() - clock
+    clock = time.perf_counter()
+    weights = announce_if_slow(
+        lambda: fit_weights(problem, method, weight_variance), COMPILING, progress
+    )
+    old = np.array([rule.weight or 0.0 for rule in program.rules])
+    learned = tuple(
+        rule if rule.weight is None else replace(rule, weight=weight)
+        for rule, weight in zip(program.rules, weights.tolist(), strict=True)
+    )
+    seconds["learn"] = time.perf_counter() - clock
+    return LearnedWeights(
+        learned,
+        program.rules,
+        problem.log_likelihood(old),
+        problem.log_likelihood(weights),
+        len(y),
+        seconds,
+    )
+
+
+def _unweighted(rule: PslRule) -> str:
+    """Text of a rule without its weight."""
+    return str(rule).removeprefix("" if rule.weight is None else f"{weight_text(rule.weight)}: ")
+
+
+def _refuse_arithmetic(program: Program) -> None:
+    for rule, source in zip(program.rules, program.sources, strict=True):
+        if isinstance(rule, ArithmeticRule) and rule.weight is not None:
+            line, column = (rule.place.line, rule.place.column) if rule.place else (None, None)
+            raise DataError(
+                source,
+                f"weights are learned for logical rules only, not for {rule}; make it a hard rule "
+                "or leave it out",
+                line=line,
+                column=column,
+            )
+
+
+def _truth(program: Program, data: ProgramData) -> Floats:
+    """Truth of every random variable, in the order of their numbers."""
+    parts = []
+    for name, tables in data.predicates.items():
+        place = atom_places(tables.targets, tables.truth)
+        if (place < 0).any():
+            first = int(np.argmax(place < 0))
+            atom = ", ".join(repr(data.names[int(c[first])]) for c in tables.targets.arguments)
+            raise DataError(
+                program.name,
+                f"{int((place < 0).sum()):,} targets of {name} have no truth, the first is "
+                f"{name}({atom}); learning needs the truth of every target",
+            )
+        values = tables.truth.value
+        parts.append(np.ones(len(place)) if values is None else values[place])
+    if not sum(map(len, parts)):
+        raise DataError(program.name, "no predicate has targets; expected some to learn from")
+    return np.concatenate(parts)

@@ -1,0 +1,238 @@
+"""PSL programs: rules, predicates and options, from a 2.4 program or a 2.x pair of files.
+
+A program is one JSON or YAML file, or a `.psl` file of rules beside a `.data` file:
+
+    {"rules": ["1.0: Knows(A, B) & Likes(B, C) -> Likes(A, C) ^2", "0.1: !Likes(A, B) ^2"],
+     "predicates": {"Knows/2": {"observations": ["knows.txt"]},
+                    "Likes/2": {"observations": ["likes.txt"], "targets": ["targets.txt"]}},
+     "options": {"runtime.inference": "true"}}
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hornbeam.errors import DataError, InputError
+from hornbeam.facts.reading.documents import document_text
+from hornbeam.facts.reading.input_files import File, find_file
+from hornbeam.facts.reading.psl_data import SPLITS, program_document
+from hornbeam.language.rule_parts import constants_of
+from hornbeam.language.syntax import PslRule, parse_rules
+from hornbeam.programs.checks import check_rules
+from hornbeam.programs.locating import Placed, rule_entries
+from hornbeam.programs.normal_form import normal_rules
+from hornbeam.programs.partitions import load_partitions
+from hornbeam.programs.program_data import ProgramData
+from hornbeam.programs.program_predicates import (
+    ProgramPredicate,
+    program_predicates,
+    text_options,
+)
+
+SUFFIXES = (".json", ".yaml", ".yml")
+#: What a 2.4 program may hold.
+SECTIONS = ("rules", "predicates", "options", *SPLITS)
+#: How the names of 2.x data files end for each split.
+ENDINGS = {
+    "infer": ("", "-eval", "-infer"),
+    "learn": ("", "-learn"),
+    "validation": ("-validation",),
+}
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program that makes sense: every rule has been checked against the predicates.
+
+    Parameters
+    ----------
+    name
+        The file, as the user calls it.
+    rules
+        Rules in their order, in PSL's normal form (see `hornbeam.programs.normal_form`), with
+        predicates spelt as declared.
+    sources
+        The file in which each rule stands.
+    predicates
+        Predicates in their order.
+    options
+        Options by their names in lower case.
+    """
+
+    name: str
+    rules: tuple[PslRule, ...]
+    sources: tuple[str, ...]
+    predicates: tuple[ProgramPredicate, ...]
+    options: Mapping[str, str]
+
+    @property
+    def closed(self) -> frozenset[str]:
+        """Names of the closed predicates."""
+        return frozenset(predicate.name for predicate in self.predicates if predicate.closed)
+
+    def load(self) -> ProgramData:
+        """Read the atoms of all predicates; the constants of the rules are among the names."""
+        names = {name for rule in self.rules for name in constants_of(rule)}
+        return load_partitions(self.predicates, self.name, names)
+
+
+def read_program(path: str | os.PathLike[str], split: str | None = None) -> Program:
+    """Read and check a program.
+
+    Parameters
+    ----------
+    path
+        A JSON or YAML program, a `.psl` or `.data` file with the other beside it, a folder with
+        one program (or with a program.json), or the path of a program without its suffix.
+    split
+        The split to read besides what belongs to all: "infer" where it is not given.
+
+    Raises
+    ------
+    DataError
+        Naming file, line and column of a mistake, and what was expected.
+    """
+    split = split or "infer"
+    if split not in SPLITS:
+        raise InputError(f"unknown split {split!r}; expected {', '.join(SPLITS)}")
+    rules_path, data_path = _located(Path(path), split)
+    with tempfile.TemporaryDirectory(prefix="hornbeam-") as folder:
+        file = find_file(str(data_path), Path(folder))
+        document, text = program_document(file)
+        if rules_path == data_path:
+            _check_sections(file, document)
+            entries = _entries(file, document, text, split, Path(folder))
+        else:
+            entries = _rule_file(str(rules_path), Path(folder))
+    predicates = program_predicates(file, document, split)
+    options = _options(file, document, split)
+    rules = [
+        (rule, entry.source)
+        for entry in entries
+        for written in entry.rules
+        for rule in normal_rules(written, {one.name.lower(): one.name for one in predicates})
+    ]
+    if not rules:
+        raise DataError(str(rules_path), "holds no rules; expected at least one")
+    check_rules(rules, predicates)
+    return Program(
+        str(path),
+        tuple(rule for rule, _ in rules),
+        tuple(source for _, source in rules),
+        tuple(predicates),
+        options,
+    )
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """Rules that stand together in one place of a file."""
+
+    source: str
+    rules: Sequence[PslRule]
+
+
+def _entries(
+    file: File, document: dict[str, Any], text: str, split: str, folder: Path
+) -> list[_Entry]:
+    """Rules of a program and those of the split."""
+    found: list[_Entry] = []
+    for section in ((), (split,)):
+        inside = document.get(split) or {} if section else document
+        listed = inside.get("rules") or []
+        if isinstance(listed, str):  # the path of a file of rules
+            found += _rule_file(str(Path(file.name).parent / listed), folder)
+            continue
+        for entry in rule_entries(file, listed, text, (*section, "rules")):
+            found.append(_Entry(file.name, _one_rule(file, entry)))
+    return found
+
+
+def _one_rule(file: File, entry: Placed) -> list[PslRule]:
+    rules = parse_rules(entry.padded, file.name)
+    if len(rules) != 1:
+        problem = f"rule {entry.number} holds {len(rules) or 'no'} rules; expected one"
+        raise DataError(file.name, problem, line=entry.line, column=entry.column)
+    return rules
+
+
+def _rule_file(name: str, folder: Path) -> list[_Entry]:
+    if Path(name).is_file() and not Path(name).stat().st_size:
+        return []
+    file = find_file(name, folder)
+    return [_Entry(file.name, parse_rules(document_text(file), file.name))]
+
+
+def _check_sections(file: File, document: dict[str, Any]) -> None:
+    for key in document:
+        if key not in SECTIONS:
+            problem = f"unknown key {key!r}; expected {', '.join(SECTIONS)}"
+            raise DataError(file.name, problem)
+    for split in SPLITS:
+        inside = document.get(split)
+        if inside is not None and not (
+            isinstance(inside, dict) and set(inside) <= {"rules", "options"}
+        ):
+            raise DataError(file.name, f"{split!r}: expected a mapping of rules and options")
+
+
+def _options(file: File, document: dict[str, Any], split: str) -> dict[str, str]:
+    general = text_options(file, document.get("options"), "'options'")
+    inside = document.get(split)
+    special = inside.get("options") if isinstance(inside, dict) else None
+    return general | text_options(file, special, f"options of {split!r}")
+
+
+# Which files make the program ---------------------------------------------------------------------
+
+
+def _located(path: Path, split: str) -> tuple[Path, Path]:
+    """Files of the rules and of the data; one and the same for a 2.4 program."""
+    if path.is_dir():
+        return _located(_only_program(path), split)
+    suffix = path.suffix.lower()
+    if suffix == ".psl":
+        return path, _data_beside(path, split)
+    if suffix == ".data":
+        return _rules_beside(path), path
+    if suffix in SUFFIXES or path.exists():
+        return path, path
+    for candidate in [Path(f"{path}{ending}") for ending in (*SUFFIXES, ".psl")]:
+        if candidate.is_file():
+            return _located(candidate, split)
+    raise DataError(str(path), "no such file; expected a PSL program (.json, .yaml or .psl)")
+
+
+def _only_program(folder: Path) -> Path:
+    found = sorted(one for one in folder.iterdir() if one.suffix.lower() in (*SUFFIXES, ".psl"))
+    # what `hornbeam export` writes stands beside the names of its entities
+    named = [one for one in found if one.name == "program.json"]
+    if len(named or found) == 1:
+        return (named or found)[0]
+    names = ", ".join(one.name for one in found[:10]) or "none"
+    raise DataError(str(folder), f"expected one program in the folder, found {names}")
+
+
+def _data_beside(rules: Path, split: str) -> Path:
+    names = [rules.with_name(f"{rules.stem}{ending}.data") for ending in ENDINGS[split]]
+    for name in names:
+        if name.is_file():
+            return name
+    looked = " or ".join(name.name for name in names)
+    raise DataError(str(rules), f"has no data file beside it; expected {looked}")
+
+
+def _rules_beside(data: Path) -> Path:
+    endings = sorted({ending for some in ENDINGS.values() for ending in some})
+    stems = [data.stem.removesuffix(ending) for ending in endings if data.stem.endswith(ending)]
+    names = [data.with_name(f"{stem}.psl") for stem in stems]
+    for name in names:
+        if name.is_file():
+            return name
+    looked = " or ".join(name.name for name in names)
+    raise DataError(str(data), f"has no file of rules beside it; expected {looked}")

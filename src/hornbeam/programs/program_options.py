@@ -1,0 +1,166 @@
+"""The options of a PSL program that inference honours, with the defaults of PSL 2.4.1.
+
+Any other option is ignored and reported: it concerns PSL's database, its log, its other reasoners
+or its weight learning, none of which change the state of least energy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hornbeam.errors import DataError
+
+if TYPE_CHECKING:
+    from hornbeam.programs.program import Program
+
+#: Reasoners that look for the same state; ADMM stands for all of them.
+METHODS = (
+    "ADMMInference",
+    "SGDInference",
+    "SGDStreamingInference",
+    "DualBCDInference",
+    "DistributedDualBCDInference",
+)
+#: Options that cannot change the answer here and are not worth a word: nothing is random, the
+#: weights' scale does not move the optimum, and inference is what was asked for.
+MOOT = ("random.seed", "inference.normalize", "runtime.inference")
+INITIAL_VALUES = ("RANDOM", "ZERO", "HALF", "ONE", "ATOM")
+
+
+@dataclass(frozen=True)
+class InferenceOptions:
+    """How a program wants to be inferred.
+
+    Parameters
+    ----------
+    step_size, max_iterations
+        Of ADMM.
+    epsilon_absolute, epsilon_relative
+        Its tolerances; None where the program does not set them.
+    relax, relax_multiplier, relax_squared
+        Whether hard rules become weighted ones, with so many times the largest weight, squared.
+    initial_value
+        Where targets start: at random, at 0, ½ or 1, or (ATOM) at the values given with them.
+    require_targets
+        Whether an open atom that a rule needs and that is neither observed nor a target is an
+        error; else it is false.
+    close_truth
+        Whether evaluation takes targets without truth for false.
+    ignored
+        Names of the program's options that are not honoured.
+    """
+
+    step_size: float = 1.0
+    max_iterations: int = 25_000
+    epsilon_absolute: float | None = None
+    epsilon_relative: float | None = None
+    relax: bool = False
+    relax_multiplier: float = 100.0
+    relax_squared: bool = True
+    initial_value: str = "RANDOM"
+    require_targets: bool = True
+    close_truth: bool = False
+    ignored: tuple[str, ...] = ()
+
+
+class _WrongError(Exception):
+    """What was expected of an option's value."""
+
+
+def _number(least: float, above: bool = False) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not (math.isfinite(value) and (value > least if above else value >= least)):
+            raise _WrongError(f"a number {'above' if above else 'of at least'} {least:g}")
+        return value
+
+    return read
+
+
+def _integer(least: int | None) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise _WrongError("a whole number") from None
+        if least is not None and value < least:
+            raise _WrongError(f"a whole number of at least {least}")
+        return value
+
+    return read
+
+
+def _flag(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise _WrongError("true or false")
+    return text.lower() == "true"
+
+
+def _initial_value(text: str) -> str:
+    if text.upper() not in INITIAL_VALUES:
+        raise _WrongError(f"one of {', '.join(INITIAL_VALUES)}")
+    return text.upper()
+
+
+#: PSL's name of every option that is honoured, the field it sets, and how it is read.
+_READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
+    "admmreasoner.stepsize": ("step_size", _number(0, above=True)),
+    "admmreasoner.maxiterations": ("max_iterations", _integer(1)),
+    "admmreasoner.epsilonabs": ("epsilon_absolute", _number(0)),
+    "admmreasoner.epsilonrel": ("epsilon_relative", _number(0)),
+    "inference.relax": ("relax", _flag),
+    "inference.relax.multiplier": ("relax_multiplier", _number(0)),
+    "inference.relax.squared": ("relax_squared", _flag),
+    "inference.initialvalue": ("initial_value", _initial_value),
+    "pam.throw": ("require_targets", _flag),
+    "eval.closetruth": ("close_truth", _flag),
+}
+
+
+def inference_options(program: Program) -> InferenceOptions:
+    """Read the options of a program.
+
+    Raises
+    ------
+    DataError
+        Naming an option whose value cannot be read, and what was expected.
+
+    Examples
+    --------
+    >>> from hornbeam.programs.program import Program
+    >>> options = {"admmreasoner.maxiterations": "100", "parallel.numthreads": "4"}
+    >>> found = inference_options(Program("program.json", (), (), (), options))
+    >>> found.max_iterations, found.ignored
+    (100, ('parallel.numthreads',))
+    """
+    found: dict[str, Any] = {}
+    ignored = [f"{name} of {one.name}" for one in program.predicates for name in one.options]
+    for name, text in program.options.items():
+        if name == "runtime.inference.method":
+            if _method(text, program.name) != METHODS[0]:
+                ignored.append(name)
+        elif name in _READERS:
+            field, read = _READERS[name]
+            try:
+                found[field] = read(text.strip())
+            except _WrongError as wrong:
+                problem = f"the option {name!r} is {text!r}; expected {wrong}"
+                raise DataError(program.name, problem) from None
+        elif name not in MOOT:
+            ignored.append(name)
+    return InferenceOptions(**found, ignored=tuple(sorted(ignored)))
+
+
+def _method(text: str, program: str) -> str:
+    """Class of PSL's inference, without its package."""
+    method = text.strip().rsplit(".", 1)[-1]
+    if method not in METHODS:
+        problem = f"the option 'runtime.inference.method' is {text!r}"
+        raise DataError(program, f"{problem}; expected one of {', '.join(METHODS)}")
+    return method

@@ -1,0 +1,1 @@
+"""How good a model is, as figures and as a page."""

@@ -1,0 +1,120 @@
+"""What the data are like: predicates, degrees, and names that no fact has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.facts.folds import without_targets
+from hornbeam.facts.table import ONE, Facts, Targets
+
+#: Missing names that are shown.
+SHOWN = 20
+
+
+@dataclass(frozen=True)
+class PredicateProfile:
+    """Figures of one binary predicate."""
+
+    name: str
+    facts: int
+    subjects: int
+    objects: int
+    widest: int  #: most objects of one subject
+    used: bool  #: whether a rule of the model walks it
+
+
+@dataclass(frozen=True)
+class DataProfile:
+    """What a reader should know of the facts and labels.
+
+    Attributes
+    ----------
+    facts, entities
+        How many there are.
+    soft
+        Facts with a truth value strictly between 0 and 1.
+    predicates
+        Binary predicates, those with most facts first.
+    degrees
+        (least degree, greatest degree, entities) for degrees by powers of two; an entity's degree
+        is the number of facts that it stands in.
+    unseen
+        Labelled pairs with an entity that no fact has.
+    unseen_names
+        The first such entities in the order of names, at most `SHOWN`.
+    missing_predicates
+        Predicates of rules that no fact has.
+    own_facts
+        Facts that state a labelled pair; they are no evidence for it.
+    """
+
+    facts: int
+    entities: int
+    soft: int
+    predicates: tuple[PredicateProfile, ...]
+    degrees: tuple[tuple[int, int, int], ...]
+    unseen: int
+    unseen_names: tuple[str, ...]
+    missing_predicates: tuple[str, ...]
+    own_facts: int
+
+
+def profile(facts: Facts, labels: Targets, walked: Iterable[str]) -> DataProfile:
+    """Profile the facts, the labels, and the predicates that rules walk."""
+    walked = set(walked)
+    atoms = facts.binary
+    to_entity = labels.entities.translate(facts.entities)
+    unseen = (to_entity[labels.subject] < 0) | (to_entity[labels.object] < 0)
+    named = np.unique(np.concatenate([labels.subject, labels.object]))
+    missing = named[to_entity[named] < 0]
+    soft = sum(
+        int((table.millionths < ONE).sum())
+        for table in facts.atoms.values()
+        if table.millionths is not None
+    )
+    return DataProfile(
+        len(facts),
+        len(facts.entities),
+        soft,
+        tuple(_predicates(facts, walked)),
+        _degrees(np.bincount(np.concatenate(atoms.arguments), minlength=len(facts.entities))),
+        int(unseen.sum()),
+        tuple(labels.entities.take(missing[:SHOWN])),
+        tuple(sorted(name for name in walked if facts.predicates.index(name) < 0)),
+        len(facts) - len(without_targets(facts, labels)),
+    )
+
+
+def _predicates(facts: Facts, walked: set[str]) -> list[PredicateProfile]:
+    atoms = facts.binary
+    order = np.argsort(atoms.predicate, kind="stable")
+    bounds = np.searchsorted(atoms.predicate[order], np.arange(len(facts.predicates) + 1))
+    found = []
+    for p, name in enumerate(facts.predicates):
+        rows = order[bounds[p] : bounds[p + 1]]
+        if not len(rows):
+            continue
+        subjects, fanout = np.unique(atoms.arguments[0][rows], return_counts=True)
+        objects = len(np.unique(atoms.arguments[1][rows]))
+        widest = int(fanout.max())
+        found.append(
+            PredicateProfile(name, len(rows), len(subjects), objects, widest, name in walked)
+        )
+    return sorted(found, key=lambda row: (-row.facts, row.name))
+
+
+def _degrees(degree: npt.NDArray[np.int64]) -> tuple[tuple[int, int, int], ...]:
+    """Numbers of entities by degree: 1, 2-3, 4-7 and so on; those without binary facts first."""
+    if not len(degree):
+        return ()
+    bins = np.where(degree > 0, np.floor(np.log2(np.maximum(degree, 1))) + 1, 0).astype(np.int64)
+    counts = np.bincount(bins)
+    ends: Sequence[tuple[int, int]] = [
+        (0, 0) if k == 0 else (2 ** (k - 1), 2**k - 1) for k in range(len(counts))
+    ]
+    rows = [(*end, int(n)) for end, n in zip(ends, counts, strict=True)]
+    return tuple(rows[1:] if not counts[0] else rows)

@@ -1,0 +1,264 @@
+"""The report: one HTML file that says what was learned, how good it is, and where it fails.
+
+Everything from the data passes Jinja2's escaping. The page needs no network and no script, and says
+so to the browser in a content security policy: its one style sheet is named by its hash.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+import numpy.typing as npt
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from hornbeam.counting.statistics import Statistics
+from hornbeam.explaining.collective_explainer import CollectiveExplainer
+from hornbeam.explaining.explanation import Explanation, Grounding, printable
+from hornbeam.explaining.independent_explainer import Explainer
+from hornbeam.facts.table import Targets
+from hornbeam.learning.trace import Trace
+from hornbeam.progress import SILENT, Progress
+from hornbeam.reporting import charts, report_charts
+from hornbeam.reporting.data_profile import profile
+from hornbeam.reporting.evaluation import evaluate
+from hornbeam.reporting.rule_quality import RuleQuality, rule_qualities
+from hornbeam.rules.clause import Prior
+from hornbeam.scoring.independent_scorer import Floats, rule_paths
+
+#: Errors of each kind that are explained.
+WORST = 5
+#: Rows of a table that show at once; the rest is folded away.
+OPEN_ROWS = 20
+#: Rows of a table that are written at all.
+ROWS = 300
+#: Characters of a name that are shown.
+NAME = 80
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Decisions at the threshold against the labels."""
+
+    true_positive: int
+    false_positive: int
+    false_negative: int
+    true_negative: int
+
+    @property
+    def precision(self) -> float | None:
+        """Share of the pairs called true that are."""
+        called = self.true_positive + self.false_positive
+        return self.true_positive / called if called else None
+
+    @property
+    def recall(self) -> float | None:
+        """Share of the true pairs that are called so."""
+        true = self.true_positive + self.false_negative
+        return self.true_positive / true if true else None
+
+    @property
+    def accuracy(self) -> float:
+        """Share of all pairs on which the decision is right."""
+        n = self.true_positive + self.false_positive + self.false_negative + self.true_negative
+        return (self.true_positive + self.true_negative) / n
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A wrong decision and its explanation."""
+
+    label: float
+    explanation: Explanation
+
+
+def report(
+    explainer: Explainer | CollectiveExplainer,
+    labels: Targets,
+    trace: Trace | None = None,
+    progress: Progress = SILENT,
+) -> str:
+    """Write the report of a model on labelled pairs as one HTML page.
+
+    Parameters
+    ----------
+    explainer
+        The model and its facts.
+    labels
+        Labelled pairs, best those that it has not learned from.
+    trace
+        How it was learned, where that is known.
+    """
+    rules, semantics = explainer.rules, explainer.semantics
+    counted = explainer.count(labels, progress)
+    scores = explainer.scores(labels, counted)
+    qualities = sorted(
+        rule_qualities(rules, counted, labels),
+        key=lambda quality: (bool(quality.body), -quality.weight, quality.index),
+    )
+    evaluation = evaluate(labels.truth, scores)
+    walked = [step.predicate for path in rule_paths(rules) for step in path.steps]
+    data = profile(explainer.facts, labels, walked)
+    return str(
+        _environment().get_template("report.html.j2").render(
+            style=Markup(_style()),
+            policy=_policy(),
+            targets=sorted({_head(quality) for quality in qualities}),
+            semantics=semantics,
+            evaluation=evaluation,
+            confusion=confusion(labels, scores, semantics.threshold),
+            qualities=qualities,
+            examples=_examples(explainer, counted, labels, progress),
+            mistakes=_mistakes(explainer, labels, scores, progress),
+            trace=trace,
+            data=data,
+            figures=report_charts.figures(labels, scores, evaluation, semantics, data, trace),
+            charts=charts,
+            open_rows=OPEN_ROWS,
+            rows=ROWS,
+        )
+    )  # fmt: skip
+
+
+def confusion(labels: Targets, scores: Floats, threshold: float) -> Confusion:
+    """Count right and wrong decisions."""
+    true, called = labels.positive, scores >= threshold
+    return Confusion(
+        int((true & called).sum()),
+        int((~true & called).sum()),
+        int((true & ~called).sum()),
+        int((~true & ~called).sum()),
+    )
+
+
+def _head(quality: RuleQuality) -> str:
+    return quality.head[1]
+
+
+def _examples(
+    explainer: Explainer | CollectiveExplainer,
+    counted: Statistics,
+    labels: Targets,
+    progress: Progress,
+) -> list[Grounding | None]:
+    """For every rule its first path on the first pair that is as the rule says, else on any."""
+    found: list[Grounding | None] = []
+    column = {path: j for j, path in enumerate(counted.paths)}
+    for rule in explainer.rules:
+        if isinstance(rule.clause, Prior):
+            found.append(None)
+            continue
+        covered = counted.target[counted.column(column[rule.clause.path])]
+        right = covered[labels.positive[covered] != rule.clause.negated]
+        chosen = right if len(right) else covered
+        if not len(chosen):
+            found.append(None)
+            continue
+        subject, object_ = _names(labels, int(chosen[0]))
+        paths = explainer.groundings(rule.clause.path, subject, object_, 1, progress)
+        found.append(paths[0] if paths else None)
+    return found
+
+
+def _mistakes(
+    explainer: Explainer | CollectiveExplainer, labels: Targets, scores: Floats, progress: Progress
+) -> dict[str, list[Mistake]]:
+    """Explain the false pairs of the highest scores and the true ones of the lowest."""
+    true, called = labels.positive, scores >= explainer.semantics.threshold
+    kinds = {
+        "called true but false": _first(np.flatnonzero(~true & called), -scores),
+        "called false but true": _first(np.flatnonzero(true & ~called), scores),
+    }
+    total = sum(len(rows) for rows in kinds.values())
+    found: dict[str, list[Mistake]] = {kind: [] for kind in kinds}
+    done = 0
+    for kind, rows in kinds.items():
+        for row in rows:
+            subject, object_ = _names(labels, row)
+            target = labels.predicates[int(labels.predicate[row])]
+            explanation = explainer.explain(subject, target, object_, paths=1)
+            found[kind].append(Mistake(float(labels.truth[row]), explanation))
+            done += 1
+            progress.advance("Explaining errors", done, total)
+    return found
+
+
+def _first(rows: npt.NDArray[np.intp], by: Floats) -> list[int]:
+    """The first few rows by a key, equals in their order."""
+    return [int(row) for row in rows[np.argsort(by[rows], kind="stable")][:WORST]]
+
+
+def _names(labels: Targets, row: int) -> tuple[str, str]:
+    return labels.entities[int(labels.subject[row])], labels.entities[int(labels.object[row])]
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FunctionLoader(_template),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "named": named,
+        "percent": percent,
+        "signed": signed,
+        "steps": path_steps,
+    }
+    return environment
+
+
+def _template(name: str) -> str:
+    return (files("hornbeam.reporting") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _style() -> str:
+    return _template("report.css")
+
+
+def _policy() -> str:
+    """Say that nothing is loaded and no script runs; the one style sheet is known by its hash."""
+    digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def named(name: str) -> Markup:
+    """A name from the data: escaped, kept from turning its surroundings, cut where it is endless.
+
+    Examples
+    --------
+    >>> print(named("<b>"))
+    <bdi>&lt;b&gt;</bdi>
+    """
+    text = printable(name)
+    if len(text) <= NAME:
+        return Markup("<bdi>{}</bdi>").format(text)
+    short = f"{text[: NAME - 20]}…{text[-15:]}"
+    return Markup('<bdi title="{}">{}</bdi>').format(text[:500], short)
+
+
+def percent(share: float | None) -> str:
+    """A share as a percentage."""
+    return "undefined" if share is None else f"{100 * share:.3g} %"
+
+
+def signed(number: float) -> str:
+    """A number with its sign, a real minus."""
+    text = f"{number:+.1e}" if 0 < abs(number) < 5e-4 else f"{number:+.3f}"
+    return text.replace("-", "−")
+
+
+def path_steps(path: Grounding) -> Sequence[tuple[str, bool, str]]:
+    """Steps of a path for the page: predicate, whether it is walked backwards, next entity."""
+    return [
+        (fact.predicate, inverse, there)
+        for fact, inverse, there in zip(path.facts, path.inverse, path.entities[1:], strict=True)
+    ]

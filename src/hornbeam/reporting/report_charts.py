@@ -1,0 +1,211 @@
+"""The figures of the report, each with the words that say what it shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+
+from hornbeam.facts.table import Targets
+from hornbeam.learning.trace import Trace
+from hornbeam.reporting.charts import (
+    Series,
+    bar_chart,
+    column_chart,
+    line_chart,
+    log_axis,
+    number_axis,
+    unit_axis,
+)
+from hornbeam.reporting.data_profile import DataProfile
+from hornbeam.reporting.evaluation import Evaluation, pr_points, roc_points
+from hornbeam.rules.rule_model import Semantics
+from hornbeam.scoring.independent_scorer import Floats
+
+#: Bars of the histogram of scores.
+BINS = 20
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart and its caption."""
+
+    chart: Markup
+    caption: str
+
+
+def figures(
+    labels: Targets,
+    scores: Floats,
+    evaluation: Evaluation,
+    semantics: Semantics,
+    data: DataProfile,
+    trace: Trace | None,
+) -> dict[str, list[Figure]]:
+    """Draw every figure that there are data for, by section."""
+    quality = [_scores(labels, scores, semantics.threshold), _calibration(evaluation)]
+    if evaluation.auc_roc is not None and evaluation.auc_pr is not None:
+        curves = [_roc(labels, scores, evaluation.auc_roc), _pr(labels, scores, evaluation)]
+        quality = [*curves, *quality]
+    learning = [] if trace is None else _learning(trace)
+    return {"quality": quality, "learning": learning, "data": [_degrees(data)]}
+
+
+def _roc(labels: Targets, scores: Floats, area: float) -> Figure:
+    points = roc_points(labels.truth, scores)
+    chart = line_chart(
+        "roc",
+        "ROC curve",
+        f"True positive rate against false positive rate; the area under the curve is {area:.3f}.",
+        unit_axis("share of false pairs called true"),
+        unit_axis("share of true pairs found"),
+        [Series("", points[:, 0], points[:, 1])],
+        diagonal=True,
+    )
+    return Figure(chart, f"ROC curve, area {area:.3f}. The dashed line is chance.")
+
+
+def _pr(labels: Targets, scores: Floats, evaluation: Evaluation) -> Figure:
+    recall, precision = pr_points(labels.truth, scores).T
+    # average precision is the area under steps: at each precision up to its recall
+    x = np.repeat(np.concatenate([[0.0], recall]), 2)[1:-1]
+    share = evaluation.positives / evaluation.n
+    chart = line_chart(
+        "pr",
+        "Precision-recall curve",
+        f"Precision against recall; average precision is {evaluation.auc_pr:.3f}.",
+        unit_axis("share of true pairs found (recall)"),
+        unit_axis("share of called pairs that are true (precision)"),
+        [
+            Series("", x, np.repeat(precision, 2)),
+            Series("", np.array([0.0, 1.0]), np.array([share, share]), "reference"),
+        ],
+    )
+    caption = (
+        f"Precision and recall, average precision {evaluation.auc_pr:.3f}. The dashed line is "
+        f"chance: {100 * share:.3g} % of the pairs are true."
+    )
+    return Figure(chart, caption)
+
+
+def _scores(labels: Targets, scores: Floats, threshold: float) -> Figure:
+    place = np.minimum((scores * BINS).astype(np.int64), BINS - 1)
+    true = np.bincount(place[labels.positive], minlength=BINS)
+    false = np.bincount(place[~labels.positive], minlength=BINS)
+    chart = column_chart(
+        "scores",
+        "Scores of true and false pairs",
+        f"How many true and false pairs have each score, in {BINS} steps from 0 to 1.",
+        "score",
+        "pairs",
+        [f"{k / BINS:g}" for k in range(BINS)],
+        [("true", "one", true.tolist()), ("false", "two", false.tolist())],
+    )
+    caption = f"Scores of true and of false pairs. From {threshold:g} on a pair is called true."
+    return Figure(chart, caption)
+
+
+def _calibration(evaluation: Evaluation) -> Figure:
+    bins = evaluation.calibration
+    chart = line_chart(
+        "calibration",
+        "Calibration",
+        "; ".join(f"score {b.mean_score:.2f}: {100 * b.fraction_true:.0f} % true" for b in bins),
+        unit_axis("mean score"),
+        unit_axis("share of true pairs"),
+        [
+            Series(
+                "",
+                np.array([b.mean_score for b in bins]),
+                np.array([b.fraction_true for b in bins]),
+                dots=True,
+            )
+        ],
+        diagonal=True,
+    )
+    caption = (
+        f"Calibration: on the dashed line a score of 0.8 is true 8 times in 10. On average scores "
+        f"are {evaluation.calibration_error:.3f} away from it."
+    )
+    return Figure(chart, caption)
+
+
+def _degrees(data: DataProfile) -> Figure:
+    labels = [f"{low}" if low == high else f"{low}-{high}" for low, high, _ in data.degrees]
+    chart = column_chart(
+        "degrees",
+        "Entities by degree",
+        "; ".join(
+            f"{n:,} entities in {label} facts"
+            for label, (_, _, n) in zip(labels, data.degrees, strict=True)
+        ),
+        "facts that an entity stands in",
+        "entities",
+        labels,
+        [("", "one", [n for _, _, n in data.degrees])],
+    )
+    return Figure(chart, "How many facts entities stand in; hubs are on the right.")
+
+
+def _learning(trace: Trace) -> list[Figure]:
+    found = []
+    drawn = [run for run in trace.validation if len(run.strengths) > 1]
+    if drawn:
+        strengths = [s for run in drawn for s in run.strengths]
+        losses = [loss for run in drawn for loss in run.log_loss]
+        chart = line_chart(
+            "validation",
+            "Validation along the regularisation path",
+            "Held-out log-loss against the strength of regularisation, for each way of counting.",
+            log_axis("strength of regularisation", min(strengths), max(strengths)),
+            number_axis("log-loss", min(losses), max(losses)),
+            [
+                Series(run.counts, np.array(run.strengths), np.array(run.log_loss), style)
+                for run, style in zip(drawn, ("one", "two", "three"), strict=False)
+            ],
+            marked=trace.strength,
+        )
+        caption = (
+            "Internal validation: log-loss on held-out training pairs, lower is better, for each "
+            "way that n paths may count. The upright line is the strength that was chosen."
+        )
+        found.append(Figure(chart, caption))
+    if len(trace.path) > 1:
+        found.append(_path(trace))
+    if folds := next((run.folds for run in trace.validation if run.counts == trace.counts), ()):
+        chart = column_chart(
+            "folds",
+            "Folds of the internal validation",
+            "; ".join(f"fold {k + 1}: {loss:.4f}" for k, loss in enumerate(folds)),
+            "fold",
+            "log-loss",
+            [str(k + 1) for k in range(len(folds))],
+            [("", "one", folds)],
+        )
+        caption = "Log-loss of every fold of the internal validation at the chosen strength."
+        found.append(Figure(chart, caption))
+    if trace.seconds:
+        spent = [(phase, s, f"{s:.2f} s") for phase, s in trace.seconds.items()]
+        words = "; ".join(f"{phase}: {s:.2f} seconds" for phase, s in trace.seconds.items())
+        found.append(
+            Figure(bar_chart("seconds", "Seconds of every phase", words, spent), "Time spent.")
+        )
+    return found
+
+
+def _path(trace: Trace) -> Figure:
+    strengths, rules = (
+        np.array(column, dtype=np.float64) for column in zip(*trace.path, strict=True)
+    )
+    chart = line_chart(
+        "path",
+        "Rules along the regularisation path",
+        f"From {int(rules[0]):,} rules at the strongest to {int(rules[-1]):,} at the chosen one.",
+        log_axis("strength of regularisation", float(strengths.min()), float(strengths.max())),
+        number_axis("rules", 0.0, float(rules.max())),
+        [Series("", strengths, rules, dots=len(rules) <= 40)],
+    )
+    return Figure(
+        chart, "The weaker the regularisation, the more rules stay (read from the right)."
+    )

@@ -1,0 +1,1 @@
+"""Clauses, candidates and rule models, as data and as text."""

@@ -1,0 +1,181 @@
+"""Candidate clauses: every relation sequence that connects labelled targets, with its figures.
+
+Millions of sequences may be found before pruning, so a `Candidates` is a table of arrays; paths
+and texts are made for the rows that are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.errors import InputError
+from hornbeam.language.naming import identifiers
+from hornbeam.rules.clause import Path, PathClause, Prior, Step, clause_text
+
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Language:
+    """Which clauses are candidates.
+
+    Parameters
+    ----------
+    max_length
+        Longest body, 1 to 4 atoms.
+    min_coverage
+        Fewest labelled targets that a sequence must connect.
+    top
+        Keep the first N sequences in the order of coverage, length, text; None keeps all.
+    distinct_variables
+        No two variables on one entity; by default variables may coincide, as PSL grounds.
+    max_fanout
+        Approximation for hubs: a step u -> v of relation r is not walked when u has more than
+        this many edges of r in that direction. None walks everything.
+    """
+
+    max_length: int = 3
+    min_coverage: int = 10
+    top: int | None = None
+    distinct_variables: bool = False
+    max_fanout: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.max_length <= 4:
+            raise InputError(f"the longest body is 1 to 4 atoms, not {self.max_length}")
+        for name, least in (("min_coverage", 1), ("top", 1), ("max_fanout", 1)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise InputError(f"{name.replace('_', ' ')} must be at least {least}, not {value}")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One row of `Candidates`."""
+
+    path: Path
+    text: str
+    coverage: int
+    coverage_true: int
+    coverage_false: int
+    paths: int
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Relation sequences with how many targets they connect, and by how many paths.
+
+    `steps` has one row a sequence: codes 2(p+1) + inverse over `predicates`, padded with 0.
+    `target` is the head's index in `targets`. Coverage counts labelled targets, `coverage_true`
+    those labelled true; `paths` is the total of ground clauses.
+    """
+
+    predicates: tuple[str, ...]
+    targets: tuple[str, ...]
+    steps: npt.NDArray[np.uint32]
+    target: npt.NDArray[np.int32]
+    coverage: Counts
+    coverage_true: Counts
+    paths: Counts
+    distinct: bool = False
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    @cached_property
+    def identifiers(self) -> dict[str, str]:
+        """PSL identifier of every predicate and target."""
+        return dict(identifiers([*self.predicates, *self.targets]))
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Number of body atoms of every sequence."""
+        lengths: npt.NDArray[np.int64] = np.count_nonzero(self.steps, axis=1)
+        return lengths
+
+    @cached_property
+    def _step_of_code(self) -> tuple[Step | None, ...]:
+        """The step that every code stands for; there are none of code 0 and 1."""
+        both = (Step(name, inverse) for name in self.predicates for inverse in (False, True))
+        return (None, None, *both)
+
+    def path(self, row: int) -> Path:
+        """The sequence of a row."""
+        steps = map(self._step_of_code.__getitem__, self.steps[row].tolist())
+        return Path(tuple(filter(None, steps)), self.targets[int(self.target[row])])
+
+    def text(self, row: int, negated: bool = False) -> str:
+        """PSL text of a row's clause."""
+        return clause_text(self.path(row), negated, self.distinct, self.identifiers)
+
+    def __getitem__(self, row: int) -> Candidate:
+        true = int(self.coverage_true[row])
+        coverage = int(self.coverage[row])
+        path, text = self.path(row), self.text(row)
+        return Candidate(path, text, coverage, true, coverage - true, int(self.paths[row]))
+
+    def __iter__(self) -> Iterator[Candidate]:
+        return (self[row] for row in range(len(self)))
+
+    def clauses(self) -> list[PathClause | Prior]:
+        """Every candidate clause: each sequence, its negation, and the negative priors."""
+        listed: list[PathClause | Prior] = []
+        for row in range(len(self)):
+            path = self.path(row)
+            listed += [PathClause(path, negated, self.distinct) for negated in (False, True)]
+        return listed + [Prior(target) for target in self.targets]
+
+    def take(self, rows: npt.NDArray[np.integer]) -> Candidates:
+        """The candidates at `rows`, in that order."""
+        columns = {
+            field.name: getattr(self, field.name)[rows]
+            for field in fields(self)
+            if isinstance(getattr(self, field.name), np.ndarray)
+        }
+        return replace(self, **columns)
+
+    def pruned(self, language: Language) -> npt.NDArray[np.int64]:
+        """Rows that pass the language's limits, ordered by coverage, length, text."""
+        kept = np.flatnonzero(self.coverage >= language.min_coverage)
+        atoms = self._text_ranks()[self.steps[kept]]
+        heads = np.argsort(np.argsort([self.identifiers[name] for name in self.targets]))
+        columns = [
+            heads[self.target[kept]],
+            *(atoms[:, k] for k in reversed(range(atoms.shape[1]))),
+        ]
+        order = np.lexsort((*columns, self.lengths[kept], -self.coverage[kept]))
+        return kept[order[: language.top]]
+
+    def _text_ranks(self) -> npt.NDArray[np.int64]:
+        """Rank of every code's atom in the order of texts.
+
+        Texts of one length differ first in some atom, whose predicate is followed by "(", and
+        p(A, B) precedes its inverse p(B, A): so ranks order clauses as their texts would,
+        without writing out the texts.
+        """
+        order = sorted(
+            range(len(self.predicates)), key=lambda p: f"{self.identifiers[self.predicates[p]]}("
+        )
+        ranks = np.zeros(2 * len(self.predicates) + 2, dtype=np.int64)
+        for rank, p in enumerate(order):
+            ranks[2 * (p + 1) : 2 * (p + 1) + 2] = 2 * rank + 1, 2 * rank + 2
+        return ranks
+
+    def __repr__(self) -> str:
+        return f"Candidates({len(self):,} relation sequences for {', '.join(self.targets)})"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = "".join(
+            f"<tr><td>{escape(c.text)}</td><td>{c.coverage:,}</td><td>{c.paths:,}</td></tr>"
+            for c in (self[row] for row in range(min(len(self), 20)))
+        )
+        more = f"<caption>first 20 of {len(self):,}</caption>" if len(self) > 20 else ""
+        head = "<tr><th>clause</th><th>coverage</th><th>paths</th></tr>"
+        return f"<table>{more}{head}{rows}</table>"

@@ -1,0 +1,148 @@
+"""First line of a model file, `# hornbeam: {...}`: what scoring needs besides the rules.
+
+A wrong line is never guessed at: an unknown key or value could change every score.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+
+from hornbeam.errors import DataError, InputError
+from hornbeam.language.naming import IDENTIFIER
+from hornbeam.rules.rule_model import Counts, Relaxation
+
+VERSION = 1
+_LINE = re.compile(r"^[ \t]*#[ \t]*hornbeam:[ \t]*(.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Header:
+    """What the line says, or would say if it were there; None where the rules decide.
+
+    `predicates` has the real names of identifiers that are not the names themselves.
+    """
+
+    counts: Counts = Counts.RAW
+    relaxation: Relaxation | None = None
+    collective: bool = False
+    max_fanout: int | None = None
+    distinct_variables: bool | None = None
+    threshold: float = 0.5
+    predicates: Mapping[str, str] = field(default_factory=dict)
+
+
+def header_text(header: Header) -> str:
+    """Line of a header, without its end."""
+    fields = {"version": VERSION} | asdict(header)
+    try:
+        _check(fields)
+    except ValueError as error:
+        raise InputError(f"the model cannot be written: {error}") from None
+    text = json.dumps(fields, ensure_ascii=False, allow_nan=False)
+    # Names are written as they are, but for letters that an editor may take for a line end.
+    return "# hornbeam: " + "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+
+
+def read_header(text: str, name: str) -> Header | None:
+    """Header of a model's text, or None where it has none.
+
+    Comments and blank lines may stand before it.
+    """
+    lines = list(_LINE.finditer(text))
+    if not lines:
+        return None
+    line, number = lines[-1], text.count("\n", 0, lines[-1].start()) + 1
+    if len(lines) > 1:
+        raise DataError(name, "a second line '# hornbeam:'; expected one", line=number)
+    try:
+        fields = json.loads(line[1], object_pairs_hook=_once, parse_constant=_no_constant)
+        return _header(fields)
+    except json.JSONDecodeError as error:
+        column = line.start(1) - line.start() + error.colno
+        problem = f"expected JSON behind '# hornbeam:': {error.msg}"
+        raise DataError(name, problem, line=number, column=column) from None
+    except RecursionError:
+        raise DataError(name, "expected plain JSON behind '# hornbeam:'", line=number) from None
+    except ValueError as error:
+        raise DataError(name, f"behind '# hornbeam:', {error}", line=number) from None
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    fields: dict[str, object] = {}
+    for key, value in pairs:
+        if key in fields:
+            raise ValueError(f"{json.dumps(key)} stands twice")
+        fields[key] = value
+    return fields
+
+
+def _no_constant(constant: str) -> float:
+    raise ValueError(f"{constant} is no number")
+
+
+def _header(fields: object) -> Header:
+    if not isinstance(fields, dict):
+        raise ValueError("expected a JSON object in braces")
+    _check(fields)
+    given = {key: value for key, value in fields.items() if key != "version"}
+    if "counts" in given:
+        given["counts"] = Counts(given["counts"])
+    if "relaxation" in given:
+        given["relaxation"] = Relaxation(given["relaxation"])
+    if "threshold" in given:
+        given["threshold"] = float(given["threshold"])
+    return Header(**given)
+
+
+def _check(fields: Mapping[str, object]) -> None:
+    """Say in a ValueError which field is wrong and what was expected."""
+    for key, value in fields.items():
+        if key not in _FIELDS:
+            raise ValueError(f"{json.dumps(key)} is unknown; expected {', '.join(_FIELDS)}")
+        accepts, expected = _FIELDS[key]
+        if not accepts(value):
+            raise ValueError(f'"{key}" is {json.dumps(value)}; expected {expected}')
+
+
+def _is_truth(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def _is_limit(value: object) -> bool:
+    return value is None or (isinstance(value, int) and value is not True and value >= 1)
+
+
+def _are_predicates(value: object) -> bool:
+    """Whether identifiers, distinct when case is ignored, have names that facts can have."""
+    return (
+        isinstance(value, dict)
+        and all(IDENTIFIER.match(identifier) for identifier in value)
+        and len({identifier.lower() for identifier in value}) == len(value)
+        and all(isinstance(name, str) for name in value.values())
+        and all(name and not re.search(r"[\t\r\n\0]", name) for name in value.values())
+    )
+
+
+_FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
+    "version": (
+        lambda value: value == VERSION and _is_limit(value),
+        f"{VERSION}; a newer Hornbeam may read it",
+    ),
+    "counts": (lambda value: value in list(Counts), ", ".join(Counts)),
+    "relaxation": (lambda value: value in list(Relaxation), ", ".join(Relaxation)),
+    "collective": (_is_truth, "true or false"),
+    "max_fanout": (_is_limit, "null or a whole number of at least 1"),
+    "distinct_variables": (_is_truth, "true or false"),
+    "threshold": (_is_share, "a number from 0 to 1"),
+    "predicates": (
+        _are_predicates,
+        'names by identifiers that differ in more than case: {"film_genre": "/film/genre"}',
+    ),
+}

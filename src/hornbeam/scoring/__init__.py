@@ -1,0 +1,1 @@
+"""From a model to scores: pairs alone, pairs together, new links."""

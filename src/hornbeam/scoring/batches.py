@@ -1,0 +1,45 @@
+"""Scores by the million: a block of pairs at a time, so that neither counts nor scores pile up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hornbeam.counting.engine import Engine
+from hornbeam.facts.table import Targets
+from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.candidates import Language
+from hornbeam.rules.rule_model import Rule, Semantics
+from hornbeam.scoring.independent_scorer import Score, rule_paths, score_targets
+
+#: Pairs counted at once; each block costs the engine a pass over the facts.
+BLOCK = 500_000
+
+
+def scored_batches(
+    engine: Engine,
+    rules: Sequence[Rule],
+    semantics: Semantics,
+    language: Language,
+    pairs: Targets,
+    score: Score = Score.MEAN,
+    progress: Progress = SILENT,
+    block: int = BLOCK,
+) -> Iterator[Mapping[str, np.ndarray[Any, Any]]]:
+    """Columns subject, predicate, object, score of the pairs, in their order."""
+    paths = rule_paths(rules)
+    names = np.array(list(pairs.entities), dtype=object)
+    predicates = np.array(list(pairs.predicates), dtype=object)
+    # an empty list of pairs is one empty block, so that there is something to write
+    for start in range(0, max(len(pairs), 1), block):
+        some = pairs.select(np.arange(start, min(start + block, len(pairs))))
+        counted = engine.count(some, paths, language)
+        yield {
+            "subject": names[some.subject],
+            "predicate": predicates[some.predicate],
+            "object": names[some.object],
+            "score": score_targets(rules, semantics, counted, some, score),
+        }
+        progress.advance("Scoring pairs", start + len(some), len(pairs))

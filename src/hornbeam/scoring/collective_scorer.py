@@ -1,0 +1,235 @@
+"""Collective inference: all pairs are unknown together, and rules may link them to each other.
+
+The MAP state of all pairs minimises the sum of all ground clauses' potentials, by ADMM. The score
+of a pair is then the mean E[y] of its density with the other pairs at their MAP values: every
+ground clause is a hinge in y whose knee the others decide, so closed forms remain.
+
+* A pair that stands among the facts is true for the others. It is no evidence for itself: its own
+  score is the mean, or the MAP, of its density given the others.
+* Targets in {0, 1} (the boolean relaxation) have no tractable joint state. The others are then held
+  at the MAP state of the linear relaxation, and E[y] is that of y in {0, 1}: the potentials'
+  difference between y = 0 and y = 1. That MAP state is also the score by MAP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.counting.collective.target_edges import among_facts, collective_facts
+from hornbeam.counting.engine import Engine
+from hornbeam.counting.opening import open_engine
+from hornbeam.densities.hinges import Hinges, group_hinges, hinge_map, hinge_moments
+from hornbeam.densities.integrals import score_map, score_mean
+from hornbeam.errors import InputError
+from hornbeam.facts.table import Facts, Targets
+from hornbeam.hlmrf.admm import Admm
+from hornbeam.hlmrf.map_state import MapState
+from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
+from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.candidates import Language
+from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
+from hornbeam.scoring.independent_scorer import Score, rule_paths, strengths
+from hornbeam.scoring.linked_clauses import LinkedPairs
+
+#: Of ADMM: tighter than its usual tolerances, since scores are read off the state, and steps that
+#: suit programs in which few rows have weights near the largest.
+EPSILON_ABS, EPSILON_REL, MOST_ITERATIONS = 1e-6, 1e-4, 5000
+STEPS = {Kind.LINEAR: 0.01, Kind.SQUARED: 0.03}
+
+
+@dataclass(frozen=True, eq=False)
+class CollectiveState:
+    """Pairs at their MAP values, and all ground clauses that speak of them.
+
+    Parameters
+    ----------
+    linked
+        The pairs as variables.
+    potentials
+        Every ground clause and prior, over the distinct pairs `linked.atoms`.
+    stated
+        Which of them stand among the facts; they are held at 1.
+    state
+        MAP value of each.
+    solved
+        How the state was found.
+    relaxation
+        What the targets are.
+    """
+
+    linked: LinkedPairs
+    potentials: Potentials
+    stated: npt.NDArray[np.bool_]
+    state: Floats
+    solved: MapState
+    relaxation: Relaxation
+
+    def scores(self, score: Score = Score.MEAN) -> Floats:
+        """Score of every pair, in the order the pairs were given."""
+        if score is Score.MEAN:
+            return self.means()[self.linked.place]
+        own = np.where(self.stated, self.own_map(), self.state)
+        return np.asarray(own[self.linked.place])
+
+    def means(self) -> Floats:
+        """E[y] of each distinct pair with the others at their MAP values."""
+        hinges = self.conditional_hinges()
+        if self.relaxation is Relaxation.BOOLEAN:
+            return score_mean(*hinges.strengths(self.potentials.n_variables), self.relaxation)
+        return hinge_moments(hinges.grouped(self.potentials), ONE_RULE, self.relaxation).mean
+
+    def own_map(self) -> Floats:
+        """Each distinct pair's own best value with the others at their MAP values."""
+        hinges = self.conditional_hinges()
+        if self.relaxation is Relaxation.BOOLEAN:
+            return score_map(*hinges.strengths(self.potentials.n_variables), self.relaxation)
+        return hinge_map(hinges.grouped(self.potentials), ONE_RULE, self.relaxation)
+
+    def conditional_hinges(self) -> ConditionalHinges:
+        """What each ground clause is to each of its variables, given the others' MAP values.
+
+        With the others fixed, a row is weight * max(0, a y + rest)^p. For a head, a = -1: a hinge
+        up of body truth rest. For an atom that stands m times below, a = m and rest <= 0: m^p
+        times a hinge down of height 1 + rest / m.
+        """
+        rows = self.potentials
+        form = rows.forms(self.state)[rows.row]
+        rest = form - rows.coefficient * self.state[rows.variable]
+        down = rows.coefficient > 0.0
+        times = np.where(down, rows.coefficient, 1.0)
+        height = np.clip(np.where(down, 1.0 + rest / times, rest), 0.0, 1.0)
+        power = 2 if self.relaxation is Relaxation.SQUARED else 1
+        strength = rows.weight[rows.row] * times**power
+        return ConditionalHinges(rows.variable, height, down, strength)
+
+
+#: All hinges of a variable together: their strengths carry the weights.
+ONE_RULE = np.ones(1)
+
+
+class ConditionalHinges(NamedTuple):
+    """Hinges of the variables, one a literal of the potentials."""
+
+    variable: npt.NDArray[np.int32]
+    height: Floats
+    down: npt.NDArray[np.bool_]
+    strength: Floats
+
+    def strengths(self, n: int) -> tuple[Floats, Floats]:
+        """A and B of each variable in {0, 1}: what it costs to be 0, and to be 1."""
+        cost = self.strength * self.height
+        up = np.bincount(self.variable, np.where(self.down, 0.0, cost), n)
+        down = np.bincount(self.variable, np.where(self.down, cost, 0.0), n)
+        return up.astype(np.float64), down.astype(np.float64)
+
+    def grouped(self, potentials: Potentials) -> Hinges:
+        """Hinges for the closed forms: full ones added up, empty ones left out."""
+        n = potentials.n_variables
+        full = self.height == 1.0
+        part = full | (self.height == 0.0)
+        up = np.bincount(self.variable, np.where(full & ~self.down, self.strength, 0.0), n)
+        down = np.bincount(self.variable, np.where(full & self.down, self.strength, 0.0), n)
+        every = np.arange(n)
+        return group_hinges(
+            np.concatenate([every, every, self.variable[~part]]),
+            0,
+            np.concatenate([np.ones(2 * n), self.height[~part]]),
+            np.concatenate([np.zeros(n, np.bool_), np.ones(n, np.bool_), self.down[~part]]),
+            np.concatenate([up, down, self.strength[~part]]),
+            n,
+        )
+
+
+def infer_pairs(
+    rules: Sequence[Rule],
+    semantics: Semantics,
+    language: Language,
+    facts: Facts | Engine,
+    pairs: Targets,
+    *,
+    by_rule: bool = False,
+    engine: str = "memory",
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> CollectiveState:
+    """Find the MAP state of all pairs together.
+
+    Parameters
+    ----------
+    rules, semantics, language
+        A collective model: its rules, and how they walk.
+    facts
+        The evidence.
+    pairs
+        The unknown pairs; labels that they may have are not looked at.
+    by_rule
+        Keep ground clauses of different rules apart, so that they can be shown.
+    """
+    if semantics.counts is not Counts.RAW:
+        raise InputError(
+            f"a collective model has raw counts, not {semantics.counts.value}: its ground clauses "
+            "speak of several pairs at once"
+        )
+    known = collective_facts(facts, semantics.max_fanout, engine)
+    linked = LinkedPairs.of(known, pairs)
+    kind = Kind.SQUARED if semantics.relaxation is Relaxation.SQUARED else Kind.LINEAR
+    links = linked.ground(
+        rules, distinct=language.distinct_variables, by_rule=by_rule, kind=kind, threads=threads,
+        progress=progress,
+    )  # fmt: skip
+    counter = open_engine(linked.known, threads=threads)
+    counted = counter.count(linked.atoms, rule_paths(rules), language, progress=progress)
+    up, down = strengths(rules, semantics, counted, linked.atoms)
+    potentials = _with_pulls(links, up, down, kind)
+    stated = among_facts(known, linked.atoms)
+    solver = Admm(
+        step=STEPS[kind],
+        epsilon_abs=EPSILON_ABS,
+        epsilon_rel=EPSILON_REL,
+        max_iterations=MOST_ITERATIONS,
+        threads=threads,
+    )
+    start = np.where(stated, 1.0, score_map(up, down, semantics.relaxation))
+    solved = solver.solve(_held_at_one(potentials, stated), start, progress)
+    silent = np.bincount(potentials.variable, minlength=len(up)) == 0
+    state = np.where(stated, 1.0, np.where(silent, 0.5, solved.state))
+    return CollectiveState(linked, potentials, stated, state, solved, semantics.relaxation)
+
+
+def _with_pulls(links: Potentials, up: Floats, down: Floats, kind: Kind) -> Potentials:
+    """Add to the links the ground clauses of one variable: up (1 - y)^p and down y^p."""
+    pulled, pushed = np.flatnonzero(up > 0.0), np.flatnonzero(down > 0.0)
+    more = len(pulled) + len(pushed)
+    signs = np.concatenate([-np.ones(len(pulled)), np.ones(len(pushed))])
+    return Potentials(
+        links.n_variables,
+        np.concatenate([links.indptr, links.indptr[-1] + 1 + np.arange(more)]),
+        np.concatenate([links.variable, pulled, pushed]).astype(np.int32),
+        np.concatenate([links.coefficient, signs]),
+        np.concatenate([links.constant, np.where(signs < 0.0, 1.0, 0.0)]),
+        np.concatenate([links.weight, up[pulled], down[pushed]]),
+        np.full(len(links) + more, kind, dtype=np.uint8),
+        np.concatenate([links.rule, np.full(more, -1)]).astype(np.int32),
+    )
+
+
+def _held_at_one(potentials: Potentials, held: npt.NDArray[np.bool_]) -> Potentials:
+    """The program with some variables put in as 1."""
+    if not held.any():
+        return potentials
+    gone = held[potentials.variable]
+    shift = np.bincount(potentials.row[gone], potentials.coefficient[gone], len(potentials))
+    sizes = np.bincount(potentials.row[~gone], minlength=len(potentials))
+    put_in = replace(
+        potentials,
+        indptr=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        variable=potentials.variable[~gone],
+        coefficient=potentials.coefficient[~gone],
+        constant=potentials.constant + shift,
+    )
+    return put_in.select(sizes > 0)

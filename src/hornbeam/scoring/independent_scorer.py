@@ -1,0 +1,105 @@
+"""Scores in closed form: with observed bodies every target stands alone.
+
+A_i and B_i add up what the rules say for and against target i; its score is the mean E[y_i] of its
+conditional density, or the MAP state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.counting.statistics import Statistics
+from hornbeam.densities.hinges import group_hinges, hinge_map, hinge_moments
+from hornbeam.densities.integrals import score_map, score_mean
+from hornbeam.facts.table import Targets
+from hornbeam.learning.hinge_problem import hinge_rows
+from hornbeam.learning.problem import count_columns
+from hornbeam.rules.clause import Path, Prior
+from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
+
+Floats = npt.NDArray[np.float64]
+
+
+class Score(StrEnum):
+    """Which number of the conditional distribution is the score."""
+
+    MEAN = "mean"  #: E[y]: ranks well, ties are rare
+    MAP = "map"  #: the most probable state, as PSL's inference gives
+
+
+def rule_paths(rules: Sequence[Rule]) -> list[Path]:
+    """List the distinct paths that the rules walk, in their order."""
+    return list(
+        dict.fromkeys(rule.clause.path for rule in rules if not isinstance(rule.clause, Prior))
+    )
+
+
+def score_targets(
+    rules: Sequence[Rule],
+    semantics: Semantics,
+    statistics: Statistics,
+    targets: Targets,
+    score: Score = Score.MEAN,
+) -> Floats:
+    """Score every target from the counts of the rules' paths."""
+    if statistics.body is not None and semantics.relaxation is not Relaxation.BOOLEAN:
+        return _soft_scores(rules, semantics, statistics, targets, score)
+    up, down = strengths(rules, semantics, statistics, targets)
+    closed_form = score_map if score is Score.MAP else score_mean
+    return closed_form(up, down, semantics.relaxation)
+
+
+def strengths(
+    rules: Sequence[Rule], semantics: Semantics, statistics: Statistics, targets: Targets
+) -> tuple[Floats, Floats]:
+    """Add up A and B of every target."""
+    indptr, row, x = count_columns(statistics, semantics.counts, semantics.relaxation)
+    column = {path: j for j, path in enumerate(statistics.paths)}
+    ends = indptr.tolist()
+    up, down = np.zeros(len(targets)), np.zeros(len(targets))
+    for rule in rules:
+        side = down if rule.clause.negated else up
+        if isinstance(rule.clause, Prior):
+            side[_targets_of(rule.clause, targets)] += rule.weight
+            continue
+        j = column[rule.clause.path]
+        if ends[j] < ends[j + 1]:
+            part = slice(ends[j], ends[j + 1])
+            side[row[part]] += rule.weight * x[part]
+    return up, down
+
+
+def _soft_scores(
+    rules: Sequence[Rule],
+    semantics: Semantics,
+    statistics: Statistics,
+    targets: Targets,
+    score: Score,
+) -> Floats:
+    """Score where bodies are soft and targets continuous: every hinge has its own knee."""
+    path, target, height, count = hinge_rows(statistics, semantics.counts)
+    column = {path: j for j, path in enumerate(statistics.paths)}
+    parts: list[tuple[Any, ...]] = []
+    for k, rule in enumerate(rules):
+        if isinstance(rule.clause, Prior):
+            mine = _targets_of(rule.clause, targets)
+            part = (mine, np.ones(len(mine)), np.ones(len(mine)))
+        else:
+            rows = np.flatnonzero(path == column[rule.clause.path])
+            part = (target[rows], height[rows], count[rows])
+        parts.append((np.full(len(part[0]), k), np.full(len(part[0]), rule.clause.negated), *part))
+    of_rule, down, row, b, n = (np.concatenate([part[i] for part in parts]) for i in range(5))
+    hinges = group_hinges(row, of_rule, b, down, n, len(targets))
+    weights = np.array([rule.weight for rule in rules])
+    if score is Score.MAP:
+        return hinge_map(hinges, weights, semantics.relaxation)
+    return hinge_moments(hinges, weights, semantics.relaxation).mean
+
+
+def _targets_of(prior: Prior, targets: Targets) -> npt.NDArray[np.intp]:
+    return np.flatnonzero(targets.predicate == targets.predicates.index(prior.target))

@@ -1,0 +1,209 @@
+"""Ground clauses that link pairs: those of a collective model with unknown atoms in their bodies.
+
+The pairs to score are variables, and edges of the graph beside the facts. Every ground clause with
+a variable in its body is found by a walk: from the ends of its head, where that is a variable, or,
+where the head is a known fact that a negated clause denies, from the ends of its first variable.
+A clause whose head is neither a pair nor a fact is not grounded: heads range over listed atoms.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.counting.collective.target_edges import closing_walk, with_targets
+from hornbeam.counting.memory.graph import Graph
+from hornbeam.counting.memory.parallel import run_blocks
+from hornbeam.errors import InputError
+from hornbeam.facts.folds import without_targets
+from hornbeam.facts.table import Atoms, Facts, Targets
+from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
+from hornbeam.progress import SILENT, Progress, announce_if_slow
+from hornbeam.rules.clause import PathClause, Step
+from hornbeam.rules.rule_model import Rule
+from hornbeam.scoring.linked_kernels import STEPS, Walks, ground_walks, literals
+
+Ints = npt.NDArray[np.int64]
+
+#: Most rows of ground clauses; a million take about 0.1 GB with what inference adds.
+MOST_ROWS = 20_000_000
+#: Parts of the work: always as many, so that threads change no sum.
+BLOCKS = 32
+#: Variables in the sample behind a forecast, and the rows from which it is worth saying.
+SAMPLE, WORTH_SAYING = 64, 2_000_000
+
+COMPILING = "Compiling the grounding of linked pairs (first run only; kept for the next time) ..."
+
+
+@dataclass(frozen=True, eq=False)
+class LinkedPairs:
+    """The variables of a collective prediction, and the graph of facts and variables.
+
+    `atoms` are the distinct pairs, `place` says which of them a pair is, and `known` are the
+    facts without them.
+    """
+
+    atoms: Targets
+    place: Ints
+    known: Facts
+    united: Facts
+
+    @classmethod
+    def of(cls, facts: Facts, pairs: Targets) -> LinkedPairs:
+        """Take the pairs out of the facts and put them back as variables."""
+        columns = np.stack([pairs.predicate, pairs.subject, pairs.object])
+        _, first, place = np.unique(columns, axis=1, return_index=True, return_inverse=True)
+        atoms = pairs.select(first)
+        known = without_targets(facts, atoms)
+        return cls(atoms, place.reshape(-1), known, _with_variables(known, atoms))
+
+    def ground(
+        self,
+        rules: Sequence[Rule],
+        *,
+        distinct: bool = False,
+        by_rule: bool = False,
+        kind: Kind = Kind.LINEAR,
+        threads: int | None = None,
+        progress: Progress = SILENT,
+    ) -> Potentials:
+        """Potentials of the ground clauses that have variables in their bodies.
+
+        Ground clauses over the same variables are one row, all rules together, or, `by_rule`,
+        those of one rule; only then rows know their rules, -1 otherwise.
+        """
+        graph, walks = Graph.of(self.united).forward, self._walks(rules)
+        to_node = self.atoms.entities.translate(self.united.entities)
+        columns = (
+            np.arange(len(self.atoms)),
+            self.atoms.predicate.astype(np.int64),
+            to_node[self.atoms.subject].astype(np.int64),
+            to_node[self.atoms.object].astype(np.int64),
+        )
+
+        def some(chosen: slice, limit: int) -> tuple[npt.NDArray[np.int32], Floats]:
+            start, predicate, source, sink = (
+                np.ascontiguousarray(column[chosen]) for column in columns
+            )
+            key, weight = ground_walks(
+                graph, walks, by_rule, distinct, start, predicate, source, sink, limit
+            )
+            return key, weight
+
+        announce_if_slow(lambda: some(slice(0, 0), 0), COMPILING, progress)
+        every = max(1, len(self.atoms) // SAMPLE)
+        expected = len(some(slice(0, None, every), MOST_ROWS)[1]) * every
+        _refuse_too_many(expected)
+        if expected > WORTH_SAYING:
+            progress.message(f"About {expected:,} ground clauses link the pairs.")
+        cuts = np.linspace(0, len(self.atoms), BLOCKS + 1).astype(int).tolist()
+        bounds = [(low, high) for low, high in pairwise(cuts) if high > low]
+        blocks = run_blocks(
+            lambda low, high: (0, some(slice(low, high), 4 * MOST_ROWS // BLOCKS)),
+            bounds,
+            threads or os.cpu_count() or 1,
+            progress,
+        )
+        _refuse_too_many(sum(len(weight) for _, (_, weight) in blocks))
+        none = np.empty((0, STEPS + 3), dtype=np.int32)
+        key = np.concatenate([none, *(key for _, (key, _) in blocks)])
+        weight = np.concatenate([np.empty(0), *(weight for _, (_, weight) in blocks)])
+        indptr, variable, coefficient, constant = literals(key)
+        return Potentials(
+            len(self.atoms),
+            indptr,
+            variable,
+            coefficient,
+            constant,
+            weight,
+            np.full(len(weight), kind, dtype=np.uint8),
+            key[:, 0].copy(),
+        )
+
+    def _walks(self, rules: Sequence[Rule]) -> Walks:
+        """Walks that close the ground clauses of the rules."""
+        walks = list(self._each_walk(rules))
+        code = np.zeros((len(walks), STEPS), dtype=np.int64)
+        observed = np.zeros((len(walks), STEPS), dtype=np.bool_)
+        for w, walk in enumerate(walks):
+            code[w, : len(walk.code)] = walk.code
+            observed[w, : len(walk.observed)] = walk.observed
+        return Walks(
+            code,
+            observed,
+            np.array([len(walk.code) for walk in walks], dtype=np.int64),
+            np.array([walk.predicate for walk in walks], dtype=np.int64),
+            np.array([walk.head for walk in walks], dtype=np.bool_),
+            np.array([rules[walk.rule].clause.negated for walk in walks], dtype=np.bool_),
+            np.array([rules[walk.rule].weight for walk in walks], dtype=np.float64),
+            np.array([walk.rule for walk in walks], dtype=np.int64),
+        )
+
+    def _each_walk(self, rules: Sequence[Rule]) -> Iterator[Walk]:
+        codes = {name: 2 * (p + 1) for p, name in enumerate(self.united.predicates)}
+        number = {name: p for p, name in enumerate(self.atoms.predicates)}
+        for r, rule in enumerate(rules):
+            clause = rule.clause
+            if not isinstance(clause, PathClause) or rule.weight == 0.0:
+                continue
+            path = clause.path
+            places = [k for k, step in enumerate(path.steps) if step.predicate in number]
+            if not places or any(step.predicate not in codes for step in path.steps):
+                continue
+            if path.target in number:
+                code = [codes[step.predicate] + step.inverse for step in path.steps]
+                yield Walk(r, code, [False] * len(code), number[path.target], head=True)
+            if clause.negated and path.target in codes:
+                for k in places:
+                    walk = closing_walk(path, k, Step(path.target))
+                    yield Walk(
+                        r,
+                        [codes[step.predicate] + step.inverse for step, _ in walk],
+                        # each ground clause once: from the first of its variables
+                        [place < k or place == len(path) for _, place in walk],
+                        number[path.steps[k].predicate],
+                        head=False,
+                    )
+
+
+@dataclass(frozen=True)
+class Walk:
+    """One of `Walks`."""
+
+    rule: int
+    code: list[int]
+    observed: list[bool]
+    predicate: int
+    head: bool
+
+
+def _with_variables(known: Facts, atoms: Targets) -> Facts:
+    """Facts and pairs as one table; the value of a pair is its number counted from 1, else 0."""
+    united = with_targets(known, [(atoms, "")])
+    to_entity = atoms.entities.translate(united.entities)
+    to_predicate = atoms.predicates.translate(united.predicates)
+    n, m = np.int64(len(united.entities)), np.int64(len(united.predicates))
+    table = united.binary
+    subject, object_ = (column.astype(np.int64) for column in table.arguments)
+    keys = (subject * m + table.predicate) * n + object_
+    mine = (to_entity[atoms.subject] * m + to_predicate[atoms.predicate]) * n + to_entity[
+        atoms.object
+    ]
+    value = np.zeros(len(table), dtype=np.int32)
+    value[np.searchsorted(keys, mine)] = np.arange(1, len(atoms) + 1)
+    edges = Atoms(table.predicate, table.arguments, value)
+    return Facts(united.entities, united.predicates, {2: edges} if len(edges) else {})
+
+
+def _refuse_too_many(rows: int) -> None:
+    if rows > MOST_ROWS:
+        raise InputError(
+            f"more than {MOST_ROWS:,} ground clauses would link the pairs to each other: score "
+            "fewer pairs at a time, or learn with --top, a higher --min-coverage or a smaller "
+            "--max-length"
+        )

@@ -1,1 +1,0 @@
-"""Step 3: statistics, the narrow waist between engines and learners."""

@@ -1,0 +1,191 @@
+"""What is particular to the engine in memory: orientation, threads, blocks, forecasts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hornbeam.counting.memory import memory_engine as memory
+from hornbeam.counting.memory.memory_engine import MemoryEngine, Work
+from hornbeam.counting.statistics import Statistics
+from hornbeam.errors import InputError
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import ONE, Facts, Targets
+from hornbeam.rules.candidates import Language
+from hornbeam.rules.clause import Path, Step
+from tests.contracts.test_engines import check, rows_of
+from tests.support.synthetic import random_facts
+from tests.support.worlds import SOFT, World, languages, worlds
+
+
+@dataclass
+class Recorder:
+    """A progress that remembers what it was told."""
+
+    messages: list[str] = field(default_factory=list)
+    done: list[tuple[int, int]] = field(default_factory=list)
+
+    def message(self, text: str) -> None:
+        self.messages.append(text)
+
+    def advance(self, stage: str, done: int, total: int) -> None:
+        self.done.append((done, total))
+
+
+def random_targets(facts: Facts, size: int, seed: int = 0) -> Targets:
+    """Pairs of two predicates of which many are facts."""
+    rng = np.random.default_rng(seed)
+    atoms = facts.binary
+    rows = rng.choice(len(atoms), size // 2, replace=False)
+    some = rng.integers(len(facts.entities), size=(2, size - len(rows)))
+    return Targets(
+        facts.entities,
+        Names.of(list(facts.predicates)[:2]),
+        rng.integers(2, size=size, dtype=np.int32),
+        np.concatenate([atoms.arguments[0][rows], some[0]]).astype(np.int32),
+        np.concatenate([atoms.arguments[1][rows], some[1]]).astype(np.int32),
+        (rng.integers(2, size=size) * ONE).astype(np.int32),
+    )
+
+
+def assert_same(one: Statistics | None, other: Statistics | None) -> None:
+    assert one is not None
+    assert other is not None
+    assert list(one.paths) == list(other.paths)
+    for name in ("indptr", "target", "count", "body"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+@contextmanager
+def searched_from(flipped: bool) -> Iterator[None]:
+    """Make one end of the targets the cheaper one."""
+
+    def cost(work: Work) -> npt.NDArray[np.int64]:
+        return np.full(len(work), 1 if work.flipped == flipped else 2, dtype=np.int64)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Work, "cost", property(cost))
+        yield
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+@given(worlds(SOFT), languages(), st.integers(1, 3))
+def test_either_end_gives_the_same(
+    flipped: bool, world: World, language: Language, threads: int
+) -> None:
+    with searched_from(flipped):
+        works = MemoryEngine(world.facts)._works(world.targets, language)
+        assert all(work.flipped == (flipped and len(work) > 0) for work in works)
+        discovery = check(lambda facts: MemoryEngine(facts, threads), world, language)
+        engine = MemoryEngine(world.facts, threads)
+        paths = [c.path for c in discovery.candidates]
+        again = engine.count(world.targets, paths, language)
+        assert_same(again, discovery.statistics)
+
+
+def test_the_search_starts_at_the_cheaper_end() -> None:
+    """Each source reaches a hub of many edges in one step; the sinks lie off the road."""
+    hub = {("hub", "p", f"x{i}"): ONE for i in range(50)}
+    near = {(f"a{i}", "p", "hub"): ONE for i in range(3)}
+    world = World(
+        hub | near | {("hub", "q", "b"): ONE, ("b", "q", "c"): ONE},
+        [((f"a{i}", "t", "c"), ONE) for i in range(3)],
+    )
+    (work,) = MemoryEngine(world.facts)._works(world.targets, Language())
+    assert work.flipped
+    check(MemoryEngine, world, Language(4, 1))
+
+
+@pytest.mark.parametrize("max_length", [2, 3, 4])
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize("distinct", [False, True])
+def test_threads_change_nothing(max_length: int, soft: bool, distinct: bool) -> None:
+    facts = random_facts(n_entities=300, n_facts=2000 if max_length < 4 else 1200, n_predicates=9)
+    if soft:
+        atoms = facts.binary
+        values = np.random.default_rng(1).integers(1, ONE, len(atoms)).astype(np.int32)
+        facts = replace(facts, atoms={2: replace(atoms, millionths=values)})
+    targets = random_targets(facts, 400)
+    language = Language(max_length, min_coverage=2, distinct_variables=distinct)
+    one, *others = (
+        MemoryEngine(facts, threads).discover(targets, language) for threads in (1, 2, 3, 8)
+    )
+    assert one.found > len(one.candidates) > 10
+    for other in others:
+        for name in ("steps", "target", "coverage", "coverage_true", "paths"):
+            mine, theirs = getattr(one.candidates, name), getattr(other.candidates, name)
+            np.testing.assert_array_equal(mine, theirs)
+        assert_same(one.statistics, other.statistics)
+        assert (one.found, one.own_edges) == (other.found, other.own_edges)
+
+
+def test_heads_that_are_soft_for_one_target_and_true_for_the_next() -> None:
+    """More heads than fit twice into the smallest scratch: each must be listed once."""
+    values = {("a", f"r{i:02}", "u"): ONE for i in range(60)}
+    values |= {("u", "q", "b1"): 400_000, ("u", "q", "b2"): ONE}
+    world = World(values, [(("a", "t", "b1"), 0), (("a", "t", "b2"), ONE)])
+    with searched_from(flipped=False):
+        discovery = check(lambda facts: MemoryEngine(facts, 1), world, Language(2, 1))
+    assert len(discovery.candidates) == 60
+
+
+def test_progress_reaches_the_end() -> None:
+    world = World({("a", "p", "b"): ONE}, [(("a", "t", "b"), ONE), (("b", "t", "a"), ONE)])
+    told = Recorder()
+    MemoryEngine(world.facts, 2).discover(world.targets, Language(), progress=told)
+    assert told.done[-1] == (2, 2)
+    assert [done for done, _ in told.done] == sorted(done for done, _ in told.done)
+
+
+def test_a_long_search_says_what_to_expect(monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = random_facts(n_entities=100, n_facts=1000, n_predicates=3)
+    targets = random_targets(facts, 200)
+    engine, language, told = MemoryEngine(facts), Language(2, 1), Recorder()
+    discovery = engine.discover(targets, language, progress=told)
+    assert told.messages == []
+    monkeypatch.setattr(memory, "LONG_SEARCH", 0)
+    engine.discover(targets, language, progress=told)
+    total = int(discovery.candidates.paths.sum())
+    # every target is in the sample, so the forecast is exact
+    assert told.messages == [f"About {total:,} paths to count for 200 targets."]
+
+
+def test_a_table_that_does_not_fit_is_refused_before_the_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    facts = random_facts(n_entities=100, n_facts=1000, n_predicates=3)
+    targets = random_targets(facts, 200)
+    monkeypatch.setattr(memory, "LONG_SEARCH", 0)
+    monkeypatch.setattr(memory, "ROW_BYTES", 10**12)
+    with pytest.raises(InputError, match="use fewer targets, a smaller --max-length"):
+        MemoryEngine(facts).discover(targets, Language(2, 1))
+    # coverage alone needs no table
+    assert MemoryEngine(facts).discover(targets, Language(2, 1), statistics=False).found
+
+
+def test_bodies_of_four_atoms_take_fewer_predicates() -> None:
+    values = {("a", f"p{i}", "b"): ONE for i in range(32_767)}
+    world = World(values, [(("a", "t", "b"), ONE)])
+    facts, targets = world.facts, world.targets
+    message = "at most 32,766 predicates; the facts have 32,767: try --max-length 3"
+    with pytest.raises(InputError, match=message):
+        MemoryEngine(facts).discover(targets, Language(4, 1))
+
+
+@pytest.mark.slow
+def test_codes_of_more_than_sixteen_bits() -> None:
+    values = {("a", f"p{i}", "b"): ONE for i in range(33_000)} | {("b", "q", "c"): ONE}
+    world = World(values, [(("a", "t", "c"), ONE)])
+    discovery = MemoryEngine(world.facts).discover(world.targets, Language(3, 1))
+    # 33,000 ways to b, and back and forth to b once more only by q
+    assert discovery.candidates.paths.sum() == 33_000
+    path = Path((Step("p32999"), Step("q")), "t")
+    statistics = MemoryEngine(world.facts).count(world.targets, [path], Language())
+    assert rows_of(statistics) == [[(0, ONE, 1)]]

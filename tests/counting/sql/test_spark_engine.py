@@ -1,0 +1,157 @@
+"""The Spark engine: the same SQL, so the same integers; and what only Spark can get wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+pytest.importorskip("pyspark", reason="pip install 'hornbeam[spark]'")
+
+from pyspark.sql import SparkSession
+
+from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.sql.spark_engine import Spark, broadcast_rows, read_facts, spark_engine
+from hornbeam.errors import DataError, InputError
+from hornbeam.facts.reading.readers import read_facts as read_in_memory
+from hornbeam.facts.reading.sources import literal
+from hornbeam.rules.candidates import Language
+from tests.contracts.test_engines import check, figures_of, rows_of
+from tests.support.brute_force import ONE
+from tests.support.many_worlds import many_worlds
+from tests.support.sparks import small_session
+from tests.support.worlds import World
+
+pytestmark = pytest.mark.java
+
+
+@pytest.fixture(scope="session")
+def spark(java: str) -> Iterator[SparkSession]:
+    """One session for all tests: starting one takes longer than most of them."""
+    with small_session() as session:
+        yield session
+
+
+#: Every kind of search at least once; each runs over forty worlds.
+LANGUAGES = [
+    (Language(3, 1), False),
+    (Language(4, 1, distinct_variables=True), True),
+    (Language(4, 1, max_fanout=2), False),
+    (Language(3, 3, top=20), True),
+]
+
+
+@pytest.mark.parametrize(("language", "soft"), LANGUAGES)
+def test_discovery_equals_brute_force(spark: SparkSession, language: Language, soft: bool) -> None:
+    world = many_worlds(40, soft, seed=language.max_length)
+    check(lambda facts: spark_engine(spark, facts), world, language)
+
+
+@pytest.mark.parametrize(
+    ("settings", "gigabytes"),
+    [
+        ({"master": "local[2]"}, 1 / 8),
+        ({"master": "local[2]", "driver.memory": "8g"}, 1),
+        ({"master": "local[2]", "driver.memory": "16g"}, 1),  # what may be collected at once
+        ({"master": "local[2]", "driver.memory": "16g", "driver.maxResultSize": "0g"}, 2),
+        ({"master": "yarn", "driver.memory": "16g"}, 1 / 8),
+        ({"master": "yarn", "executor.memory": "16g"}, 1 / 8),
+        ({"master": "yarn", "driver.memory": "4g", "executor.memory": "16g"}, 1 / 2),
+    ],
+)
+def test_the_poorest_says_what_everyone_gets(settings: dict[str, str], gigabytes: float) -> None:
+    named = {f"spark.{name}": value for name, value in settings.items()}
+    found = broadcast_rows(named, lambda text: int(text.removesuffix("g")) * 2**30)
+    assert found == gigabytes * 2**30 / 64
+
+
+def test_the_session_knows_its_memory(spark: SparkSession) -> None:
+    assert Spark(spark, "nowhere").broadcast_rows == 2**30 // 8 // 64
+
+
+def parquet(world: World, path: Path) -> str:
+    """The facts in a Parquet file, each twice."""
+    rows = [(*fact, value / ONE) for fact, value in world.values.items()]
+    with duckdb.connect() as connection:
+        connection.execute(
+            "CREATE TABLE t (subject TEXT, predicate TEXT, object TEXT, value DOUBLE)"
+        )
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows + rows)
+        connection.execute(f"COPY t TO {literal(str(path))} (FORMAT parquet)")
+    return str(path)
+
+
+def test_facts_from_parquet_and_counts(spark: SparkSession, tmp_path: Path) -> None:
+    """Names become ids on the executors; counting finds what the engine in memory finds."""
+    world = many_worlds(40, soft=True, seed=9)
+    file = parquet(world, tmp_path / "it's a file.parquet")
+    work = tmp_path / "work"
+    database = Spark(spark.newSession(), str(work))
+    engine = read_facts(database, [file])
+    language = Language(3, 2)
+    memory = MemoryEngine(read_in_memory(file))
+    expected = memory.discover(world.targets, language)
+    found = engine.discover(world.targets, language, statistics=False)
+    assert figures_of(found) == figures_of(expected)
+    assert (found.own_edges, found.unseen) == (expected.own_edges, expected.unseen)
+    paths = [candidate.path for candidate in expected.candidates]
+    counted = engine.count(world.targets, paths, language)
+    assert rows_of(counted) == rows_of(memory.count(world.targets, paths, language))
+    assert any(work.iterdir())
+    database.close()
+    assert not work.exists()
+
+
+@pytest.mark.parametrize(
+    ("select", "problem"),
+    [
+        ("SELECT 'a' AS subject, 'p' AS predicate, 'b' AS object, 1.5 AS value", "outside"),
+        ("SELECT 'a' AS subject, 'p' AS predicate, '' AS object", "as a name"),
+        ("SELECT 'a' AS subject, NULL::TEXT AS predicate, 'b' AS object", "as a name"),
+        ("SELECT 'a' AS subject, 'p' AS predicate, ['b'] AS object", "expected text or integers"),
+        ("SELECT 'a' AS subject, 'b' AS object", "expected columns"),
+        (
+            "SELECT 'a' AS subject, 'p' AS predicate, 'b' AS object, v AS value "
+            "FROM (VALUES (0.5), (1.0)) AS x(v)",
+            "two truth values",
+        ),
+    ],
+)
+def test_wrong_facts(spark: SparkSession, tmp_path: Path, select: str, problem: str) -> None:
+    file = tmp_path / "facts.parquet"
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY ({select}) TO '{file}' (FORMAT parquet)")
+    with pytest.raises(DataError, match=problem):
+        read_facts(Spark(spark.newSession(), str(tmp_path / "work")), [str(file)])
+
+
+def test_facts_that_are_not_there(spark: SparkSession, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(b"PAR1 is not all PAR1")
+    database = Spark(spark.newSession(), str(tmp_path / "work"))
+    for name in (str(tmp_path / "none.parquet"), str(broken), "no_such_table"):
+        with pytest.raises(DataError, match="cannot be read"):
+            read_facts(database, [name])
+    with pytest.raises(InputError, match="no facts given"):
+        read_facts(database, [])
+
+
+def test_a_killed_executor_changes_nothing(java: str, tmp_path: Path) -> None:
+    """Two executors in processes of their own; one is killed between two levels of the search."""
+    world = many_worlds(30, soft=False, seed=5)
+    file = parquet(world, tmp_path / "facts.parquet")
+    script = Path(__file__).with_name("killed_executor.py")
+    command = [sys.executable, str(script), file]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    report = json.loads(done.stdout.splitlines()[-1])
+    assert report["killed"] == 1
+    expected = MemoryEngine(read_in_memory(file)).discover(world.targets, Language(3, 1))
+    assert report["found"] == [
+        [c.text, c.coverage, c.coverage_true, c.paths] for c in expected.candidates
+    ]

@@ -1,0 +1,117 @@
+"""The entry point: every solver on every program, and what `auto` chooses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from hornbeam.errors import InfeasibleError
+from hornbeam.hlmrf import map_inference
+from hornbeam.hlmrf.admm import Admm
+from hornbeam.hlmrf.exact import Exact, find_conflict
+from hornbeam.hlmrf.map_inference import Solver, solve
+from hornbeam.hlmrf.map_state import Status
+from hornbeam.hlmrf.potentials import Kind, Potentials
+from tests.support.random_programs import program, programs, synthetic
+
+TIGHT = Admm(epsilon_abs=1e-9, epsilon_rel=1e-9, max_violation=1e-6, max_iterations=200_000)
+
+
+@given(programs(), st.sampled_from(Solver))
+@settings(max_examples=150, deadline=None)
+def test_every_solver_finds_the_optimum(potentials: Potentials, solver: Solver) -> None:
+    best = Exact().solve(potentials).objective
+    found = solve(potentials, solver, admm=TIGHT)
+    assert found.objective == pytest.approx(best, rel=1e-5, abs=1e-5)
+    assert found.objective == pytest.approx(potentials.objective(found.state))
+    assert found.bound <= best + 1e-6 * (1 + best)
+    assert not len(found.violated)
+
+
+@given(programs())
+@settings(max_examples=60, deadline=None)
+def test_auto_by_admm_finds_the_optimum_too(potentials: Potentials) -> None:
+    best = Exact().solve(potentials).objective
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(map_inference, "EXACT_LITERALS", -1)
+        found = solve(potentials, admm=TIGHT)
+    assert found.objective == pytest.approx(best, rel=1e-5, abs=1e-5)
+
+
+@given(programs(kinds=[*Kind, Kind.AT_MOST, Kind.EQUAL], feasible=False), st.sampled_from(Solver))
+@settings(max_examples=100, deadline=None)
+def test_every_solver_names_a_conflict(potentials: Potentials, solver: Solver) -> None:
+    assume(len(find_conflict(potentials)))
+    with pytest.raises(InfeasibleError) as caught:
+        solve(potentials, solver, admm=TIGHT)
+    rows = np.array(caught.value.rows)
+    assert find_conflict(potentials, rows).tolist() == rows.tolist()
+
+
+def test_auto_settles_what_stands_alone_and_solves_the_rest() -> None:
+    potentials = program(
+        5,
+        [
+            (Kind.SQUARED, 1.0, {0: 1.0}, 0.0),  # 0 stands alone: y^2 + 3 (1 - y)^2
+            (Kind.SQUARED, 3.0, {0: -1.0}, 1.0),
+            (Kind.LINEAR, 0.0, {0: 1.0, 1: 1.0}, 0.0),  # weight 0 says nothing of 0 and 1
+            (Kind.EQUAL, 0.0, {2: 1.0, 3: 1.0}, -1.0),
+            (Kind.LINEAR, 2.0, {2: 1.0}, -0.25),
+            (Kind.LINEAR, 1.0, {3: 1.0}, 0.0),
+            (Kind.LINEAR, 2.0, {}, 0.5),
+        ],
+        offset=10.0,
+    )
+    found = solve(potentials, start=np.full(5, 0.6))
+    np.testing.assert_allclose(found.state, [0.75, 0.6, 0.25, 0.75, 0.6], atol=1e-7)
+    assert found.solver == "closed form, exact"
+    assert found.status is Status.OPTIMAL
+    assert found.objective == pytest.approx(0.75 + 0.75 + 1.0 + 10.0)
+    assert found.gap == pytest.approx(0.0, abs=1e-6)
+
+
+def test_auto_chooses_by_size() -> None:
+    small, large = synthetic(300, squared=True), synthetic(3000, squared=True)
+    assert solve(small).solver == "exact"
+    assert solve(large).solver == "admm"
+    alone = program(1, [(Kind.LINEAR, 1.0, {0: 1.0}, 0.0)])
+    found = solve(alone)
+    assert (found.solver, found.status, found.state.tolist()) == ("closed form", "optimal", [0.0])
+
+
+def test_violated_constraints_are_named_by_their_row() -> None:
+    large = synthetic(1000, squared=True)
+    n = len(large.variable)
+    potentials = Potentials(
+        large.n_variables,
+        np.concatenate([[0, 1], large.indptr[1:] + 1, [n + 3]]),
+        np.concatenate([[large.n_variables - 1], large.variable, [0, 1]]).astype(np.int32),
+        np.concatenate([[1.0], large.coefficient, [1.0, 1.0]]),
+        np.concatenate([[0.0], large.constant, [-2.0]]),
+        np.concatenate([[0.0], large.weight, [0.0]]),
+        np.concatenate([[Kind.LINEAR], large.kind, [Kind.EQUAL]]).astype(np.uint8),
+        np.zeros(1002, dtype=np.int32),
+    )
+    found = solve(potentials, start=np.zeros(large.n_variables), admm=Admm(max_iterations=1))
+    assert found.status is Status.ITERATIONS
+    assert found.violated.tolist() == [1001]
+    assert found.violation == pytest.approx([abs(potentials.forms(found.state)[1001])])
+    converged = solve(potentials)
+    assert converged.status is Status.CONVERGED
+    assert not len(converged.violated)
+
+
+def test_iterations_and_the_first_compilation_are_reported() -> None:
+    told: list[tuple[str, int, int]] = []
+
+    class Listening:
+        def message(self, text: str) -> None:
+            pass
+
+        def advance(self, stage: str, done: int, total: int) -> None:
+            told.append((stage, done, total))
+
+    found = solve(synthetic(3000, squared=True), progress=Listening())
+    assert told[-1] == ("ADMM", found.iterations, 25_000)

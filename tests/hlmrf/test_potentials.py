@@ -1,0 +1,57 @@
+"""Ground programs as arrays, against the definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hornbeam.hlmrf.potentials import Kind, Potentials
+from tests.support.random_programs import program, programs
+
+
+@given(programs(feasible=False), st.data())
+@settings(max_examples=100, deadline=None)
+def test_values_and_violations_are_those_of_the_definition(
+    potentials: Potentials, data: st.DataObject
+) -> None:
+    n = potentials.n_variables
+    state = np.array(data.draw(st.lists(st.floats(0, 1), min_size=n, max_size=n)))
+    total = potentials.offset
+    for k in range(len(potentials)):
+        form = potentials.constant[k]
+        for e in range(potentials.indptr[k], potentials.indptr[k + 1]):
+            assert potentials.row[e] == k
+            form += potentials.coefficient[e] * state[potentials.variable[e]]
+        hinge = max(form, 0.0)
+        value, violation = {
+            Kind.LINEAR: (potentials.weight[k] * hinge, 0.0),
+            Kind.SQUARED: (potentials.weight[k] * hinge**2, 0.0),
+            Kind.AT_MOST: (0.0, hinge),
+            Kind.EQUAL: (0.0, abs(form)),
+        }[Kind(potentials.kind[k])]
+        assert potentials.forms(state)[k] == pytest.approx(form, abs=1e-12)
+        assert potentials.values(state)[k] == pytest.approx(value, abs=1e-12)
+        assert potentials.violations(state)[k] == pytest.approx(violation, abs=1e-12)
+        total += value
+    assert potentials.objective(state) == pytest.approx(total)
+
+
+@given(programs(feasible=False))
+@settings(max_examples=50, deadline=None)
+def test_selected_rows_stay_what_they_are(potentials: Potentials) -> None:
+    rng = np.random.default_rng(len(potentials))
+    rows = rng.random(len(potentials)) < 0.5
+    part, state = potentials.select(rows), rng.random(potentials.n_variables)
+    assert len(part) == rows.sum()
+    assert part.offset == 0.0
+    np.testing.assert_array_equal(part.rule, potentials.rule[rows])
+    np.testing.assert_array_equal(part.forms(state), potentials.forms(state)[rows])
+    np.testing.assert_array_equal(part.values(state), potentials.values(state)[rows])
+
+
+def test_the_matrix_shares_the_memory_of_the_literals() -> None:
+    potentials = program(2, [(Kind.LINEAR, 1.0, {0: 1.0, 1: -1.0}, 0.0)])
+    assert np.shares_memory(potentials.matrix.data, potentials.coefficient)
+    assert np.shares_memory(potentials.matrix.indices, potentials.variable)

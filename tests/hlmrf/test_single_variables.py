@@ -1,0 +1,59 @@
+"""Closed forms of variables that stand alone, against a dense search and the exact solver."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hornbeam.hlmrf.exact import Exact, find_conflict
+from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.hlmrf.single_variables import settle
+from tests.support.random_programs import program, programs
+
+numbers = st.floats(-2, 2).map(lambda x: round(x, 3))
+rows = st.tuples(
+    st.sampled_from([Kind.LINEAR, Kind.SQUARED]),
+    st.sampled_from([0.1, 0.2, 0.3, 1.0, 2.0, 50.0]),
+    st.sampled_from([1.0, -1.0, 0.5, -2.0]).map(lambda a: {0: a}),
+    numbers,
+)
+
+
+@given(st.lists(rows, min_size=1, max_size=12), st.floats(0, 1))
+@settings(max_examples=200, deadline=None)
+def test_nothing_in_a_dense_search_is_better(listed: list, start: float) -> None:
+    potentials = program(1, listed)
+    state = np.array([start])
+    assert not len(settle(potentials, state))
+    best = potentials.objective(state)
+    knees = -potentials.constant / potentials.coefficient
+    dense = np.concatenate([np.linspace(0, 1, 2001), np.clip(knees, 0, 1)])
+    values = [potentials.objective(np.array([y])) for y in dense]
+    assert best <= min(values) + 1e-12 * (1 + best)
+    # of equally good values it took the nearest to the start
+    nearer = dense[np.abs(dense - start) < abs(state[0] - start) - 1e-9]
+    assert all(potentials.objective(np.array([y])) > best - 1e-12 for y in nearer)
+    if potentials.objective(np.array([start])) == min(values):
+        assert abs(state[0] - start) < 1e-6
+
+
+@given(programs(most_variables=4, most_literals=1))
+@settings(max_examples=150, deadline=None)
+def test_agrees_with_the_exact_solver(potentials: Potentials) -> None:
+    potentials = potentials.select(np.diff(potentials.indptr) == 1)
+    state = np.full(potentials.n_variables, 0.4)
+    assert not len(settle(potentials, state))
+    assert potentials.violations(state).max(initial=0.0) <= 1e-9
+    best = Exact().solve(potentials).objective
+    assert potentials.objective(state) <= best + 1e-6 * (1 + best)
+
+
+@given(programs(kinds=[Kind.AT_MOST, Kind.EQUAL], feasible=False, most_literals=1))
+@settings(max_examples=100, deadline=None)
+def test_names_the_variables_with_contradictory_constraints(potentials: Potentials) -> None:
+    potentials = potentials.select(np.diff(potentials.indptr) == 1)
+    stuck = settle(potentials, np.ones(potentials.n_variables))
+    for variable in range(potentials.n_variables):
+        mine = np.flatnonzero(potentials.variable == variable)
+        assert (variable in stuck) == bool(len(find_conflict(potentials, mine)))

@@ -1,0 +1,136 @@
+"""Grounding against trying every substitution."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hornbeam.facts.names import Names
+from hornbeam.hlmrf.potentials import Kind
+from hornbeam.language.syntax import parse_rules
+from hornbeam.programs.grounding.ground import GroundProgram, ground
+from hornbeam.programs.normal_form import normal_rules
+from hornbeam.programs.program_data import AtomTable, PredicateTables, ProgramData
+from tests.support.brute_grounding import Key, World, ground_by_brute_force
+
+ARITIES = {"P": 1, "Q": 2, "R": 2, "S": 2, "T": 2, "U": 1}
+OPEN = {"S", "T", "U"}
+CONSTANTS = ["a", "b", "c"]
+
+
+def program_data(world: World) -> ProgramData:
+    """Lay the atoms of a world out as tables."""
+    names = Names.of(world.constants)
+
+    def table(keys: list[Key], values: list[float] | None = None) -> AtomTable:
+        arity = ARITIES[keys[0][0]] if keys else 0
+        columns = [names.find(arguments[k] for _, arguments in keys) for k in range(arity)]
+        empty = np.empty(0, dtype=np.int32)
+        return AtomTable(
+            tuple(columns) if keys else (empty, empty),
+            None if values is None else np.array(values, dtype=np.float64),
+        )
+
+    predicates = {}
+    for name, arity in ARITIES.items():
+        observed = sorted(key for key in world.observed if key[0] == name)
+        targets = sorted(key for key in world.targets if key[0] == name)
+        values = [world.observed[key] for key in observed]
+        empty = table([])
+        predicates[name] = PredicateTables(
+            arity,
+            table(observed, None if all(v == 1.0 for v in values) else values),
+            table(targets),
+            empty,
+        )
+    return ProgramData(names, predicates)
+
+
+def variables_of(world: World) -> list[Key]:
+    """The open atoms in the order of their numbers."""
+    return [key for name in ARITIES for key in sorted(world.targets) if key[0] == name]
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    """Every atom observed, open, or absent; closed predicates have no open atoms."""
+    observed: dict[Key, float] = {}
+    targets: set[Key] = set()
+    soft = draw(st.booleans())
+    values = st.sampled_from([0.0, 0.3, 0.7, 1.0] if soft else [1.0])
+    for name, arity in ARITIES.items():
+        places = [(c,) for c in CONSTANTS]
+        if arity == 2:
+            places = [(c, d) for c in CONSTANTS for d in CONSTANTS]
+        for arguments in places:
+            kind = draw(st.sampled_from(["absent", "observed", "open"]))
+            if kind == "open" and name in OPEN:
+                targets.add((name, arguments))
+            elif kind != "absent":
+                observed[name, arguments] = draw(values)
+    return World(CONSTANTS, observed, frozenset(targets), {n: n not in OPEN for n in ARITIES})
+
+
+LOGICAL = [
+    "1.5: Q(A, B) & R(B, C) -> T(A, C) ^2",
+    "0.5: T(A, B) & T(B, C) -> T(A, C)",
+    "2: T(A, B) -> !S(A, B) ^2",
+    "1: Q(A, B) & !R(A, B) & (A != B) -> T(A, B) | S(B, A)",
+    "1: !T(A, B)",
+    "3: T(A, B) & T(B, A) & (A % B) -> Q(A, B) ^2",
+    "1: S(A, B) & T(A, B) & (A == 'b') -> U(B)",
+    "0.7: T(A, A) & P(A) -> U(A)",
+    "1: T('a', B) & Q(B, 'nowhere') -> S('a', B)",
+    "T(A, B) & S(A, B) -> U(A) .",
+    "1: P(A) & U(A) & S(A, B) -> !T(A, B) | !T(B, A) ^2",
+    "1: P(A) -> !U(A) | (A == 'c')",
+]
+ARITHMETIC = [
+    "1: T(A, B) + S(A, B) <= 1 ^2",
+    "T(A, B) = S(A, B) .",
+    "2: T(A, B) = Q(A, B)",
+    "1: 2 * T(A, B) - 0.5 * S(B, A) >= R(A, B) + 0.25 ^2",
+    "T(A, +B) <= 1 .",
+    "1.5: T(A, +B) = 1 ^2",
+    "1: T(+A, +B) >= 2",
+    "1: T(A, +B) / |B| <= U(A) ^2 {B: Q(A, B)}",
+    "1: @Max[|B|, 1] * U(A) >= T(A, +B) {B: Q(A, B) & !P(B)}",
+    "1: T(A, +B) <= R(A, +C) / @Max[|C|, 1] + 1 {B: P(B) | Q(B, B)}",
+    "0.5: U(A) >= 0.3 * R(A, +C) {C: (A != C)}",
+    "1: S('a', +B) + U(C) <= 1.5",
+    "1: |C| * U(A) <= Q(A, +C)",
+]
+
+
+def grounded(rule: str, world: World) -> GroundProgram:
+    closed = [name for name, is_closed in world.closed.items() if is_closed]
+    rules = [one for written in parse_rules(rule, "test") for one in normal_rules(written, {})]
+    return ground(rules, program_data(world), closed, missing_is_false=True)
+
+
+@pytest.mark.parametrize("text", LOGICAL + ARITHMETIC)
+@settings(max_examples=10)
+@given(world=worlds(), seed=st.integers(0, 2**32 - 1))
+def test_costs_and_counts_are_those_of_every_substitution(
+    text: str, world: World, seed: int
+) -> None:
+    [rule] = parse_rules(text, "test")
+    expected = list(ground_by_brute_force(rule, world))
+    program = grounded(text, world)
+    potentials, keys = program.potentials, variables_of(world)
+    assert potentials.n_variables == len(keys)
+    rng = np.random.default_rng(seed)
+    for _ in range(3):
+        state = rng.random(len(keys)).round(int(rng.integers(3)))
+        by_key = dict(zip(keys, state.tolist(), strict=True))
+        costs = [one.cost(by_key) for one in expected]
+        if rule.weight is None:
+            worst = potentials.violations(state).max(initial=0.0)
+            assert worst == pytest.approx(max(costs, default=0.0), abs=1e-8)
+            assert set(potentials.kind.tolist()) <= {Kind.AT_MOST, Kind.EQUAL}
+        else:
+            assert potentials.objective(state) == pytest.approx(sum(costs), abs=1e-7)
+    sides = 2 if rule.weight is not None and getattr(rule, "relation", None) == "=" else 1
+    assert program.counts.sum() == sides * len(expected)

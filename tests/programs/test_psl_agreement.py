@@ -1,0 +1,250 @@
+"""Every rule of the corpus, read here and by PSL's own parser (one virtual machine for all)."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from hornbeam.errors import DataError
+from hornbeam.language.syntax import (
+    ArithmeticRule,
+    Cardinality,
+    Coefficient,
+    Extreme,
+    Literal,
+    LogicalRule,
+    Number,
+    Operation,
+    PslRule,
+    parse_rules,
+)
+from hornbeam.programs.checks import check_rules
+from hornbeam.programs.normal_form import normal_rules
+from hornbeam.programs.program_predicates import ProgramPredicate
+from tests.support.psl_corpus import ACCEPTED, OURS_ALONE, PREDICATES, PSL_ALONE, REFUSED
+
+DECLARED = [ProgramPredicate(name, arity, closed=True) for name, arity in PREDICATES.items()]
+
+#: Reads predicates and texts from the standard input; writes the rules of each, or None.
+ASK = """
+import json, sys
+import jpype
+
+asked = json.load(sys.stdin)
+jpype.startJVM("-Xmx512m", classpath=[asked["jar"]], convertStrings=True)
+string = jpype.JClass("org.linqs.psl.model.term.ConstantType").UniqueStringID
+predicate = jpype.JClass("org.linqs.psl.model.predicate.StandardPredicate")
+for name, arity in asked["predicates"].items():
+    kind = jpype.JArray(jpype.JClass("org.linqs.psl.model.term.ConstantType"))
+    predicate.get(name, kind([string] * arity))
+loader = jpype.JClass("org.linqs.psl.parser.ModelLoader")
+options = {}
+for name in ("Options", "RuntimeOptions"):
+    holder = jpype.JClass("org.linqs.psl.config." + name)
+    for field in holder.class_.getDeclaredFields():
+        option = getattr(holder, str(field.getName()), None)
+        if hasattr(option, "defaultValue"):
+            value = option.defaultValue()
+            options[str(option.name())] = None if value is None else str(value)
+answers = []
+for text in asked["texts"]:
+    try:
+        answers.append([str(rule.toString()) for rule in loader.load(text).getRules()])
+    except jpype.JException:
+        answers.append(None)
+print("ANSWERS " + json.dumps([answers, options]))
+"""
+
+
+def read(text: str) -> list[PslRule]:
+    """Rules of a text in PSL's normal form, checked."""
+    names = {name: name for name in PREDICATES}
+    rules = [rule for one in parse_rules(text, "rules.psl") for rule in normal_rules(one, names)]
+    check_rules([(rule, "rules.psl") for rule in rules], DECLARED)
+    return rules
+
+
+@pytest.mark.parametrize("text", ACCEPTED)
+def test_accepted(text: str) -> None:
+    rules = read(text)
+    assert rules
+    assert read("\n".join(map(str, rules))) == rules
+
+
+@pytest.mark.parametrize(("text", "mistake"), REFUSED.items())
+def test_refused(text: str, mistake: tuple[int, int, str]) -> None:
+    line, column, said = mistake
+    with pytest.raises(DataError) as caught:
+        read(text)
+    assert str(caught.value).startswith(f"rules.psl, line {line}, column {column}: ")
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(("text", "printed"), OURS_ALONE.items())
+def test_ours_alone(text: str, printed: str) -> None:
+    [rule] = read(text)
+    assert str(rule) == printed
+
+
+@pytest.mark.parametrize(("text", "said"), PSL_ALONE.items())
+def test_psl_alone(text: str, said: str) -> None:
+    with pytest.raises(DataError) as caught:
+        read(text)
+    assert said in str(caught.value)
+
+
+@pytest.mark.java
+def test_psl_reads_the_same(psl_runtime: Path) -> None:
+    texts = [*ACCEPTED, *REFUSED, *OURS_ALONE, *PSL_ALONE]
+    answers = dict(zip(texts, ask(psl_runtime, texts), strict=True))
+    assert [text for text in (*ACCEPTED, *PSL_ALONE) if answers[text] is None] == []
+    assert [text for text in (*REFUSED, *OURS_ALONE) if answers[text] is not None] == []
+    for text in ACCEPTED:
+        theirs = [rule for printed in answers[text] or [] for rule in lowered(printed)]
+        assert_same(read(text), theirs)
+
+
+@pytest.mark.java
+def test_psl_works_sums_out_the_same(psl_runtime: Path) -> None:
+    random = Random(7)
+    texts = [random_rule(random) for _ in range(200)]
+    for text, answer in zip(texts, ask(psl_runtime, texts), strict=True):
+        try:
+            ours = read(text)
+        except DataError:
+            ours = []
+        assert_same(ours, [rule for printed in answer or [] for rule in lowered(printed)])
+
+
+def random_rule(random: Random) -> str:
+    """Write an arithmetic rule at random, mostly a proper one."""
+
+    def number(depth: int) -> str:
+        if depth and random.random() < 0.3:
+            return f"({number(0)} {random.choice('+-*/')} {number(0)})"
+        return random.choice(["1", "2", "3", "0.5", "-4", "7", "@Max[1, 2]", "|V|"])
+
+    def product() -> str:
+        return random.choice(["", f"{number(0)} * ", f"{number(0)} / "]) + number(1)
+
+    def operand(depth: int) -> str:
+        atom = random.choice(["a(A)", "b(A)", "(c(A))", "f(A, 'x')"])
+        kind = random.randrange(8 if depth else 7)
+        if kind < 2:
+            return product()
+        if kind < 4:
+            return atom
+        if kind == 4:
+            return f"{product()}{random.choice([' ', ' * '])}{atom}"
+        if kind == 5:
+            return f"{atom} / {product()}"
+        if kind == 6:
+            return f"{product()} * {atom} / {product()}"
+        return f"({side(depth - 1)})"
+
+    def side(depth: int) -> str:
+        parts = [operand(depth)]
+        for _ in range(random.randrange(4)):
+            parts += [random.choice("+-"), operand(depth)]
+        return " ".join(parts)
+
+    return f"1: g(A, +V) + {side(1)} {random.choice(['<=', '>=', '='])} {side(1)}"
+
+
+def ask(jar: Path, texts: list[str]) -> list[list[str] | None]:
+    """Rules that PSL reads in each text, None where it refuses."""
+    answers: list[list[str] | None] = _asked(jar, texts)[0]
+    return answers
+
+
+def psl_options(jar: Path) -> dict[str, str | None]:
+    """Options of PSL's runtime, and their defaults."""
+    options: dict[str, str | None] = _asked(jar, [])[1]
+    return options
+
+
+def _asked(jar: Path, texts: list[str]) -> list[Any]:
+    asked = json.dumps({"jar": str(jar), "predicates": PREDICATES, "texts": texts})
+    done = subprocess.run(
+        [sys.executable, "-c", ASK], input=asked, capture_output=True, text=True, check=False
+    )
+    lines = [line for line in done.stdout.splitlines() if line.startswith("ANSWERS ")]
+    assert len(lines) == 1, done.stderr
+    found: list[Any] = json.loads(lines[0].removeprefix("ANSWERS "))
+    return found
+
+
+def lowered(printed: str) -> list[PslRule]:
+    """Parse what PSL prints, predicates in upper case."""
+    names = {name: name for name in PREDICATES}
+    return [rule for one in parse_rules(printed, "PSL") for rule in normal_rules(one, names)]
+
+
+def assert_same(ours: list[PslRule], theirs: list[PslRule]) -> None:
+    """Compare what rules mean; PSL computes with 32 bits."""
+    assert len(ours) == len(theirs)
+    for (form, numbers), (their_form, their_numbers) in zip(
+        sorted(map(meaning, ours), key=str), sorted(map(meaning, theirs), key=str), strict=True
+    ):
+        assert form == their_form
+        assert numbers == pytest.approx(their_numbers, rel=1e-4, abs=1e-4, nan_ok=True)
+
+
+def meaning(rule: PslRule) -> tuple[str, dict[str, float]]:
+    """Write a rule so that two of the same meaning have the same text, and give its numbers.
+
+    Logical rules are sets of literals. Arithmetic rules are worked out with 3 for every |V|.
+    """
+    kind = f"{rule.weight} {rule.squared}"
+    if isinstance(rule, LogicalRule):
+        negated = [Literal(literal.atom, not literal.negated) for literal in rule.body]
+        return f"{kind}: {sorted({str(literal) for literal in (*negated, *rule.head)})}", {}
+    terms = {"constant": 0.0}
+    for side, sign in ((rule.left, 1), (rule.right, -1)):
+        for summand in side:
+            value = sign * worked_out(summand.coefficient)
+            key = str(summand.atom) if summand.atom is not None else "constant"
+            # PSL keeps equal atoms apart; their sum is what matters.
+            terms[key] = terms.get(key, 0.0) + value
+    filters = sorted(
+        (one.variable, sorted(map(str, getattr(one.condition, "parts", [one.condition]))))
+        for one in rule.filters
+    )
+    compared = sorted(map(str, rule.comparisons))
+    return f"{kind}: {sorted(terms)} {rule.relation} {filters} {compared}", terms
+
+
+def worked_out(coefficient: Coefficient) -> float:
+    match coefficient:
+        case Number(value):
+            return value
+        case Cardinality():
+            return 3.0
+        case Extreme(function, arguments):
+            return (min if function == "Min" else max)(map(worked_out, arguments))
+        case Operation("+", left, right):
+            return worked_out(left) + worked_out(right)
+        case Operation("-", left, right):
+            return worked_out(left) - worked_out(right)
+        case Operation("*", left, right):
+            return worked_out(left) * worked_out(right)
+        case Operation(_, left, right):
+            by = worked_out(right)
+            return worked_out(left) / by if by else math.nan
+
+
+def test_the_corpus_has_every_kind_of_rule() -> None:
+    rules = [rule for text in ACCEPTED for rule in read(text)]
+    arithmetic = [rule for rule in rules if isinstance(rule, ArithmeticRule)]
+    assert len(arithmetic) > 60
+    assert len(rules) - len(arithmetic) > 40
+    assert {rule.relation for rule in arithmetic} == {"<=", ">=", "="}
+    assert any(rule.filters and rule.weight is None for rule in arithmetic)
+    assert any(rule.filters and rule.squared for rule in arithmetic)

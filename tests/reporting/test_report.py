@@ -1,0 +1,277 @@
+"""The report says what is true of the model, is one safe file, and can be read by everyone."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import hornbeam as hb
+from hornbeam.learning.trace import trace_of
+from hornbeam.reporting.report import confusion, named, percent, signed
+from tests.support.pages import Page
+
+MODEL = """3: knows(A, B) & knows(B, C) -> trusts(A, C)
+1.5: owes(A, B) -> !trusts(A, B)
+0.5: same(A, B) -> trusts(A, B)
+1: !trusts(A, B)
+"""
+PEOPLE = [f"p{k}" for k in range(12)]
+
+
+def world(n: int = 12) -> tuple[hb.Facts, hb.Targets]:
+    """Who knows whom in a ring, and labels of which some are wrong on purpose."""
+    people = PEOPLE[:n]
+    facts = [(a, "knows", b) for a, b in zip(people, people[1:] + people[:1], strict=True)]
+    facts += [(people[0], "owes", people[2]), (people[5], "same", people[7])]
+    labels = [(a, "trusts", people[(k + 2) % n], 1.0) for k, a in enumerate(people)]
+    labels += [(a, "trusts", people[(k + 5) % n], 0.0) for k, a in enumerate(people)]
+    labels += [("p1", "trusts", "p9", 1.0), ("nobody", "trusts", "p1", 0.0)]
+    labels[3] = (*labels[3][:3], 0.0)
+    return hb.read_facts(facts), hb.read_labels(labels)
+
+
+def page_of(
+    model: hb.Model | None = None, data: tuple[hb.Facts, hb.Targets] | None = None
+) -> tuple[str, Page]:
+    html = (model or hb.Model.parse(MODEL)).report(*(data or world()))
+    return html, Page.of(html)
+
+
+def test_the_figures_are_those_of_the_model() -> None:
+    facts, labels = world()
+    model = hb.Model.parse(MODEL)
+    _, page = page_of(model)
+    found = model.evaluate(facts, labels)
+    assert f"AUC-ROC {found.auc_roc:.3f}" in page.words
+    assert f"Log-loss {found.log_loss:.3f}" in page.words
+    scores = model.predict(facts, labels)
+    table = confusion(labels, scores, 0.5)
+    called, true = scores >= 0.5, labels.positive
+    assert table.true_positive == int((called & true).sum())
+    assert table.false_negative == int((~called & true).sum())
+    assert table.accuracy == pytest.approx(float(np.mean(called == true)))
+    expected = (f"true pairs {table.true_positive} {table.false_negative} "
+                f"false pairs {table.false_positive} {table.true_negative}")  # fmt: skip
+    assert expected in page.words
+
+
+def test_every_rule_stands_in_words_and_in_psl() -> None:
+    _, page = page_of()
+    assert "If A knows B and B knows C, then A trusts C." in page.words
+    assert "knows(A, B) & knows(B, C) -> trusts(A, C)" in page.words
+    assert "If A owes B, then not A trusts B." in page.words
+    assert "Without evidence a pair is false: not A trusts B." in page.words
+    assert "For example p0 — knows → p1 — knows → p2" in page.words
+    # 12 of 12 pairs two steps apart, one of them labelled false
+    assert "applies to 12 labelled pairs right on 91.7 %" in page.words
+
+
+def test_the_worst_mistakes_are_explained() -> None:
+    facts, labels = world()
+    model = hb.Model.parse(MODEL)
+    _, page = page_of(model)
+    at = page.words.index("Called true but false")
+    assert "p3 trusts p5 score" in page.words[at:]
+    explained = model.explain(facts, ("p3", "p5"))
+    assert signed(explained.reasons[0].pull) in page.words[at:]
+    assert explained.flip is not None
+    fact = explained.flip.facts[0]
+    assert f"{fact.subject} {fact.predicate} {fact.object}" in page.words[at:]
+    missed = page.words.index("Called false but true")
+    assert "p1 trusts p9 score" in page.words[missed:]
+    assert labels.positive.sum() == 12
+
+
+def test_the_data_are_profiled() -> None:
+    _, page = page_of()
+    assert "14 facts about 12 entities." in page.words
+    assert "1 labelled pairs name an entity that no fact has" in page.words
+    assert "nobody" in page.words
+    assert "knows 12 12 12 1 yes" in page.words
+
+
+def test_missing_predicates_are_named() -> None:
+    with pytest.warns(hb.errors.HornbeamWarning, match="no predicate 'gone'"):
+        _, page = page_of(hb.Model.parse(MODEL + "1: gone(A, B) -> trusts(A, B)\n"))
+    assert "no fact has gone, so the rules that need it never speak" in page.words
+
+
+def test_how_it_was_learned_comes_from_the_trace() -> None:
+    facts, labels = world()
+    model = hb.learn(facts, labels, language=hb.Language(max_length=2, min_coverage=1))
+    assert {row["kept"] for row in model.trace["candidates"]} == {True, False}
+    html, page = page_of(model)
+    trace = trace_of(model.trace)
+    kept, dropped = len(trace.kept), len(trace.dropped)
+    assert f"Of the {kept + dropped} candidates, {kept} became rules." in page.words
+    assert f"{dropped} dropped, and why" in page.words
+    for row in trace.candidates:
+        assert f"{row.clause} {row.coverage} {row.coverage_true} {row.paths} {row.outcome}" in (
+            page.words
+        )
+    chosen = model.trace["validation"][model.trace["counts"]]
+    assert len(chosen["folds"]) == 5
+    assert np.mean(chosen["folds"]) == pytest.approx(min(chosen["log_loss"]), rel=0.2)
+    for figure in ("validation", "path", "folds", "seconds"):
+        assert f'id="{figure}-t"' in html
+
+
+def test_without_a_trace_the_page_says_so() -> None:
+    _, page = page_of()
+    assert "there is no trace beside the model file" in page.words
+
+
+@pytest.mark.parametrize("label", [0.0, 1.0])
+def test_labels_of_one_class_have_no_curves(label: float) -> None:
+    facts, _ = world()
+    html, page = page_of(data=(facts, hb.read_labels([("p0", "trusts", "p2", label)])))
+    assert "AUC-ROC undefined" in page.words
+    assert 'id="roc-t"' not in html
+    assert 'id="calibration-t"' in html
+
+
+def test_soft_facts_and_other_relaxations() -> None:
+    facts = hb.read_facts([("a", "p", "m", 0.75), ("m", "q", "b", 0.5), ("a", "p", "b", 1.0)])
+    labels = hb.read_labels([("a", "t", "b", 0.3), ("b", "t", "a", 0.9)])
+    model = hb.Model.parse("1: p(A, B) & q(B, C) -> t(A, C) ^2\n1: !t(A, B) ^2\n")
+    _, page = page_of(model, (facts, labels))
+    assert "3 facts about 3 entities, 2 of them with a truth value between 0 and 1" in page.words
+
+
+def test_the_same_input_gives_the_same_bytes() -> None:
+    assert page_of()[0] == page_of()[0]
+
+
+def test_many_rules_and_predicates_are_folded_away() -> None:
+    names = [f"r{k:03}" for k in range(60)]
+    facts = hb.read_facts([("a", name, "b") for name in names])
+    labels = hb.read_labels([("a", "t", "b", 1.0), ("b", "t", "a", 0.0)])
+    text = "".join(f"{k + 1}: {name}(A, B) -> t(A, B)\n" for k, name in enumerate(names))
+    _, page = page_of(hb.Model.parse(text), (facts, labels))
+    assert "40 more rules" in page.words
+    assert "40 more predicates" in page.words
+    assert page.words.index("r059(A, B) -> t(A, B)") < page.words.index("r000(A, B) -> t(A, B)")
+
+
+def nasty_world(names: Sequence[str]) -> tuple[hb.Model, tuple[hb.Facts, hb.Targets]]:
+    """Every entity and predicate has a name that breaks what is not careful."""
+    p, q, t = (f"{name}{k}" for k, name in enumerate(names[:3]))
+    facts = hb.read_facts([(a, p, b) for a in names for b in names[:4]] + [(names[0], q, names[1])])
+    labels = hb.read_labels([(a, t, b, float(k % 2)) for k, a in enumerate(names) for b in names])
+    rules = hb.Model.parse("2: p(A, B) -> t(A, B)\n1: q(B, A) -> !t(A, B)\n0.1: !t(A, B)").rules
+    text = hb.Model(rules).text.replace(
+        '"predicates": {}',
+        '"predicates": ' + json.dumps({"p": p, "q": q, "t": t}),
+    )
+    return hb.Model.parse(text), (facts, labels)
+
+
+NASTY = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    '" onmouseover="alert(1)" x="',
+    "'; alert(1); '",
+    "</style><script>alert(1)</script>",
+    "{{ 7 * 7 }} {% raw %}",
+    "javascript:alert(1)",
+    "&lt;b&gt; &amp; <b>bold</b>",
+    "\u202eevil\u2066mirror",
+    "\x1b[2J\x07",
+    "very long " + "x" * 5000,
+    "ü \N{SNAKE} 中文 עברית",
+)
+
+
+def test_names_from_the_data_are_text_and_nothing_else() -> None:
+    model, data = nasty_world(NASTY)
+    html, page = page_of(model, data)
+    for tag, attributes in page.tags:
+        assert tag not in ("script", "img", "iframe", "object", "embed", "form", "base", "b>")
+        assert not [name for name in attributes if name.startswith("on") or name == "style"]
+        for name in ("src", "action", "xlink:href", "data", "srcset"):
+            assert name not in attributes
+        if "href" in attributes:
+            assert (attributes["href"] or "").startswith("#")
+    assert "<script>alert(1)</script>" in page.text
+    assert "{{ 7 * 7 }} {% raw %}" in page.text
+    assert "\u202e" not in html
+    assert "\x1b" not in html
+    assert "x" * 600 not in page.text
+
+
+def test_the_policy_allows_one_style_sheet_and_nothing_else() -> None:
+    html, page = page_of()
+    [policy] = [
+        meta["content"] or ""
+        for meta in page.all("meta")
+        if meta.get("http-equiv") == "Content-Security-Policy"
+    ]
+    [style] = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert policy.split("; ") == [
+        "default-src 'none'",
+        f"style-src 'sha256-{digest}'",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    assert "url(" not in style
+    assert "@import" not in style
+    assert "http:" not in html
+    assert "https:" not in html
+
+
+def test_the_page_is_accessible() -> None:
+    _, page = page_of()
+    assert page.all("html") == [{"lang": "en"}]
+    assert len(page.all("h1")) == len(page.all("main")) == 1
+    assert len(page.all("caption")) == len(page.all("table"))
+    assert all(head.get("scope") in ("col", "row") for head in page.all("th"))
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for link in page.all("a"):
+        assert (link["href"] or "")[1:] in ids
+    for _, attributes in page.tags:
+        for name in (attributes.get("aria-labelledby") or "").split():
+            assert name in ids
+    for chart in page.all("svg"):
+        assert chart.get("role") == "img" or chart.get("aria-hidden") == "true"
+    headings = [int(tag[1]) for tag, _ in page.tags if re.fullmatch(r"h[1-6]", tag)]
+    assert all(after <= before + 1 for before, after in pairwise(headings))
+
+
+def _luminance(colour: str) -> float:
+    if len(colour) == 4:
+        colour = "#" + "".join(2 * digit for digit in colour[1:])
+    parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_colours_have_contrast_enough() -> None:
+    """WCAG AA: 4.5 for text, in light, dark and print."""
+    html, _ = page_of()
+    palettes = [
+        dict(re.findall(r"--([\w-]+): (#\w+)", block))
+        for block in re.findall(r":root \{(.*?)\}", html, re.DOTALL)
+    ]
+    assert len(palettes) == 3
+    for palette in palettes:
+        pairs = [(ink, ground) for ink in ("ink", "soft", "one", "two", "three")
+                 for ground in ("page", "card")]  # fmt: skip
+        for ink, ground in [*pairs, ("warn-ink", "warn-page")]:
+            light, dark = sorted((_luminance(palette[ink]), _luminance(palette[ground])))[::-1]
+            assert (light + 0.05) / (dark + 0.05) >= 4.5, (ink, ground)
+
+
+def test_numbers_for_people() -> None:
+    assert (percent(None), percent(0.5), percent(0.12345)) == ("undefined", "50 %", "12.3 %")
+    assert (signed(0.25), signed(-0.25), signed(-1e-5)) == ("+0.250", "−0.250", "−1.0e−05")
+    assert str(named("a" * 200)).count("a") > 200  # the whole name in its title
+    assert "…" in named("a" * 200)

@@ -1,0 +1,90 @@
+"""What rules are worth on labels: counted by hand and against SciPy's interval."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+import hornbeam as hb
+from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.reporting.rule_quality import RuleQuality, rule_qualities, wilson
+from hornbeam.scoring.independent_scorer import rule_paths
+
+
+def judged(
+    model: str, facts: list[tuple[str, str, str]], labels: list[tuple[str, str, str, float]]
+) -> list[RuleQuality]:
+    rules = hb.Model.parse(model).rules
+    labelled = hb.read_labels(labels)
+    counted = MemoryEngine(hb.read_facts(facts), 1).count(
+        labelled, rule_paths(rules), hb.Language()
+    )
+    return rule_qualities(rules, counted, labelled)
+
+
+@given(st.integers(0, 300), st.integers(0, 300))
+def test_the_interval_is_wilsons(right: int, wrong: int) -> None:
+    low, high = wilson(right, right + wrong)
+    if not right + wrong:
+        assert (low, high) == (0.0, 1.0)
+        return
+    expected = binomtest(right, right + wrong).proportion_ci(0.95, method="wilson")
+    assert (low, high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert 0 <= low <= right / (right + wrong) <= high <= 1
+
+
+def test_coverage_and_precision_count_labelled_pairs() -> None:
+    facts = [("a", "p", "m"), ("b", "p", "m"), ("m", "q", "x"), ("m", "q", "y")]
+    labels = [
+        ("a", "t", "x", 1.0),
+        ("a", "t", "y", 0.0),
+        ("b", "t", "x", 1.0),
+        ("c", "t", "x", 1.0),
+    ]
+    model = "1: p(A, B) & q(B, C) -> t(A, C)\n2: p(A, B) & q(B, C) -> !t(A, C)\n3: !t(A, B)\n"
+    plain, negated, prior = judged(model, facts, labels)
+    assert (plain.coverage, plain.right, plain.precision) == (3, 2, 2 / 3)
+    assert (negated.coverage, negated.right) == (3, 1)
+    assert (prior.coverage, prior.right) == (4, 1)
+    assert (plain.low, plain.high) == wilson(2, 3)
+    assert plain.body == (("A", "p", "B"), ("B", "q", "C"))
+    assert plain.head == ("A", "t", "C")
+    assert (prior.body, prior.head) == ((), ("A", "t", "B"))
+
+
+def test_inverse_steps_are_said_the_way_they_are_stated() -> None:
+    [rule] = judged("1: p(B, A) & q(C, B) -> t(A, C)", [("a", "p", "b")], [("a", "t", "b", 1.0)])
+    assert rule.body == (("B", "p", "A"), ("C", "q", "B"))
+    assert (rule.coverage, rule.precision, rule.low, rule.high) == (0, None, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("model", "facts", "expected"),
+    [
+        ("1: same(A, B) -> t(A, B)", "same", "almost a copy of the target"),
+        ("1: has(B, A) -> t(A, B)", "has", "almost the inverse of the target"),
+        ("1: t(B, A) -> t(A, B)", "t", "the target's own inverse"),
+        ("1: t(A, B) -> t(A, B)", "t", "never speaks"),
+        ("1: same(A, B) -> !t(A, B)", "same", ""),
+        ("1: half(A, B) -> t(A, B)", "half", ""),
+        ("1: wide(A, B) -> t(A, B)", "wide", ""),
+    ],
+)
+def test_copies_and_inverses_of_the_target_are_warned_of(
+    model: str, facts: str, expected: str
+) -> None:
+    pairs = [(f"s{k}", f"o{k}") for k in range(20)]
+    true, false = pairs[:10], pairs[10:]
+    stated = {
+        "same": true,
+        "has": [(o, s) for s, o in true],
+        "t": [(o, s) for s, o in true],
+        "half": true[:5],
+        "wide": pairs,
+    }[facts]
+    labels = [(s, "t", o, 1.0) for s, o in true] + [(s, "t", o, 0.0) for s, o in false]
+    [rule] = judged(model, [(s, facts, o) for s, o in stated], labels)
+    assert expected in rule.warning
+    assert bool(rule.warning) == bool(expected)

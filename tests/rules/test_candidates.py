@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hornbeam.errors import InputError
+from hornbeam.language.naming import identifiers
+from hornbeam.rules.candidates import Candidates, Language
+from hornbeam.rules.clause import Path, PathClause, Prior, Step, clause_text
+
+#: Identifiers of one another's prefix, of one spelling, of either case.
+NAMES = ["p", "p_", "pq", "P", "/x/y", "x_y", "p2", "p_2", "42", "é", "Z", "_"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_length": 0}, "1 to 4 atoms, not 0"),
+        ({"max_length": 5}, "1 to 4 atoms, not 5"),
+        ({"min_coverage": 0}, "min coverage must be at least 1, not 0"),
+        ({"top": 0}, "top must be at least 1, not 0"),
+        ({"max_fanout": 0}, "max fanout must be at least 1, not 0"),
+    ],
+)
+def test_language_refuses(options: dict[str, int], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Language(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("max_length", [1, 2, 3, 4])
+def test_language_accepts(max_length: int) -> None:
+    Language(max_length, min_coverage=1, top=1, distinct_variables=True, max_fanout=1)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Candidates:
+    """Distinct sequences over names that are hard to order, with few different figures."""
+    name = st.sampled_from(NAMES)
+    predicates = tuple(sorted(draw(st.sets(name, min_size=1, max_size=6))))
+    targets = tuple(sorted(draw(st.sets(name, min_size=1, max_size=4))))
+    code = st.integers(2, 2 * len(predicates) + 1)
+    row = st.tuples(st.lists(code, min_size=1, max_size=4), st.integers(0, len(targets) - 1))
+    rows = draw(st.lists(row, min_size=1, max_size=25, unique_by=str))
+    coverage = np.array([draw(st.integers(1, 3)) for _ in rows], dtype=np.int64)
+    steps = np.zeros((len(rows), 4), dtype=np.uint32)
+    for i, (codes, _) in enumerate(rows):
+        steps[i, : len(codes)] = codes
+    head = np.array([target for _, target in rows], dtype=np.int32)
+    return Candidates(
+        predicates, targets, steps, head, coverage, coverage // 2, 2 * coverage, draw(st.booleans())
+    )
+
+
+@given(tables(), st.integers(1, 3), st.none() | st.integers(1, 10))
+def test_order_is_that_of_the_texts(
+    everything: Candidates, min_coverage: int, top: int | None
+) -> None:
+    rows = everything.pruned(Language(4, min_coverage, top)).tolist()
+    spelt = identifiers([*everything.predicates, *everything.targets])
+    texts = [
+        clause_text(everything.path(i), False, everything.distinct, spelt)
+        for i in range(len(everything))
+    ]
+    assert texts == [everything.text(i) for i in range(len(everything))]
+    assert len(set(texts)) == len(texts)
+    expected = [i for i in range(len(everything)) if everything.coverage[i] >= min_coverage]
+    expected.sort(key=lambda i: (-everything.coverage[i], len(everything.path(i)), texts[i]))
+    assert rows == expected[:top]
+
+
+@given(tables(), st.data())
+def test_taking_rows(everything: Candidates, data: st.DataObject) -> None:
+    rows = data.draw(st.lists(st.integers(0, len(everything) - 1), max_size=8))
+    taken = everything.take(np.array(rows, dtype=np.int64))
+    assert len(taken) == len(rows)
+    assert list(taken) == [everything[row] for row in rows]
+
+
+def small() -> Candidates:
+    steps = np.array([[2, 5, 0], [3, 0, 0]], dtype=np.uint32)
+    figures = np.array([[12, 11], [5, 11], [40, 13]], dtype=np.int64)
+    return Candidates(("a<b", "c"), ("t",), steps, np.zeros(2, dtype=np.int32), *figures)
+
+
+def test_rows() -> None:
+    candidates = small()
+    first, second = candidates
+    assert first.path == Path((Step("a<b"), Step("c", inverse=True)), "t")
+    assert first.text == "a_b(A, B) & c(C, B) -> t(A, C)"
+    assert (first.coverage, first.coverage_true, first.coverage_false, first.paths) == (
+        12,
+        5,
+        7,
+        40,
+    )
+    assert second.text == "a_b(B, A) -> t(A, B)"
+    assert candidates.lengths.tolist() == [2, 1]
+
+
+def test_every_clause_comes_with_its_negation_and_the_prior_is_extra() -> None:
+    candidates = small()
+    paths = [candidates.path(0), candidates.path(1)]
+    assert candidates.clauses() == [
+        *(PathClause(path, negated) for path in paths for negated in (False, True)),
+        Prior("t"),
+    ]
+
+
+def test_shows_itself() -> None:
+    candidates = small()
+    assert repr(candidates) == "Candidates(2 relation sequences for t)"
+    html = candidates._repr_html_()
+    assert "a_b(A, B) &amp; c(C, B) -&gt; t(A, C)" in html
+    assert "<caption>" not in html
+    many = candidates.take(np.zeros(21, dtype=np.int64))
+    assert "first 20 of 21" in many._repr_html_()

@@ -1,0 +1,267 @@
+"""Collective inference against the energy of every ground clause, enumerated."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import hornbeam as hb
+from hornbeam.errors import InputError
+from hornbeam.hlmrf.exact import Exact
+from hornbeam.rules.candidates import Language
+from hornbeam.rules.clause import Path, PathClause, Prior, Step
+from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
+from hornbeam.scoring import linked_clauses as linked
+from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
+from hornbeam.scoring.independent_scorer import Score
+from tests.support.brute_force import Triple
+from tests.support.ground_clauses import ground_clauses
+from tests.support.worlds import TARGETS, World, worlds
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Sum of the potentials of all ground clauses that have a pair in them."""
+
+    rules: Sequence[Rule]
+    world: World
+    relaxation: Relaxation
+    distinct: bool = False
+
+    @property
+    def pairs(self) -> list[Triple]:
+        return [pair for pair, _ in self.world.labels]
+
+    def __call__(self, value: dict[Triple, float]) -> float:
+        p = 2 if self.relaxation is Relaxation.SQUARED else 1
+        pairs = set(self.pairs)
+        known = set(self.world.values) - pairs
+        entities = sorted({name for s, _, o in [*known, *pairs] for name in (s, o)})
+        truth = dict.fromkeys(known, 1.0) | value
+        total = 0.0
+        for rule in self.rules:
+            clause = rule.clause
+            if isinstance(clause, Prior):
+                mine = [value[pair] for pair in pairs if pair[1] == clause.target]
+                total += sum(rule.weight * (y if clause.negated else 1 - y) ** p for y in mine)
+                continue
+            for body, head in ground_clauses(clause.path, entities, self.distinct):
+                listed = all(atom in truth for atom in [*body, head])
+                if not listed or not pairs & {*body, head}:
+                    continue
+                if not clause.negated and head in body:
+                    continue
+                b = max(0.0, sum(truth[atom] for atom in body) - (len(body) - 1))
+                gap = b + truth[head] - 1 if clause.negated else b - truth[head]
+                total += rule.weight * max(0.0, gap) ** p
+        return total
+
+
+def at(state: CollectiveState, y: Floats) -> dict[Triple, float]:
+    """Values of the distinct pairs by name."""
+    atoms = state.linked.atoms
+    return {
+        (atoms.entities[s], atoms.predicates[p], atoms.entities[o]): float(value)
+        for s, p, o, value in zip(
+            atoms.subject.tolist(), atoms.predicate.tolist(), atoms.object.tolist(), y.tolist(),
+            strict=True,
+        )
+    }  # fmt: skip
+
+
+STEPS = st.builds(Step, st.sampled_from(TARGETS), st.booleans())
+
+
+@st.composite
+def models(draw: st.DrawFn, longest: int = 3) -> list[Rule]:
+    """Rules over the predicates of the random worlds, and a prior a target."""
+    rules: list[Rule] = []
+    for _ in range(draw(st.integers(1, 4))):
+        steps = tuple(draw(st.lists(STEPS, min_size=1, max_size=longest)))
+        path = Path(steps, draw(st.sampled_from(TARGETS)))
+        rules.append(Rule(draw(st.floats(0.1, 3)), PathClause(path, draw(st.booleans()))))
+    return [*rules, *(Rule(draw(st.floats(0, 1)), Prior(name)) for name in TARGETS)]
+
+
+def inferred(
+    rules: Sequence[Rule], world: World, relaxation: Relaxation, distinct: bool = False
+) -> CollectiveState:
+    return infer_pairs(
+        rules,
+        Semantics(relaxation=relaxation, collective=True),
+        Language(distinct_variables=distinct),
+        world.facts,
+        world.targets,
+        by_rule=len(rules) % 2 == 0,
+        threads=1,
+    )
+
+
+RELAXATIONS = st.sampled_from(list(Relaxation))
+
+
+@given(worlds(max_facts=7), models(), RELAXATIONS, st.booleans(), st.integers(0, 99))
+@settings(max_examples=40, deadline=None)
+def test_rows_add_up_to_the_energy_of_all_ground_clauses(
+    world: World, rules: list[Rule], relaxation: Relaxation, distinct: bool, seed: int
+) -> None:
+    state = inferred(rules, world, relaxation, distinct)
+    energy = Energy(rules, world, relaxation, distinct)
+    rng = np.random.default_rng(seed)
+    for y in (rng.random(len(world.labels)), rng.integers(0, 2, len(world.labels)) * 1.0):
+        expected = energy(at(state, y))
+        assert state.potentials.objective(y) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@given(worlds(max_facts=4), models(longest=4), st.integers(0, 99))
+@settings(max_examples=6, deadline=None)
+def test_bodies_of_four_atoms(world: World, rules: list[Rule], seed: int) -> None:
+    state = inferred(rules, world, Relaxation.LINEAR)
+    y = np.random.default_rng(seed).random(len(world.labels))
+    expected = Energy(rules, world, Relaxation.LINEAR)(at(state, y))
+    assert state.potentials.objective(y) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@given(worlds(max_facts=7), models(), RELAXATIONS)
+@settings(max_examples=25, deadline=None)
+def test_the_map_state_is_optimal(world: World, rules: list[Rule], relaxation: Relaxation) -> None:
+    state = inferred(rules, world, relaxation)
+    assert np.all(state.state[state.stated] == 1.0)
+    exact = Exact().solve(state.potentials)
+    if not state.stated.any():
+        best = exact.objective
+        assert state.potentials.objective(state.state) == pytest.approx(best, rel=1e-3, abs=1e-3)
+    # whoever stands among the facts is held at 1, and nobody else can improve alone
+    own = state.own_map()
+    for i in np.flatnonzero(~state.stated).tolist():
+        moved = state.state.copy()
+        moved[i] = own[i]
+        better = state.potentials.objective(moved)
+        assert state.potentials.objective(state.state) <= better + 2e-3 * (1 + better)
+
+
+NODES = (np.arange(4000) + 0.5) / 4000
+
+
+@given(worlds(max_facts=6), models(), RELAXATIONS)
+@settings(max_examples=12, deadline=None)
+def test_scores_are_conditional_means(
+    world: World, rules: list[Rule], relaxation: Relaxation
+) -> None:
+    state = inferred(rules, world, relaxation)
+    scores = state.scores()
+    boolean = relaxation is Relaxation.BOOLEAN
+    y = np.array([0.0, 1.0]) if boolean else NODES
+    assume(len(world.labels) <= 5)
+    for k, pair in enumerate(Energy(rules, world, relaxation).pairs):
+        i = int(state.linked.place[k])
+        shift = np.tile(state.state, (len(y), 1))
+        shift[:, i] = y
+        potentials = state.potentials
+        hinge = np.maximum(potentials.matrix @ shift.T + potentials.constant[:, None], 0.0)
+        power = 2 if relaxation is Relaxation.SQUARED else 1
+        energy = potentials.weight @ hinge**power
+        density = np.exp(energy.min() - energy)
+        mean = float(density @ y / density.sum())
+        assert scores[k] == pytest.approx(mean, abs=1e-5), pair
+
+
+def chain() -> World:
+    """Friends of friends: pairs support each other, one of them stands among the facts."""
+    one = 1_000_000
+    names = "abcd"
+    values = {(s, "p", o): one for s, o in pairwise(names)}
+    labels = [((s, "t", o), 0) for s in names for o in names if s < o]
+    return World(values, labels)
+
+
+RULES = [
+    Rule(2.0, PathClause(Path((Step("p"),), "t"))),
+    Rule(3.0, PathClause(Path((Step("t"), Step("t")), "t"))),
+    Rule(0.05, Prior("t")),
+]
+
+
+@pytest.mark.parametrize("relaxation", list(Relaxation))
+def test_support_is_handed_on(relaxation: Relaxation) -> None:
+    """No path of facts leads from a to d: only what is believed of other pairs speaks for it."""
+    world = chain()
+    state = inferred(RULES, world, relaxation)
+    value = at(state, state.state)
+    assert value["a", "t", "d"] > 0.5
+    scores = dict(zip(value, state.means(), strict=True))
+    assert scores["a", "t", "d"] > 0.5
+    closed = hb.Model(tuple(RULES), Semantics(relaxation=relaxation))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        alone = closed.predict(world.facts, world.targets)
+    assert alone[world.labels.index((("a", "t", "d"), 0))] < 0.5
+
+
+def test_labels_of_the_pairs_are_not_looked_at() -> None:
+    world = chain()
+    told = replace(world, labels=[(pair, 1_000_000) for pair, _ in world.labels])
+    one, other = (inferred(RULES, w, Relaxation.LINEAR).scores() for w in (world, told))
+    np.testing.assert_array_equal(one, other)
+
+
+def test_repeated_pairs_and_any_number_of_threads_score_the_same() -> None:
+    world = chain()
+    twice = replace(world, labels=[*world.labels, *world.labels[:2]])
+    semantics = Semantics(relaxation=Relaxation.SQUARED, collective=True)
+    single, double = (
+        infer_pairs(RULES, semantics, Language(), w.facts, w.targets, threads=threads).scores()
+        for w, threads in ((world, 1), (twice, 2))
+    )
+    np.testing.assert_array_equal(double[: len(single)], single)
+    np.testing.assert_array_equal(double[len(single) :], single[:2])
+
+
+def test_a_pair_that_nothing_speaks_of_scores_one_half() -> None:
+    world = replace(chain(), labels=[*chain().labels, (("x", "u", "y"), 0)])
+    for relaxation in Relaxation:
+        state = inferred(RULES, world, relaxation)
+        assert state.scores()[-1] == 0.5
+        assert state.scores(Score.MAP)[-1] == 0.5
+
+
+def test_a_stated_pair_is_true_for_others_and_no_evidence_for_itself() -> None:
+    world = World(
+        {("a", "t", "b"): 1_000_000}, [(("a", "t", "b"), 0), (("b", "t", "a"), 0)]
+    )  # fmt: skip
+    rules = [Rule(2.0, PathClause(Path((Step("t", inverse=True),), "t"))), Rule(0.1, Prior("t"))]
+    for relaxation in Relaxation:
+        state = inferred(rules, world, relaxation)
+        assert state.stated[state.linked.place].tolist() == [True, False]
+        value = at(state, state.state)
+        assert value["a", "t", "b"] == 1.0
+        assert value["b", "t", "a"] > 0.9
+        itself, other = state.scores()
+        assert itself < 0.9 < state.scores(Score.MAP)[1]
+        assert other > 0.6
+
+
+def test_what_collective_models_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = chain()
+
+    def infer(**changed: object) -> CollectiveState:
+        semantics = replace(Semantics(collective=True), **changed)  # type: ignore[arg-type]
+        return infer_pairs(RULES, semantics, Language(), world.facts, world.targets)
+
+    with pytest.raises(InputError, match="raw counts, not log"):
+        infer(counts=Counts.LOG)
+    with pytest.raises(InputError, match="--max-fanout"):
+        infer(max_fanout=2)
+    monkeypatch.setattr(linked, "MOST_ROWS", 1)
+    with pytest.raises(InputError, match="score fewer pairs at a time"):
+        infer()

@@ -1,0 +1,187 @@
+"""Proposed links are the best of all pairs that rules reach, found without looking at all pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hornbeam as hb
+from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
+from hornbeam.rules.clause import Path, PathClause, Prior, Step
+from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
+from hornbeam.scoring import proposals
+from hornbeam.scoring.independent_scorer import Score, rule_paths, score_targets
+from hornbeam.scoring.proposals import best_new_links, subjects_of
+from tests.support.brute_force import ONE, Triple
+from tests.support.random_rules import RuleModel, rule_models
+from tests.support.worlds import CRISP, SOFT, World, targets_of, worlds
+
+Scored = list[tuple[str, str, float]]
+
+
+def expected_links(
+    model: RuleModel, world: World, target: str, subjects: list[str], score: Score
+) -> dict[str, Scored]:
+    """Every reached new pair by subject, best first: all pairs are looked at."""
+    entities = sorted({name for s, _, o in world.values for name in (s, o)})
+    pairs: list[Triple] = [(s, target, o) for s in subjects for o in entities]
+    wanted = [
+        pair for pair in pairs if pair not in world.values and model.reaches(world.values, pair)
+    ]
+    if not wanted:
+        return {}
+    targets = targets_of([(pair, ONE) for pair in wanted])
+    engine = MemoryEngine(world.facts, threads=1)
+    counted = engine.count(targets, rule_paths(model.rules), model.language)
+    found = score_targets(model.rules, model.semantics, counted, targets, score)
+    links: dict[str, Scored] = {}
+    for (s, _, o), value in zip(wanted, found.tolist(), strict=True):
+        links.setdefault(s, []).append((s, o, value))
+    return {s: sorted(rows, key=lambda row: (-row[2], row[1])) for s, rows in links.items()}
+
+
+def proposed_links(
+    model: RuleModel, world: World, target: str, top: int, per_subject: bool, score: Score
+) -> Scored:
+    facts = world.facts
+    pairs, found = best_new_links(
+        facts,
+        model.rules,
+        model.semantics,
+        model.language,
+        MemoryEngine(facts, threads=1),
+        target,
+        subjects_of(facts, target),
+        top=top,
+        per_subject=per_subject,
+        score=score,
+    )
+    assert list(pairs.predicates) == [target]
+    subjects, objects = (pairs.entities.take(ids) for ids in (pairs.subject, pairs.object))
+    return list(zip(subjects, objects, found.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("value", [CRISP, SOFT], ids=["crisp", "soft"])
+@pytest.mark.parametrize("target", ["t", "p"])
+@pytest.mark.parametrize("block", [1, 256])
+@given(data=st.data())
+@settings(max_examples=40)
+def test_they_are_the_best_of_all_pairs(
+    value: st.SearchStrategy[int], target: str, block: int, data: st.DataObject
+) -> None:
+    world = data.draw(worlds(value))
+    relaxations = tuple(Relaxation)
+    model = data.draw(rule_models(target, relaxations))
+    top, per_subject = data.draw(st.integers(1, 6)), data.draw(st.booleans())
+    score = data.draw(st.sampled_from(Score))
+    known = sorted({s for s, p, _ in world.values if p == target})
+    everyone = sorted({name for s, _, o in world.values for name in (s, o)})
+    links = expected_links(model, world, target, known or everyone, score)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(proposals, "BLOCK", block)
+        found = proposed_links(model, world, target, top, per_subject, score)
+    if per_subject:
+        best = [row for s in sorted(links) for row in links[s][:top]]
+    else:
+        rows = [row for rows in links.values() for row in rows]
+        best = sorted(rows, key=lambda row: (-row[2], row[0], row[1]))[:top]
+    assert [row[:2] for row in found] == [row[:2] for row in best]
+    assert [row[2] for row in found] == [row[2] for row in best]
+
+
+def rule(weight: float, *steps: str, negated: bool = False, distinct: bool = False) -> Rule:
+    """A rule for t; a step that ends in ' walks backwards."""
+    walked = tuple(Step(step.rstrip("'"), step.endswith("'")) for step in steps)
+    return Rule(weight, PathClause(Path(walked, "t"), negated, distinct))
+
+
+FACTS = hb.read_facts(
+    [("a", "p", "b"), ("b", "q", "c"), ("d", "q", "b"), ("a", "t", "x"), ("b", "t", "c")]
+    + [("hub", "p", f"leaf{i}") for i in range(5)]
+    + [("a", "p", "hub")]
+)
+
+
+def links(model: hb.Model, **settings: object) -> list[tuple[str, str]]:
+    pairs, found = model.propose(FACTS, **settings)  # type: ignore[arg-type]
+    assert len(pairs) == len(found)
+    return list(
+        zip(pairs.entities.take(pairs.subject), pairs.entities.take(pairs.object), strict=True)
+    )
+
+
+def test_inverse_steps_are_followed_backwards() -> None:
+    assert links(hb.Model((rule(1.0, "p", "q'"),))) == [("a", "d")]
+    assert links(hb.Model((rule(1.0, "q'", "p'"),))) == []
+    assert links(hb.Model((rule(1.0, "p'"),)), subjects=["b"]) == [("b", "a")]
+
+
+def test_known_facts_are_not_proposed() -> None:
+    assert links(hb.Model((rule(1.0, "q"),))) == []  # b q c, and b t c is known
+    assert links(hb.Model((rule(1.0, "q"),)), subjects=["b", "d"]) == [("d", "b")]
+
+
+def test_rules_that_speak_against_or_weigh_nothing_reach_nothing() -> None:
+    silent = (rule(2.0, "p", negated=True), rule(0.0, "p"), Rule(3.0, Prior("t", negated=False)))
+    assert links(hb.Model(silent)) == []
+
+
+def test_a_hub_beyond_the_limit_is_not_walked() -> None:
+    both = (rule(1.0, "p", "p"), rule(0.5, "p"))
+    free = links(hb.Model(both), top=100)
+    assert {object_ for _, object_ in free} == {f"leaf{i}" for i in range(5)} | {"b", "hub"}
+    limited = links(hb.Model(both, Semantics(max_fanout=4)), top=100)
+    assert limited == [("a", "b"), ("a", "hub")]
+
+
+def test_distinct_variables_do_not_come_back() -> None:
+    facts = hb.read_facts([("a", "p", "b"), ("c", "p", "b")])
+    for distinct, expected in ((False, ["a", "c"]), (True, ["c"])):
+        model = hb.Model((rule(1.0, "p", "p'", distinct=distinct),))
+        pairs, _ = model.propose(facts, subjects=["a"])
+        assert pairs.entities.take(pairs.object) == expected
+
+
+def test_subjects_are_the_known_ones_unless_told() -> None:
+    assert subjects_of(FACTS, "t").tolist() == FACTS.entities.find(["a", "b"]).tolist()
+    assert len(subjects_of(FACTS, "never")) == len(FACTS.entities)
+    model = hb.Model((rule(1.0, "p"),))
+    assert {s for s, _ in links(model, top=100)} == {"a"}
+    # naming a subject twice changes nothing
+    assert links(model, subjects=["hub", "a", "hub"], top=100) == links(
+        model, subjects=["a", "hub"], top=100
+    )
+    assert len(links(model, subjects=["hub"], top=3)) == 3
+
+
+def test_the_target_is_chosen_among_several() -> None:
+    other = Rule(1.0, PathClause(Path((Step("p"),), "u")))
+    model = hb.Model((rule(1.0, "p"), other))
+    with pytest.raises(InputError, match="several targets: choose one of"):
+        model.propose(FACTS)
+    with pytest.raises(UnknownTargetError, match="'v'"):
+        model.propose(FACTS, target="v")
+    pairs, _ = model.propose(FACTS, target="u", subjects=["a"])
+    assert list(pairs.predicates) == ["u"]
+
+
+def test_unknown_subjects_are_refused_by_name() -> None:
+    with pytest.raises(InputError, match="no fact has the subject 'nobody'"):
+        hb.Model((rule(1.0, "p"),)).propose(FACTS, subjects=["a", "nobody"])
+
+
+def test_unknown_predicates_warn_once() -> None:
+    with pytest.warns(HornbeamWarning, match="'gone'") as caught:
+        hb.Model((rule(1.0, "p"), rule(1.0, "gone"))).propose(FACTS)
+    assert len(caught) == 1
+
+
+def test_scores_are_those_of_predict() -> None:
+    model = hb.Model((rule(1.0, "p", "p"), rule(0.5, "p"), Rule(0.7, Prior("t"))))
+    pairs, found = model.propose(FACTS, top=100)
+    np.testing.assert_array_equal(found, model.predict(FACTS, pairs))
+    _, states = model.propose(FACTS, top=100, score="map")
+    assert set(states.tolist()) <= {0.0, 1.0}

@@ -1,0 +1,169 @@
+"""A running explorer, and clients that speak to it."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from threading import Event, Thread
+from urllib.parse import urlencode
+
+import hornbeam as hb
+from hornbeam.serve.access import Access
+from hornbeam.serve.app import make_app
+from hornbeam.serve.server import listen, make_server
+from hornbeam.serve.state import Explorer
+from tests.support.commands import HOSTILE
+
+SCRIPT = "<script>alert(1)</script>"
+
+#: Two models of who trusts whom; predicate and entities have names that break careless pages.
+RULES = """
+2.0: knows(A, B) & trusts(B, C) -> trusts(A, C)
+1.5: knows(A, B) -> trusts(A, B)
+0.5: dislikes(A, B) -> !trusts(A, B)
+1.0: !trusts(A, B)
+"""
+OTHER_RULES = """
+0.7: knows(A, B) & trusts(B, C) -> trusts(A, C)
+3.0: knows(B, A) -> trusts(A, B)
+1.0: !trusts(A, B)
+"""
+FACTS = [
+    ("ann", "knows", "bob"),
+    ("ann", "knows", "cy"),
+    ("bob", "trusts", "dora"),
+    ("cy", "trusts", "dora"),
+    ("cy", "trusts", SCRIPT),
+    ("ann", "dislikes", "cy"),
+    *((name, "knows", "bob") for name in HOSTILE),
+    *(("bob", "trusts", name) for name in HOSTILE),
+]
+LABELS = [
+    ("ann", "trusts", "dora", 1),
+    ("ann", "trusts", "cy", 0),
+    ("ann", "trusts", SCRIPT, 1),
+    ("cy", "trusts", "bob", 0),
+    (HOSTILE[0], "trusts", "dora", 1),
+    ("dora", "trusts", "ann", 0),
+]
+PAIRS = [("ann", "trusts", "bob"), ("stranger", "trusts", "dora")]
+
+
+#: A model in which pairs are evidence for each other: that bob trusts eve speaks for ann, and that
+#: ann does not trust fay against bob.
+COLLECTIVE_RULES = """# hornbeam: {"collective": true}
+2.0: knows(A, B) & trusts(B, C) -> trusts(A, C)
+2.5: knows(A, B) -> trusts(A, B)
+1.5: dislikes(A, B) -> !trusts(A, B)
+1.0: !trusts(A, B)
+"""
+COLLECTIVE_FACTS = [
+    *FACTS, ("bob", "knows", "eve"), ("bob", "knows", "fay"), ("ann", "dislikes", "fay")
+]  # fmt: skip
+COLLECTIVE_PAIRS = [
+    *PAIRS,
+    *((who, "trusts", whom) for who in ("ann", "bob") for whom in ("eve", "fay")),
+]
+
+
+def small_explorer(**options: object) -> Explorer:
+    """An explorer on the hostile world, with labels, pairs and a second model unless left out."""
+    given: dict[str, object] = {
+        "other": hb.Model.parse(OTHER_RULES),
+        "other_name": "other.psl",
+        "labels": hb.read_labels(LABELS),
+        "pairs": hb.read_pairs(PAIRS),
+        "threads": 1,
+        **options,
+    }
+    return Explorer(hb.read_facts(FACTS), hb.Model.parse(RULES), "model.psl", **given)  # type: ignore[arg-type]
+
+
+def collective_explorer() -> Explorer:
+    """An explorer on a collective model of the same world."""
+    return Explorer(
+        hb.read_facts(COLLECTIVE_FACTS),
+        hb.Model.parse(COLLECTIVE_RULES),
+        "together.psl",
+        labels=hb.read_labels(LABELS),
+        pairs=hb.read_pairs(COLLECTIVE_PAIRS),
+        threads=1,
+    )
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: str
+
+
+@dataclass
+class Client:
+    """A browser without eyes: keeps cookies, follows nothing."""
+
+    port: int
+    cookies: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def url(self) -> str:
+        """Where the server is."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def get(self, path: str, **headers: str) -> Reply:
+        """Ask for a page."""
+        return self._ask("GET", path, None, headers)
+
+    def post(self, path: str, form: Mapping[str, object], **headers: str) -> Reply:
+        """Send a form."""
+        return self._ask("POST", path, urlencode(form), headers)
+
+    def _ask(self, method: str, path: str, body: str | None, headers: dict[str, str]) -> Reply:
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        if self.cookies:
+            sent["cookie"] = "; ".join(f"{k}={v}" for k, v in self.cookies.items())
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
+        try:
+            connection.request(method, path, body, sent)
+            reply = connection.getresponse()
+            text = reply.read().decode()
+        finally:
+            connection.close()
+        for cookie in reply.headers.get_all("set-cookie") or []:
+            name, _, rest = cookie.partition("=")
+            value = rest.partition(";")[0].strip('"')
+            if value:
+                self.cookies[name] = value
+            else:
+                self.cookies.pop(name, None)
+        lower = {name.lower(): value for name, value in reply.headers.items()}
+        return Reply(reply.status, lower, text)
+
+    def connect(self) -> socket.socket:
+        """A bare connection."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
+
+
+@contextmanager
+def serving(
+    explorer: Explorer, token: str | None = None, host: str = "127.0.0.1"
+) -> Iterator[Client]:
+    """Serve on a free port while inside; `host` is what the server takes itself to listen on."""
+    opened = listen("127.0.0.1", 0)
+    port = opened.getsockname()[1]
+    ready = Event()
+    server = make_server(make_app(explorer, Access(host, port, token)), ready.set)
+    thread = Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
+    thread.start()
+    assert ready.wait(20)
+    try:
+        yield Client(port)
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        assert not thread.is_alive()

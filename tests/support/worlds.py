@@ -1,0 +1,128 @@
+"""Small random worlds, and the tables that engines read them from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import strategies as st
+
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import Atoms, Facts, Targets
+from hornbeam.rules.candidates import Language
+from tests.support.brute_force import ONE, Labels, Triple
+from tests.support.brute_force import World as Values
+
+#: Predicates of the facts; "t" is a target that no fact has.
+PREDICATES = ("p", "pq", "q")
+TARGETS = (*PREDICATES, "t")
+
+CRISP = st.just(ONE)
+SOFT = st.sampled_from([ONE, 499_999, 500_000, 1, 250_000, 750_000, 999_999]) | st.integers(1, ONE)
+LABELS = st.sampled_from([0, ONE]) | st.integers(0, ONE)
+
+
+@dataclass(frozen=True)
+class World:
+    """Facts and labelled targets."""
+
+    values: Values
+    labels: Labels
+
+    @property
+    def facts(self) -> Facts:
+        """As a table of facts."""
+        return facts_of(self.values)
+
+    @property
+    def targets(self) -> Targets:
+        """As a table of targets."""
+        return targets_of(self.labels)
+
+
+def facts_of(values: Values) -> Facts:
+    """Table of facts, sorted as readers sort it."""
+    entities = Names.of(name for s, _, o in values for name in (s, o))
+    predicates = Names.of(p for _, p, _ in values)
+    entity_ids, predicate_ids = (
+        {name: i for i, name in enumerate(t)} for t in (entities, predicates)
+    )
+    rows = sorted(
+        (entity_ids[s], predicate_ids[p], entity_ids[o], value)
+        for (s, p, o), value in values.items()
+    )
+    subject, predicate, object_, value = np.array(rows, dtype=np.int32).reshape(-1, 4).T.copy()
+    crisp = bool((value == ONE).all())
+    narrow = np.uint16 if len(predicates) < 1 << 16 else np.int32
+    atoms = Atoms(predicate.astype(narrow), (subject, object_), None if crisp else value)
+    return Facts(entities, predicates, {2: atoms} if rows else {})
+
+
+def targets_of(labels: Labels) -> Targets:
+    """Table of targets in their order."""
+    entities = Names.of(name for (s, _, o), _ in labels for name in (s, o))
+    predicates = Names.of(p for (_, p, _), _ in labels)
+    return Targets(
+        entities,
+        predicates,
+        predicates.find(p for (_, p, _), _ in labels),
+        entities.find(s for (s, _, _), _ in labels),
+        entities.find(o for (_, _, o), _ in labels),
+        np.array([label for _, label in labels], dtype=np.int32),
+    )
+
+
+@st.composite
+def worlds(draw: st.DrawFn, value: st.SearchStrategy[int] = CRISP, max_facts: int = 14) -> World:
+    """Multigraphs of 1 to 6 entities with self-loops, and targets of which some are facts."""
+    names = [f"e{i}" for i in range(draw(st.integers(1, 6)))]
+    entity = st.sampled_from(names)
+    triple = st.tuples(entity, st.sampled_from(PREDICATES), entity)
+    values = draw(st.dictionaries(triple, value, min_size=1, max_size=max_facts))
+    maybe_unseen = st.sampled_from([*names, "unseen"])
+    target = st.tuples(maybe_unseen, st.sampled_from(TARGETS), maybe_unseen)
+    fact = st.sampled_from(sorted(values))
+    labels = draw(st.dictionaries(target | fact, LABELS, min_size=1, max_size=8))
+    return World(values, draw(st.permutations(list(labels.items()))))
+
+
+def languages(max_length: int = 4) -> st.SearchStrategy[Language]:
+    """Every kind of search; nothing is pruned but what connects no target."""
+    return st.builds(
+        Language,
+        max_length=st.integers(1, max_length),
+        min_coverage=st.just(1),
+        distinct_variables=st.booleans(),
+        max_fanout=st.none() | st.integers(1, 3),
+    )
+
+
+def renamed(world: World, names: Mapping[str, str]) -> World:
+    """The same world under other names of entities."""
+
+    def rename(triple: Triple) -> Triple:
+        return names[triple[0]], triple[1], names[triple[2]]
+
+    return World(
+        {rename(fact): value for fact, value in world.values.items()},
+        [(rename(target), label) for target, label in world.labels],
+    )
+
+
+def mirrored(world: World) -> World:
+    """The same world with the arguments of every fact and target swapped."""
+
+    def swap(triple: Triple) -> Triple:
+        return triple[2], triple[1], triple[0]
+
+    return World(
+        {swap(fact): value for fact, value in world.values.items()},
+        [(swap(target), label) for target, label in world.labels],
+    )
+
+
+def entities_of(world: World) -> list[str]:
+    """Every entity that a fact or a target names."""
+    triples: Iterable[Triple] = [*world.values, *(target for target, _ in world.labels)]
+    return sorted({name for s, _, o in triples for name in (s, o)})
