@@ -143,7 +143,7 @@ class Problem:
 
     def ours(self, rows: npt.NDArray[np.integer], targets: npt.NDArray[np.integer]) -> Statistics:
         """Our counts of some clauses for some targets."""
-        paths = [self.candidates.path(int(row)) for row in rows]
+        paths = [self.candidates.body(int(row)) for row in rows]
         return MemoryEngine(self.facts).count(self.targets.select(targets), paths, LANGUAGE)
 
     @cached_property

@@ -28,8 +28,7 @@ from hornbeam.learning.joint import Joint
 from hornbeam.learning.learner import learn_rules
 from hornbeam.learning.ppll import Ppll
 from hornbeam.learning.problem import Problem
-from hornbeam.rules.clause import Path as Sequence
-from hornbeam.rules.clause import Step
+from hornbeam.rules.body import Body, Step
 from hornbeam.rules.rule_model import Counts, Relaxation, Semantics
 from paper import TASKS, TREE_ROWS, run_task
 from paper_page import mean_sd
@@ -70,7 +69,7 @@ def synthetic(sequences: int, targets: int, seed: int = 0) -> tuple[Statistics, 
         if rng.random() < 0.1:
             pull[covered] += rng.normal() * np.log2(1 + counts[-1])
     true = rng.random(targets) < 1 / (1 + np.exp(np.median(pull) - pull))
-    paths = [Sequence((Step(f"r{c}"),), "t") for c in range(sequences)]
+    paths = [Body((Step(f"r{c}"),), "t") for c in range(sequences)]
     indptr = np.concatenate([[0], np.cumsum([len(part) for part in rows])]).astype(np.int64)
     table = Statistics(paths, targets, indptr, np.concatenate(rows), np.concatenate(counts))
     labels = read_labels([(f"e{i:07d}", "t", "o", float(y)) for i, y in enumerate(true)])
@@ -116,9 +115,7 @@ def learner_rows() -> list[list[str]]:
     table, labels = synthetic(1_000, 3_000)
     for counts in (Counts.RAW, Counts.LOG, None):
         shown = counts.value if counts else "chosen among three (auto)"
-        work = partial(
-            learn_rules, table, labels, Joint(), counts, Relaxation.BOOLEAN, Semantics(), False
-        )
+        work = partial(learn_rules, table, labels, Joint(), counts, Relaxation.BOOLEAN, Semantics())
         add("`joint`, 1,000 sequences with their negations x 3,000 targets, path, 5-fold choice "
             f"of strength, counts {shown}", table, cpu_of(work, 1), 10.0)  # fmt: skip
     return rows

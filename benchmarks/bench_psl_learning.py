@@ -35,8 +35,7 @@ from hornbeam.counting.opening import open_engine
 from hornbeam.learning.newton import Newton
 from hornbeam.learning.ppll import make_piece, maximise
 from hornbeam.learning.problem import Floats, Problem
-from hornbeam.rules.clause import Path as Sequence
-from hornbeam.rules.clause import Step
+from hornbeam.rules.body import Body, Step
 from hornbeam.rules.rule_model import Counts, Relaxation
 
 PROGRAMS = ("n10", "n25", "n50")
@@ -55,7 +54,7 @@ class Program:
 
     name: str
     texts: tuple[str, ...]
-    paths: tuple[Sequence, ...]
+    paths: tuple[Body, ...]
     left_out: int
 
 
@@ -82,7 +81,7 @@ def read_program(folder: Path, name: str) -> Program:
     return Program(name, tuple(kept), paths, len(rules) - len(kept))
 
 
-def sequence(rule: str) -> Sequence:
+def sequence(rule: str) -> Body:
     """The relations that a rule walks: Cand (A, C) and A != C only say which targets there are."""
     body = rule.split(":", 1)[1].split("->")[0]
     atoms = [a for a in re.findall(r"(\w+)\((\w), (\w)\)", body) if a[0] != "Cand"]
@@ -90,7 +89,7 @@ def sequence(rule: str) -> Sequence:
     for predicate, first, second in atoms:
         steps.append(Step(predicate, inverse=first != here))
         here = second if first == here else first
-    return Sequence(tuple(steps), "Target")
+    return Body(tuple(steps), "Target")
 
 
 def counted(folder: Path, program: Program) -> tuple[Problem, float]:

@@ -35,8 +35,8 @@ import numpy as np
 from common import finish, markdown
 from hornbeam.facts.table import Targets
 from hornbeam.model import Model
-from hornbeam.rules.clause import Path as Sequence
-from hornbeam.rules.clause import PathClause, Prior, Step
+from hornbeam.rules.body import Body, Step
+from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Rule
 from tests.support.synthetic import plant_targets, random_facts, random_rules, write_parquet
 
@@ -80,11 +80,11 @@ def serving(folder: Path, n_facts: int) -> Iterator[tuple[Explorer, list[str], l
     facts = random_facts(n_entities, n_facts, PREDICATES, skew=SKEW)
     planted = plant_targets(facts, random_rules(facts, LENGTHS, 8, seed=1), N_LABELS, seed=2)
     rules = [
-        Rule(0.3 + 0.1 * i, PathClause(Sequence(tuple(Step(*s) for s in rule.body), "target"),
+        Rule(0.3 + 0.1 * i, Clause(Body(tuple(Step(*s) for s in rule.body), "target"),
                                        not rule.positive))
         for i, rule in enumerate(planted.rules)
     ]  # fmt: skip
-    Model((*rules, Rule(1.0, Prior("target")))).save(folder / "model.psl")
+    Model((*rules, Rule(1.0, prior("target")))).save(folder / "model.psl")
     write_parquet(folder / "facts.parquet", n_facts, n_entities, PREDICATES, skew=SKEW)
     (folder / "labels.tsv").write_text(tsv(planted.labels))
     degree = np.bincount(np.concatenate(facts.binary.arguments))

@@ -176,7 +176,7 @@ def tree_scores(
 
     statistics = hb.discover(facts, train).statistics
     assert statistics is not None
-    counted = open_engine(test_facts).count(test, statistics.paths, hb.Language())
+    counted = open_engine(test_facts).count(test, statistics.bodies, hb.Language())
     table, unseen = np.log1p(statistics.dense()), np.log1p(counted.dense())
     trees = {
         "trees": GradientBoostingClassifier(random_state=0),
@@ -253,7 +253,7 @@ def runtime(data: str, task: str, max_length: int, sizes: tuple[int, ...]) -> li
     _, facts, train, _, _ = next(worlds(data, task, 1))
     found = hb.discover(facts, train, hb.Language(max_length, 10)).statistics
     assert found is not None
-    available = len(found.paths)
+    available = len(found.bodies)
     chosen = sorted({min(size, available) for size in sizes if size <= available} | {
         min(available, max(sizes))
     })  # fmt: skip

@@ -39,18 +39,18 @@ from hornbeam.learning.trace import Trace, trace_of
 from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting.evaluation import Evaluation, evaluate
 from hornbeam.rules.candidates import Language
-from hornbeam.rules.model_file import clause_texts, model_text, parse_model
-from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
+from hornbeam.rules.model_file import model_text, parse_model
+from hornbeam.rules.rule_model import Counts, Relaxation, RuleModel, Semantics
 from hornbeam.scoring.batches import scored_batches
 from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
-from hornbeam.scoring.independent_scorer import Floats, Score, rule_paths, score_targets
+from hornbeam.scoring.independent_scorer import Floats, Score, score_targets
 from hornbeam.scoring.proposals import best_new_links, subjects_of
 
 __all__ = ["Model", "discover", "learn", "select_target"]
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Model(RuleModel):
     r"""Weighted rules that score links.
 
     Examples
@@ -63,20 +63,18 @@ class Model:
     array([0.731])
     """
 
-    rules: tuple[Rule, ...]
-    semantics: Semantics = field(default_factory=Semantics)
     trace: dict[str, Any] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
         """The model as a file: PSL rules behind one line of JSON."""
-        return model_text(self.rules, self.semantics)
+        return model_text(self)
 
     @classmethod
     def parse(cls, text: str, name: str = "model") -> Model:
         """Read a model from its text; `name` is how errors call it."""
-        rules, semantics = parse_model(text, name)
-        return cls(tuple(rules), semantics)
+        parsed = parse_model(text, name)
+        return cls(parsed.rules, parsed.semantics)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
@@ -91,17 +89,6 @@ class Model:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model; either all of it is there afterwards or nothing."""
         save_text(FilePath(path), self.text)
-
-    @property
-    def targets(self) -> list[str]:
-        """Target predicates."""
-        return sorted({rule.clause.target for rule in self.rules})
-
-    @property
-    def language(self) -> Language:
-        """How the rules walk the graph."""
-        distinct = any(getattr(rule.clause, "distinct", False) for rule in self.rules)
-        return Language(distinct_variables=distinct, max_fanout=self.semantics.max_fanout)
 
     def predict(
         self,
@@ -121,8 +108,8 @@ class Model:
         if self.semantics.collective:
             state = self.infer(facts, pairs, engine=engine, threads=threads, progress=progress)
             return state.scores(Score(score))
-        counted = opened.count(pairs, rule_paths(self.rules), self.language, progress=progress)
-        return score_targets(self.rules, self.semantics, counted, pairs, Score(score))
+        counted = opened.count(pairs, self.bodies, self.language, progress=progress)
+        return score_targets(self, counted, pairs, Score(score))
 
     def infer(
         self,
@@ -139,9 +126,8 @@ class Model:
         With `by_rule` the state's ground clauses know the rules they come from.
         """
         return infer_pairs(
-            self.rules, self.semantics, self.language, facts, pairs, by_rule=by_rule,
-            engine=engine, threads=threads, progress=progress,
-        )  # fmt: skip
+            self, facts, pairs, by_rule=by_rule, engine=engine, threads=threads, progress=progress
+        )
 
     def predict_to(
         self,
@@ -162,9 +148,7 @@ class Model:
             )
         self._check(engine)
         self._tell_unseen(engine, pairs, progress)
-        batches = scored_batches(
-            engine, self.rules, self.semantics, self.language, pairs, Score(score), progress
-        )
+        batches = scored_batches(engine, self, pairs, Score(score), progress)
         engine.database.write_parquet(os.fspath(path), batches)
 
     def propose(
@@ -193,10 +177,8 @@ class Model:
             )
         self._check(facts)
         return best_new_links(
+            self,
             facts,
-            self.rules,
-            self.semantics,
-            self.language,
             open_engine(facts, engine, threads),
             name,
             subjects_of(facts, name) if subjects is None else _known_subjects(facts, subjects),
@@ -267,14 +249,13 @@ class Model:
 
     def explainer(self, facts: Facts, *, threads: int = 1) -> Explainer:
         """Prepare to explain many pairs over the same facts."""
-        return Explainer(self.rules, self.semantics, self.language, facts, threads=threads)
+        return Explainer(self, facts, threads=threads)
 
     def collective_explainer(
         self, facts: Facts, pairs: Targets, *, threads: int = 1
     ) -> CollectiveExplainer:
         """Prepare to explain pairs that a collective model scores together."""
-        model = (self.rules, self.semantics, self.language)
-        return CollectiveExplainer(*model, facts, pairs, threads)
+        return CollectiveExplainer(self, facts, pairs, threads)
 
     def report(
         self,
@@ -306,7 +287,7 @@ class Model:
         """Write a PSL program that the Java runtime runs as it is; returns its path."""
         from hornbeam.programs.export import export_program
 
-        return export_program(self.rules, self.semantics, facts, pairs, folder)
+        return export_program(self, facts, pairs, folder)
 
     def _one_target(self, target: str | None) -> str:
         if target is None and len(self.targets) == 1:
@@ -337,7 +318,7 @@ class Model:
 
     def _check(self, facts: Evidence) -> None:
         """Warn about rules over predicates that the facts do not have."""
-        used = {step.predicate for path in rule_paths(self.rules) for step in path.steps}
+        used = set[str]().union(*(body.predicates for body in self.bodies))
         missing = sorted(name for name in used if facts.predicates.index(name) < 0)
         if missing:
             _warn(f"the facts have no predicate {', '.join(map(repr, missing))}; "
@@ -352,7 +333,7 @@ class Model:
         rows = "".join(
             f"<tr><td style='text-align:right'>{rule.weight:.3g}</td>"
             f"<td style='text-align:left'><code>{escape(text)}</code></td></tr>"
-            for rule, text in zip(self.rules, clause_texts(self.rules), strict=True)
+            for rule, text in zip(self.rules, self.clause_texts, strict=True)
         )
         return f"<table><tr><th>weight</th><th>rule</th></tr>{rows}</table>"
 
@@ -435,8 +416,7 @@ def learn(
         learner,
         None if counts == "auto" else Counts(counts),
         Relaxation(relaxation) if relaxation is not None else usual,
-        Semantics(max_fanout=language.max_fanout),
-        language.distinct_variables,
+        Semantics(max_fanout=language.max_fanout, distinct_variables=language.distinct_variables),
         refit,
     )
     if statistics is None:

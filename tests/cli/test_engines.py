@@ -112,9 +112,7 @@ def test_scores_in_blocks_are_the_same(countries_model: Path, tmp_path: Path) ->
     facts = hb.read_facts(COUNTRIES / "observed.tsv", COUNTRIES / "fold0" / "obs.tsv")
     pairs = hb.read_pairs(COUNTRIES / "fold0" / "test.tsv")
     model = hb.Model.load(countries_model)
-    parts = batches.scored_batches(
-        duckdb_engine(facts), model.rules, model.semantics, model.language, pairs, block=50
-    )
+    parts = batches.scored_batches(duckdb_engine(facts), model, pairs, block=50)
     found = [score for part in parts for score in part["score"].tolist()]
     assert found == model.predict(facts, pairs).tolist()
 

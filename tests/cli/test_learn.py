@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import hornbeam as hb
-from hornbeam.rules.clause import Prior
 from hornbeam.rules.rule_model import Counts, Relaxation
 from tests.support.commands import (
     COUNTRIES,
@@ -96,7 +95,7 @@ def test_options_reach_the_model(tmp_path: Path, words: tuple[str, ...]) -> None
     path = tmp_path / "model.psl"
     found = hornbeam_(*LEARN, *words, "-o", path, "--json", "--min-coverage", "5").json
     model = hb.Model.load(path)
-    rules = [rule.clause for rule in model.rules if not isinstance(rule.clause, Prior)]
+    rules = [rule.clause for rule in model.rules if not rule.clause.is_prior]
     given = dict(zip(words, [*words[1:], ""], strict=True))
     if "--counts" in given:
         assert model.semantics.counts is Counts(given["--counts"])
@@ -107,9 +106,9 @@ def test_options_reach_the_model(tmp_path: Path, words: tuple[str, ...]) -> None
         assert len(rules) <= 2
     if "--top" in given:
         assert found["candidates"] <= 4
-        assert max(len(rule.path) for rule in rules) <= 2
+        assert max(len(rule.body) for rule in rules) <= 2
         assert model.semantics.max_fanout == 6
-        assert all(rule.distinct for rule in rules)
+        assert model.semantics.distinct_variables
     # what scoring needs is in the file: the loaded model scores alike
     facts = hb.read_facts(*(word for word in EVIDENCE if word != "--facts"))
     labels = hb.read_labels(TEST[1])

@@ -22,8 +22,9 @@ from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.language.naming import identifiers
+from hornbeam.rules.body import Body, Step
 from hornbeam.rules.candidates import Language
-from hornbeam.rules.clause import Path, Step, clause_text
+from hornbeam.rules.clause import Clause
 from tests.support.brute_force import ONE, Rows, kept, search
 from tests.support.worlds import (
     CRISP,
@@ -75,26 +76,27 @@ def test_every_engine_is_held_to_the_contract() -> None:
 
 def rows_of(statistics: Statistics) -> list[Rows]:
     """Rows of every sequence as plain tuples."""
-    body = statistics.body if statistics.body is not None else np.full_like(statistics.target, ONE)
+    truth = statistics.body_truth
+    body = np.full_like(statistics.target, ONE) if truth is None else truth
     columns = (statistics.target, body, statistics.count)
     return [
         list(zip(*(column[statistics.column(i)].tolist() for column in columns), strict=True))
-        for i in range(len(statistics.paths))
+        for i in range(len(statistics.bodies))
     ]
 
 
-def figures_of(discovery: Discovery) -> list[tuple[Path, int, int, int]]:
+def figures_of(discovery: Discovery) -> list[tuple[Body, int, int, int]]:
     """Candidates as plain tuples; the figures of true and false targets add up."""
     listed = list(discovery.candidates)
     assert all(c.coverage == c.coverage_true + c.coverage_false for c in listed)
-    return [(c.path, c.coverage, c.coverage_true, c.paths) for c in listed]
+    return [(c.body, c.coverage, c.coverage_true, c.paths) for c in listed]
 
 
-def texts_of(world: World, paths: list[Path], distinct: bool) -> dict[Path, str]:
+def texts_of(world: World, paths: list[Body], distinct: bool) -> dict[Body, str]:
     """Texts of the clauses, under the identifiers of all names in play."""
     names = [p for _, p, _ in world.values] + [t for (_, t, _), _ in world.labels]
     spelt = identifiers(names)
-    return {path: clause_text(path, False, distinct, spelt) for path in paths}
+    return {path: Clause(path).text(spelt, distinct=distinct) for path in paths}
 
 
 def check(make: Make, world: World, language: Language) -> Discovery:
@@ -106,7 +108,7 @@ def check(make: Make, world: World, language: Language) -> Discovery:
     assert figures_of(discovery) == expected
     assert [c.text for c in discovery.candidates] == [texts[path] for path, *_ in expected]
     assert discovery.statistics is not None
-    assert list(discovery.statistics.paths) == [path for path, *_ in expected]
+    assert list(discovery.statistics.bodies) == [path for path, *_ in expected]
     assert rows_of(discovery.statistics) == [found[path].rows for path, *_ in expected]
     if discovery.found is None:
         assert language.min_coverage > 1, "only what is pruned may go uncounted"
@@ -196,7 +198,7 @@ def test_labels_are_optional(make: Make, world: World, language: Language) -> No
 
 STEPS = st.builds(Step, st.sampled_from([*PREDICATES, "unknown"]), st.booleans())
 PATHS = st.builds(
-    Path,
+    Body,
     st.lists(STEPS, min_size=1, max_size=4).map(tuple),
     st.sampled_from([*TARGETS, "unknown"]),
 )
@@ -216,7 +218,7 @@ def test_counting_equals_discovery(
         paths += data.draw(st.lists(st.sampled_from(list(whole)), max_size=8))
     paths = data.draw(st.permutations([*paths, *paths[:2]]))
     statistics = make(world.facts).count(world.targets, paths, language)
-    assert list(statistics.paths) == paths
+    assert list(statistics.bodies) == paths
     assert statistics.n_targets == len(world.labels)
     assert rows_of(statistics) == [whole[path].rows if path in whole else [] for path in paths]
 
@@ -228,7 +230,7 @@ def test_counting_what_was_kept_gives_the_same_table(
 ) -> None:
     engine, targets = make(world.facts), world.targets
     discovery = engine.discover(targets, language)
-    again = engine.count(targets, [c.path for c in discovery.candidates], language)
+    again = engine.count(targets, [c.body for c in discovery.candidates], language)
     assert discovery.statistics is not None
     assert rows_of(again) == rows_of(discovery.statistics)
 
@@ -281,18 +283,18 @@ def test_swapping_all_arguments_mirrors_the_paths(
     language = replace(language, max_fanout=None)
     other = mirrored(world)
 
-    def rows(one: World, turn: bool) -> dict[Path, Rows]:
+    def rows(one: World, turn: bool) -> dict[Body, Rows]:
         statistics = make(one.facts).discover(one.targets, language).statistics
         assert statistics is not None
         # swapping a fact's arguments makes p its inverse
         return {
-            Path(tuple(Step(s.predicate, s.inverse ^ turn) for s in path.steps), path.target): found
-            for path, found in zip(statistics.paths, rows_of(statistics), strict=True)
+            Body(tuple(Step(s.predicate, s.inverse ^ turn) for s in path.steps), path.target): found
+            for path, found in zip(statistics.bodies, rows_of(statistics), strict=True)
         }
 
-    def turned(found: dict[Path, Rows]) -> dict[Path, Rows]:
+    def turned(found: dict[Body, Rows]) -> dict[Body, Rows]:
         return {
-            Path(tuple(s.reversed() for s in reversed(path.steps)), path.target): listed
+            Body(tuple(s.reversed() for s in reversed(path.steps)), path.target): listed
             for path, listed in found.items()
         }
 
@@ -382,5 +384,5 @@ def test_no_target_is_seen(make: Make) -> None:
 def test_targets_of_no_predicate_of_the_paths(make: Make) -> None:
     world = World({("a", "p", "b"): ONE}, [(("a", "t", "b"), ONE)])
     targets: Targets = world.targets
-    path = Path((Step("p"),), "other")
+    path = Body((Step("p"),), "other")
     assert rows_of(make(world.facts).count(targets, [path], Language())) == [[]]

@@ -19,7 +19,8 @@ from hornbeam.learning.greedy import Greedy
 from hornbeam.learning.joint import Joint
 from hornbeam.learning.learner import LEARNERS, Learner
 from hornbeam.learning.ppll import Ppll
-from hornbeam.rules.clause import Path, PathClause, Prior, Step
+from hornbeam.rules.body import Body, Step
+from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Counts, Relaxation
 from tests.support.synthetic import Planted, planted
 
@@ -122,15 +123,13 @@ def test_weights_are_finite_and_rules_of_weight_zero_leave(make: Callable[[], Le
     assert len(model.rules) > 2
     for rule in model.rules:
         assert np.isfinite(rule.weight)
-        assert rule.weight > 0 or (isinstance(rule.clause, Prior) and rule.weight == 0)
+        assert rule.weight > 0 or (rule.clause.is_prior and rule.weight == 0)
     clauses = [rule.clause for rule in model.rules]
     assert len(clauses) == len(set(clauses))
-    assert sum(isinstance(clause, Prior) for clause in clauses) >= 1
+    assert sum(clause.is_prior for clause in clauses) >= 1
     weights = [rule.weight for rule in model.rules]
     assert weights == sorted(weights, reverse=True)
-    assert {clause.path.target for clause in clauses if isinstance(clause, PathClause)} == {
-        "target"
-    }
+    assert {clause.body.target for clause in clauses if not clause.is_prior} == {"target"}
     assert Model.parse(model.text).rules == model.rules
 
 
@@ -193,12 +192,9 @@ def test_names_of_predicates_do_not_matter(make: Callable[[], Learner]) -> None:
     expected = {}
     for rule in fitted(make, data).rules:
         clause = rule.clause
-        if isinstance(clause, Prior):
-            expected[str(replace(clause, target=new[clause.target]))] = rule.weight
-        else:
-            steps = tuple(Step(new[step.predicate], step.inverse) for step in clause.path.steps)
-            path = Path(steps, new[clause.path.target])
-            expected[str(PathClause(path, clause.negated))] = rule.weight
+        steps = tuple(Step(new[step.predicate], step.inverse) for step in clause.body.steps)
+        body = Body(steps, new[clause.target])
+        expected[str(Clause(body, clause.negated))] = rule.weight
     assert weights_of(fitted(make, renamed)) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
@@ -222,9 +218,9 @@ def test_planted_rules_are_recovered(make: Callable[[], Learner]) -> None:
     model = learn(data.facts, data.labels, method=make(), language=language)
     learned = {rule.clause: rule.weight for rule in model.rules}
     for rule in data.rules:
-        path = Path(tuple(Step(p, inverse) for p, inverse in rule.body), "target")
-        assert learned.get(PathClause(path, negated=not rule.positive), 0.0) > 0, str(rule)
-        assert PathClause(path, negated=rule.positive) not in learned
+        path = Body(tuple(Step(p, inverse) for p, inverse in rule.body), "target")
+        assert learned.get(Clause(path, negated=not rule.positive), 0.0) > 0, str(rule)
+        assert Clause(path, negated=rule.positive) not in learned
     assert model.evaluate(data.facts, data.labels).auc_roc > 0.9  # type: ignore[operator]
     # on pairs it has not seen the model tells true from false by the same rules
     fresh = planted(
@@ -248,8 +244,8 @@ def test_a_strong_prior_on_lengths_leaves_the_prior_alone(make: Callable[[], Lea
     def short() -> Learner:
         return replace(make(), length_penalty=1e4)
 
-    lengths = {len(rule.clause.path) for rule in fitted(short).rules
-               if isinstance(rule.clause, PathClause)}  # fmt: skip
+    lengths = {len(rule.clause.body) for rule in fitted(short).rules
+               if not rule.clause.is_prior}  # fmt: skip
     # the joint learner's strength follows the penalty down, and keeps short rules only
     assert lengths <= ({1, 2} if isinstance(make(), Joint) else set())
 
@@ -297,8 +293,8 @@ def test_sequences_with_the_same_counts_speak_once_where_rules_are_weighed_toget
 @every_learner
 def test_refitting_the_survivors_fits_better(make: Callable[[], Learner]) -> None:
     plain, refit = fitted(make), fitted(make, refit=True)
-    kept = {rule.clause for rule in plain.rules if isinstance(rule.clause, PathClause)}
-    assert {r.clause for r in refit.rules if isinstance(r.clause, PathClause)} <= kept
+    kept = {rule.clause for rule in plain.rules if not rule.clause.is_prior}
+    assert {r.clause for r in refit.rules if not r.clause.is_prior} <= kept
     data = synthetic()
     before, after = (model.evaluate(data.facts, data.labels).log_loss for model in (plain, refit))
     assert after <= before + 0.02

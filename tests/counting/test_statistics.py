@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.counting.statistics import Statistics
-from hornbeam.rules.clause import Path, Step
+from hornbeam.rules.body import Body, Step
 from tests.support.brute_force import ONE
 
-PATHS = [Path((Step(name),), "t") for name in "abc"]
+PATHS = [Body((Step(name),), "t") for name in "abc"]
 CELLS = st.tuples(st.integers(0, 2), st.integers(0, 4), st.sampled_from([ONE, 1, 500_000]))
 
 
@@ -22,11 +22,11 @@ def of(rows: list[tuple[tuple[int, int, int], int]]) -> Statistics:
 def test_rows_are_sorted(cells: dict[tuple[int, int, int], int], data: st.DataObject) -> None:
     statistics = of(data.draw(st.permutations(list(cells.items()))))
     crisp = all(body == ONE for _, _, body in cells)
-    assert (statistics.body is None) == crisp
+    assert (statistics.body_truth is None) == crisp
     found = []
     for c in range(3):
         part = statistics.column(c)
-        body = [ONE] * (part.stop - part.start) if crisp else statistics.body[part].tolist()  # type: ignore[index]
+        body = [ONE] * (part.stop - part.start) if crisp else statistics.body_truth[part].tolist()  # type: ignore[index]
         columns = (statistics.target[part].tolist(), body, statistics.count[part].tolist())
         found += [((c, t, b), n) for t, b, n in zip(*columns, strict=True)]
     assert found == sorted(cells.items())

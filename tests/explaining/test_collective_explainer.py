@@ -9,7 +9,7 @@ from hypothesis import given, settings
 import hornbeam as hb
 from hornbeam.errors import InputError
 from hornbeam.explaining.collective_explainer import CollectiveExplainer
-from hornbeam.rules.clause import Prior
+from hornbeam.rules.clause import prior
 from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
 from tests.scoring.test_collective_scorer import RELAXATIONS, RULES, Energy, at, chain, models
 from tests.support.brute_force import ONE, Triple
@@ -122,7 +122,7 @@ def test_the_pair_must_be_among_the_pairs() -> None:
 def test_a_pair_of_no_rule_scores_a_half() -> None:
     facts = hb.read_facts([("a", "p", "b")])
     pairs = hb.read_pairs([("a", "t", "b"), ("x", "t", "y")])
-    model = hb.Model((Rule(0.0, Prior("t")),), Semantics(collective=True))
+    model = hb.Model((Rule(0.0, prior("t")),), Semantics(collective=True))
     found = model.explain(facts, ("x", "y"), pairs=pairs)
     assert (found.score, found.reasons, found.unseen) == (0.5, (), ())
 

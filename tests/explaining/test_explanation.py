@@ -16,34 +16,35 @@ from hornbeam.explaining import flips
 from hornbeam.explaining import independent_explainer as explainer
 from hornbeam.explaining.explanation import Explanation, Fact, Grounding
 from hornbeam.explaining.flips import FlipStatus
-from hornbeam.rules.clause import Path, PathClause, Prior, Step
+from hornbeam.rules.body import Body, Step
+from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
 from tests.support.brute_force import ONE, Triple, steps_by_node
 from tests.support.brute_force import World as Values
-from tests.support.random_rules import RuleModel, rule_models
+from tests.support.random_rules import ReferenceModel, rule_models
 from tests.support.worlds import CRISP, SOFT, World, entities_of, facts_of, targets_of, worlds
 
 pytestmark = pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
 
 THRESHOLDS = st.sampled_from([0.5, 0.5, 0.2, 0.8])
-CHAIN = PathClause(Path((Step("p"), Step("q")), "t"))
+CHAIN = Clause(Body((Step("p"), Step("q")), "t"))
 
 
 @st.composite
 def cases(
     draw: st.DrawFn, values: st.SearchStrategy[int] = CRISP, max_facts: int = 14
-) -> tuple[World, RuleModel, Triple]:
+) -> tuple[World, ReferenceModel, Triple]:
     """A world, a model, and a pair of its target whose names may be unseen or the same."""
     world = draw(worlds(values, max_facts))
     target = draw(st.sampled_from(["t", "p"]))
     drawn = draw(rule_models(target))
     # a prior without weight says nothing, and lets every model have its target
-    drawn = replace(drawn, rules=(*drawn.rules, Rule(0.0, Prior(target))))
+    drawn = replace(drawn, rules=(*drawn.rules, Rule(0.0, prior(target))))
     names = st.sampled_from([*entities_of(world), "unseen"])
     return world, drawn, (draw(names), target, draw(names))
 
 
-def model_of(drawn: RuleModel, threshold: float = 0.5) -> hb.Model:
+def model_of(drawn: ReferenceModel, threshold: float = 0.5) -> hb.Model:
     return hb.Model(drawn.rules, replace(drawn.semantics, threshold=threshold))
 
 
@@ -53,7 +54,7 @@ def score(model: hb.Model, values: Values, pair: Triple) -> float:
 
 
 def every_path(
-    values: Values, pair: Triple, steps: tuple[Step, ...], drawn: RuleModel
+    values: Values, pair: Triple, steps: tuple[Step, ...], drawn: ReferenceModel
 ) -> Iterator[tuple[tuple[str, ...], tuple[Triple, ...], int]]:
     """Entities, facts and truth of every path, found by trying all edges."""
     leaving = steps_by_node(values, drawn.language.max_fanout)
@@ -78,7 +79,7 @@ def every_path(
             yield nodes, facts, body
 
 
-def check_reasons(world: World, drawn: RuleModel, pair: Triple, paths: int) -> None:
+def check_reasons(world: World, drawn: ReferenceModel, pair: Triple, paths: int) -> None:
     model = model_of(drawn)
     found = model.explain(world.facts, pair, paths=paths, flip=False)
     assert found.flip is None
@@ -88,8 +89,8 @@ def check_reasons(world: World, drawn: RuleModel, pair: Triple, paths: int) -> N
     for k, rule in enumerate(model.rules):
         others = hb.Model((*model.rules[:k], *model.rules[k + 1 :]), model.semantics)
         without = score(others, world.values, pair)
-        prior = isinstance(rule.clause, Prior)
-        steps = () if isinstance(rule.clause, Prior) else rule.clause.path.steps
+        prior = rule.clause.is_prior
+        steps = () if rule.clause.is_prior else rule.clause.body.steps
         expected = [] if prior else sorted(every_path(world.values, pair, steps, drawn))
         count = 1 if prior else len(expected)
         if not count or not rule.weight:
@@ -117,13 +118,13 @@ def check_reasons(world: World, drawn: RuleModel, pair: Triple, paths: int) -> N
 
 @given(cases(), st.sampled_from([0, 1, 2, 1000]))
 def test_reasons_are_those_of_the_definition(
-    case: tuple[World, RuleModel, Triple], paths: int
+    case: tuple[World, ReferenceModel, Triple], paths: int
 ) -> None:
     check_reasons(*case, paths)
 
 
 @given(cases(SOFT), st.sampled_from([1, 2, 1000]))
-def test_reasons_with_soft_facts(case: tuple[World, RuleModel, Triple], paths: int) -> None:
+def test_reasons_with_soft_facts(case: tuple[World, ReferenceModel, Triple], paths: int) -> None:
     check_reasons(*case, paths)
 
 
@@ -169,14 +170,16 @@ def check_flip(world: World, model: hb.Model, pair: Triple, *, exact: bool = Tru
 
 @given(cases(max_facts=6), THRESHOLDS)
 @settings(max_examples=40)
-def test_flips_are_smallest(case: tuple[World, RuleModel, Triple], threshold: float) -> None:
+def test_flips_are_smallest(case: tuple[World, ReferenceModel, Triple], threshold: float) -> None:
     world, drawn, pair = case
     check_flip(world, model_of(drawn, threshold), pair)
 
 
 @given(cases(SOFT, max_facts=5), THRESHOLDS)
 @settings(max_examples=30)
-def test_flips_with_soft_facts(case: tuple[World, RuleModel, Triple], threshold: float) -> None:
+def test_flips_with_soft_facts(
+    case: tuple[World, ReferenceModel, Triple], threshold: float
+) -> None:
     world, drawn, pair = case
     check_flip(world, model_of(drawn, threshold), pair)
 
@@ -187,7 +190,7 @@ def fan(n: int, weight: float, counts: Counts = Counts.RAW) -> tuple[World, hb.M
     for k in range(n):
         values["a", "p", f"m{k:02}"] = ONE
         values[f"m{k:02}", "q", "b"] = ONE
-    rules = (Rule(weight, CHAIN), Rule(2.0, Prior("t")))
+    rules = (Rule(weight, CHAIN), Rule(2.0, prior("t")))
     return World(values, [(("a", "t", "b"), ONE)]), hb.Model(rules, Semantics(counts=counts))
 
 
@@ -213,7 +216,7 @@ def test_beyond_the_limit_a_greedy_set_is_labelled(
 
 @given(cases(max_facts=6))
 @settings(max_examples=30)
-def test_rules_of_many_paths_are_cut_at_an_end(case: tuple[World, RuleModel, Triple]) -> None:
+def test_rules_of_many_paths_are_cut_at_an_end(case: tuple[World, ReferenceModel, Triple]) -> None:
     world, drawn, pair = case
     model = model_of(drawn)
     with pytest.MonkeyPatch.context() as patch:
@@ -228,8 +231,8 @@ def test_a_cut_takes_the_end_with_fewer_facts(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(explainer, "EXACT_PATHS", 0)
     values = {("a", "p", "hub"): ONE} | {("hub", "q", f"m{k}"): ONE for k in range(5)}
     values |= {(f"m{k}", "p", "b"): ONE for k in range(5)}
-    clause = PathClause(Path((Step("p"), Step("q"), Step("p")), "t"))
-    model = hb.Model((Rule(1.0, clause), Rule(1.0, Prior("t"))))
+    clause = Clause(Body((Step("p"), Step("q"), Step("p")), "t"))
+    model = hb.Model((Rule(1.0, clause), Rule(1.0, prior("t"))))
     found = model.explain(facts_of(values), ("a", "b"))
     assert found.flip is not None
     assert found.flip.facts == (Fact("a", "p", "hub"),)
@@ -242,8 +245,8 @@ def test_millions_of_paths_are_not_listed() -> None:
     rows = [("a", "p", m) for m in middle] + [(m, "q", "b") for m in middle]
     rows += [(one, "r", other) for one in middle for other in middle[:300]]
     facts = hb.read_facts(rows)
-    long = PathClause(Path((Step("p"), Step("r"), Step("r"), Step("q")), "t"))
-    model = hb.Model((Rule(1.0, long), Rule(0.5, Prior("t"))), Semantics(counts=Counts.LOG))
+    long = Clause(Body((Step("p"), Step("r"), Step("r"), Step("q")), "t"))
+    model = hb.Model((Rule(1.0, long), Rule(0.5, prior("t"))), Semantics(counts=Counts.LOG))
     found = model.explain(facts, ("a", "b"), paths=3)
     [reason] = found.supporting
     assert reason.count == 600 * 300 * 300
@@ -300,7 +303,7 @@ def test_own_facts_are_no_evidence_for_themselves() -> None:
 
 
 def test_a_collective_model_needs_its_pairs() -> None:
-    model = hb.Model((Rule(1.0, Prior("t")),), Semantics(collective=True))
+    model = hb.Model((Rule(1.0, prior("t")),), Semantics(collective=True))
     with pytest.raises(InputError, match="collective"):
         model.explain(hb.read_facts([("a", "p", "b")]), ("a", "b"))
 
@@ -316,7 +319,7 @@ def test_missing_predicates_warn_once() -> None:
 def test_text_and_html_show_names_safely() -> None:
     nasty = "<script>alert(1)</script>\x1b[31m\u202e[bold]"
     facts = hb.read_facts([("a", "p", nasty), (nasty, "q", "b")])
-    model = hb.Model((Rule(1.0, CHAIN), Rule(0.3, Prior("t"))))
+    model = hb.Model((Rule(1.0, CHAIN), Rule(0.3, prior("t"))))
     found = model.explain(facts, ("a", "b"))
     text = str(found)
     assert "\x1b" not in text

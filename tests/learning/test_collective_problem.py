@@ -27,7 +27,6 @@ from hornbeam.learning.newton import Newton
 from hornbeam.learning.ppll import Ppll, fit_priors, make_piece, prior_of_rows
 from hornbeam.learning.problem import Problem
 from hornbeam.rules.candidates import Language
-from hornbeam.rules.clause import Prior
 from hornbeam.rules.rule_model import Counts, Relaxation, Semantics
 from tests.support.ground_clauses import Conditioned
 from tests.support.worlds import World, worlds
@@ -86,11 +85,11 @@ def both(world: World, relaxation: Relaxation, top: int = 6) -> tuple[Problem, R
     ground = Conditioned(world.values, world.labels)
     terms = []
     for clause in problem.clauses:
-        if isinstance(clause, Prior):
+        if clause.is_prior:
             mine = [row for (s, p, o), row in ground.row.items() if p == clause.target]
             terms.append(Counter({("down" if clause.negated else "up", row, 1): 1 for row in mine}))
         else:
-            terms.append(ground.terms(clause.path, clause.negated, False))
+            terms.append(ground.terms(clause.body, clause.negated, False))
     return problem, Reference(terms, world.targets.truth, relaxation)
 
 
@@ -175,7 +174,7 @@ def test_every_ppll_weight_is_the_optimum_of_its_piece(
 @pytest.mark.parametrize("relaxation", list(Relaxation))
 @pytest.mark.parametrize("learner", [Joint(folds=2, strengths=4), Ppll(), Greedy(max_rules=3)])
 def test_every_learner_learns(relaxation: Relaxation, learner: Joint | Ppll | Greedy) -> None:
-    learned = learn_rules(statistics(), LABELS, learner, None, relaxation, Semantics(), False)
+    learned = learn_rules(statistics(), LABELS, learner, None, relaxation, Semantics())
     assert learned.semantics.collective
     assert learned.semantics.counts is Counts.RAW
     assert learned.rules

@@ -15,7 +15,6 @@ from hornbeam.learning.learner import learn_rules
 from hornbeam.learning.newton import Newton
 from hornbeam.learning.ppll import fit_priors
 from hornbeam.learning.problem import Problem
-from hornbeam.rules.clause import PathClause
 from hornbeam.rules.rule_model import Relaxation, Semantics
 from tests.support.problems import Reference, labels_of, problem_of, problems, statistics_of
 
@@ -179,13 +178,13 @@ def test_a_twin_is_never_taken_beside_the_first() -> None:
     raw = learner.fit(problem_of(counts, y, Relaxation.LINEAR)).weights
     assert (raw[0] > 0, raw[2] > 0) == (True, True)
     learned = learn_rules(
-        statistics_of(counts), labels_of(y), learner, None, Relaxation.LINEAR, Semantics(), False
+        statistics_of(counts), labels_of(y), learner, None, Relaxation.LINEAR, Semantics()
     )
     walked = {
         step.predicate
         for rule in learned.rules
-        if isinstance(rule.clause, PathClause)
-        for step in rule.clause.path.steps
+        if not rule.clause.is_prior
+        for step in rule.clause.body.steps
     }
     assert "p0" in walked
     assert walked <= {"p0", "p2", "p4"}

@@ -40,7 +40,7 @@ def discovered(seed: int = 0) -> tuple[Statistics, Targets]:
     language = hb.Language(max_length=2, min_coverage=5)
     table = hb.discover(facts, labels, language).statistics
     assert table is not None
-    assert table.body is not None
+    assert table.body_truth is not None
     return table, labels
 
 
@@ -99,7 +99,7 @@ def test_fit_reaches_scipys_optimum(relaxation: Relaxation) -> None:
 @pytest.mark.parametrize("relaxation", CONTINUOUS)
 def test_values_of_one_are_the_ordinary_problem(relaxation: Relaxation) -> None:
     table, labels = discovered()
-    crisp = Statistics(table.paths, table.n_targets, *crisp_rows(table))
+    crisp = Statistics(table.bodies, table.n_targets, *crisp_rows(table))
     ordinary = learnable(crisp, labels, Counts.RAW, relaxation)
     hinged = SoftProblem.of(crisp, labels, Counts.RAW, relaxation)
     weights = np.random.default_rng(2).uniform(0, 0.5, len(ordinary.clauses))
@@ -111,10 +111,10 @@ def test_values_of_one_are_the_ordinary_problem(relaxation: Relaxation) -> None:
 
 def crisp_rows(table: Statistics) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """One row a (sequence, target), as if every body were true."""
-    path = np.repeat(np.arange(len(table.paths)), np.diff(table.indptr))
+    path = np.repeat(np.arange(len(table.bodies)), np.diff(table.indptr))
     cells, place = np.unique(np.stack([path, table.target], axis=1), axis=0, return_inverse=True)
     count = np.bincount(place.ravel(), table.count).astype(np.int64)
-    sizes = np.bincount(cells[:, 0], minlength=len(table.paths))
+    sizes = np.bincount(cells[:, 0], minlength=len(table.bodies))
     return np.append(0, np.cumsum(sizes)), cells[:, 1].astype(np.int32), count
 
 

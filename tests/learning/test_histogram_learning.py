@@ -40,10 +40,10 @@ def test_a_table_too_long_comes_as_histograms(small, whole) -> None:  # noqa: AN
     found = small[1]
     assert found.statistics is None
     histograms, table = found.histograms, whole.statistics
-    assert list(histograms.paths) == list(table.paths)
+    assert list(histograms.bodies) == list(table.bodies)
     assert histograms.n_rows == len(table.count) > 2000
     label = DATA.labels.millionths
-    for c in range(len(table.paths)):
+    for c in range(len(table.bodies)):
         rows, groups = table.column(c), histograms.column(c)
         keys = np.stack([table.count[rows], label[table.target[rows]]])
         distinct, size = np.unique(keys, axis=1, return_counts=True)
@@ -55,9 +55,7 @@ def test_a_table_too_long_comes_as_histograms(small, whole) -> None:  # noqa: AN
 @pytest.mark.parametrize("relaxation", list(Relaxation))
 @pytest.mark.parametrize("learner", [Ppll(), Ppll(prior_inside=False, length_penalty=0.5)])
 def test_ppll_learns_the_same_rules(small, whole, counts, relaxation, learner) -> None:  # noqa: ANN001
-    expected = learn_rules(
-        whole.statistics, DATA.labels, learner, counts, relaxation, Semantics(), False
-    )
+    expected = learn_rules(whole.statistics, DATA.labels, learner, counts, relaxation, Semantics())
     found = screen(small[1].histograms, DATA.labels, learner, counts, relaxation)
     # sums in another order: the last digits of a weight may differ
     assert {rule.clause: rule.weight for rule in found.rules} == pytest.approx(
@@ -84,13 +82,13 @@ def test_others_learn_from_what_ppll_keeps_and_say_so(small, learner) -> None:  
         return engine.count(DATA.labels, paths, LANGUAGE)
 
     learned = learn_from_histograms(
-        found.histograms, DATA.labels, learner, Counts.RAW, Relaxation.BOOLEAN, Semantics(), False,
+        found.histograms, DATA.labels, learner, Counts.RAW, Relaxation.BOOLEAN, Semantics(),
         False, count, Told(),
     )  # fmt: skip
     name = type(learner).__name__.lower()
     assert any("too many to hold" in text and f"{name} learns from" in text for text in messages)
-    assert learned.trace["screening"]["kept"] == len(counted) < len(found.histograms.paths)
-    kept = {rule.clause.path for rule in learned.rules if hasattr(rule.clause, "path")}
+    assert learned.trace["screening"]["kept"] == len(counted) < len(found.histograms.bodies)
+    kept = {rule.clause.body for rule in learned.rules if not rule.clause.is_prior}
     assert kept <= set(counted)
     assert len(engine.count(DATA.labels, counted, LANGUAGE).count) <= engine.max_rows
 
@@ -99,7 +97,7 @@ def test_nothing_fits_at_all(small) -> None:  # noqa: ANN001
     histograms = replace(small[1].histograms, max_rows=1)
     with pytest.raises(InputError, match="use --method ppll"):
         learn_from_histograms(
-            histograms, DATA.labels, Joint(), Counts.RAW, Relaxation.BOOLEAN, Semantics(), False,
+            histograms, DATA.labels, Joint(), Counts.RAW, Relaxation.BOOLEAN, Semantics(),
             False, lambda paths: pytest.fail("nothing to count"),
         )  # fmt: skip
 

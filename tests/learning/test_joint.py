@@ -14,7 +14,6 @@ from hornbeam.learning.joint import Joint, deal, log_loss
 from hornbeam.learning.learner import Learned, learn_rules
 from hornbeam.learning.newton import Newton
 from hornbeam.learning.problem import Problem
-from hornbeam.rules.clause import Prior
 from hornbeam.rules.rule_model import Counts, Relaxation, Semantics
 from tests.support.problems import (
     Floats,
@@ -44,7 +43,7 @@ def learned(
     counts: np.ndarray, y: Floats, learner: Joint, kind: Counts | None = Counts.RAW
 ) -> Learned:
     return learn_rules(
-        statistics_of(counts), labels_of(y), learner, kind, Relaxation.BOOLEAN, Semantics(), False
+        statistics_of(counts), labels_of(y), learner, kind, Relaxation.BOOLEAN, Semantics()
     )
 
 
@@ -159,10 +158,10 @@ def test_distinct_columns_keep_the_first_of_each_kind() -> None:
     table = [[1, 1, 0, 2, 0], [0, 0, 1, 0, 1], [3, 3, 0, 6, 0]]
     problem = problem_of(table, [0, 1, 1])
     kept = problem.distinct_columns()
-    names = [clause.path.steps[0].predicate for clause in kept.clauses
-             if not isinstance(clause, Prior)]  # fmt: skip
+    names = [clause.body.steps[0].predicate for clause in kept.clauses
+             if not clause.is_prior]  # fmt: skip
     assert names == ["p0", "p0", "p2", "p2", "p3", "p3"]
-    assert sum(isinstance(clause, Prior) for clause in kept.clauses) == 2
+    assert sum(clause.is_prior for clause in kept.clauses) == 2
     exists = problem_of(table, [0, 1, 1], kind=Counts.EXISTS).distinct_columns()
     assert len(exists.clauses) == 2 * 2 + 2
     # a sequence that every target has keeps standing beside the prior
@@ -180,7 +179,7 @@ def test_distinct_columns_lose_no_likelihood(problem: Problem) -> None:
         mine = _column(problem, k)
         [home] = [
             i for i in range(n)
-            if kept.is_prior[i] == isinstance(clause, Prior)
+            if kept.is_prior[i] == clause.is_prior
             and kept.clauses[i].negated == clause.negated and _column(kept, i) == mine
         ]  # fmt: skip
         moved[home] += weights[k]

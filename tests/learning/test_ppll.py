@@ -226,7 +226,7 @@ def test_the_length_penalty_keeps_what_gains_more(
     home = home_of(problem, inside)
     for k in clauses_of(problem):
         gain = best_weight(problem, k, home)[1]
-        price = beta * len(problem.clauses[k].path)  # type: ignore[union-attr]
+        price = beta * len(problem.clauses[k].body)
         if abs(gain - price) > 1e-5:
             assert kept.weights[k] == (plain[k] if gain > price else 0.0)
     np.testing.assert_array_equal(kept.weights[problem.is_prior], plain[problem.is_prior])

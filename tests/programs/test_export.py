@@ -14,28 +14,27 @@ from hypothesis import strategies as st
 import hornbeam as hb
 from hornbeam.errors import InputError
 from hornbeam.programs.export import export_program
-from hornbeam.rules.clause import Path as Sequence_
-from hornbeam.rules.clause import PathClause, Prior, Step
-from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
+from hornbeam.rules.body import Body, Step
+from hornbeam.rules.clause import Clause, prior
+from hornbeam.rules.rule_model import Counts, Relaxation, Rule, RuleModel, Semantics
 
 ENTITIES = ["a", "b", " b", "b ", "c", "#c", "'d'", "entity_1"]
 PREDICATES = ["t", "T", "film/genre", "film genre", "t_pairs"]
 
 
-def clause(*steps: str, negated: bool = False, distinct: bool = False) -> PathClause:
+def clause(*steps: str, negated: bool = False) -> Clause:
     walked = tuple(Step(name.removeprefix("-"), name.startswith("-")) for name in steps)
-    return PathClause(Sequence_(walked, "t"), negated, distinct)
+    return Clause(Body(walked, "t"), negated)
 
 
-def rules_of(distinct: bool) -> list[Rule]:
-    return [
-        Rule(1.5, clause("film/genre", "-film genre", distinct=distinct)),
-        Rule(0.7, clause("t", "-t", "t", distinct=distinct)),
-        Rule(0.4, clause("-t", "T", distinct=distinct)),
-        Rule(0.9, clause("t_pairs", "t", negated=True, distinct=distinct)),
-        Rule(0.3, clause("-t", negated=True, distinct=distinct)),
-        Rule(0.6, Prior("t")),
-    ]
+RULES = (
+    Rule(1.5, clause("film/genre", "-film genre")),
+    Rule(0.7, clause("t", "-t", "t")),
+    Rule(0.4, clause("-t", "T")),
+    Rule(0.9, clause("t_pairs", "t", negated=True)),
+    Rule(0.3, clause("-t", negated=True)),
+    Rule(0.6, prior("t")),
+)
 
 
 def evidence(seed: int) -> tuple[hb.Facts, hb.Targets]:
@@ -70,7 +69,7 @@ def test_map_states_agree(
 ) -> None:
     facts, pairs = evidence(seed)
     relaxation = Relaxation.SQUARED if squared else Relaxation.LINEAR
-    model = hb.Model(tuple(rules_of(distinct)), Semantics(relaxation=relaxation))
+    model = hb.Model(RULES, Semantics(relaxation=relaxation, distinct_variables=distinct))
     folder = tmp_path_factory.mktemp("export") / "program"
     atoms = original(folder, inferred(model.export(facts, pairs, folder)))
     scores = model.predict(facts, pairs, score="map")
@@ -83,7 +82,7 @@ def test_map_states_agree(
 @pytest.mark.java
 def test_psl_gives_the_same_map(psl_runtime: Path, java: str, tmp_path: Path) -> None:
     facts, pairs = evidence(3)
-    model = hb.Model(tuple(rules_of(distinct=False)), Semantics(relaxation=Relaxation.SQUARED))
+    model = hb.Model(RULES, Semantics(relaxation=Relaxation.SQUARED))
     program = model.export(facts, pairs, tmp_path / "program")
     ran = subprocess.run(
         [java, "-jar", str(psl_runtime), program.name],
@@ -111,7 +110,7 @@ def test_what_plain_psl_cannot_say_is_refused(
 ) -> None:
     facts, pairs = evidence(0)
     with pytest.raises(InputError, match=advice):
-        export_program(rules_of(distinct=False), semantics, facts, pairs, tmp_path / "program")
+        export_program(RuleModel(RULES, semantics), facts, pairs, tmp_path / "program")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -119,15 +118,15 @@ def test_other_peoples_files_stay(tmp_path: Path) -> None:
     facts, pairs = evidence(0)
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(InputError, match="holds other files"):
-        export_program(rules_of(distinct=False), Semantics(), facts, pairs, tmp_path)
+        export_program(RuleModel(RULES), facts, pairs, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
 def test_an_older_export_gives_way(tmp_path: Path) -> None:
     facts, pairs = evidence(0)
     folder = tmp_path / "program"
-    export_program(rules_of(distinct=False), Semantics(), facts, pairs, folder)
+    export_program(RuleModel(RULES), facts, pairs, folder)
     before = sorted(path.name for path in folder.rglob("*"))
-    export_program(rules_of(distinct=False), Semantics(), facts, pairs, folder)
+    export_program(RuleModel(RULES), facts, pairs, folder)
     assert sorted(path.name for path in folder.rglob("*")) == before
     assert [path.name for path in tmp_path.iterdir()] == ["program"]

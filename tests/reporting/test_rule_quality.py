@@ -10,17 +10,14 @@ from scipy.stats import binomtest
 import hornbeam as hb
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.reporting.rule_quality import RuleQuality, rule_qualities, wilson
-from hornbeam.scoring.independent_scorer import rule_paths
 
 
 def judged(
     model: str, facts: list[tuple[str, str, str]], labels: list[tuple[str, str, str, float]]
 ) -> list[RuleQuality]:
-    rules = hb.Model.parse(model).rules
+    rules = hb.Model.parse(model)
     labelled = hb.read_labels(labels)
-    counted = MemoryEngine(hb.read_facts(facts), 1).count(
-        labelled, rule_paths(rules), hb.Language()
-    )
+    counted = MemoryEngine(hb.read_facts(facts), 1).count(labelled, rules.bodies, hb.Language())
     return rule_qualities(rules, counted, labelled)
 
 

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from hornbeam.errors import InputError
 from hornbeam.language.naming import identifiers
+from hornbeam.rules.body import Body, Step
 from hornbeam.rules.candidates import Candidates, Language
-from hornbeam.rules.clause import Path, PathClause, Prior, Step, clause_text
+from hornbeam.rules.clause import Clause, prior
 
 #: Identifiers of one another's prefix, of one spelling, of either case.
 NAMES = ["p", "p_", "pq", "P", "/x/y", "x_y", "p2", "p_2", "42", "é", "Z", "_"]
@@ -60,13 +61,13 @@ def test_order_is_that_of_the_texts(
     rows = everything.pruned(Language(4, min_coverage, top)).tolist()
     spelt = identifiers([*everything.predicates, *everything.targets])
     texts = [
-        clause_text(everything.path(i), False, everything.distinct, spelt)
+        Clause(everything.body(i)).text(spelt, distinct=everything.distinct)
         for i in range(len(everything))
     ]
     assert texts == [everything.text(i) for i in range(len(everything))]
     assert len(set(texts)) == len(texts)
     expected = [i for i in range(len(everything)) if everything.coverage[i] >= min_coverage]
-    expected.sort(key=lambda i: (-everything.coverage[i], len(everything.path(i)), texts[i]))
+    expected.sort(key=lambda i: (-everything.coverage[i], len(everything.body(i)), texts[i]))
     assert rows == expected[:top]
 
 
@@ -87,7 +88,7 @@ def small() -> Candidates:
 def test_rows() -> None:
     candidates = small()
     first, second = candidates
-    assert first.path == Path((Step("a<b"), Step("c", inverse=True)), "t")
+    assert first.body == Body((Step("a<b"), Step("c", inverse=True)), "t")
     assert first.text == "a_b(A, B) & c(C, B) -> t(A, C)"
     assert (first.coverage, first.coverage_true, first.coverage_false, first.paths) == (
         12,
@@ -101,10 +102,10 @@ def test_rows() -> None:
 
 def test_every_clause_comes_with_its_negation_and_the_prior_is_extra() -> None:
     candidates = small()
-    paths = [candidates.path(0), candidates.path(1)]
+    paths = [candidates.body(0), candidates.body(1)]
     assert candidates.clauses() == [
-        *(PathClause(path, negated) for path in paths for negated in (False, True)),
-        Prior("t"),
+        *(Clause(path, negated) for path in paths for negated in (False, True)),
+        prior("t"),
     ]
 
 

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from hornbeam.rules.clause import Path, PathClause, Prior, Step, clause_text, prior_text
+from hornbeam.rules.body import Body, Step
+from hornbeam.rules.clause import Clause, prior
 
 CITES, MENTIONS = Step("cites"), Step("mentions")
 
@@ -24,35 +25,38 @@ CITES, MENTIONS = Step("cites"), Step("mentions")
     ],
 )
 def test_text(steps: tuple[Step, ...], text: str) -> None:
-    path = Path(steps, "t")
-    assert str(PathClause(path)) == text
-    assert str(PathClause(path, negated=True)) == text.replace("-> t", "-> !t")
+    path = Body(steps, "t")
+    assert str(Clause(path)) == text
+    assert str(Clause(path, negated=True)) == text.replace("-> t", "-> !t")
 
 
 def test_distinct_variables_are_written_out() -> None:
-    path = Path((CITES, MENTIONS.reversed()), "t")
-    assert str(PathClause(path, negated=True, distinct=True)) == (
+    path = Body((CITES, MENTIONS.reversed()), "t")
+    assert Clause(path, negated=True).text({}, distinct=True) == (
         "cites(A, B) & mentions(C, B) & (A != B) & (A != C) & (B != C) -> !t(A, C)"
     )
-    longest = str(PathClause(Path((CITES,) * 4, "t"), distinct=True))
+    longest = Clause(Body((CITES,) * 4, "t")).text({}, distinct=True)
     assert longest.count("!=") == 10
 
 
 def test_identifiers_stand_for_names() -> None:
     names = {"cites": "cites_2", "/t": "t"}
-    path = Path((CITES, MENTIONS), "/t")
-    text = clause_text(path, False, False, names)
+    path = Body((CITES, MENTIONS), "/t")
+    text = Clause(path).text(names)
     assert text == "cites_2(A, B) & mentions(B, C) -> t(A, C)"
-    assert prior_text(Prior("/t"), names) == "!t(A, B)"
+    assert prior("/t").text(names) == "!t(A, B)"
 
 
 def test_prior() -> None:
-    assert str(Prior("knows")) == "!knows(A, B)"
-    assert str(Prior("knows", negated=False)) == "knows(A, B)"
+    assert str(prior("knows")) == "!knows(A, B)"
+    assert str(prior("knows", negated=False)) == "knows(A, B)"
+    assert prior("knows").text({}, distinct=True) == "!knows(A, B)"
+    assert prior("knows").is_prior
+    assert not Clause(Body((CITES,), "knows")).is_prior
 
 
 def test_paths_are_values() -> None:
-    assert Path((CITES,), "t") == Path((Step("cites", inverse=False),), "t")
-    assert len({Path((CITES,), "t"), Path((CITES,), "t"), Path((CITES,), "s")}) == 2
+    assert Body((CITES,), "t") == Body((Step("cites", inverse=False),), "t")
+    assert len({Body((CITES,), "t"), Body((CITES,), "t"), Body((CITES,), "s")}) == 2
     assert CITES.reversed().reversed() == CITES
-    assert len(Path((CITES, MENTIONS), "t")) == 2
+    assert len(Body((CITES, MENTIONS), "t")) == 2

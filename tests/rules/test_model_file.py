@@ -10,17 +10,18 @@ from hypothesis import strategies as st
 
 from hornbeam.errors import DataError, InputError
 from hornbeam.language.syntax import LogicalRule, parse_rules, rule_text
-from hornbeam.rules.clause import Path, PathClause, Prior, Step
+from hornbeam.rules.body import Body, Step
+from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.model_file import model_text, parse_model
 from hornbeam.rules.path_rules import path_clause
-from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
+from hornbeam.rules.rule_model import Counts, Relaxation, Rule, RuleModel, Semantics
 
 #: Anything that facts may call a predicate; short alphabets make names that clash.
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\t\r\n\0"), min_size=1) | st.text(
     "aA_1 /", min_size=1, max_size=4
 )
 STEPS = st.builds(Step, NAMES, st.booleans())
-PATHS = st.builds(Path, st.lists(STEPS, min_size=1, max_size=4).map(tuple), NAMES)
+PATHS = st.builds(Body, st.lists(STEPS, min_size=1, max_size=4).map(tuple), NAMES)
 WEIGHTS = st.floats(0, allow_infinity=False) | st.sampled_from([5e-324, 1e-300, 1e300])
 SEMANTICS = st.builds(
     Semantics,
@@ -28,29 +29,30 @@ SEMANTICS = st.builds(
     st.sampled_from(Relaxation),
     st.booleans(),
     st.none() | st.integers(1, 10**9),
+    st.booleans(),
     st.floats(0, 1),
 )
 
 
 @st.composite
-def models(draw: st.DrawFn) -> tuple[list[Rule], Semantics]:
-    distinct = st.just(draw(st.booleans()))
-    clauses = st.builds(PathClause, PATHS, st.booleans(), distinct)
-    priors = st.builds(Prior, NAMES, st.booleans())
-    return draw(st.lists(st.builds(Rule, WEIGHTS, clauses | priors), max_size=6)), draw(SEMANTICS)
+def models(draw: st.DrawFn) -> RuleModel:
+    clauses = st.builds(Clause, PATHS, st.booleans())
+    priors = st.builds(prior, NAMES, st.booleans())
+    rules = draw(st.lists(st.builds(Rule, WEIGHTS, clauses | priors), max_size=6))
+    return RuleModel(tuple(rules), draw(SEMANTICS))
 
 
 @given(models())
-def test_writing_then_reading_is_the_identity(model: tuple[list[Rule], Semantics]) -> None:
-    text = model_text(*model)
-    assert parse_model(text, "model.psl") == (list(model[0]), model[1])
-    assert len(text.splitlines()) == 1 + len(model[0])
+def test_writing_then_reading_is_the_identity(model: RuleModel) -> None:
+    text = model_text(model)
+    assert parse_model(text, "model.psl") == model
+    assert len(text.splitlines()) == 1 + len(model.rules)
     assert text.endswith("\n")
 
 
 @given(models(), st.sampled_from(["\n", "\r\n", "\r"]), st.sampled_from(["", "\ufeff"]))
-def test_a_file_from_anywhere(model: tuple[list[Rule], Semantics], end: str, mark: str) -> None:
-    lines = model_text(*model).split("\n")
+def test_a_file_from_anywhere(model: RuleModel, end: str, mark: str) -> None:
+    lines = model_text(model).split("\n")
     assert parse_model(mark + end.join(lines), "model.psl") == model
     commented = "\n\n// mine\n".join(f"{line} # {i}" if i else line for i, line in enumerate(lines))
     assert parse_model(f"/* mine */\n\n{commented}", "model.psl") == model
@@ -58,25 +60,26 @@ def test_a_file_from_anywhere(model: tuple[list[Rule], Semantics], end: str, mar
 
 @given(PATHS, st.booleans(), st.booleans(), st.randoms(use_true_random=False))
 def test_a_path_is_seen_in_any_order_and_by_any_variables(
-    path: Path, negated: bool, distinct: bool, chance: random.Random
+    path: Body, negated: bool, distinct: bool, chance: random.Random
 ) -> None:
-    path = Path(tuple(Step("p" + str(len(s.predicate)), s.inverse) for s in path.steps), "t")
-    rule = Rule(0.5, PathClause(path, negated, distinct))
-    [written] = parse_rules(model_text([rule], Semantics()), "model.psl")
+    path = Body(tuple(Step("p" + str(len(s.predicate)), s.inverse) for s in path.steps), "t")
+    rule = Rule(0.5, Clause(path, negated))
+    model = RuleModel((rule,), Semantics(distinct_variables=distinct))
+    [written] = parse_rules(model_text(model), "model.psl")
     body = list(written.body)
     chance.shuffle(body)
     shuffled = rule_text(LogicalRule(written.weight, tuple(body), written.head))
     for old, new in pairwise("ABCDEz"):
         shuffled = shuffled.replace(f"{old},", f"{new}_1,").replace(f"{old})", f"{new}_1)")
         shuffled = shuffled.replace(f"({old} ", f"({new}_1 ")
-    assert parse_model(shuffled, "model.psl")[0] == [rule]
+    assert parse_model(shuffled, "model.psl") == model
 
 
 def test_the_text_of_a_model() -> None:
-    path = Path((Step("cites"), Step("/film/genre", inverse=True)), "Cites")
-    rules = [Rule(1e300, PathClause(path)), Rule(0.25, Prior("Cites")), Rule(0, Prior("x", False))]
-    semantics = Semantics(Counts.LOG, Relaxation.SQUARED, True, 100, 0.25)
-    first, *rest = model_text(rules, semantics).splitlines()
+    path = Body((Step("cites"), Step("/film/genre", inverse=True)), "Cites")
+    rules = [Rule(1e300, Clause(path)), Rule(0.25, prior("Cites")), Rule(0, prior("x", False))]
+    semantics = Semantics(Counts.LOG, Relaxation.SQUARED, True, 100, threshold=0.25)
+    first, *rest = model_text(RuleModel(tuple(rules), semantics)).splitlines()
     assert first.startswith("# hornbeam: ")
     assert json.loads(first.removeprefix("# hornbeam: ")) == {
         "version": 1,
@@ -96,33 +99,33 @@ def test_the_text_of_a_model() -> None:
 
 
 def test_names_are_readable_but_never_break_the_line() -> None:
-    line = model_text([Rule(1, Prior("né à\u2028\x85\U000e0001"))], Semantics()).split("\n")[0]
+    line = model_text(RuleModel((Rule(1, prior("né à\u2028\x85\U000e0001")),))).split("\n")[0]
     assert r"né à\u2028\u0085\udb40\udc01" in line
 
 
 def test_without_the_first_line() -> None:
     text = "0.5: q(Y, X) & p(Y, Z) -> !t(X, Z)\n0.1: !t(A, B)\n\n2: t(U, V)"
-    rules, semantics = parse_model(text, "model.psl")
-    path = Path((Step("q", inverse=True), Step("p")), "t")
-    assert rules == [
-        Rule(0.5, PathClause(path, negated=True)),
-        Rule(0.1, Prior("t")),
-        Rule(2.0, Prior("t", negated=False)),
-    ]
-    assert semantics == Semantics()
-    assert parse_model("1: t(A, B) ^2", "m")[1] == Semantics(relaxation=Relaxation.SQUARED)
+    model = parse_model(text, "model.psl")
+    path = Body((Step("q", inverse=True), Step("p")), "t")
+    assert model.rules == (
+        Rule(0.5, Clause(path, negated=True)),
+        Rule(0.1, prior("t")),
+        Rule(2.0, prior("t", negated=False)),
+    )
+    assert model.semantics == Semantics()
+    assert parse_model("1: t(A, B) ^2", "m").semantics == Semantics(relaxation=Relaxation.SQUARED)
 
 
 def test_what_the_first_line_leaves_out() -> None:
     text = '# hornbeam: {"counts": "exists", "threshold": 1}\n1: t(A, B) ^2\n'
-    assert parse_model(text, "model.psl")[1] == Semantics(
+    assert parse_model(text, "model.psl").semantics == Semantics(
         Counts.EXISTS, Relaxation.SQUARED, threshold=1.0
     )
 
 
 def test_the_case_of_identifiers_is_ignored() -> None:
     text = '# hornbeam: {"predicates": {"film_Genre": "/film/genre"}}\n1: FILM_genre(A, B)'
-    assert parse_model(text, "model.psl")[0] == [Rule(1.0, Prior("/film/genre", negated=False))]
+    assert parse_model(text, "model.psl").rules == (Rule(1.0, prior("/film/genre", negated=False)),)
 
 
 def test_edited_rules() -> None:
@@ -130,8 +133,10 @@ def test_edited_rules() -> None:
     # hornbeam: {"distinct_variables": true}
     1: t(X, Y) << p(X, Z) & q(Z, Y) & X != Y & (Z - X) & (Y != Z) & (Z != Y)
     """
-    path = Path((Step("p"), Step("q")), "t")
-    assert parse_model(text, "model.psl")[0] == [Rule(1.0, PathClause(path, distinct=True))]
+    path = Body((Step("p"), Step("q")), "t")
+    assert parse_model(text, "model.psl") == RuleModel(
+        (Rule(1.0, Clause(path)),), Semantics(distinct_variables=True)
+    )
 
 
 #: A rule on line 2 that is no rule of a model, the column that shows it, and what is said.
@@ -260,7 +265,7 @@ def test_broken_first_lines(header: str, column: int | None, said: str) -> None:
 
 
 def test_a_second_first_line() -> None:
-    text = model_text([Rule(1, Prior("t"))], Semantics())
+    text = model_text(RuleModel((Rule(1, prior("t")),)))
     with pytest.raises(DataError, match=r"line 3: a second line '# hornbeam:'"):
         parse_model(text + text, "model.psl")
 
@@ -274,7 +279,7 @@ def test_nothing_is_no_model(text: str) -> None:
 @pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf")])
 def test_bad_weights_are_not_written(weight: float) -> None:
     with pytest.raises(InputError, match="the weight of !t"):
-        model_text([Rule(weight, Prior("t"))], Semantics())
+        model_text(RuleModel((Rule(weight, prior("t")),)))
 
 
 @pytest.mark.parametrize(
@@ -283,14 +288,7 @@ def test_bad_weights_are_not_written(weight: float) -> None:
 )
 def test_bad_semantics_are_not_written(semantics: Semantics) -> None:
     with pytest.raises(InputError, match="the model cannot be written"):
-        model_text([], semantics)
-
-
-def test_mixed_models_are_not_written() -> None:
-    path = Path((Step("p"),), "t")
-    rules = [Rule(1, PathClause(path, distinct=distinct)) for distinct in (True, False)]
-    with pytest.raises(InputError, match="in all its rules or in none"):
-        model_text(rules, Semantics())
+        model_text(RuleModel((), semantics))
 
 
 @given(st.text() | st.text('# hornbeam:{"}1pt(A,B)&->!=^2\n'))
@@ -299,4 +297,4 @@ def test_any_text_is_a_model_or_refused(text: str) -> None:
         model = parse_model(text, "model.psl")
     except DataError:
         return
-    assert parse_model(model_text(*model), "model.psl") == model
+    assert parse_model(model_text(model), "model.psl") == model

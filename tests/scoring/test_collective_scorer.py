@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 import hornbeam as hb
 from hornbeam.errors import InputError
 from hornbeam.hlmrf.exact import Exact
-from hornbeam.rules.candidates import Language
-from hornbeam.rules.clause import Path, PathClause, Prior, Step
-from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
+from hornbeam.rules.body import Body, Step
+from hornbeam.rules.clause import Clause, prior
+from hornbeam.rules.rule_model import Counts, Relaxation, Rule, RuleModel, Semantics
 from hornbeam.scoring import linked_clauses as linked
 from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
 from hornbeam.scoring.independent_scorer import Score
@@ -51,11 +51,11 @@ class Energy:
         total = 0.0
         for rule in self.rules:
             clause = rule.clause
-            if isinstance(clause, Prior):
+            if clause.is_prior:
                 mine = [value[pair] for pair in pairs if pair[1] == clause.target]
                 total += sum(rule.weight * (y if clause.negated else 1 - y) ** p for y in mine)
                 continue
-            for body, head in ground_clauses(clause.path, entities, self.distinct):
+            for body, head in ground_clauses(clause.body, entities, self.distinct):
                 listed = all(atom in truth for atom in [*body, head])
                 if not listed or not pairs & {*body, head}:
                     continue
@@ -88,18 +88,19 @@ def models(draw: st.DrawFn, longest: int = 3) -> list[Rule]:
     rules: list[Rule] = []
     for _ in range(draw(st.integers(1, 4))):
         steps = tuple(draw(st.lists(STEPS, min_size=1, max_size=longest)))
-        path = Path(steps, draw(st.sampled_from(TARGETS)))
-        rules.append(Rule(draw(st.floats(0.1, 3)), PathClause(path, draw(st.booleans()))))
-    return [*rules, *(Rule(draw(st.floats(0, 1)), Prior(name)) for name in TARGETS)]
+        path = Body(steps, draw(st.sampled_from(TARGETS)))
+        rules.append(Rule(draw(st.floats(0.1, 3)), Clause(path, draw(st.booleans()))))
+    return [*rules, *(Rule(draw(st.floats(0, 1)), prior(name)) for name in TARGETS)]
 
 
 def inferred(
     rules: Sequence[Rule], world: World, relaxation: Relaxation, distinct: bool = False
 ) -> CollectiveState:
     return infer_pairs(
-        rules,
-        Semantics(relaxation=relaxation, collective=True),
-        Language(distinct_variables=distinct),
+        RuleModel(
+            tuple(rules),
+            Semantics(relaxation=relaxation, collective=True, distinct_variables=distinct),
+        ),
         world.facts,
         world.targets,
         by_rule=len(rules) % 2 == 0,
@@ -186,9 +187,9 @@ def chain() -> World:
 
 
 RULES = [
-    Rule(2.0, PathClause(Path((Step("p"),), "t"))),
-    Rule(3.0, PathClause(Path((Step("t"), Step("t")), "t"))),
-    Rule(0.05, Prior("t")),
+    Rule(2.0, Clause(Body((Step("p"),), "t"))),
+    Rule(3.0, Clause(Body((Step("t"), Step("t")), "t"))),
+    Rule(0.05, prior("t")),
 ]
 
 
@@ -219,8 +220,9 @@ def test_repeated_pairs_and_any_number_of_threads_score_the_same() -> None:
     world = chain()
     twice = replace(world, labels=[*world.labels, *world.labels[:2]])
     semantics = Semantics(relaxation=Relaxation.SQUARED, collective=True)
+    model = RuleModel(tuple(RULES), semantics)
     single, double = (
-        infer_pairs(RULES, semantics, Language(), w.facts, w.targets, threads=threads).scores()
+        infer_pairs(model, w.facts, w.targets, threads=threads).scores()
         for w, threads in ((world, 1), (twice, 2))
     )
     np.testing.assert_array_equal(double[: len(single)], single)
@@ -239,7 +241,7 @@ def test_a_stated_pair_is_true_for_others_and_no_evidence_for_itself() -> None:
     world = World(
         {("a", "t", "b"): 1_000_000}, [(("a", "t", "b"), 0), (("b", "t", "a"), 0)]
     )  # fmt: skip
-    rules = [Rule(2.0, PathClause(Path((Step("t", inverse=True),), "t"))), Rule(0.1, Prior("t"))]
+    rules = [Rule(2.0, Clause(Body((Step("t", inverse=True),), "t"))), Rule(0.1, prior("t"))]
     for relaxation in Relaxation:
         state = inferred(rules, world, relaxation)
         assert state.stated[state.linked.place].tolist() == [True, False]
@@ -256,7 +258,7 @@ def test_what_collective_models_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def infer(**changed: object) -> CollectiveState:
         semantics = replace(Semantics(collective=True), **changed)  # type: ignore[arg-type]
-        return infer_pairs(RULES, semantics, Language(), world.facts, world.targets)
+        return infer_pairs(RuleModel(tuple(RULES), semantics), world.facts, world.targets)
 
     with pytest.raises(InputError, match="raw counts, not log"):
         infer(counts=Counts.LOG)

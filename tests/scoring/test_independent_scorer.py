@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 import hornbeam as hb
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import HornbeamWarning, InputError
-from hornbeam.rules.clause import Path, PathClause, Prior, Step
-from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
-from hornbeam.scoring.independent_scorer import Floats, Score, rule_paths, score_targets, strengths
-from tests.support.random_rules import RuleModel, energy, mean_by_quadrature, rule_models
+from hornbeam.rules.body import Body, Step
+from hornbeam.rules.clause import Clause, prior
+from hornbeam.rules.rule_model import Counts, Relaxation, Rule, RuleModel, Semantics
+from hornbeam.scoring.independent_scorer import Floats, Score, score_targets, strengths
+from tests.support.random_rules import ReferenceModel, energy, mean_by_quadrature, rule_models
 from tests.support.worlds import SOFT, World, worlds
 
 FACTS = hb.read_facts([("a", "p", "b")])
@@ -23,13 +24,13 @@ PAIR = hb.read_pairs([("a", "t", "b")])
 RELAXATIONS = pytest.mark.parametrize("relaxation", list(Relaxation))
 
 
-def scored(model: RuleModel, world: World, score: Score) -> Floats:
+def scored(model: ReferenceModel, world: World, score: Score) -> Floats:
     engine = MemoryEngine(world.facts, threads=1)
-    counted = engine.count(world.targets, rule_paths(model.rules), model.language)
-    return score_targets(model.rules, model.semantics, counted, world.targets, score)
+    counted = engine.count(world.targets, model.bodies, model.language)
+    return score_targets(model, counted, world.targets, score)
 
 
-def check(model: RuleModel, world: World) -> None:
+def check(model: ReferenceModel, world: World) -> None:
     relaxation = model.semantics.relaxation
     p = 2 if relaxation is Relaxation.SQUARED else 1
     means, maps = scored(model, world, Score.MEAN), scored(model, world, Score.MAP)
@@ -52,13 +53,13 @@ def check(model: RuleModel, world: World) -> None:
 
 @given(worlds(), rule_models("t") | rule_models("p"))
 @settings(max_examples=60)
-def test_scores_are_those_of_the_definition(world: World, model: RuleModel) -> None:
+def test_scores_are_those_of_the_definition(world: World, model: ReferenceModel) -> None:
     check(model, world)
 
 
 @given(worlds(SOFT), rule_models("t") | rule_models("p"))
 @settings(max_examples=60)
-def test_soft_scores_are_those_of_the_definition(world: World, model: RuleModel) -> None:
+def test_soft_scores_are_those_of_the_definition(world: World, model: ReferenceModel) -> None:
     check(replace(model, semantics=replace(model.semantics, counts=Counts.RAW)), world)
 
 
@@ -66,7 +67,7 @@ def test_soft_scores_are_those_of_the_definition(world: World, model: RuleModel)
 def test_where_no_rule_speaks_the_score_is_a_half(relaxation: Relaxation) -> None:
     facts = hb.read_facts([("a", "p", "b")])
     pairs = hb.read_pairs([("a", "t", "b"), ("a", "t", "c"), ("x", "t", "y")])
-    rules = (Rule(2.0, PathClause(Path((Step("p", True),), "t"))), Rule(0.0, Prior("t")))
+    rules = (Rule(2.0, Clause(Body((Step("p", True),), "t"))), Rule(0.0, prior("t")))
     model = hb.Model(rules, Semantics(relaxation=relaxation))
     for score in Score:
         assert model.predict(facts, pairs, score=score).tolist() == [0.5] * 3
@@ -76,7 +77,7 @@ def test_where_no_rule_speaks_the_score_is_a_half(relaxation: Relaxation) -> Non
 def test_entities_never_seen_score_by_the_prior(relaxation: Relaxation) -> None:
     facts = hb.read_facts([("a", "p", "b")])
     pairs = hb.read_pairs([("a", "t", "b"), ("a", "t", "nobody"), ("nobody", "t", "noone")])
-    rules = (Rule(5.0, PathClause(Path((Step("p"),), "t"))), Rule(1.0, Prior("t")))
+    rules = (Rule(5.0, Clause(Body((Step("p"),), "t"))), Rule(1.0, prior("t")))
     told: list[str] = []
 
     class Listener:
@@ -96,25 +97,25 @@ def test_strengths_add_up_what_rules_say() -> None:
     facts = hb.read_facts([("a", "p", "b"), ("a", "q", "b"), ("a", "p", "c"), ("c", "p", "b")])
     pairs = hb.read_pairs([("a", "t", "b"), ("b", "u", "a"), ("a", "t", "b")])
     rules = (
-        Rule(1.0, PathClause(Path((Step("p"),), "t"))),
-        Rule(10.0, PathClause(Path((Step("p"), Step("p")), "t"))),
-        Rule(100.0, PathClause(Path((Step("q"),), "t"), negated=True)),
-        Rule(1000.0, Prior("t")),
-        Rule(0.5, Prior("u", negated=False)),
-        Rule(7.0, PathClause(Path((Step("p", True),), "u"))),
+        Rule(1.0, Clause(Body((Step("p"),), "t"))),
+        Rule(10.0, Clause(Body((Step("p"), Step("p")), "t"))),
+        Rule(100.0, Clause(Body((Step("q"),), "t"), negated=True)),
+        Rule(1000.0, prior("t")),
+        Rule(0.5, prior("u", negated=False)),
+        Rule(7.0, Clause(Body((Step("p", True),), "u"))),
         # the same rule twice weighs twice
-        Rule(1.0, PathClause(Path((Step("p"),), "t"))),
+        Rule(1.0, Clause(Body((Step("p"),), "t"))),
     )
-    counted = MemoryEngine(facts).count(pairs, rule_paths(rules), hb.Language())
-    up, down = strengths(rules, Semantics(), counted, pairs)
+    counted = MemoryEngine(facts).count(pairs, RuleModel(rules).bodies, hb.Language())
+    up, down = strengths(RuleModel(rules), counted, pairs)
     assert up.tolist() == [12.0, 7.5, 12.0]
     assert down.tolist() == [1100.0, 0.0, 1100.0]
 
 
 def test_a_pair_among_the_facts_is_no_evidence_for_itself() -> None:
     facts = hb.read_facts([("a", "t", "b"), ("b", "t", "a"), ("a", "t", "c")])
-    rules = (Rule(3.0, PathClause(Path((Step("t"),), "t"))),
-             Rule(3.0, PathClause(Path((Step("t", True),), "t"))))  # fmt: skip
+    rules = (Rule(3.0, Clause(Body((Step("t"),), "t"))),
+             Rule(3.0, Clause(Body((Step("t", True),), "t"))))  # fmt: skip
     score = hb.Model(rules).predict(facts, hb.read_pairs([("a", "t", "b"), ("a", "t", "c")]))
     assert score.tolist() == pytest.approx([1 / (1 + np.exp(-3)), 0.5])
 
@@ -123,7 +124,7 @@ def test_a_pair_among_the_facts_is_no_evidence_for_itself() -> None:
 def test_the_map_state_is_where_the_energy_is_least(
     relaxation: Relaxation, up: float, down: float
 ) -> None:
-    rules = (Rule(up, Prior("t", negated=False)), Rule(down, Prior("t")))
+    rules = (Rule(up, prior("t", negated=False)), Rule(down, prior("t")))
     model = hb.Model(rules, Semantics(relaxation=relaxation))
     [state] = model.predict(FACTS, PAIR, score="map")
     if up == down == 0:
@@ -135,7 +136,7 @@ def test_the_map_state_is_where_the_energy_is_least(
 
 
 def test_rules_over_unknown_predicates_warn_and_have_no_groundings() -> None:
-    rules = (Rule(5.0, PathClause(Path((Step("gone"),), "t"))), Rule(1.0, Prior("t")))
+    rules = (Rule(5.0, Clause(Body((Step("gone"),), "t"))), Rule(1.0, prior("t")))
     with pytest.warns(HornbeamWarning, match="no predicate 'gone'") as caught:
         [score] = hb.Model(rules).predict(FACTS, PAIR)
     assert len(caught) == 1
@@ -144,12 +145,12 @@ def test_rules_over_unknown_predicates_warn_and_have_no_groundings() -> None:
 
 def test_pairs_no_rule_speaks_of_warn_and_score_a_half() -> None:
     with pytest.warns(HornbeamWarning, match="no rule for 't'"):
-        assert hb.Model((Rule(1.0, Prior("u")),)).predict(FACTS, PAIR).tolist() == [0.5]
+        assert hb.Model((Rule(1.0, prior("u")),)).predict(FACTS, PAIR).tolist() == [0.5]
 
 
 def test_an_unknown_engine_is_refused() -> None:
     with pytest.raises(InputError, match="unknown engine 'abacus'; expected"):
-        hb.Model((Rule(1.0, Prior("t")),)).predict(FACTS, PAIR, engine="abacus")
+        hb.Model((Rule(1.0, prior("t")),)).predict(FACTS, PAIR, engine="abacus")
 
 
 def test_a_model_without_rules_scores_a_half() -> None:

@@ -10,20 +10,21 @@ from hypothesis import strategies as st
 import hornbeam as hb
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
-from hornbeam.rules.clause import Path, PathClause, Prior, Step
+from hornbeam.rules.body import Body, Step
+from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
 from hornbeam.scoring import proposals
-from hornbeam.scoring.independent_scorer import Score, rule_paths, score_targets
+from hornbeam.scoring.independent_scorer import Score, score_targets
 from hornbeam.scoring.proposals import best_new_links, subjects_of
 from tests.support.brute_force import ONE, Triple
-from tests.support.random_rules import RuleModel, rule_models
+from tests.support.random_rules import ReferenceModel, rule_models
 from tests.support.worlds import CRISP, SOFT, World, targets_of, worlds
 
 Scored = list[tuple[str, str, float]]
 
 
 def expected_links(
-    model: RuleModel, world: World, target: str, subjects: list[str], score: Score
+    model: ReferenceModel, world: World, target: str, subjects: list[str], score: Score
 ) -> dict[str, Scored]:
     """Every reached new pair by subject, best first: all pairs are looked at."""
     entities = sorted({name for s, _, o in world.values for name in (s, o)})
@@ -35,8 +36,8 @@ def expected_links(
         return {}
     targets = targets_of([(pair, ONE) for pair in wanted])
     engine = MemoryEngine(world.facts, threads=1)
-    counted = engine.count(targets, rule_paths(model.rules), model.language)
-    found = score_targets(model.rules, model.semantics, counted, targets, score)
+    counted = engine.count(targets, model.bodies, model.language)
+    found = score_targets(model, counted, targets, score)
     links: dict[str, Scored] = {}
     for (s, _, o), value in zip(wanted, found.tolist(), strict=True):
         links.setdefault(s, []).append((s, o, value))
@@ -44,14 +45,12 @@ def expected_links(
 
 
 def proposed_links(
-    model: RuleModel, world: World, target: str, top: int, per_subject: bool, score: Score
+    model: ReferenceModel, world: World, target: str, top: int, per_subject: bool, score: Score
 ) -> Scored:
     facts = world.facts
     pairs, found = best_new_links(
+        model,
         facts,
-        model.rules,
-        model.semantics,
-        model.language,
         MemoryEngine(facts, threads=1),
         target,
         subjects_of(facts, target),
@@ -92,10 +91,10 @@ def test_they_are_the_best_of_all_pairs(
     assert [row[2] for row in found] == [row[2] for row in best]
 
 
-def rule(weight: float, *steps: str, negated: bool = False, distinct: bool = False) -> Rule:
+def rule(weight: float, *steps: str, negated: bool = False) -> Rule:
     """A rule for t; a step that ends in ' walks backwards."""
     walked = tuple(Step(step.rstrip("'"), step.endswith("'")) for step in steps)
-    return Rule(weight, PathClause(Path(walked, "t"), negated, distinct))
+    return Rule(weight, Clause(Body(walked, "t"), negated))
 
 
 FACTS = hb.read_facts(
@@ -125,7 +124,7 @@ def test_known_facts_are_not_proposed() -> None:
 
 
 def test_rules_that_speak_against_or_weigh_nothing_reach_nothing() -> None:
-    silent = (rule(2.0, "p", negated=True), rule(0.0, "p"), Rule(3.0, Prior("t", negated=False)))
+    silent = (rule(2.0, "p", negated=True), rule(0.0, "p"), Rule(3.0, prior("t", negated=False)))
     assert links(hb.Model(silent)) == []
 
 
@@ -140,7 +139,8 @@ def test_a_hub_beyond_the_limit_is_not_walked() -> None:
 def test_distinct_variables_do_not_come_back() -> None:
     facts = hb.read_facts([("a", "p", "b"), ("c", "p", "b")])
     for distinct, expected in ((False, ["a", "c"]), (True, ["c"])):
-        model = hb.Model((rule(1.0, "p", "p'", distinct=distinct),))
+        semantics = Semantics(distinct_variables=distinct)
+        model = hb.Model((rule(1.0, "p", "p'"),), semantics)
         pairs, _ = model.propose(facts, subjects=["a"])
         assert pairs.entities.take(pairs.object) == expected
 
@@ -158,7 +158,7 @@ def test_subjects_are_the_known_ones_unless_told() -> None:
 
 
 def test_the_target_is_chosen_among_several() -> None:
-    other = Rule(1.0, PathClause(Path((Step("p"),), "u")))
+    other = Rule(1.0, Clause(Body((Step("p"),), "u")))
     model = hb.Model((rule(1.0, "p"), other))
     with pytest.raises(InputError, match="several targets: choose one of"):
         model.propose(FACTS)
@@ -180,7 +180,7 @@ def test_unknown_predicates_warn_once() -> None:
 
 
 def test_scores_are_those_of_predict() -> None:
-    model = hb.Model((rule(1.0, "p", "p"), rule(0.5, "p"), Rule(0.7, Prior("t"))))
+    model = hb.Model((rule(1.0, "p", "p"), rule(0.5, "p"), Rule(0.7, prior("t"))))
     pairs, found = model.propose(FACTS, top=100)
     np.testing.assert_array_equal(found, model.predict(FACTS, pairs))
     _, states = model.propose(FACTS, top=100, score="map")

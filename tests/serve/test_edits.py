@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.errors import InputError
-from hornbeam.rules.clause import Prior
+from hornbeam.rules.clause import prior
 from hornbeam.rules.rule_model import Rule
 from hornbeam.serve.edits import MAX_WEIGHT, Edits, fingerprint
 
@@ -62,12 +62,12 @@ def test_more_edits_than_a_cookie_holds() -> None:
 
 
 def test_what_edits_do_to_rules() -> None:
-    rules = [Rule(float(i), Prior(f"t{i}")) for i in range(3)]
+    rules = [Rule(float(i), prior(f"t{i}")) for i in range(3)]
     edits = Edits().with_weight(2, 0.25).switched(1, on=False).with_weight(1, 7.0)
     assert [rule.weight for rule in edits.scoring(rules)] == [0.0, 0.0, 0.25]
     assert [(rule.weight, rule.clause) for rule in edits.kept(rules)] == [
-        (0.0, Prior("t0")),
-        (0.25, Prior("t2")),
+        (0.0, prior("t0")),
+        (0.25, prior("t2")),
     ]
     assert edits.switched(1, on=True).scoring(rules)[1].weight == 7.0
     assert not edits.without(1).without(2)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.explaining.independent_explainer import one_pair
 from hornbeam.model import Model
-from hornbeam.scoring.independent_scorer import rule_paths
 from hornbeam.serve.alone import Alone
 from hornbeam.serve.pair_counts import PairCounter
 from tests.support.random_rules import rule_models
@@ -30,7 +29,7 @@ def test_it_counts_as_the_engine_does(value: st.SearchStrategy[int], data: st.Da
     assert isinstance(counter, PairCounter)
     name = st.sampled_from(entities_of(world))
     pair = one_pair(data.draw(name), target, data.draw(name))
-    paths = rule_paths(model.rules)
+    paths = model.bodies
     expected = engine.count(pair, paths, model.language)
     found = counter.count(pair, paths, model.language)
     for part in ("indptr", "target", "count"):

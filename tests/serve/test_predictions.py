@@ -13,13 +13,13 @@ from hornbeam.scoring.independent_scorer import Score
 from hornbeam.serve import predictions
 from hornbeam.serve.predictions import Reacher
 from tests.scoring.test_proposals import expected_links
-from tests.support.random_rules import RuleModel, rule_models
+from tests.support.random_rules import ReferenceModel, rule_models
 from tests.support.worlds import CRISP, SOFT, World, entities_of, worlds
 
 Scored = list[tuple[str, str, float]]
 
 
-def links_of(world: World, model: RuleModel, target: str, name: str, forward: bool) -> Scored:
+def links_of(world: World, model: ReferenceModel, target: str, name: str, forward: bool) -> Scored:
     facts = world.facts
     served = Model(model.rules, model.semantics)
     reacher = Reacher(facts, MemoryEngine(facts, threads=1), served)
@@ -71,7 +71,7 @@ def test_other_weights_need_no_new_counts(data: st.DataObject) -> None:
     weight = st.sampled_from([0.0, 0.3, 4.0])
     others = tuple(Rule(data.draw(weight), rule.clause) for rule in model.rules)
     again, scores, _ = reacher.best(reach, others, 100)
-    edited = RuleModel(others, model.semantics, model.language)
+    edited = model.with_rules(others)
     rows = zip(*(again.entities.take(x) for x in (again.subject, again.object)), scores.tolist(),
                strict=True)  # fmt: skip
     assert list(rows) == _close(

@@ -9,8 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from hornbeam.rules.body import Body, Step
 from hornbeam.rules.candidates import Language
-from hornbeam.rules.clause import Path, Step
 
 ONE = 1_000_000
 
@@ -37,12 +37,12 @@ class Figures:
         return sorted((target, body, count) for (target, body), count in self.bodies.items())
 
 
-def search(world: World, labels: Labels, language: Language) -> dict[Path, Figures]:
+def search(world: World, labels: Labels, language: Language) -> dict[Body, Figures]:
     """Every sequence with a path, rounded or soft, between the arguments of some target."""
-    found: dict[Path, Figures] = defaultdict(Figures)
+    found: dict[Body, Figures] = defaultdict(Figures)
     for row, (target, _) in enumerate(labels):
         for steps, values in walks(world, target, language):
-            figures = found[Path(steps, target[1])]
+            figures = found[Body(steps, target[1])]
             if all(2 * value >= ONE for value in values):
                 figures.covered.add(row)
                 figures.paths += 1
@@ -89,8 +89,8 @@ def steps_by_node(
 
 
 def kept(
-    found: Mapping[Path, Figures], labels: Labels, language: Language, texts: Mapping[Path, str]
-) -> list[tuple[Path, int, int, int]]:
+    found: Mapping[Body, Figures], labels: Labels, language: Language, texts: Mapping[Body, str]
+) -> list[tuple[Body, int, int, int]]:
     """Candidates in their order: sequence, coverage, coverage among true targets, paths."""
     rows = []
     for path, figures in found.items():

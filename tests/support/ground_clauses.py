@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from hornbeam.rules.clause import Path
+from hornbeam.rules.body import Body
 from tests.support.brute_force import ONE, Labels, Triple
 from tests.support.brute_force import World as Values
 
 
 def ground_clauses(
-    path: Path, entities: Sequence[str], distinct: bool
+    path: Body, entities: Sequence[str], distinct: bool
 ) -> Iterator[tuple[list[Triple], Triple]]:
     """Body atoms and head of every ground clause of a sequence."""
     for nodes in product(entities, repeat=len(path) + 1):
@@ -38,7 +38,7 @@ class Conditioned:
         triples = [*values, *self.row]
         self.entities = sorted({name for s, _, o in triples for name in (s, o)})
 
-    def terms(self, path: Path, negated: bool, distinct: bool) -> Counter[tuple[str, int, int]]:
+    def terms(self, path: Body, negated: bool, distinct: bool) -> Counter[tuple[str, int, int]]:
         """How often a target has a term: ("up", target, 1) or ("down", target, times)."""
         found: Counter[tuple[str, int, int]] = Counter()
         for body, head in ground_clauses(path, self.entities, distinct):

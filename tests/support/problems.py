@@ -19,7 +19,7 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.learning.problem import Problem
-from hornbeam.rules.clause import Path, Step
+from hornbeam.rules.body import Body, Step
 from hornbeam.rules.rule_model import Counts, Relaxation
 
 Floats = npt.NDArray[np.float64]
@@ -31,10 +31,10 @@ NODES = np.concatenate([(k + (_X + 1) / 2) / PANELS for k in range(PANELS)])
 SHARES = np.concatenate([_W / 2 / PANELS for _ in range(PANELS)])
 
 
-def paths_of(n: int, lengths: Sequence[int] | None = None) -> list[Path]:
+def paths_of(n: int, lengths: Sequence[int] | None = None) -> list[Body]:
     """Distinct paths to stand for the columns of a table of counts."""
     lengths = [1] * n if lengths is None else lengths
-    return [Path((Step(f"p{j}"),) * lengths[j], "t") for j in range(n)]
+    return [Body((Step(f"p{j}"),) * lengths[j], "t") for j in range(n)]
 
 
 def statistics_of(counts: npt.ArrayLike, lengths: Sequence[int] | None = None) -> Statistics:

@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import strategies as st
 
-from hornbeam.rules.candidates import Language
-from hornbeam.rules.clause import Path, PathClause, Prior, Step
-from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
+from hornbeam.rules.body import Body, Step
+from hornbeam.rules.clause import Clause, prior
+from hornbeam.rules.rule_model import Counts, Relaxation, Rule, RuleModel, Semantics
 from tests.support.brute_force import ONE, Triple, walks
 from tests.support.brute_force import World as Values
 from tests.support.worlds import PREDICATES
@@ -21,12 +21,8 @@ Hinge = tuple[float, float, bool]
 
 
 @dataclass(frozen=True)
-class RuleModel:
-    """Rules for one target, with how they are walked and what their counts mean."""
-
-    rules: tuple[Rule, ...]
-    semantics: Semantics
-    language: Language
+class ReferenceModel(RuleModel):
+    """A rule model that finds its ground clauses by walking, one by one."""
 
     def hinges(self, world: Values, pair: Triple) -> list[Hinge]:
         """List every ground clause that has the pair for its head, found by walking."""
@@ -38,11 +34,11 @@ class RuleModel:
         hinges = []
         for rule in self.rules:
             clause = rule.clause
-            if isinstance(clause, Prior):
+            if clause.is_prior:
                 if clause.target == pair[1]:
                     hinges.append((rule.weight, 1.0, clause.negated))
-            elif clause.path.target == pair[1]:
-                bodies = found.get(clause.path.steps, [])
+            elif clause.body.target == pair[1]:
+                bodies = found.get(clause.body.steps, [])
                 n = len(bodies)
                 share = {
                     Counts.RAW: 1.0,
@@ -56,10 +52,9 @@ class RuleModel:
         """Whether a positive rule of some weight has a ground clause for the pair."""
         speaking = [
             rule for rule in self.rules
-            if isinstance(rule.clause, PathClause) and not rule.clause.negated and rule.weight > 0
+            if not rule.clause.is_prior and not rule.clause.negated and rule.weight > 0
         ]  # fmt: skip
-        only = RuleModel(tuple(speaking), self.semantics, self.language)
-        return bool(only.hinges(world, pair))
+        return bool(self.with_rules(speaking).hinges(world, pair))
 
 
 def energy(hinges: Sequence[Hinge], y: np.ndarray, p: int) -> np.ndarray:
@@ -90,23 +85,25 @@ def mean_by_quadrature(hinges: Sequence[Hinge], relaxation: Relaxation) -> float
 @st.composite
 def rule_models(
     draw: st.DrawFn, target: str = "t", relaxations: Sequence[Relaxation] = tuple(Relaxation)
-) -> RuleModel:
+) -> ReferenceModel:
     """Up to six rules of length 1 to 3 for a target, over known predicates and one unknown."""
     distinct = draw(st.booleans())
     step = st.builds(Step, st.sampled_from([*PREDICATES, "nowhere"]), st.booleans())
     body = st.lists(step, min_size=1, max_size=3).map(tuple)
     weight = st.sampled_from([0.0, 0.5, 1.0, 2.5]) | st.floats(0, 10)
     path_rule = st.builds(
-        lambda w, steps, negated: Rule(w, PathClause(Path(steps, target), negated, distinct)),
+        lambda w, steps, negated: Rule(w, Clause(Body(steps, target), negated)),
         weight,
         body,
         st.booleans(),
     )
-    prior = st.builds(lambda w, negated: Rule(w, Prior(target, negated)), weight, st.booleans())
-    rules = draw(st.lists(path_rule, max_size=5)) + draw(st.lists(prior, max_size=2))
+    priors = st.builds(lambda w, negated: Rule(w, prior(target, negated)), weight, st.booleans())
+    rules = draw(st.lists(path_rule, max_size=5)) + draw(st.lists(priors, max_size=2))
     fanout = draw(st.none() | st.integers(1, 3))
     semantics = Semantics(
-        draw(st.sampled_from(Counts)), draw(st.sampled_from(relaxations)), max_fanout=fanout
+        draw(st.sampled_from(Counts)),
+        draw(st.sampled_from(relaxations)),
+        max_fanout=fanout,
+        distinct_variables=distinct,
     )
-    language = Language(max_length=3, distinct_variables=distinct, max_fanout=fanout)
-    return RuleModel(tuple(rules), semantics, language)
+    return ReferenceModel(tuple(rules), semantics)

@@ -84,7 +84,7 @@ def _as_dict(found: Discovery, n_targets: int, seconds: dict[str, float]) -> dic
                 "coverage_true": candidate.coverage_true,
                 "coverage_false": candidate.coverage_false,
                 "paths": candidate.paths,
-                "length": len(candidate.path),
+                "length": len(candidate.body),
             }
             for candidate in table
         ],

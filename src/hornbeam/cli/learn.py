@@ -266,16 +266,12 @@ def _learner(
 
 
 def _as_dict(model: Model) -> dict[str, Any]:
-    from hornbeam.rules.model_file import clause_texts, spellings
-
     return {
         "rules": [
             {"rule": text, "weight": rule.weight}
-            for rule, text in zip(model.rules, clause_texts(model.rules), strict=True)
+            for rule, text in zip(model.rules, model.clause_texts, strict=True)
         ],
-        "predicates": {
-            spelt: name for name, spelt in spellings(model.rules).items() if spelt != name
-        },
+        "predicates": {spelt: name for name, spelt in model.identifiers.items() if spelt != name},
         "candidates": len(model.trace["candidates"]),
         "targets": model.trace["targets"],
         "positives": model.trace["positives"],
@@ -290,13 +286,11 @@ def _show(model: Model, output: Path) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from hornbeam.rules.model_file import clause_texts
-
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("weight", justify="right", no_wrap=True)
     table.add_column("rule", overflow="fold", ratio=1)
     shown = model.rules[: options.SHOWN]
-    for rule, text in zip(shown, clause_texts(model.rules), strict=False):
+    for rule, text in zip(shown, model.clause_texts, strict=False):
         table.add_row(f"{rule.weight:.3f}", escape(text))
     out = screen()
     print_table(out, table)

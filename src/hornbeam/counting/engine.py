@@ -11,8 +11,8 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Ids, Names
 from hornbeam.facts.table import Targets
 from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Candidates, Language
-from hornbeam.rules.clause import Path
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,17 +59,17 @@ class Engine(Protocol):
     def count(
         self,
         targets: Targets,
-        paths: Sequence[Path],
+        bodies: Sequence[Body],
         language: Language,
         *,
         progress: Progress = SILENT,
     ) -> Statistics:
-        """Count the given sequences for the targets."""
+        """Count the groundings of the given bodies for the targets."""
 
 
-def path_codes(path: Path, predicates: Names) -> list[int] | None:
-    """Codes of a path's steps (see `graph`), None where the facts lack one of its predicates."""
-    ids = predicates.find(step.predicate for step in path.steps)
+def path_codes(body: Body, predicates: Names) -> list[int] | None:
+    """Codes of a body's steps (see `graph`), None where the facts lack one of its predicates."""
+    ids = predicates.find(step.predicate for step in body.steps)
     if (ids < 0).any():
         return None
-    return [2 * (int(p) + 1) + step.inverse for p, step in zip(ids, path.steps, strict=True)]
+    return [2 * (int(p) + 1) + step.inverse for p, step in zip(ids, body.steps, strict=True)]

@@ -12,19 +12,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.rules.clause import Path
+from hornbeam.rules.body import Body
 
 
 @dataclass(frozen=True, eq=False)
 class Histograms:
-    """Groups `indptr[c]:indptr[c+1]` of equal (count, label) belong to `paths[c]`.
+    """Groups `indptr[c]:indptr[c+1]` of equal (count, label) belong to `bodies[c]`.
 
     `size` says how many targets a group has, `label` its label in millionths. Within a sequence
     groups are sorted by count, then label. The table they stand for has `n_rows` rows; `max_rows`
     would have fitted.
     """
 
-    paths: Sequence[Path]
+    bodies: Sequence[Body]
     max_rows: int
     indptr: npt.NDArray[np.int64]
     count: npt.NDArray[np.int64]
@@ -34,7 +34,7 @@ class Histograms:
     @classmethod
     def of(
         cls,
-        paths: Sequence[Path],
+        bodies: Sequence[Body],
         max_rows: int,
         path: npt.NDArray[np.integer],
         count: npt.NDArray[np.int64],
@@ -43,10 +43,10 @@ class Histograms:
     ) -> Histograms:
         """Sort groups given in any order."""
         order = np.lexsort((label, count, path))
-        sizes = np.bincount(path, minlength=len(paths))
+        sizes = np.bincount(path, minlength=len(bodies))
         indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         return cls(
-            paths, max_rows, indptr, count[order], label[order].astype(np.int32), size[order]
+            bodies, max_rows, indptr, count[order], label[order].astype(np.int32), size[order]
         )
 
     @property

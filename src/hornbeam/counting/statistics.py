@@ -15,45 +15,50 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.facts.table import ONE
-from hornbeam.rules.clause import Path
+from hornbeam.rules.body import Body
 
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """Path counts by relation sequence: rows `indptr[c]:indptr[c+1]` belong to `paths[c]`.
+    """Counts per body: rows `indptr[c]:indptr[c+1]` belong to `bodies[c]`.
 
-    Within a sequence rows are sorted by target, then body truth. `body` is None where every
+    Within a sequence rows are sorted by target, then body truth. `body_truth` is None where every
     body truth is 1; else it holds integer millionths above 0.
     """
 
-    paths: Sequence[Path]
+    bodies: Sequence[Body]
     n_targets: int
     indptr: npt.NDArray[np.int64]
     target: npt.NDArray[np.int32]
     count: npt.NDArray[np.int64]
-    body: npt.NDArray[np.int32] | None = None
+    body_truth: npt.NDArray[np.int32] | None = None
 
     @classmethod
     def of(
         cls,
-        paths: Sequence[Path],
+        bodies: Sequence[Body],
         n_targets: int,
         path: npt.NDArray[np.integer],
         target: npt.NDArray[np.int32],
-        body: npt.NDArray[np.int32],
+        body_truth: npt.NDArray[np.int32],
         count: npt.NDArray[np.int64],
     ) -> Statistics:
         """Sort rows given in any order."""
-        crisp = bool(np.all(body == ONE))
+        crisp = bool(np.all(body_truth == ONE))
         if crisp:
             # a (sequence, target) has one row, so one sort of a joint key will do
             order = np.argsort(path.astype(np.int64) * n_targets + target)
         else:
-            order = np.lexsort((body, target, path))
-        sizes = np.bincount(path, minlength=len(paths))
+            order = np.lexsort((body_truth, target, path))
+        sizes = np.bincount(path, minlength=len(bodies))
         indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         return cls(
-            paths, n_targets, indptr, target[order], count[order], None if crisp else body[order]
+            bodies,
+            n_targets,
+            indptr,
+            target[order],
+            count[order],
+            None if crisp else body_truth[order],
         )
 
     def column(self, row: int) -> slice:
@@ -62,12 +67,14 @@ class Statistics:
 
     def dense(self) -> npt.NDArray[np.int64]:
         """Counts as a (targets, sequences) array; for small tables and 0/1 facts only."""
-        table = np.zeros((self.n_targets, len(self.paths)), dtype=np.int64)
-        table[self.target, np.repeat(np.arange(len(self.paths)), np.diff(self.indptr))] = self.count
+        table = np.zeros((self.n_targets, len(self.bodies)), dtype=np.int64)
+        table[self.target, np.repeat(np.arange(len(self.bodies)), np.diff(self.indptr))] = (
+            self.count
+        )
         return table
 
     def __repr__(self) -> str:
         return (
-            f"Statistics({len(self.paths):,} sequences x {self.n_targets:,} targets, "
+            f"Statistics({len(self.bodies):,} sequences x {self.n_targets:,} targets, "
             f"{len(self.count):,} counts)"
         )

@@ -8,7 +8,6 @@ with their MAP values for truth values.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -28,16 +27,15 @@ from hornbeam.explaining.scored_pair import one_pair
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets
 from hornbeam.hlmrf.potentials import Potentials
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.candidates import Language
-from hornbeam.rules.clause import Path, Prior
-from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
+from hornbeam.rules.body import Body
+from hornbeam.rules.rule_model import Relaxation, RuleModel
 from hornbeam.scoring.collective_scorer import (
     ONE_RULE,
     CollectiveState,
     ConditionalHinges,
     infer_pairs,
 )
-from hornbeam.scoring.independent_scorer import Floats, Score, rule_paths
+from hornbeam.scoring.independent_scorer import Floats, Score
 
 #: Places among the literals of ground clauses.
 Literals = npt.NDArray[np.intp]
@@ -52,8 +50,8 @@ class CollectiveExplainer:
 
     Parameters
     ----------
-    rules, semantics, language
-        The model.
+    model
+        The rules.
     facts
         The evidence.
     pairs
@@ -62,9 +60,7 @@ class CollectiveExplainer:
         Worker threads of the inference; they change no result.
     """
 
-    rules: Sequence[Rule]
-    semantics: Semantics
-    language: Language
+    model: RuleModel
     facts: Facts
     pairs: Targets
     threads: int = 1
@@ -72,9 +68,7 @@ class CollectiveExplainer:
     @cached_property
     def state(self) -> CollectiveState:
         """All pairs at their MAP values, as predictions have them."""
-        return infer_pairs(
-            self.rules, self.semantics, self.language, self.facts, self.pairs, threads=self.threads
-        )
+        return infer_pairs(self.model, self.facts, self.pairs, threads=self.threads)
 
     @cached_property
     def _links(self) -> Potentials:
@@ -83,10 +77,7 @@ class CollectiveExplainer:
         The state is not inferred from these: where there are several MAP states, which of them
         is found depends on how rows are merged.
         """
-        distinct = self.language.distinct_variables
-        return self.state.linked.ground(
-            self.rules, distinct=distinct, by_rule=True, threads=self.threads
-        )
+        return self.state.linked.ground(self.model, by_rule=True, threads=self.threads)
 
     @cached_property
     def _conditional(self) -> ConditionalHinges:
@@ -101,14 +92,14 @@ class CollectiveExplainer:
         """Counts the paths over facts alone."""
         return MemoryEngine(self.state.linked.known, self.threads)
 
-    def reweighted(self, rules: Sequence[Rule]) -> CollectiveExplainer:
+    def reweighted(self, model: RuleModel) -> CollectiveExplainer:
         """The same pairs under other weights of the same rules.
 
         The ground clauses of every rule are found once. Only a rule that had no weight, and gets
         some, has none to weigh anew; then all are found again.
         """
-        other = replace(self, rules=rules)
-        old, new = (np.array([rule.weight for rule in each]) for each in (self.rules, rules))
+        other = replace(self, model=model)
+        old, new = (_weights(each) for each in (self.model, model))
         if not (new[old == 0] > 0).any():
             links = self._links
             clauses = np.rint(links.weight / old[links.rule])
@@ -121,9 +112,7 @@ class CollectiveExplainer:
     def walker(self) -> Explainer:
         """Walks the facts and the pairs, which are as true as their MAP values."""
         evidence = _with_values(self.state.linked.known, self.state.linked.atoms, self.state.state)
-        return Explainer(
-            self.rules, self.semantics, self.language, self.facts, evidence, self.threads
-        )
+        return Explainer(self.model, self.facts, evidence, self.threads)
 
     def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
         """Count the paths of every rule over facts and pairs; none is evidence for itself."""
@@ -134,10 +123,10 @@ class CollectiveExplainer:
         return self.state.scores()
 
     def groundings(
-        self, path: Path, subject: str, object_: str, limit: int, progress: Progress = SILENT
+        self, body: Body, subject: str, object_: str, limit: int, progress: Progress = SILENT
     ) -> tuple[Grounding, ...]:
-        """Name the first paths of a relation sequence over facts and other pairs."""
-        return self.walker.groundings(path, subject, object_, limit, progress)
+        """Name the first paths of a body over facts and other pairs."""
+        return self.walker.groundings(body, subject, object_, limit, progress)
 
     def explain(
         self,
@@ -159,11 +148,11 @@ class CollectiveExplainer:
         texts = self.walker.texts
         reasons = []
         for k in np.unique(hinges.rule).tolist():
-            rule, mine = self.rules[k], hinges.rule == k
+            rule, mine = self.model.rules[k], hinges.rule == k
             named: tuple[Grounding, ...] = ()
             # a rule for another target may speak too, where this pair stands in its body
-            if not isinstance(rule.clause, Prior) and rule.clause.path.target == target:
-                named = self.groundings(rule.clause.path, subject, object_, paths, progress)
+            if rule.clause.target == target:
+                named = self.groundings(rule.clause.body, subject, object_, paths, progress)
             reasons.append(
                 Reason(
                     k,
@@ -183,7 +172,7 @@ class CollectiveExplainer:
             object_,
             whole,
             float(self._map[at]),
-            self.semantics.threshold,
+            self.model.semantics.threshold,
             tuple(sorted(reasons, key=lambda reason: (-abs(reason.pull), reason.index))),
             None,
             tuple(name for name in dict.fromkeys([subject, object_]) if known.index(name) < 0),
@@ -206,10 +195,10 @@ class CollectiveExplainer:
 
     def _hinges(self, speaking: Literals, pair: Targets) -> _Hinges:
         """All ground clauses with the pair in them: over facts alone, and linked to other pairs."""
-        counted = self._counter.count(pair, rule_paths(self.rules), self.language)
-        count = _alone(self.rules, counted, pair.predicates[0])
-        weight = np.array([rule.weight for rule in self.rules])
-        negated = np.array([rule.clause.negated for rule in self.rules])
+        counted = self._counter.count(pair, self.model.bodies, self.model.language)
+        count = _alone(self.model, counted, pair.predicates[0])
+        weight = _weights(self.model)
+        negated = np.array([rule.clause.negated for rule in self.model.rules])
         alone = np.flatnonzero((count > 0) & (weight > 0))
         rows, every = self._links, self._conditional
         linked = rows.rule[rows.row[speaking]]
@@ -230,7 +219,7 @@ class CollectiveExplainer:
 
     def _mean(self, hinges: _Hinges) -> float:
         """E[y] of one pair; a half where nothing speaks."""
-        relaxation = self.semantics.relaxation
+        relaxation = self.model.semantics.relaxation
         if not len(hinges.rule):
             return 0.5
         if relaxation is Relaxation.BOOLEAN:
@@ -283,18 +272,17 @@ class _Hinges:
         )
 
 
-def _alone(rules: Sequence[Rule], counted: Statistics, target: str) -> npt.NDArray[np.int64]:
+def _weights(model: RuleModel) -> Floats:
+    return np.array([rule.weight for rule in model.rules])
+
+
+def _alone(model: RuleModel, counted: Statistics, target: str) -> npt.NDArray[np.int64]:
     """Ground clauses of every rule over facts alone that have the pair for their head."""
-    by_path = {
-        path: int(counted.count[counted.column(k)].sum()) for k, path in enumerate(counted.paths)
+    by_body = {
+        body: int(counted.count[counted.column(k)].sum()) for k, body in enumerate(counted.bodies)
     }
     return np.array(
-        [
-            int(rule.clause.target == target)
-            if isinstance(rule.clause, Prior)
-            else by_path[rule.clause.path]
-            for rule in rules
-        ],
+        [by_body.get(rule.clause.body, int(rule.clause.target == target)) for rule in model.rules],
         dtype=np.int64,
     )
 

@@ -24,9 +24,9 @@ from hornbeam.densities.integrals import score_mean
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.learning.problem import transformed
-from hornbeam.rules.clause import Path, Prior
-from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
-from hornbeam.scoring.independent_scorer import Floats, rule_paths, score_targets
+from hornbeam.rules.body import Body
+from hornbeam.rules.rule_model import Counts, Relaxation, RuleModel
+from hornbeam.scoring.independent_scorer import Floats, score_targets
 
 Ints = npt.NDArray[np.int64]
 
@@ -37,25 +37,24 @@ class Removals:
 
     Parameters
     ----------
-    rules, semantics
+    model
         The model; all rules have one target.
-    sequences
-        The relation sequences of the rules.
-    path_sequence, path_body
-        For every path its sequence and the truth of its body in millionths.
+    bodies
+        The bodies of the rules.
+    path_body, path_truth
+        For every path its body's number and the truth of its body in millionths.
     fact, carried
         Which facts carry which paths: pairs of a fact's number and a path's, each once.
     n_facts
         Number of facts.
     truth
-        The decision that shall flip: true where the score is at least `semantics.threshold`.
+        The decision that shall flip: true where the score is at least the model's threshold.
     """
 
-    rules: Sequence[Rule]
-    semantics: Semantics
-    sequences: Sequence[Path]
-    path_sequence: Ints
+    model: RuleModel
+    bodies: Sequence[Body]
     path_body: Ints
+    path_truth: Ints
     fact: Ints
     carried: Ints
     n_facts: int
@@ -63,41 +62,41 @@ class Removals:
 
     @cached_property
     def kinds(self) -> tuple[Ints, Ints, Ints]:
-        """Sequence and body truth of every kind of path, and the kind of each path."""
-        both = np.stack([self.path_sequence, -self.path_body], axis=1)
+        """Body and its truth of every kind of path, and the kind of each path."""
+        both = np.stack([self.path_body, -self.path_truth], axis=1)
         distinct, place = np.unique(both, axis=0, return_inverse=True)
         return distinct[:, 0], -distinct[:, 1], place.reshape(-1).astype(np.int64)
 
     @cached_property
     def helps(self) -> npt.NDArray[np.bool_]:
-        """Which sequences speak for the decision alone, so that losing their paths helps."""
-        return np.array([sides(self.rules, path) == {not self.truth} for path in self.sequences])
+        """Which bodies speak for the decision alone, so that losing their paths helps."""
+        return np.array([sides(self.model, body) == {not self.truth} for body in self.bodies])
 
     @cached_property
     def monotone(self) -> bool:
         """Whether losing a path never moves the score towards the side of its rules."""
-        return is_monotone(self.rules, self.semantics, bool((self.path_body < ONE).any()))
+        return is_monotone(self.model, bool((self.path_truth < ONE).any()))
 
     @cached_property
     def crisp(self) -> bool:
-        """Whether all paths are fully true: then a kind is a sequence, and strengths add up."""
-        return bool((self.path_body == ONE).all())
+        """Whether all paths are fully true: then a kind is a body, and strengths add up."""
+        return bool((self.path_truth == ONE).all())
 
     def scores(self, counts: Ints) -> Floats:
         """Scores of worlds given by their numbers of paths: a row a world, a column a kind."""
         if self.crisp:
-            return score_mean(*self.strengths(counts), self.semantics.relaxation)
-        sequence, body, _ = self.kinds
+            return score_mean(*self.strengths(counts), self.model.semantics.relaxation)
+        body, truth, _ = self.kinds
         world, kind = np.nonzero(counts)
         worlds = Statistics.of(
-            self.sequences,
+            self.bodies,
             len(counts),
-            sequence[kind],
+            body[kind],
             world.astype(np.int32),
-            body[kind].astype(np.int32),
+            truth[kind].astype(np.int32),
             counts[world, kind],
         )
-        return score_targets(self.rules, self.semantics, worlds, self._targets(len(counts)))
+        return score_targets(self.model, worlds, self._targets(len(counts)))
 
     def strengths(self, counts: Ints) -> tuple[Floats, Floats]:
         """A and B of worlds of fully true paths, added up in the order of the rules."""
@@ -110,31 +109,27 @@ class Removals:
 
     @cached_property
     def _terms(self) -> list[tuple[float, bool, int | None]]:
-        """Weight, head and sequence of every rule; a prior has no sequence."""
-        column = {path: k for k, path in enumerate(self.sequences)}
+        """Weight, head and body's number of every rule; a prior's body has none."""
+        column = {body: k for k, body in enumerate(self.bodies)}
         return [
-            (
-                r.weight,
-                r.clause.negated,
-                None if isinstance(r.clause, Prior) else column[r.clause.path],
-            )
-            for r in self.rules
+            (rule.weight, rule.clause.negated, column.get(rule.clause.body))
+            for rule in self.model.rules
         ]
 
     def _weighed(self, counts: Ints) -> Floats:
         """What counts weigh: n, log2(1 + n), or 1 where there is any."""
-        if self.semantics.counts is Counts.EXISTS:
+        if self.model.semantics.counts is Counts.EXISTS:
             return (counts > 0).astype(np.float64)
-        return transformed(counts, self.semantics.counts)
+        return transformed(counts, self.model.semantics.counts)
 
     def _targets(self, n: int) -> Targets:
-        target = self.rules[0].clause.target
+        target = self.model.rules[0].clause.target
         zeros = np.zeros(n, dtype=np.int32)
         return Targets(Names.of(["pair"]), Names.of([target]), zeros, zeros, zeros)
 
     def flips(self, scores: Floats) -> npt.NDArray[np.bool_]:
         """Which scores stand for the other decision."""
-        flipped: npt.NDArray[np.bool_] = (scores >= self.semantics.threshold) != self.truth
+        flipped: npt.NDArray[np.bool_] = (scores >= self.model.semantics.threshold) != self.truth
         return flipped
 
     def left(self, removed: Sequence[int]) -> tuple[Ints, Ints]:
@@ -167,7 +162,7 @@ class Removals:
         most = most * (1 + 1e-9) + 1e-12 * (up + down)
         up = np.maximum(up - most * self.truth, 0.0)
         down = np.maximum(down - most * (not self.truth), 0.0)
-        return self.flips(score_mean(up, down, self.semantics.relaxation))
+        return self.flips(score_mean(up, down, self.model.semantics.relaxation))
 
     def _gains(self, total: Ints, carries: Ints, size: int) -> Floats:
         """Bounds, one a fact, whose sum over any set of `size` is at least what the set takes."""
@@ -178,8 +173,8 @@ class Removals:
 
     @cached_property
     def _helping_weights(self) -> Floats:
-        """Weight of the rules of every sequence that helps, 0 for the others."""
-        weights = np.zeros(len(self.sequences))
+        """Weight of the rules of every body that helps, 0 for the others."""
+        weights = np.zeros(len(self.bodies))
         for weight, _, column in self._terms:
             if column is not None:
                 weights[column] += weight
@@ -187,10 +182,10 @@ class Removals:
 
     def _best_soft(self, total: Ints, carries: Ints, size: int) -> Floats:
         """Score that no set of `size` facts gets past: the truest paths of every rule go first."""
-        sequence = self.kinds[0]
+        body = self.kinds[0]
         left = total.copy()
         for k in np.flatnonzero(self.helps).tolist():
-            mine = np.flatnonzero(sequence == k)
+            mine = np.flatnonzero(body == k)
             busiest = _largest(carries[:, mine].sum(axis=1), size)
             killed = min(int(busiest.sum()), int(total[mine].sum()))
             before = np.concatenate([[0], np.cumsum(total[mine])[:-1]])
@@ -205,22 +200,20 @@ def _largest(values: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
     return values if n >= len(values) else np.partition(values, len(values) - n, axis=0)[-n:]
 
 
-def sides(rules: Sequence[Rule], path: Path) -> set[bool]:
-    """Heads (negated or not) of the rules with weight that walk a sequence."""
+def sides(model: RuleModel, body: Body) -> set[bool]:
+    """Heads (negated or not) of the rules with weight that have a body."""
     return {
-        rule.clause.negated
-        for rule in rules
-        if not isinstance(rule.clause, Prior) and rule.clause.path == path and rule.weight > 0
+        rule.clause.negated for rule in model.rules if rule.clause.body == body and rule.weight > 0
     }
 
 
-def is_monotone(rules: Sequence[Rule], semantics: Semantics, soft: bool) -> bool:
+def is_monotone(model: RuleModel, soft: bool) -> bool:
     """Whether losing a path never moves the score towards the side of its rules.
 
-    It may where one sequence speaks for and against, and where soft paths share log2(1 + n) or 1:
+    It may where one body speaks for and against, and where soft paths share log2(1 + n) or 1:
     there a weak path can take from a strong one.
     """
-    shared = soft and semantics.counts is not Counts.RAW
-    if shared and semantics.relaxation is not Relaxation.BOOLEAN:
+    shared = soft and model.semantics.counts is not Counts.RAW
+    if shared and model.semantics.relaxation is not Relaxation.BOOLEAN:
         return False
-    return all(len(sides(rules, path)) < 2 for path in rule_paths(rules))
+    return all(len(sides(model, body)) < 2 for body in model.bodies)

@@ -129,7 +129,7 @@ def _candidates(removals: Removals, total: Ints, carries: Ints) -> Ints:
     kept = []
     for fact in order.tolist():
         paths = removals.carried[by_fact[ends[fact] : ends[fact + 1]]]
-        if removals.monotone and not removals.helps[removals.path_sequence[paths]].any():
+        if removals.monotone and not removals.helps[removals.path_body[paths]].any():
             continue
         if (mine := paths.tobytes()) not in seen:
             seen.add(mine)

@@ -6,7 +6,6 @@ facts that is said to flip a decision has been taken away and the pair scored ag
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,11 +24,9 @@ from hornbeam.explaining.scored_pair import ScoredPair, one_pair
 from hornbeam.facts.folds import without_targets
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.candidates import Language
-from hornbeam.rules.clause import Path, Prior
-from hornbeam.rules.model_file import clause_texts
-from hornbeam.rules.rule_model import Rule, Semantics
-from hornbeam.scoring.independent_scorer import Floats, rule_paths, score_targets
+from hornbeam.rules.body import Body
+from hornbeam.rules.rule_model import RuleModel
+from hornbeam.scoring.independent_scorer import Floats, score_targets
 
 #: Paths of every rule that are named unless more are asked for.
 PATHS = 5
@@ -45,8 +42,8 @@ class Explainer:
 
     Parameters
     ----------
-    rules, semantics, language
-        The model.
+    model
+        The rules.
     facts
         The evidence.
     inferred
@@ -60,21 +57,19 @@ class Explainer:
     >>> import hornbeam as hb
     >>> facts = hb.read_facts([("a", "knows", "b"), ("b", "trusts", "c")])
     >>> model = hb.Model.parse("2.0: knows(A, B) & trusts(B, C) -> trusts(A, C)")
-    >>> explainer = Explainer(model.rules, model.semantics, model.language, facts)
+    >>> explainer = Explainer(model, facts)
     >>> explanation = explainer.explain("a", "trusts", "c")
     >>> print(explanation.reasons[0].groundings[0])
     a -knows-> b -trusts-> c
     """
 
-    rules: Sequence[Rule]
-    semantics: Semantics
-    language: Language
+    model: RuleModel
     facts: Facts
     inferred: Facts | None = None
     threads: int = 1
 
     def __post_init__(self) -> None:
-        if self.semantics.collective and self.inferred is None:
+        if self.model.semantics.collective and self.inferred is None:
             raise InputError(
                 "the model is collective: its scores depend on all pairs that are scored together; "
                 "name them with --pairs"
@@ -93,21 +88,21 @@ class Explainer:
     @cached_property
     def graph(self) -> Graph:
         """What may be walked, under the model's fan-out limit."""
-        limit = self.semantics.max_fanout
+        limit = self.model.semantics.max_fanout
         return self.engine.graph if limit is None else self.engine.graph.limited(limit)
 
     @cached_property
     def texts(self) -> list[str]:
         """Text of every rule."""
-        return clause_texts(self.rules)
+        return self.model.clause_texts
 
     def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
         """Count the paths of every rule."""
-        return self.engine.count(pairs, rule_paths(self.rules), self.language, progress=progress)
+        return self.engine.count(pairs, self.model.bodies, self.model.language, progress=progress)
 
     def scores(self, pairs: Targets, counted: Statistics) -> Floats:
         """Score pairs whose paths have been counted."""
-        return score_targets(self.rules, self.semantics, counted, pairs)
+        return score_targets(self.model, counted, pairs)
 
     def explain(
         self,
@@ -128,22 +123,20 @@ class Explainer:
         flip
             Look for the smallest set of facts whose removal flips the decision.
         """
-        mine = [k for k, rule in enumerate(self.rules) if rule.clause.target == target]
-        rules, pair = [self.rules[k] for k in mine], one_pair(subject, target, object_)
-        counted = self.engine.count(pair, rule_paths(rules), self.language, progress=progress)
-        scored = ScoredPair(rules, self.semantics, pair, counted)
+        index = [k for k, rule in enumerate(self.model.rules) if rule.clause.target == target]
+        mine, pair = self.model.of_target(target), one_pair(subject, target, object_)
+        counted = self.engine.count(pair, mine.bodies, mine.language, progress=progress)
+        scored = ScoredPair(mine, pair, counted)
         reasons = [
             Reason(
-                mine[place],
-                self.texts[mine[place]],
+                index[place],
+                self.texts[index[place]],
                 rule.weight,
-                scored.count(rule),
+                scored.groundings_of(rule.clause.body),
                 scored.pull(place),
-                ()
-                if isinstance(clause := rule.clause, Prior)
-                else self.groundings(clause.path, subject, object_, paths, progress),
+                self.groundings(rule.clause.body, subject, object_, paths, progress),
             )
-            for place, rule in scored.heard.items()
+            for place, rule in scored.grounded_rules.items()
             if rule.weight > 0
         ]
         known = self.evidence.entities
@@ -153,17 +146,19 @@ class Explainer:
             object_,
             scored.mean,
             scored.map,
-            self.semantics.threshold,
+            self.model.semantics.threshold,
             tuple(sorted(reasons, key=lambda reason: (-abs(reason.pull), reason.index))),
             self._flip(scored, progress) if flip else None,
             tuple(name for name in dict.fromkeys([subject, object_]) if known.index(name) < 0),
         )
 
     def groundings(
-        self, path: Path, subject: str, object_: str, limit: int, progress: Progress = SILENT
+        self, body: Body, subject: str, object_: str, limit: int, progress: Progress = SILENT
     ) -> tuple[Grounding, ...]:
-        """Name the first paths of a relation sequence; both entities must be known."""
-        found = self.paths(path, subject, object_, limit, progress)
+        """Name the first paths of a body; both entities must be known. A prior's has none."""
+        if not body.steps:
+            return ()
+        found = self.paths(body, subject, object_, limit, progress)
         edges = [found.edges(k) for k in range(len(found.steps))]
         return tuple(
             Grounding(
@@ -176,15 +171,15 @@ class Explainer:
 
     def paths(
         self,
-        path: Path,
+        body: Body,
         subject: str,
         object_: str,
         limit: int,
         progress: Progress = SILENT,
     ) -> Paths:
-        """Find the first paths of a relation sequence, as ids."""
-        steps, pair = self._codes(path), self._nodes(path.target, subject, object_)
-        distinct = self.language.distinct_variables
+        """Find the first paths of a body, as ids."""
+        steps, pair = self._codes(body), self._nodes(body.target, subject, object_)
+        distinct = self.model.semantics.distinct_variables
         return first_paths(self.graph, steps, pair, distinct, limit, progress)
 
     def fact(self, predicate: int, subject: int, object_: int) -> Fact:
@@ -199,9 +194,9 @@ class Explainer:
         row = first + np.flatnonzero(same & (atoms.arguments[1][first:last] == object_))[0]
         return Fact(*names, int(atoms.millionths[row]) / ONE)
 
-    def _codes(self, path: Path) -> list[int]:
+    def _codes(self, body: Body) -> list[int]:
         predicates = self.evidence.predicates
-        return [2 * (predicates.index(step.predicate) + 1) + step.inverse for step in path.steps]
+        return [2 * (predicates.index(step.predicate) + 1) + step.inverse for step in body.steps]
 
     def _nodes(self, target: str, subject: str, object_: str) -> Pair:
         names = self.evidence.entities
@@ -210,9 +205,9 @@ class Explainer:
 
     def _flip(self, scored: ScoredPair, progress: Progress) -> Flip:
         """Look for the fewest facts, take them away, and score again."""
-        if not scored.speaking:
+        if not scored.grounded_bodies:
             status, facts = FlipStatus.IMPOSSIBLE, NO_EDGES
-        elif sum(scored.paths_of(path) for path in scored.speaking) <= EXACT_PATHS:
+        elif sum(map(scored.groundings_of, scored.grounded_bodies)) <= EXACT_PATHS:
             removals, edges = self._removals(scored, progress)
             status, chosen = smallest_flip(removals)
             facts = edges[list(chosen)]
@@ -235,8 +230,8 @@ class Explainer:
         """Lay out all paths of the pair, and the facts that carry them in the order of names."""
         sequence, body, path, rows = list[Edges](), list[Edges](), list[Edges](), list[Edges]()
         n = 0
-        for k, steps in enumerate(scored.speaking):
-            found = self.paths(steps, *scored.names, scored.paths_of(steps), progress)
+        for k, steps in enumerate(scored.grounded_bodies):
+            found = self.paths(steps, *scored.names, scored.groundings_of(steps), progress)
             sequence.append(np.full(len(found), k))
             body.append(found.body.astype(np.int64))
             for at in range(len(steps)):
@@ -247,9 +242,8 @@ class Explainer:
         # a fact that a path uses twice carries it once
         uses = np.unique(np.stack([fact.reshape(-1), np.concatenate(path)]), axis=1)
         removals = Removals(
-            [r for r in scored.rules if isinstance(r.clause, Prior) or scored.count(r)],
-            self.semantics,
-            scored.speaking,
+            scored.model.with_rules(scored.grounded_rules.values()),
+            scored.grounded_bodies,
             np.concatenate(sequence),
             np.concatenate(body),
             uses[0],
@@ -264,16 +258,17 @@ class Explainer:
 
         All paths of a rule are cut at the subject or at the object, where fewer facts do it.
         """
-        helping = [path for path in scored.speaking if scored.sides(path) == {not scored.decision}]
-        if not scored.flips(scored.without_paths(helping)):
-            proven = is_monotone(scored.rules, self.semantics, scored.counted.body is not None)
+        against = {not scored.decision}
+        helping = [body for body in scored.grounded_bodies if scored.sides(body) == against]
+        if not scored.flips(scored.without_bodies(helping)):
+            proven = is_monotone(scored.model, scored.counted.body_truth is not None)
             return FlipStatus.IMPOSSIBLE if proven else FlipStatus.NOT_FOUND, NO_EDGES
-        helping.sort(key=lambda path: -abs(scored.mean - scored.without_paths([path])))
+        helping.sort(key=lambda body: -abs(scored.mean - scored.without_bodies([body])))
         cuts = [NO_EDGES]
-        for k, path in enumerate(helping):
+        for k, body in enumerate(helping):
             target = scored.pair.predicates[0]
-            cuts.append(cut(self.graph, self._codes(path), self._nodes(target, *scored.names)))
-            if scored.flips(scored.without_paths(helping[: k + 1])):
+            cuts.append(cut(self.graph, self._codes(body), self._nodes(target, *scored.names)))
+            if scored.flips(scored.without_bodies(helping[: k + 1])):
                 facts = np.unique(np.concatenate(cuts), axis=0)
                 if scored.flips(self._score_without(scored, facts)):
                     return FlipStatus.UPPER_BOUND, facts
@@ -285,8 +280,8 @@ class Explainer:
         predicate, subject, object_ = edges.T.astype(np.int32)
         gone = Targets(facts.entities, facts.predicates, predicate, subject, object_)
         poorer = MemoryEngine(without_targets(facts, gone), self.threads)
-        counted = poorer.count(scored.pair, rule_paths(scored.rules), self.language)
-        return float(score_targets(scored.rules, self.semantics, counted, scored.pair)[0])
+        counted = poorer.count(scored.pair, scored.model.bodies, scored.model.language)
+        return float(score_targets(scored.model, counted, scored.pair)[0])
 
     def _may_unlock(self, scored: ScoredPair, removed: int) -> bool:
         """Whether fewer removals than these could open a hub that the fan-out limit closes.
@@ -294,11 +289,11 @@ class Explainer:
         Then paths may appear where facts go, and a set found among the paths of now may not be
         the smallest. With nothing removed the question is whether any number could.
         """
-        limit = self.semantics.max_fanout
+        limit = self.model.semantics.max_fanout
         if limit is None:
             return False
         whole = self.engine.graph.forward
-        walked = np.unique([code for path in scored.paths for code in self._codes(path)])
+        walked = np.unique([code for body in scored.bodies for code in self._codes(body)])
         node = np.repeat(np.arange(len(whole.offsets) - 1), np.diff(whole.offsets))
         mine = np.isin(whole.code, walked)
         _, fanout = np.unique(

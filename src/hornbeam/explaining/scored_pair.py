@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,8 +12,8 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.counterfactual import sides
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
-from hornbeam.rules.clause import Path, Prior
-from hornbeam.rules.rule_model import Rule, Semantics
+from hornbeam.rules.body import Body
+from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.scoring.independent_scorer import Score, score_targets
 
 
@@ -21,8 +21,7 @@ from hornbeam.scoring.independent_scorer import Score, score_targets
 class ScoredPair:
     """A pair, the rules of its target, and the paths that they have between its entities."""
 
-    rules: Sequence[Rule]
-    semantics: Semantics
+    model: RuleModel
     pair: Targets
     counted: Statistics
 
@@ -33,84 +32,82 @@ class ScoredPair:
         return entities[int(self.pair.subject[0])], entities[int(self.pair.object[0])]
 
     @property
-    def paths(self) -> Sequence[Path]:
-        """The rules' relation sequences."""
-        return self.counted.paths
+    def bodies(self) -> Sequence[Body]:
+        """The rules' bodies."""
+        return self.counted.bodies
 
     @cached_property
-    def speaking(self) -> list[Path]:
-        """Sequences that connect the pair."""
-        return [path for path in self.paths if self.paths_of(path)]
+    def grounded_bodies(self) -> list[Body]:
+        """Bodies that have a grounding for the pair."""
+        return [body for body in self.bodies if self.groundings_of(body)]
 
-    def sides(self, path: Path) -> set[bool]:
-        """Heads (negated or not) of the rules with weight that walk a sequence."""
-        return sides(self.rules, path)
+    def sides(self, body: Body) -> set[bool]:
+        """Heads (negated or not) of the rules with weight that have a body."""
+        return sides(self.model, body)
 
-    def paths_of(self, path: Path) -> int:
-        """How many paths of a sequence connect the pair."""
-        return self._counts[path]
+    def groundings_of(self, body: Body) -> int:
+        """How many groundings of a body the pair has; the empty one has one."""
+        return self._counts[body] if body.steps else 1
 
     @cached_property
-    def _counts(self) -> dict[Path, int]:
+    def _counts(self) -> dict[Body, int]:
         counted = self.counted
         return {
-            path: int(counted.count[counted.column(k)].sum()) for k, path in enumerate(self.paths)
+            body: int(counted.count[counted.column(k)].sum()) for k, body in enumerate(self.bodies)
         }
 
-    def count(self, rule: Rule) -> int:
-        """How many groundings a rule has; a prior needs no path and has one."""
-        return 1 if isinstance(rule.clause, Prior) else self.paths_of(rule.clause.path)
-
     @cached_property
-    def heard(self) -> dict[int, Rule]:
+    def grounded_rules(self) -> dict[int, Rule]:
         """The rules that have a grounding, by their places: no score depends on the others."""
-        return {place: rule for place, rule in enumerate(self.rules) if self.count(rule)}
+        return {
+            place: rule
+            for place, rule in enumerate(self.model.rules)
+            if self.groundings_of(rule.clause.body)
+        }
 
     @cached_property
     def mean(self) -> float:
         """The pair's score."""
-        return self.score(list(self.heard.values()))
+        return self.score(self.grounded_rules.values())
 
     @cached_property
     def map(self) -> float:
         """Its MAP state."""
-        return self.score(list(self.heard.values()), Score.MAP)
+        return self.score(self.grounded_rules.values(), Score.MAP)
 
     @property
     def decision(self) -> bool:
         """Whether the model calls the pair true."""
-        return self.mean >= self.semantics.threshold
+        return self.mean >= self.model.semantics.threshold
 
     def flips(self, score: float) -> bool:
         """Whether a score stands for the other decision."""
-        return (score >= self.semantics.threshold) != self.decision
+        return (score >= self.model.semantics.threshold) != self.decision
 
-    def score(self, rules: Sequence[Rule], kind: Score = Score.MEAN) -> float:
-        """Score by some of the rules that are heard; where none is left to speak, a half."""
-        if not rules:
+    def score(self, rules: Iterable[Rule], kind: Score = Score.MEAN) -> float:
+        """Score by some of the grounded rules; a half where there is none."""
+        some = self.model.with_rules(rules)
+        if not some.rules:
             return 0.5
-        return float(score_targets(rules, self.semantics, self._spoken, self.pair, kind)[0])
+        return float(score_targets(some, self._grounded, self.pair, kind)[0])
 
     @cached_property
-    def _spoken(self) -> Statistics:
-        """The counts without the sequences that have none."""
+    def _grounded(self) -> Statistics:
+        """The counts without the bodies that have none."""
         some = np.flatnonzero(np.diff(self.counted.indptr))
         return replace(
             self.counted,
-            paths=[self.paths[k] for k in some.tolist()],
+            bodies=[self.bodies[k] for k in some.tolist()],
             indptr=np.concatenate([[0], self.counted.indptr[1:][some]]),
         )
 
     def pull(self, place: int) -> float:
         """How far the score moves when a rule is taken away, with the sign of its say."""
-        return self.mean - self.score([rule for k, rule in self.heard.items() if k != place])
+        return self.mean - self.score(r for k, r in self.grounded_rules.items() if k != place)
 
-    def without_paths(self, gone: Sequence[Path]) -> float:
-        """Score by the rules that walk none of these sequences."""
-        heard = self.heard.values()
-        return self.score(
-            [r for r in heard if isinstance(r.clause, Prior) or r.clause.path not in gone]
-        )
+    def without_bodies(self, gone: Sequence[Body]) -> float:
+        """Score by the rules that have none of these bodies."""
+        return self.score(r for r in self.grounded_rules.values() if r.clause.body not in gone)
 
 
 def one_pair(subject: str, target: str, object_: str) -> Targets:

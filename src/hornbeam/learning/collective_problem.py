@@ -11,7 +11,7 @@ from hornbeam.counting.collective.collective_statistics import CollectiveStatist
 from hornbeam.densities.strengths import DOWN, UP
 from hornbeam.facts.table import Targets
 from hornbeam.learning.problem import Problem, both_ways
-from hornbeam.rules.clause import PathClause, Prior
+from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation
 
 Entries = tuple[npt.NDArray[np.int64], ...]
@@ -21,10 +21,9 @@ def conditioned_problem(
     statistics: CollectiveStatistics,
     labels: Targets,
     relaxation: Relaxation = Relaxation.BOOLEAN,
-    distinct: bool = False,
 ) -> Problem:
     """Lay out n+, n- and repeats of every clause, each on its side."""
-    clauses, _ = both_ways(statistics.paths, labels.predicates, distinct)
+    clauses, _ = both_ways(statistics.sequences, labels.predicates)
     times = tuple(np.unique(statistics.repeats.times).tolist())
     if relaxation is Relaxation.BOOLEAN:
         times = ()  # for y in {0, 1}, max(0, m y - (m-1)) is y
@@ -50,7 +49,7 @@ def conditioned_problem(
 def _entries(
     statistics: CollectiveStatistics,
     labels: Targets,
-    clauses: Sequence[PathClause | Prior],
+    clauses: Sequence[Clause],
     times: tuple[int, ...],
 ) -> Iterator[Entries]:
     """(side, clause, target, count) of all terms; repeats without a side of theirs push down."""
@@ -60,13 +59,13 @@ def _entries(
         (statistics.bodies, 0, DOWN),
         (statistics.negated_bodies, 1, DOWN),
     ):
-        sequence = np.repeat(np.arange(len(table.paths)), np.diff(table.indptr))
+        sequence = np.repeat(np.arange(len(table.bodies)), np.diff(table.indptr))
         yield _rows(side, 2 * sequence + negated, table.target, table.count)
     repeats = statistics.repeats
     sides = 2 + np.searchsorted(times, repeats.times) if times else DOWN
     yield _rows(sides, repeats.clause, repeats.target, repeats.count)
     for k, clause in enumerate(clauses):
-        if isinstance(clause, Prior):
+        if clause.is_prior:
             mine = labels.predicate == labels.predicates.index(clause.target)
             yield _rows(DOWN if clause.negated else UP, k, np.flatnonzero(mine), 1)
 

@@ -36,7 +36,7 @@ from hornbeam.learning.problem import (
     prior_mask,
     transformed,
 )
-from hornbeam.rules.clause import PathClause, Prior
+from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Counts, Relaxation
 
 
@@ -44,7 +44,7 @@ from hornbeam.rules.rule_model import Counts, Relaxation
 class SoftProblem:
     """Hinges of every clause and the labels; hinge h belongs to clause `rule[h]`."""
 
-    clauses: Sequence[PathClause | Prior]
+    clauses: Sequence[Clause]
     y: Floats
     relaxation: Relaxation
     target: npt.NDArray[np.int64]
@@ -59,12 +59,11 @@ class SoftProblem:
         labels: Targets,
         counts: Counts,
         relaxation: Relaxation,
-        distinct: bool = False,
     ) -> SoftProblem:
         """Lay out statistics with body truths and labels for a learner."""
-        clauses, column = both_ways(statistics.paths, labels.predicates, distinct)
+        clauses, column = both_ways(statistics.bodies, labels.predicates)
         path, target, height, count = hinge_rows(statistics, counts)
-        n_paths = len(statistics.paths)
+        n_paths = len(statistics.bodies)
         parts = [(path * 2 + negated, target, height, count) for negated in (0, 1)]
         for k in range(2 * n_paths, len(clauses)):
             mine = np.flatnonzero(labels.predicate == column[k] - n_paths)
@@ -186,7 +185,7 @@ class SoftProblem:
             part = order[ends[k] : ends[k + 1]]
             columns = (self.target[part], self.height[part], self.count[part])
             same = (bytes([clause.negated]), *(column.tobytes() for column in columns))
-            if first.setdefault(same, k) == k or isinstance(clause, Prior):
+            if first.setdefault(same, k) == k or clause.is_prior:
                 keep.append(k)
         return self.only(np.array(keep, dtype=np.int64))
 
@@ -198,9 +197,9 @@ def hinge_rows(
 
     Where counts are not raw, the n ground clauses of a (sequence, target) share log2(1 + n) or 1.
     """
-    path = np.repeat(np.arange(len(statistics.paths)), np.diff(statistics.indptr))
+    path = np.repeat(np.arange(len(statistics.bodies)), np.diff(statistics.indptr))
     target = statistics.target.astype(np.int64)
-    if statistics.body is None:
+    if statistics.body_truth is None:
         return path, target, np.ones(len(path)), transformed(statistics.count, counts)
     count = statistics.count.astype(np.float64)
     if counts is not Counts.RAW:
@@ -209,7 +208,7 @@ def hinge_rows(
         cell = np.cumsum(first) - 1
         total = np.bincount(cell, count)
         count = count * (transformed(total, counts) / total)[cell]
-    return path, target, statistics.body / ONE, count
+    return path, target, statistics.body_truth / ONE, count
 
 
 #: Whatever learners learn from.
@@ -221,7 +220,6 @@ def learnable(
     labels: Targets,
     counts: Counts,
     relaxation: Relaxation,
-    distinct: bool = False,
 ) -> Learnable:
     """Lay out statistics and labels: hinges where bodies are soft and targets continuous."""
     if isinstance(statistics, CollectiveStatistics):
@@ -230,7 +228,7 @@ def learnable(
                 f"counts {counts.value} are those of a head alone, and a collective model has "
                 "ground clauses that speak of several targets: use --counts raw"
             )
-        return conditioned_problem(statistics, labels, relaxation, distinct)
-    soft = statistics.body is not None and relaxation is not Relaxation.BOOLEAN
+        return conditioned_problem(statistics, labels, relaxation)
+    soft = statistics.body_truth is not None and relaxation is not Relaxation.BOOLEAN
     kind = SoftProblem if soft else Problem
-    return kind.of(statistics, labels, counts, relaxation, distinct)
+    return kind.of(statistics, labels, counts, relaxation)

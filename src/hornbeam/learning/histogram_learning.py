@@ -22,11 +22,12 @@ from hornbeam.learning.learner import Learned, Learner, learn_rules, sorted_rule
 from hornbeam.learning.ppll import Piece, Ppll, fit_priors, prior_of_rows
 from hornbeam.learning.problem import Problem, transformed
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.clause import Path, PathClause
+from hornbeam.rules.body import Body
+from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
 
 #: Counts of some sequences, from the engine.
-Count = Callable[[Sequence[Path]], Statistics]
+Count = Callable[[Sequence[Body]], Statistics]
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,6 @@ def learn_from_histograms(
     counts: Counts | None,
     relaxation: Relaxation,
     semantics: Semantics,
-    distinct: bool,
     refit: bool,
     count: Count,
     progress: Progress = SILENT,
@@ -52,23 +52,23 @@ def learn_from_histograms(
     """Learn by PPLL, and by the other learners on what PPLL keeps and memory holds."""
     chosen = counts or Counts.RAW
     if isinstance(learner, Ppll) and not refit:
-        screened = screen(histograms, labels, learner, chosen, relaxation, distinct, progress)
+        screened = screen(histograms, labels, learner, chosen, relaxation, progress)
         figures: dict[str, Any] = {"counts": chosen.value, "histogram_groups": len(histograms.size)}
         chosen_semantics = replace(semantics, counts=chosen, relaxation=relaxation)
         return Learned(screened.rules, chosen_semantics, figures)
     piecewise = Ppll(weight_variance=learner.weight_variance)
-    screened = screen(histograms, labels, piecewise, chosen, Relaxation.LINEAR, distinct, progress)
+    screened = screen(histograms, labels, piecewise, chosen, Relaxation.LINEAR, progress)
     kept = _most_useful(histograms, screened)
     name = type(learner).__name__.lower()
     progress.message(
         f"The table of counts has {histograms.n_rows:,} rows, too many to hold: {name} learns from "
-        f"the {len(kept):,} of {len(histograms.paths):,} sequences that ppll keeps."
+        f"the {len(kept):,} of {len(histograms.bodies):,} sequences that ppll keeps."
     )
     learned = learn_rules(
-        count([histograms.paths[c] for c in kept]), labels, learner, counts, relaxation, semantics,
-        distinct, refit, progress,
+        count([histograms.bodies[c] for c in kept]), labels, learner, counts, relaxation, semantics,
+        refit, progress,
     )  # fmt: skip
-    screening = {"by": "ppll", "sequences": len(histograms.paths), "kept": len(kept)}
+    screening = {"by": "ppll", "sequences": len(histograms.bodies), "kept": len(kept)}
     return replace(learned, trace=learned.trace | {"screening": screening})
 
 
@@ -78,7 +78,6 @@ def screen(
     learner: Ppll,
     counts: Counts,
     relaxation: Relaxation,
-    distinct: bool = False,
     progress: Progress = SILENT,
 ) -> Screened:
     """Fit every clause alone on its histogram; weights are those of `Ppll.fit` on the counts."""
@@ -87,32 +86,32 @@ def screen(
         [], len(labels), np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32),
         np.zeros(0, dtype=np.int64),
     )  # fmt: skip
-    priors = Problem.of(nothing, labels, counts, relaxation, distinct)
+    priors = Problem.of(nothing, labels, counts, relaxation)
     fitted = fit_priors(priors, ridge).weights
     home = prior_of_rows(priors, fitted)
     first = {
         name: int(np.argmax(labels.predicate == p)) for p, name in enumerate(labels.predicates)
     }
     rules = [Rule(float(w), clause) for w, clause in zip(fitted, priors.clauses, strict=True)]
-    gain = np.zeros(len(histograms.paths))
-    for c, path in enumerate(histograms.paths):
+    gain = np.zeros(len(histograms.bodies))
+    for c, body in enumerate(histograms.bodies):
         part = histograms.column(c)
         x = transformed(histograms.count[part], counts)
         y, size = histograms.label[part] / ONE, histograms.size[part].astype(np.float64)
-        prior = home[:, [first[path.target]]] if learner.prior_inside else np.zeros((2, 1))
+        prior = home[:, [first[body.target]]] if learner.prior_inside else np.zeros((2, 1))
         if counts is Counts.EXISTS:
             x, y, size = _merged(x, y, size)
         for side in (0, 1):
             both = np.zeros((2, len(x)))
             both[side] = x
             piece = Piece(both, y, size, prior)
-            weight, _ = learner.fit_piece(piece, priors, len(path), ridge)
+            weight, _ = learner.fit_piece(piece, priors, len(body), ridge)
             if weight > 0.0:
                 at, none = (piece.derivatives(w, priors)[0] for w in (weight, 0.0))
                 gain[c] = max(gain[c], at - none - 0.5 * ridge * weight**2)
-                rules.append(Rule(weight, PathClause(path, bool(side), distinct)))
-        if c % 64 == 63 or c + 1 == len(histograms.paths):
-            progress.advance("Learning weights", c + 1, len(histograms.paths))
+                rules.append(Rule(weight, Clause(body, bool(side))))
+        if c % 64 == 63 or c + 1 == len(histograms.bodies):
+            progress.advance("Learning weights", c + 1, len(histograms.bodies))
     return Screened(sorted_rules(rules), gain)
 
 
@@ -124,7 +123,7 @@ def _merged(x: Floats, y: Floats, size: Floats) -> tuple[Floats, Floats, Floats]
 
 def _most_useful(histograms: Histograms, screened: Screened) -> list[int]:
     """Choose sequences with a gain, the largest first, as many as fit; in their own order."""
-    columns = map(histograms.column, range(len(histograms.paths)))
+    columns = map(histograms.column, range(len(histograms.bodies)))
     rows = np.array([int(histograms.size[column].sum()) for column in columns])
     useful = np.argsort(-screened.gain, kind="stable")
     useful = useful[screened.gain[useful] > 0.0]

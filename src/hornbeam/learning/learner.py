@@ -20,7 +20,7 @@ from hornbeam.learning.newton import Fit, Newton
 from hornbeam.learning.ppll import Ppll
 from hornbeam.learning.problem import Problem
 from hornbeam.progress import SILENT, Progress, announce_if_slow
-from hornbeam.rules.clause import Prior
+from hornbeam.rules.clause import prior
 from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
 
 Learner = Joint | Ppll | Greedy
@@ -51,7 +51,6 @@ def learn_rules(
     counts: Counts | None,
     relaxation: Relaxation,
     semantics: Semantics,
-    distinct: bool,
     refit: bool = False,
     progress: Progress = SILENT,
 ) -> Learned:
@@ -64,13 +63,11 @@ def learn_rules(
     if isinstance(learner, Joint):
         every = [Counts.RAW] if collective else list(Counts)
         options = [counts] if counts is not None else every
-        problem, fit, trace = _joint(
-            statistics, labels, learner, options, relaxation, distinct, progress
-        )
+        problem, fit, trace = _joint(statistics, labels, learner, options, relaxation, progress)
         chosen = Counts(trace["counts"])
     else:
         chosen = counts or Counts.RAW
-        problem = learnable(statistics, labels, chosen, relaxation, distinct)
+        problem = learnable(statistics, labels, chosen, relaxation)
         # a clause learned alone cannot crowd out its twin, so ppll keeps both
         problem = problem.distinct_columns() if isinstance(learner, Greedy) else problem
         fit = learner.fit(problem, progress)
@@ -91,7 +88,7 @@ def _compile() -> None:
     """Fit a problem of one target, so that what must be compiled is compiled now."""
     indptr, one = np.array([0, 1]), np.ones(1)
     row, columns = np.zeros(1, dtype=np.int32), np.array([[0], [-1]])
-    tiny = Problem([Prior("t", False)], columns, indptr, row, one, one, Relaxation.BOOLEAN)
+    tiny = Problem([prior("t", False)], columns, indptr, row, one, one, Relaxation.BOOLEAN)
     tiny.score(Newton(iterations=1).fit(tiny, np.zeros(1), one).weights)
     one_sided(one, Relaxation.BOOLEAN)
 
@@ -102,7 +99,6 @@ def _joint(
     learner: Joint,
     options: list[Counts],
     relaxation: Relaxation,
-    distinct: bool,
     progress: Progress,
 ) -> tuple[Learnable, Fit, dict[str, Any]]:
     """Choose strength and counts by internal validation, then fit everything once more."""
@@ -110,7 +106,7 @@ def _joint(
     validation: dict[str, Any] = {}
     fold = None
     for counts in options:
-        problem = learnable(statistics, labels, counts, relaxation, distinct).distinct_columns()
+        problem = learnable(statistics, labels, counts, relaxation).distinct_columns()
         # the same folds for every way of counting, so that their losses compare
         fold = deal(problem, learner.folds, learner.seed) if fold is None else fold
         strengths = learner.grid(problem)
@@ -155,11 +151,11 @@ def sorted_rules(rules: list[Rule]) -> tuple[Rule, ...]:
     One prior a target stays: the one that pulls, or !t with weight 0 where neither does.
     """
     rules = sorted(rules, key=lambda rule: -rule.weight)
-    leaning = {r.clause.target for r in rules if isinstance(r.clause, Prior) and r.weight > 0}
+    leaning = {r.clause.target for r in rules if r.clause.is_prior and r.weight > 0}
     return tuple(
         rule
         for rule in rules
-        if not isinstance(rule.clause, Prior)
+        if not rule.clause.is_prior
         or rule.weight > 0
         or (rule.clause.negated and rule.clause.target not in leaning)
     )

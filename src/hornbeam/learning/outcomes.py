@@ -8,8 +8,8 @@ from typing import Any
 
 from hornbeam.counting.statistics import Statistics
 from hornbeam.learning.problem import transformed
+from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Candidates
-from hornbeam.rules.clause import Path, PathClause
 from hornbeam.rules.rule_model import Counts, Rule
 
 #: Why a learner gives a candidate no weight.
@@ -31,16 +31,15 @@ def candidate_outcomes(
 
     Without `statistics` it is not known which candidates repeat another's counts.
     """
-    kept: dict[Path, list[str]] = defaultdict(list)
+    kept: dict[Body, list[str]] = defaultdict(list)
     for rule in rules:
-        if isinstance(rule.clause, PathClause):
-            side = " against the target" if rule.clause.negated else ""
-            kept[rule.clause.path].append(f"weight {rule.weight:.3g}{side}")
+        side = " against the target" if rule.clause.negated else ""
+        kept[rule.clause.body].append(f"weight {rule.weight:.3g}{side}")
     # a clause learned alone cannot crowd out its twin, so ppll drops none as such
     twins = {} if method == "ppll" or statistics is None else _twins(statistics, counts)
     rows = []
     for k, candidate in enumerate(candidates):
-        outcome = " and ".join(kept[candidate.path])
+        outcome = " and ".join(kept[candidate.body])
         if not outcome and k in twins:
             outcome = f"same counts on every pair as {candidates.text(twins[k])}"
         rows.append(
@@ -49,7 +48,7 @@ def candidate_outcomes(
                 "coverage": candidate.coverage,
                 "coverage_true": candidate.coverage_true,
                 "paths": candidate.paths,
-                "kept": bool(kept[candidate.path]),
+                "kept": bool(kept[candidate.body]),
                 "outcome": outcome or DROPPED[method],
             }
         )
@@ -60,13 +59,13 @@ def _twins(statistics: Statistics, counts: Counts) -> dict[int, int]:
     """For every sequence that repeats an earlier one's column, that earlier one."""
     first: dict[tuple[str, bytes, bytes, bytes], int] = {}
     twins = {}
-    for k, path in enumerate(statistics.paths):
+    for k, body in enumerate(statistics.bodies):
         rows = statistics.column(k)
         column = (
-            path.target,
+            body.target,
             statistics.target[rows].tobytes(),
             transformed(statistics.count[rows], counts).tobytes(),
-            b"" if statistics.body is None else statistics.body[rows].tobytes(),
+            b"" if statistics.body_truth is None else statistics.body_truth[rows].tobytes(),
         )
         if first.setdefault(column, k) != k:
             twins[k] = first[column]

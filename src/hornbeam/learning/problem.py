@@ -34,7 +34,8 @@ from hornbeam.learning.descent import (
     quadratic,
     strengths,
 )
-from hornbeam.rules.clause import Path, PathClause, Prior
+from hornbeam.rules.body import Body
+from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Counts, Relaxation
 
 Array = npt.NDArray[Any]
@@ -53,7 +54,7 @@ class Problem:
     that stand `times` times in a ground clause. Path clauses come first, then priors.
     """
 
-    clauses: Sequence[PathClause | Prior]
+    clauses: Sequence[Clause]
     columns: npt.NDArray[np.int64]
     indptr: npt.NDArray[np.int64]
     row: npt.NDArray[np.int32]
@@ -69,11 +70,10 @@ class Problem:
         labels: Targets,
         counts: Counts = Counts.RAW,
         relaxation: Relaxation = Relaxation.BOOLEAN,
-        distinct: bool = False,
     ) -> Problem:
         """Lay out statistics and labels for a learner."""
         indptr, row, x = count_columns(statistics, counts, relaxation)
-        clauses, column = both_ways(statistics.paths, labels.predicates, distinct)
+        clauses, column = both_ways(statistics.bodies, labels.predicates)
         rows, starts = [row], [*indptr.tolist()]
         for p in range(len(labels.predicates)):
             mine = np.flatnonzero(labels.predicate == p).astype(np.int32)
@@ -234,26 +234,22 @@ class Problem:
         )
 
 
-def prior_mask(clauses: Sequence[PathClause | Prior]) -> npt.NDArray[np.bool_]:
+def prior_mask(clauses: Sequence[Clause]) -> npt.NDArray[np.bool_]:
     """Which clauses are priors."""
-    return np.array([isinstance(clause, Prior) for clause in clauses], dtype=np.bool_)
+    return np.array([clause.is_prior for clause in clauses], dtype=np.bool_)
 
 
-def body_lengths(clauses: Sequence[PathClause | Prior]) -> npt.NDArray[np.int64]:
+def body_lengths(clauses: Sequence[Clause]) -> npt.NDArray[np.int64]:
     """Number of body atoms of every clause, 0 for priors."""
-    return np.array(
-        [0 if isinstance(clause, Prior) else len(clause.path) for clause in clauses], dtype=np.int64
-    )
+    return np.array([len(clause.body) for clause in clauses], dtype=np.int64)
 
 
 def both_ways(
-    paths: Sequence[Path], predicates: Iterable[str], distinct: bool
-) -> tuple[list[PathClause | Prior], npt.NDArray[np.int64]]:
-    """List each path's clause and negation, then each target's two priors, and their columns."""
-    clauses: list[PathClause | Prior] = [
-        PathClause(path, negated, distinct) for path in paths for negated in (False, True)
-    ]
-    clauses += [Prior(name, negated) for name in predicates for negated in (False, True)]
+    bodies: Sequence[Body], predicates: Iterable[str]
+) -> tuple[list[Clause], npt.NDArray[np.int64]]:
+    """List each body's clause and negation, then each target's two priors, and their columns."""
+    clauses = [Clause(body, negated) for body in bodies for negated in (False, True)]
+    clauses += [prior(name, negated) for name in predicates for negated in (False, True)]
     return clauses, np.arange(len(clauses), dtype=np.int64) // 2
 
 
@@ -266,24 +262,24 @@ def count_columns(
     of body truth b lends b^p, its whole potential where the head is violated; for continuous
     targets the knees of soft hinges differ and one number a target does not say it.
     """
-    if statistics.body is None:
+    if statistics.body_truth is None:
         return statistics.indptr, statistics.target, transformed(statistics.count, counts)
     if relaxation is not Relaxation.BOOLEAN:
         raise InputError(
             "facts with truth values between 0 and 1 need the boolean relaxation here: "
             "use --relaxation boolean, or round the facts"
         )
-    column = np.repeat(np.arange(len(statistics.paths)), np.diff(statistics.indptr))
+    column = np.repeat(np.arange(len(statistics.bodies)), np.diff(statistics.indptr))
     first = np.ones(len(column), dtype=np.bool_)
     first[1:] = (column[1:] != column[:-1]) | (statistics.target[1:] != statistics.target[:-1])
     starts = np.flatnonzero(first)
-    body = statistics.body / ONE
+    body = statistics.body_truth / ONE
     if counts is Counts.EXISTS:
         x = np.maximum.reduceat(body, starts) if len(starts) else body[:0]
     else:
         total = np.add.reduceat(body * statistics.count, starts) if len(starts) else body[:0]
         x = total if counts is Counts.RAW else np.log2(1.0 + total)
-    sizes = np.bincount(column[starts], minlength=len(statistics.paths))
+    sizes = np.bincount(column[starts], minlength=len(statistics.bodies))
     indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     return indptr, statistics.target[starts], x
 

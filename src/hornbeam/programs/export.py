@@ -39,8 +39,9 @@ from hornbeam.language.syntax import (
     Operator,
     Variable,
 )
-from hornbeam.rules.clause import VARIABLES, PathClause, Prior
-from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
+from hornbeam.rules.body import VARIABLES
+from hornbeam.rules.clause import Clause
+from hornbeam.rules.rule_model import Counts, Relaxation, RuleModel
 
 #: What Java's trim() takes away at both ends of a name.
 BLANKS = "".join(map(chr, range(0x21)))
@@ -55,12 +56,9 @@ class _Spelling:
     known: dict[str, str]
 
     @classmethod
-    def of(cls, rules: Sequence[Rule], targets: Iterable[str]) -> _Spelling:
+    def of(cls, model: RuleModel, targets: Iterable[str]) -> _Spelling:
         """Spell every predicate of the rules; no two look alike when case is ignored."""
-        names = set(targets)
-        for rule in rules:
-            if isinstance(rule.clause, PathClause):
-                names |= {step.predicate for step in rule.clause.path.steps}
+        names = set(targets).union(*(body.predicates for body in model.bodies))
         plain = dict(identifiers(names))
         # no name has a tab, so that these are no predicate's own; they are spelt last
         made = {what: {t: f"{plain[t]}\t{what}" for t in targets} for what in ("pairs", "known")}
@@ -74,13 +72,12 @@ class _Spelling:
 class Export:
     """A model that has been found fit for export, with its facts and pairs."""
 
-    rules: Sequence[Rule]
-    semantics: Semantics
+    model: RuleModel
     facts: Facts
     pairs: Targets
 
     def __post_init__(self) -> None:
-        semantics = self.semantics
+        semantics = self.model.semantics
         if semantics.counts is not Counts.RAW:
             raise InputError(
                 f"a model with counts {semantics.counts.value} cannot be said in plain PSL, where "
@@ -99,14 +96,14 @@ class Export:
     @cached_property
     def targets(self) -> list[str]:
         """Target predicates that have both rules and pairs."""
-        heads = {rule.clause.target for rule in self.rules}
+        heads = set(self.model.targets)
         listed = {self.pairs.predicates[int(p)] for p in np.unique(self.pairs.predicate)}
         return sorted(heads & listed)
 
     @cached_property
     def spelling(self) -> _Spelling:
         """Identifiers of the predicates."""
-        return _Spelling.of(self.rules, self.targets)
+        return _Spelling.of(self.model, self.targets)
 
     @cached_property
     def to_fact(self) -> Ids:
@@ -117,38 +114,30 @@ class Export:
 
     def psl_rules(self) -> Iterator[LogicalRule]:
         """The rules as PSL reads them."""
-        squared = self.semantics.relaxation is Relaxation.SQUARED
-        for rule in self.rules:
+        squared = self.model.semantics.relaxation is Relaxation.SQUARED
+        for rule in self.model.rules:
             if rule.weight > 0.0 and rule.clause.target in self.targets:
                 for body, head in self._implications(rule.clause):
                     yield LogicalRule(rule.weight, body, (head,), squared)
 
-    def _implications(
-        self, clause: PathClause | Prior
-    ) -> Iterator[tuple[tuple[Literal, ...], Literal]]:
+    def _implications(self, clause: Clause) -> Iterator[tuple[tuple[Literal, ...], Literal]]:
         """Bodies and head of a clause; several where it goes through known facts of its target."""
-        if isinstance(clause, Prior):
-            target, ends, steps = clause.target, "AB", []
-        else:
-            target, ends = clause.path.target, VARIABLES[0] + VARIABLES[len(clause.path)]
-            steps = [
-                (step.predicate, VARIABLES[i : i + 2][:: -1 if step.inverse else 1])
-                for i, step in enumerate(clause.path.steps)
-            ]
+        target, ends = clause.target, VARIABLES[0] + clause.body.last_variable
+        steps = [(predicate, x + y) for x, predicate, y in clause.body.triples]
         head = Literal(_atom(self.spelling.plain[target], ends), clause.negated)
-        if isinstance(clause, Prior) and clause.negated:
+        if clause.is_prior and clause.negated:
             yield (), head
             return
         body = [Literal(_atom(self.spelling.pairs[target], ends))]
         for predicate, ends_of_step in steps:
-            is_known = predicate in self.targets and not self.semantics.collective
+            is_known = predicate in self.targets and not self.model.semantics.collective
             spelt = (self.spelling.known if is_known else self.spelling.plain)[predicate]
             body.append(Literal(_atom(spelt, ends_of_step)))
-        if isinstance(clause, PathClause) and clause.distinct:
-            nodes = VARIABLES[: len(clause.path) + 1]
+        if self.model.semantics.distinct_variables and steps:
+            nodes = VARIABLES[: len(steps) + 1]
             body += [_different(*two) for two in combinations(nodes, 2)]
         own = [two for predicate, two in steps if predicate == target]
-        if self.semantics.collective or target not in self._listed_twice:
+        if self.model.semantics.collective or target not in self._listed_twice:
             own = []
         for chosen in product(*(_ways_to_differ(two, ends) for two in own)):
             conditions = [literal for way in chosen for literal in way]
@@ -177,7 +166,7 @@ class Export:
         for name in sorted(self.spelling.plain):
             if name not in self.targets:
                 yield self.spelling.plain[name], "observations", self._fact_text(name)
-            elif self.semantics.collective:
+            elif self.model.semantics.collective:
                 yield self.spelling.plain[name], "observations", self._fact_text(name, False)
             else:
                 yield self.spelling.known[name], "observations", self._fact_text(name)
@@ -238,8 +227,7 @@ class Export:
 
 
 def export_program(
-    rules: Sequence[Rule],
-    semantics: Semantics,
+    model: RuleModel,
     facts: Facts,
     pairs: Targets,
     folder: str | os.PathLike[str],
@@ -251,7 +239,7 @@ def export_program(
     InputError
         Where the model cannot be said in plain PSL, or nothing in it is about the pairs.
     """
-    export = Export(rules, semantics, facts, pairs)
+    export = Export(model, facts, pairs)
     if not export.targets:
         raise InputError("no rule of the model is about the predicates of the pairs")
     folder = FilePath(folder)

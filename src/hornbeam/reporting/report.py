@@ -29,8 +29,7 @@ from hornbeam.reporting import charts, report_charts
 from hornbeam.reporting.data_profile import profile
 from hornbeam.reporting.evaluation import evaluate
 from hornbeam.reporting.rule_quality import RuleQuality, rule_qualities
-from hornbeam.rules.clause import Prior
-from hornbeam.scoring.independent_scorer import Floats, rule_paths
+from hornbeam.scoring.independent_scorer import Floats
 
 #: Errors of each kind that are explained.
 WORST = 5
@@ -95,15 +94,15 @@ def report(
     trace
         How it was learned, where that is known.
     """
-    rules, semantics = explainer.rules, explainer.semantics
+    model, semantics = explainer.model, explainer.model.semantics
     counted = explainer.count(labels, progress)
     scores = explainer.scores(labels, counted)
     qualities = sorted(
-        rule_qualities(rules, counted, labels),
+        rule_qualities(model, counted, labels),
         key=lambda quality: (bool(quality.body), -quality.weight, quality.index),
     )
     evaluation = evaluate(labels.truth, scores)
-    walked = [step.predicate for path in rule_paths(rules) for step in path.steps]
+    walked = [step.predicate for body in model.bodies for step in body.steps]
     data = profile(explainer.facts, labels, walked)
     return str(
         _environment().get_template("report.html.j2").render(
@@ -149,19 +148,19 @@ def _examples(
 ) -> list[Grounding | None]:
     """For every rule its first path on the first pair that is as the rule says, else on any."""
     found: list[Grounding | None] = []
-    column = {path: j for j, path in enumerate(counted.paths)}
-    for rule in explainer.rules:
-        if isinstance(rule.clause, Prior):
+    column = {body: j for j, body in enumerate(counted.bodies)}
+    for rule in explainer.model.rules:
+        if rule.clause.is_prior:
             found.append(None)
             continue
-        covered = counted.target[counted.column(column[rule.clause.path])]
+        covered = counted.target[counted.column(column[rule.clause.body])]
         right = covered[labels.positive[covered] != rule.clause.negated]
         chosen = right if len(right) else covered
         if not len(chosen):
             found.append(None)
             continue
         subject, object_ = _names(labels, int(chosen[0]))
-        paths = explainer.groundings(rule.clause.path, subject, object_, 1, progress)
+        paths = explainer.groundings(rule.clause.body, subject, object_, 1, progress)
         found.append(paths[0] if paths else None)
     return found
 
@@ -170,7 +169,7 @@ def _mistakes(
     explainer: Explainer | CollectiveExplainer, labels: Targets, scores: Floats, progress: Progress
 ) -> dict[str, list[Mistake]]:
     """Explain the false pairs of the highest scores and the true ones of the lowest."""
-    true, called = labels.positive, scores >= explainer.semantics.threshold
+    true, called = labels.positive, scores >= explainer.model.semantics.threshold
     kinds = {
         "called true but false": _first(np.flatnonzero(~true & called), -scores),
         "called false but true": _first(np.flatnonzero(true & ~called), scores),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +9,8 @@ import numpy.typing as npt
 
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.table import Targets
-from hornbeam.rules.clause import VARIABLES, Prior
-from hornbeam.rules.model_file import clause_texts
-from hornbeam.rules.rule_model import Rule
+from hornbeam.rules.body import VARIABLES
+from hornbeam.rules.rule_model import RuleModel
 
 #: From this share on, of the true pairs covered and of the covered pairs true, one atom that says
 #: what the target says is a copy of it.
@@ -62,30 +60,23 @@ class RuleQuality:
         return self.right / self.coverage if self.coverage else None
 
 
-def rule_qualities(
-    rules: Sequence[Rule], statistics: Statistics, labels: Targets
-) -> list[RuleQuality]:
+def rule_qualities(model: RuleModel, statistics: Statistics, labels: Targets) -> list[RuleQuality]:
     """Judge every rule on labelled pairs whose paths have been counted."""
-    texts = clause_texts(rules)
+    texts = model.clause_texts
     positive = labels.positive
-    column = {path: j for j, path in enumerate(statistics.paths)}
+    column = {body: j for j, body in enumerate(statistics.bodies)}
     found = []
-    for k, rule in enumerate(rules):
+    for k, rule in enumerate(model.rules):
         clause = rule.clause
-        if isinstance(clause, Prior):
-            body: tuple[Words, ...] = ()
-            head = (VARIABLES[0], clause.target, VARIABLES[1])
-            covered = np.flatnonzero(labels.predicate == labels.predicates.index(clause.target))
+        body = tuple(clause.body.triples)
+        head = (VARIABLES[0], clause.target, clause.body.last_variable)
+        mine = labels.predicate == labels.predicates.index(clause.target)
+        if clause.is_prior:
+            covered = np.flatnonzero(mine)
         else:
-            body = tuple(
-                (VARIABLES[i + step.inverse], step.predicate, VARIABLES[i + 1 - step.inverse])
-                for i, step in enumerate(clause.path.steps)
-            )
-            head = (VARIABLES[0], clause.path.target, VARIABLES[len(body)])
-            covered = np.unique(statistics.target[statistics.column(column[clause.path])])
+            covered = np.unique(statistics.target[statistics.column(column[clause.body])])
         true = int(positive[covered].sum())
         right = len(covered) - true if clause.negated else true
-        mine = labels.predicate == labels.predicates.index(head[1])
         warning = _warning(body, head, clause.negated, true, len(covered), positive[mine])
         figures = (len(covered), right, *wilson(right, len(covered)))
         found.append(

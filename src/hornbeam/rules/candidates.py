@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from hornbeam.errors import InputError
 from hornbeam.language.naming import identifiers
-from hornbeam.rules.clause import Path, PathClause, Prior, Step, clause_text
+from hornbeam.rules.body import Body, Step
+from hornbeam.rules.clause import Clause, prior
 
 Counts = npt.NDArray[np.int64]
 
@@ -58,7 +59,7 @@ class Language:
 class Candidate:
     """One row of `Candidates`."""
 
-    path: Path
+    body: Body
     text: str
     coverage: int
     coverage_true: int
@@ -104,31 +105,30 @@ class Candidates:
         both = (Step(name, inverse) for name in self.predicates for inverse in (False, True))
         return (None, None, *both)
 
-    def path(self, row: int) -> Path:
+    def body(self, row: int) -> Body:
         """The sequence of a row."""
         steps = map(self._step_of_code.__getitem__, self.steps[row].tolist())
-        return Path(tuple(filter(None, steps)), self.targets[int(self.target[row])])
+        return Body(tuple(filter(None, steps)), self.targets[int(self.target[row])])
 
     def text(self, row: int, negated: bool = False) -> str:
         """PSL text of a row's clause."""
-        return clause_text(self.path(row), negated, self.distinct, self.identifiers)
+        clause = Clause(self.body(row), negated)
+        return clause.text(self.identifiers, distinct=self.distinct)
 
     def __getitem__(self, row: int) -> Candidate:
         true = int(self.coverage_true[row])
         coverage = int(self.coverage[row])
-        path, text = self.path(row), self.text(row)
-        return Candidate(path, text, coverage, true, coverage - true, int(self.paths[row]))
+        body, text = self.body(row), self.text(row)
+        return Candidate(body, text, coverage, true, coverage - true, int(self.paths[row]))
 
     def __iter__(self) -> Iterator[Candidate]:
         return (self[row] for row in range(len(self)))
 
-    def clauses(self) -> list[PathClause | Prior]:
+    def clauses(self) -> list[Clause]:
         """Every candidate clause: each sequence, its negation, and the negative priors."""
-        listed: list[PathClause | Prior] = []
-        for row in range(len(self)):
-            path = self.path(row)
-            listed += [PathClause(path, negated, self.distinct) for negated in (False, True)]
-        return listed + [Prior(target) for target in self.targets]
+        bodies = map(self.body, range(len(self)))
+        listed = [Clause(body, negated) for body in bodies for negated in (False, True)]
+        return listed + [prior(target) for target in self.targets]
 
     def take(self, rows: npt.NDArray[np.integer]) -> Candidates:
         """The candidates at `rows`, in that order."""

@@ -1,94 +1,64 @@
-"""Path clauses p1(A, B) & p2(B, C) -> t(A, C), their negations, and the negative prior !t(A, B)."""
+"""Clauses: a body, a head, and a sign.
+
+p1(A, B) & p2(B, C) -> t(A, C) pulls targets up, its negation -> !t(A, C) pushes them down, and a
+clause with an empty body, !t(A, B), is a prior.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
 
-#: Variables of a path clause in the order of its nodes; lengths go up to 4.
-VARIABLES = "ABCDE"
-
-
-@dataclass(frozen=True, order=True)
-class Step:
-    """One atom of a body: a predicate walked forwards, or backwards as its inverse."""
-
-    predicate: str
-    inverse: bool = False
-
-    def reversed(self) -> Step:
-        """The same atom walked the other way."""
-        return Step(self.predicate, not self.inverse)
+from hornbeam.rules.body import VARIABLES, Body
 
 
 @dataclass(frozen=True)
-class Path:
-    """A relation sequence and the target predicate whose arguments it connects.
+class Clause:
+    """A body with a head: t where it pulls targets up, !t where it pushes them down.
 
     Examples
     --------
-    >>> path = Path((Step("cites"), Step("mentions")), "mentions")
-    >>> str(PathClause(path))
+    >>> from hornbeam.rules.body import Step
+    >>> body = Body((Step("cites"), Step("mentions")), "mentions")
+    >>> str(Clause(body))
     'cites(A, B) & mentions(B, C) -> mentions(A, C)'
-    >>> str(PathClause(Path((Step("cites", inverse=True),), "knows"), negated=True))
+    >>> str(Clause(Body((Step("cites", inverse=True),), "knows"), negated=True))
     'cites(B, A) -> !knows(A, B)'
+    >>> str(prior("knows"))
+    '!knows(A, B)'
     """
 
-    steps: tuple[Step, ...]
-    target: str
-
-    def __len__(self) -> int:
-        return len(self.steps)
-
-
-@dataclass(frozen=True)
-class PathClause:
-    """A path with a head: t where it pulls targets up, !t where it pushes them down."""
-
-    path: Path
+    body: Body
     negated: bool = False
-    distinct: bool = False
 
     @property
     def target(self) -> str:
-        """Predicate of the head, as a prior has it."""
-        return self.path.target
+        """Predicate of the head."""
+        return self.body.target
+
+    @property
+    def is_prior(self) -> bool:
+        """Whether the body is empty, so that the clause speaks of every target."""
+        return not self.body.steps
+
+    def text(self, identifiers: Mapping[str, str], *, distinct: bool = False) -> str:
+        """PSL text; names without an identifier stand as they are.
+
+        With `distinct`, all variables of the body must be different entities.
+        """
+        target = identifiers.get(self.target, self.target)
+        sign = "!" if self.negated else ""
+        head = f"{sign}{target}({VARIABLES[0]}, {self.body.last_variable})"
+        atoms = self.body.atoms(identifiers, distinct=distinct)
+        return f"{' & '.join(atoms)} -> {head}" if atoms else head
 
     def __str__(self) -> str:
-        return clause_text(self.path, self.negated, self.distinct, {})
+        return self.text({})
 
 
-@dataclass(frozen=True)
-class Prior:
+def prior(target: str, negated: bool = True) -> Clause:
     """The prior !t(A, B): a target is false until something speaks for it.
 
     Where most labelled targets are true the prior leans the other way, t(A, B).
     """
-
-    target: str
-    negated: bool = True
-
-    def __str__(self) -> str:
-        return prior_text(self, {})
-
-
-def clause_text(path: Path, negated: bool, distinct: bool, identifiers: Mapping[str, str]) -> str:
-    """PSL text of a clause; names without an identifier stand as they are."""
-    atoms = []
-    for i, step in enumerate(path.steps):
-        here, there = VARIABLES[i], VARIABLES[i + 1]
-        first, second = (there, here) if step.inverse else (here, there)
-        atoms.append(f"{identifiers.get(step.predicate, step.predicate)}({first}, {second})")
-    if distinct:
-        nodes = VARIABLES[: len(path) + 1]
-        atoms += [f"({one} != {other})" for one, other in combinations(nodes, 2)]
-    target = identifiers.get(path.target, path.target)
-    head = f"{'!' if negated else ''}{target}({VARIABLES[0]}, {VARIABLES[len(path)]})"
-    return f"{' & '.join(atoms)} -> {head}"
-
-
-def prior_text(prior: Prior, identifiers: Mapping[str, str]) -> str:
-    """PSL text of a prior."""
-    target = identifiers.get(prior.target, prior.target)
-    return f"{'!' if prior.negated else ''}{target}(A, B)"
+    return Clause(Body((), target), negated)

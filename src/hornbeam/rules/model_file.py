@@ -14,67 +14,48 @@ line leaves out.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from hornbeam.errors import DataError, InputError
-from hornbeam.language.naming import identifiers
 from hornbeam.language.syntax import LogicalRule, parse_logical_rules, unix_lines, weight_text
-from hornbeam.rules.clause import PathClause, Prior, clause_text, prior_text
 from hornbeam.rules.model_header import Header, header_text, read_header
-from hornbeam.rules.path_rules import path_clause, refusal
-from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
+from hornbeam.rules.path_rules import StatedClause, path_clause, refusal
+from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
 
 
-def model_text(rules: Sequence[Rule], semantics: Semantics) -> str:
-    """Text of a model, rules in the given order; `parse_model` gives back the same.
+def model_text(model: RuleModel) -> str:
+    """Text of a model, rules in their order; `parse_model` gives back the same.
 
     Examples
     --------
-    >>> from hornbeam.rules.clause import Path, Step
-    >>> clause = PathClause(Path((Step("/film/genre"), Step("liked by", inverse=True)), "likes"))
-    >>> print(model_text([Rule(0.5, clause)], Semantics()).splitlines()[1])
+    >>> from hornbeam.rules.body import Body, Step
+    >>> from hornbeam.rules.clause import Clause
+    >>> clause = Clause(Body((Step("/film/genre"), Step("liked by", inverse=True)), "likes"))
+    >>> print(model_text(RuleModel((Rule(0.5, clause),))).splitlines()[1])
     0.5: film_genre(A, B) & liked_by(C, B) -> likes(A, C)
     """
-    for rule in rules:
+    for rule in model.rules:
         if not (math.isfinite(rule.weight) and rule.weight >= 0):
             raise InputError(f"the weight of {rule.clause} is {rule.weight}; expected at least 0")
-    paths = [rule.clause for rule in rules if isinstance(rule.clause, PathClause)]
-    if len({clause.distinct for clause in paths}) > 1:
-        raise InputError("a model has distinct variables in all its rules or in none")
-    spelt = spellings(rules)
+    semantics, spelt = model.semantics, model.identifiers
     header = Header(
         semantics.counts,
         semantics.relaxation,
         semantics.collective,
         semantics.max_fanout,
-        any(clause.distinct for clause in paths),
+        semantics.distinct_variables,
         semantics.threshold,
         {spelt[name]: name for name in sorted(spelt) if spelt[name] != name},
     )
     exponent = " ^2" if semantics.relaxation is Relaxation.SQUARED else ""
     lines = [
         f"{weight_text(rule.weight)}: {text}{exponent}"
-        for rule, text in zip(rules, clause_texts(rules), strict=True)
+        for rule, text in zip(model.rules, model.clause_texts, strict=True)
     ]
     return "\n".join([header_text(header), *lines, ""])
 
 
-def spellings(rules: Sequence[Rule]) -> Mapping[str, str]:
-    """PSL identifier of every predicate that the rules use."""
-    names = {rule.clause.target for rule in rules}
-    for rule in rules:
-        if isinstance(rule.clause, PathClause):
-            names |= {step.predicate for step in rule.clause.path.steps}
-    return identifiers(names)
-
-
-def clause_texts(rules: Sequence[Rule]) -> list[str]:
-    """PSL text of every rule's clause, as it stands in the model file, without weight."""
-    spelt = spellings(rules)
-    return [_text(rule.clause, spelt) for rule in rules]
-
-
-def parse_model(text: str, name: str) -> tuple[list[Rule], Semantics]:
+def parse_model(text: str, name: str) -> RuleModel:
     """Rules of a model in the order of its text, and what scoring needs besides.
 
     Parameters
@@ -99,23 +80,17 @@ def parse_model(text: str, name: str) -> tuple[list[Rule], Semantics]:
     header = header or Header()
     # PSL ignores the case of predicates.
     names = {identifier.lower(): real for identifier, real in header.predicates.items()}
-    clauses = [path_clause(rule, names, name) for rule in rules]
+    stated = [path_clause(rule, names, name) for rule in rules]
     squared = _check_exponents(rules, header.relaxation, name)
-    _check_distinct(rules, clauses, header.distinct_variables, name)
+    distinct = _check_distinct(rules, stated, header.distinct_variables, name)
     relaxation = header.relaxation or (Relaxation.SQUARED if squared else Relaxation.BOOLEAN)
-    weighted = [
-        Rule(rule.weight or 0.0, clause) for rule, clause in zip(rules, clauses, strict=True)
-    ]
     semantics = Semantics(
-        header.counts, relaxation, header.collective, header.max_fanout, header.threshold
+        header.counts, relaxation, header.collective, header.max_fanout, distinct, header.threshold
     )
-    return weighted, semantics
-
-
-def _text(clause: PathClause | Prior, spelt: Mapping[str, str]) -> str:
-    if isinstance(clause, Prior):
-        return prior_text(clause, spelt)
-    return clause_text(clause.path, clause.negated, clause.distinct, spelt)
+    weighted = (
+        Rule(rule.weight or 0.0, one.clause) for rule, one in zip(rules, stated, strict=True)
+    )
+    return RuleModel(tuple(weighted), semantics)
 
 
 def _check_exponents(
@@ -137,18 +112,19 @@ def _check_exponents(
 
 def _check_distinct(
     rules: Sequence[LogicalRule],
-    clauses: Sequence[PathClause | Prior],
+    stated: Sequence[StatedClause],
     distinct: bool | None,
     name: str,
-) -> None:
+) -> bool:
+    """Whether all variables of a rule are different entities: in every rule, or in none."""
     why = f'the first line says "distinct_variables": {str(distinct).lower()}'
-    for rule, clause in zip(rules, clauses, strict=True):
-        if isinstance(clause, Prior):
+    for rule, (_, found) in zip(rules, stated, strict=True):
+        if found is None:
             continue
         if distinct is None:
-            distinct = clause.distinct
+            distinct = found
             why = f"the first rule with a body has {'' if distinct else 'no '}!= terms"
-        if clause.distinct != distinct:
-            found = "" if clause.distinct else "no "
-            problem = f"{why}, but this rule has {found}!= terms; expected all or none"
-            raise refusal(rule, problem, name)
+        if found != distinct:
+            terms = f"{'' if found else 'no '}!= terms"
+            raise refusal(rule, f"{why}, but this rule has {terms}; expected all or none", name)
+    return bool(distinct)

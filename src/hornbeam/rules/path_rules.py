@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import combinations
+from typing import NamedTuple
 
 from hornbeam.errors import DataError
 from hornbeam.language.syntax import (
@@ -20,12 +21,13 @@ from hornbeam.language.syntax import (
     Variable,
     rule_text,
 )
-from hornbeam.rules.clause import VARIABLES, Path, PathClause, Prior, Step
+from hornbeam.rules.body import VARIABLES, Body, Step
+from hornbeam.rules.clause import Clause, prior
 
 MAX_LENGTH = len(VARIABLES) - 1
 
 #: Two variables that must not be the same entity.
-Pair = frozenset[str]
+Unequal = frozenset[str]
 
 
 class _RefusedError(Exception):
@@ -36,7 +38,14 @@ class _RefusedError(Exception):
         self.place = at.place if at else None
 
 
-def path_clause(rule: LogicalRule, names: Mapping[str, str], source: str) -> PathClause | Prior:
+class StatedClause(NamedTuple):
+    """A clause, and whether its rule says that all variables are different; None for a prior."""
+
+    clause: Clause
+    distinct: bool | None
+
+
+def path_clause(rule: LogicalRule, names: Mapping[str, str], source: str) -> StatedClause:
     """Clause that a weighted rule states.
 
     Parameters
@@ -60,7 +69,7 @@ def path_clause(rule: LogicalRule, names: Mapping[str, str], source: str) -> Pat
     >>> from hornbeam.language.syntax import parse_logical_rules
     >>> text = "0.5: mentions(Y, Z) & cites(Y, X) -> !mentions(X, Z)"
     >>> [rule] = parse_logical_rules(text, "model.psl")
-    >>> str(path_clause(rule, {}, "model.psl"))
+    >>> str(path_clause(rule, {}, "model.psl").clause)
     'cites(B, A) & mentions(B, C) -> !mentions(A, C)'
     """
     try:
@@ -78,7 +87,7 @@ def refusal(rule: LogicalRule, why: str, source: str, place: Place | None = None
     return DataError(source, f"{why} (the rule is: {shown})", line=line, column=column)
 
 
-def _clause(rule: LogicalRule, names: Mapping[str, str]) -> PathClause | Prior:
+def _clause(rule: LogicalRule, names: Mapping[str, str]) -> StatedClause:
     if rule.weight is None:
         raise _RefusedError("a model has no hard rules; expected a weight such as '0.83:'")
     if rule.weight < 0:
@@ -89,8 +98,8 @@ def _clause(rule: LogicalRule, names: Mapping[str, str]) -> PathClause | Prior:
     start, end = _ends(head)
     target = names.get(head.predicate.lower(), head.predicate)
     if not rule.body:
-        return Prior(target, negated)
-    atoms, different = [], dict[Pair, Comparison]()
+        return StatedClause(prior(target, negated), None)
+    atoms, different = [], dict[Unequal, Comparison]()
     for literal in rule.body:
         if isinstance(literal.atom, Comparison):
             different[_different(literal.atom, literal)] = literal.atom
@@ -105,7 +114,8 @@ def _clause(rule: LogicalRule, names: Mapping[str, str]) -> PathClause | Prior:
         raise _RefusedError(why, atoms[MAX_LENGTH])
     walked, nodes = _walk(atoms, start, end)
     steps = (Step(names.get(p.lower(), p), inverse) for p, inverse in walked)
-    return PathClause(Path(tuple(steps), target), negated, _all_different(different, nodes))
+    clause = Clause(Body(tuple(steps), target), negated)
+    return StatedClause(clause, _all_different(different, nodes))
 
 
 def _atom(literal: Literal) -> Atom:
@@ -128,7 +138,7 @@ def _ends(atom: Atom) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _different(comparison: Comparison, literal: Literal) -> Pair:
+def _different(comparison: Comparison, literal: Literal) -> Unequal:
     """Both variables of a `!=`."""
     if literal.negated or comparison.operator is not Operator.DIFFERENT:
         raise _RefusedError(f"{literal} stands in the body; expected != only", comparison)
@@ -164,7 +174,7 @@ def _walk(atoms: list[Atom], start: str, end: str) -> tuple[list[tuple[str, bool
     return steps, nodes
 
 
-def _all_different(different: Mapping[Pair, Comparison], nodes: list[str]) -> bool:
+def _all_different(different: Mapping[Unequal, Comparison], nodes: list[str]) -> bool:
     """Whether all variables of the path must be different entities; some is neither."""
     wanted = list(combinations(nodes, 2))
     for pair, comparison in different.items():

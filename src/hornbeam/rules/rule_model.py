@@ -1,11 +1,16 @@
-"""Weighted rules, and what scoring needs to know besides them."""
+"""Weighted rules and what scoring needs to know besides them, as one value."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Self
 
-from hornbeam.rules.clause import PathClause, Prior
+from hornbeam.language.naming import identifiers
+from hornbeam.rules.body import Body
+from hornbeam.rules.candidates import Language
+from hornbeam.rules.clause import Clause
 
 
 class Counts(StrEnum):
@@ -29,13 +34,14 @@ class Rule:
     """A clause with a weight of at least 0."""
 
     weight: float
-    clause: PathClause | Prior
+    clause: Clause
 
 
 @dataclass(frozen=True)
 class Semantics:
     """What a model's scores depend on besides its rules; the first line of a model file.
 
+    `distinct_variables` and `max_fanout` say how rules walk the graph, as in `Language`;
     `threshold` is the score from which a target is called true.
     """
 
@@ -43,4 +49,52 @@ class Semantics:
     relaxation: Relaxation = Relaxation.BOOLEAN
     collective: bool = False
     max_fanout: int | None = None
+    distinct_variables: bool = False
     threshold: float = 0.5
+
+
+@dataclass(frozen=True)
+class RuleModel:
+    """Rules and their semantics."""
+
+    rules: tuple[Rule, ...]
+    semantics: Semantics = field(default_factory=Semantics)
+
+    @property
+    def targets(self) -> list[str]:
+        """Target predicates."""
+        return sorted({rule.clause.target for rule in self.rules})
+
+    @property
+    def language(self) -> Language:
+        """How the rules walk the graph."""
+        semantics = self.semantics
+        return Language(
+            distinct_variables=semantics.distinct_variables, max_fanout=semantics.max_fanout
+        )
+
+    @property
+    def bodies(self) -> list[Body]:
+        """The distinct bodies of the rules, in their order; priors have none."""
+        clauses = (rule.clause for rule in self.rules)
+        return list(dict.fromkeys(clause.body for clause in clauses if not clause.is_prior))
+
+    @property
+    def identifiers(self) -> Mapping[str, str]:
+        """PSL identifier of every predicate that the rules use."""
+        names = set(self.targets)
+        return identifiers(names.union(*(rule.clause.body.predicates for rule in self.rules)))
+
+    @property
+    def clause_texts(self) -> list[str]:
+        """PSL text of every rule's clause, as it stands in the model file, without weight."""
+        spelt, distinct = self.identifiers, self.semantics.distinct_variables
+        return [rule.clause.text(spelt, distinct=distinct) for rule in self.rules]
+
+    def with_rules(self, rules: Iterable[Rule]) -> Self:
+        """Other rules under the same semantics."""
+        return replace(self, rules=tuple(rules))
+
+    def of_target(self, target: str) -> Self:
+        """The rules of one target predicate."""
+        return self.with_rules(rule for rule in self.rules if rule.clause.target == target)

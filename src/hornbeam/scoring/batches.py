@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,8 @@ import numpy as np
 from hornbeam.counting.engine import Engine
 from hornbeam.facts.table import Targets
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.candidates import Language
-from hornbeam.rules.rule_model import Rule, Semantics
-from hornbeam.scoring.independent_scorer import Score, rule_paths, score_targets
+from hornbeam.rules.rule_model import RuleModel
+from hornbeam.scoring.independent_scorer import Score, score_targets
 
 #: Pairs counted at once; each block costs the engine a pass over the facts.
 BLOCK = 500_000
@@ -20,26 +19,24 @@ BLOCK = 500_000
 
 def scored_batches(
     engine: Engine,
-    rules: Sequence[Rule],
-    semantics: Semantics,
-    language: Language,
+    model: RuleModel,
     pairs: Targets,
     score: Score = Score.MEAN,
     progress: Progress = SILENT,
     block: int = BLOCK,
 ) -> Iterator[Mapping[str, np.ndarray[Any, Any]]]:
     """Columns subject, predicate, object, score of the pairs, in their order."""
-    paths = rule_paths(rules)
+    bodies, language = model.bodies, model.language
     names = np.array(list(pairs.entities), dtype=object)
     predicates = np.array(list(pairs.predicates), dtype=object)
     # an empty list of pairs is one empty block, so that there is something to write
     for start in range(0, max(len(pairs), 1), block):
         some = pairs.select(np.arange(start, min(start + block, len(pairs))))
-        counted = engine.count(some, paths, language)
+        counted = engine.count(some, bodies, language)
         yield {
             "subject": names[some.subject],
             "predicate": predicates[some.predicate],
             "object": names[some.object],
-            "score": score_targets(rules, semantics, counted, some, score),
+            "score": score_targets(model, counted, some, score),
         }
         progress.advance("Scoring pairs", start + len(some), len(pairs))

@@ -13,7 +13,6 @@ ground clause is a hinge in y whose knee the others decide, so closed forms rema
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -31,9 +30,8 @@ from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.map_state import MapState
 from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.candidates import Language
-from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
-from hornbeam.scoring.independent_scorer import Score, rule_paths, strengths
+from hornbeam.rules.rule_model import Counts, Relaxation, RuleModel
+from hornbeam.scoring.independent_scorer import Score, strengths
 from hornbeam.scoring.linked_clauses import LinkedPairs
 
 #: Of ADMM: tighter than its usual tolerances, since scores are read off the state, and steps that
@@ -146,9 +144,7 @@ class ConditionalHinges(NamedTuple):
 
 
 def infer_pairs(
-    rules: Sequence[Rule],
-    semantics: Semantics,
-    language: Language,
+    model: RuleModel,
     facts: Facts | Engine,
     pairs: Targets,
     *,
@@ -161,8 +157,8 @@ def infer_pairs(
 
     Parameters
     ----------
-    rules, semantics, language
-        A collective model: its rules, and how they walk.
+    model
+        A collective model.
     facts
         The evidence.
     pairs
@@ -170,6 +166,7 @@ def infer_pairs(
     by_rule
         Keep ground clauses of different rules apart, so that they can be shown.
     """
+    semantics = model.semantics
     if semantics.counts is not Counts.RAW:
         raise InputError(
             f"a collective model has raw counts, not {semantics.counts.value}: its ground clauses "
@@ -178,13 +175,10 @@ def infer_pairs(
     known = collective_facts(facts, semantics.max_fanout, engine)
     linked = LinkedPairs.of(known, pairs)
     kind = Kind.SQUARED if semantics.relaxation is Relaxation.SQUARED else Kind.LINEAR
-    links = linked.ground(
-        rules, distinct=language.distinct_variables, by_rule=by_rule, kind=kind, threads=threads,
-        progress=progress,
-    )  # fmt: skip
+    links = linked.ground(model, by_rule=by_rule, kind=kind, threads=threads, progress=progress)
     counter = open_engine(linked.known, threads=threads)
-    counted = counter.count(linked.atoms, rule_paths(rules), language, progress=progress)
-    up, down = strengths(rules, semantics, counted, linked.atoms)
+    counted = counter.count(linked.atoms, model.bodies, model.language, progress=progress)
+    up, down = strengths(model, counted, linked.atoms)
     potentials = _with_pulls(links, up, down, kind)
     stated = among_facts(known, linked.atoms)
     solver = Admm(

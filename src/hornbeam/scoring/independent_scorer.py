@@ -6,7 +6,6 @@ conditional density, or the MAP state.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -19,8 +18,8 @@ from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.facts.table import Targets
 from hornbeam.learning.hinge_problem import hinge_rows
 from hornbeam.learning.problem import count_columns
-from hornbeam.rules.clause import Path, Prior
-from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
+from hornbeam.rules.clause import Clause
+from hornbeam.rules.rule_model import Relaxation, RuleModel
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,42 +31,31 @@ class Score(StrEnum):
     MAP = "map"  #: the most probable state, as PSL's inference gives
 
 
-def rule_paths(rules: Sequence[Rule]) -> list[Path]:
-    """List the distinct paths that the rules walk, in their order."""
-    return list(
-        dict.fromkeys(rule.clause.path for rule in rules if not isinstance(rule.clause, Prior))
-    )
-
-
 def score_targets(
-    rules: Sequence[Rule],
-    semantics: Semantics,
-    statistics: Statistics,
-    targets: Targets,
-    score: Score = Score.MEAN,
+    model: RuleModel, statistics: Statistics, targets: Targets, score: Score = Score.MEAN
 ) -> Floats:
-    """Score every target from the counts of the rules' paths."""
-    if statistics.body is not None and semantics.relaxation is not Relaxation.BOOLEAN:
-        return _soft_scores(rules, semantics, statistics, targets, score)
-    up, down = strengths(rules, semantics, statistics, targets)
+    """Score every target from the counts of the rules' bodies."""
+    relaxation = model.semantics.relaxation
+    if statistics.body_truth is not None and relaxation is not Relaxation.BOOLEAN:
+        return _soft_scores(model, statistics, targets, score)
+    up, down = strengths(model, statistics, targets)
     closed_form = score_map if score is Score.MAP else score_mean
-    return closed_form(up, down, semantics.relaxation)
+    return closed_form(up, down, relaxation)
 
 
-def strengths(
-    rules: Sequence[Rule], semantics: Semantics, statistics: Statistics, targets: Targets
-) -> tuple[Floats, Floats]:
+def strengths(model: RuleModel, statistics: Statistics, targets: Targets) -> tuple[Floats, Floats]:
     """Add up A and B of every target."""
+    semantics = model.semantics
     indptr, row, x = count_columns(statistics, semantics.counts, semantics.relaxation)
-    column = {path: j for j, path in enumerate(statistics.paths)}
+    column = {body: j for j, body in enumerate(statistics.bodies)}
     ends = indptr.tolist()
     up, down = np.zeros(len(targets)), np.zeros(len(targets))
-    for rule in rules:
+    for rule in model.rules:
         side = down if rule.clause.negated else up
-        if isinstance(rule.clause, Prior):
+        if rule.clause.is_prior:
             side[_targets_of(rule.clause, targets)] += rule.weight
             continue
-        j = column[rule.clause.path]
+        j = column[rule.clause.body]
         if ends[j] < ends[j + 1]:
             part = slice(ends[j], ends[j + 1])
             side[row[part]] += rule.weight * x[part]
@@ -75,31 +63,27 @@ def strengths(
 
 
 def _soft_scores(
-    rules: Sequence[Rule],
-    semantics: Semantics,
-    statistics: Statistics,
-    targets: Targets,
-    score: Score,
+    model: RuleModel, statistics: Statistics, targets: Targets, score: Score
 ) -> Floats:
     """Score where bodies are soft and targets continuous: every hinge has its own knee."""
-    path, target, height, count = hinge_rows(statistics, semantics.counts)
-    column = {path: j for j, path in enumerate(statistics.paths)}
+    body, target, height, count = hinge_rows(statistics, model.semantics.counts)
+    column = {key: j for j, key in enumerate(statistics.bodies)}
     parts: list[tuple[Any, ...]] = []
-    for k, rule in enumerate(rules):
-        if isinstance(rule.clause, Prior):
+    for k, rule in enumerate(model.rules):
+        if rule.clause.is_prior:
             mine = _targets_of(rule.clause, targets)
             part = (mine, np.ones(len(mine)), np.ones(len(mine)))
         else:
-            rows = np.flatnonzero(path == column[rule.clause.path])
+            rows = np.flatnonzero(body == column[rule.clause.body])
             part = (target[rows], height[rows], count[rows])
         parts.append((np.full(len(part[0]), k), np.full(len(part[0]), rule.clause.negated), *part))
     of_rule, down, row, b, n = (np.concatenate([part[i] for part in parts]) for i in range(5))
     hinges = group_hinges(row, of_rule, b, down, n, len(targets))
-    weights = np.array([rule.weight for rule in rules])
+    weights = np.array([rule.weight for rule in model.rules])
     if score is Score.MAP:
-        return hinge_map(hinges, weights, semantics.relaxation)
-    return hinge_moments(hinges, weights, semantics.relaxation).mean
+        return hinge_map(hinges, weights, model.semantics.relaxation)
+    return hinge_moments(hinges, weights, model.semantics.relaxation).mean
 
 
-def _targets_of(prior: Prior, targets: Targets) -> npt.NDArray[np.intp]:
+def _targets_of(prior: Clause, targets: Targets) -> npt.NDArray[np.intp]:
     return np.flatnonzero(targets.predicate == targets.predicates.index(prior.target))

@@ -24,8 +24,8 @@ from hornbeam.facts.folds import without_targets
 from hornbeam.facts.table import Atoms, Facts, Targets
 from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
 from hornbeam.progress import SILENT, Progress, announce_if_slow
-from hornbeam.rules.clause import PathClause, Step
-from hornbeam.rules.rule_model import Rule
+from hornbeam.rules.body import Step
+from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.scoring.linked_kernels import STEPS, Walks, ground_walks, literals
 
 Ints = npt.NDArray[np.int64]
@@ -64,9 +64,8 @@ class LinkedPairs:
 
     def ground(
         self,
-        rules: Sequence[Rule],
+        model: RuleModel,
         *,
-        distinct: bool = False,
         by_rule: bool = False,
         kind: Kind = Kind.LINEAR,
         threads: int | None = None,
@@ -77,7 +76,8 @@ class LinkedPairs:
         Ground clauses over the same variables are one row, all rules together, or, `by_rule`,
         those of one rule; only then rows know their rules, -1 otherwise.
         """
-        graph, walks = Graph.of(self.united).forward, self._walks(rules)
+        graph, walks = Graph.of(self.united).forward, self._walks(model.rules)
+        distinct = model.semantics.distinct_variables
         to_node = self.atoms.entities.translate(self.united.entities)
         columns = (
             np.arange(len(self.atoms)),
@@ -149,24 +149,24 @@ class LinkedPairs:
         number = {name: p for p, name in enumerate(self.atoms.predicates)}
         for r, rule in enumerate(rules):
             clause = rule.clause
-            if not isinstance(clause, PathClause) or rule.weight == 0.0:
+            if rule.weight == 0.0:
                 continue
-            path = clause.path
-            places = [k for k, step in enumerate(path.steps) if step.predicate in number]
-            if not places or any(step.predicate not in codes for step in path.steps):
+            body = clause.body
+            places = [k for k, step in enumerate(body.steps) if step.predicate in number]
+            if not places or any(step.predicate not in codes for step in body.steps):
                 continue
-            if path.target in number:
-                code = [codes[step.predicate] + step.inverse for step in path.steps]
-                yield Walk(r, code, [False] * len(code), number[path.target], head=True)
-            if clause.negated and path.target in codes:
+            if body.target in number:
+                code = [codes[step.predicate] + step.inverse for step in body.steps]
+                yield Walk(r, code, [False] * len(code), number[body.target], head=True)
+            if clause.negated and body.target in codes:
                 for k in places:
-                    walk = closing_walk(path, k, Step(path.target))
+                    walk = closing_walk(body, k, Step(body.target))
                     yield Walk(
                         r,
                         [codes[step.predicate] + step.inverse for step, _ in walk],
                         # each ground clause once: from the first of its variables
-                        [place < k or place == len(path) for _, place in walk],
-                        number[path.steps[k].predicate],
+                        [place < k or place == len(body) for _, place in walk],
+                        number[body.steps[k].predicate],
                         head=False,
                     )
 

@@ -17,10 +17,9 @@ from hornbeam.counting.engine import Engine
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.candidates import Language
-from hornbeam.rules.clause import Path, Prior
-from hornbeam.rules.rule_model import Rule, Semantics
-from hornbeam.scoring.independent_scorer import Floats, Score, rule_paths, score_targets
+from hornbeam.rules.body import Body
+from hornbeam.rules.rule_model import Rule, RuleModel
+from hornbeam.scoring.independent_scorer import Floats, Score, score_targets
 
 #: Subjects followed at once.
 BLOCK = 256
@@ -29,10 +28,8 @@ Ids = npt.NDArray[np.int32]
 
 
 def best_new_links(
+    model: RuleModel,
     facts: Facts,
-    rules: Sequence[Rule],
-    semantics: Semantics,
-    language: Language,
     engine: Engine,
     target: str,
     subjects: Ids,
@@ -48,15 +45,15 @@ def best_new_links(
     variables and fan-out limit. Best first, ties by subject and object; by subject first where
     `per_subject`.
     """
-    mine = [rule for rule in rules if rule.clause.target == target]
-    wanted = rule_paths([rule for rule in mine if _pulls_up(rule)])
-    paths = rule_paths(mine)
+    mine = model.of_target(target)
+    wanted = mine.with_rules(filter(_pulls_up, mine.rules)).bodies
+    bodies, language = mine.bodies, mine.language
     blocks: list[tuple[Targets, Floats]] = []
     for done, pairs in followed(facts, wanted, target, subjects):
-        counted = engine.count(pairs, paths, language)
-        grounded = [counted.target[counted.column(paths.index(path))] for path in wanted]
+        counted = engine.count(pairs, bodies, language)
+        grounded = [counted.target[counted.column(bodies.index(body))] for body in wanted]
         reached = np.unique(np.concatenate(grounded)) if grounded else np.empty(0, dtype=np.int32)
-        found = score_targets(mine, semantics, counted, pairs, score)
+        found = score_targets(mine, counted, pairs, score)
         kept = reached[_best(found[reached], pairs.select(reached), top, per_subject)]
         blocks.append((pairs.select(kept), found[kept]))
         progress.advance("Following rules", done, len(subjects))
@@ -64,17 +61,15 @@ def best_new_links(
 
 
 def followed(
-    facts: Facts, paths: Sequence[Path], target: str, subjects: Ids
+    facts: Facts, bodies: Sequence[Body], target: str, subjects: Ids
 ) -> Iterator[tuple[int, Targets]]:
     """Blocks of new pairs target(subject, object) that some path may reach, with subjects done.
 
     Pairs that stand among the facts already are left out. Paths are followed freely: some of the
     pairs may have no grounding once variables must differ or hubs are not walked.
     """
-    relations = {
-        name: _relation(facts, name)
-        for name in {step.predicate for path in paths for step in path.steps}
-    }
+    used = set[str]().union(*(body.predicates for body in bodies))
+    relations = {name: _relation(facts, name) for name in used}
     known = _relation(facts, target)
     names = Names.of([target])
     for start in range(0, len(subjects), BLOCK):
@@ -84,8 +79,8 @@ def followed(
             shape=(len(block), len(facts.entities)),
         )
         reached = sparse.csr_array(chooser.shape, dtype=np.bool_)
-        for path in paths:
-            reached = reached + _walk(chooser, path, relations)
+        for body in bodies:
+            reached = reached + _walk(chooser, body, relations)
         reached = reached.astype(np.int8) - reached.multiply((chooser @ known) > 0).astype(np.int8)
         row, object_ = reached.nonzero()
         if len(row):
@@ -102,15 +97,15 @@ def subjects_of(facts: Facts, target: str) -> Ids:
 
 
 def _pulls_up(rule: Rule) -> bool:
-    return not isinstance(rule.clause, Prior) and not rule.clause.negated and rule.weight > 0
+    return not rule.clause.is_prior and not rule.clause.negated and rule.weight > 0
 
 
 def _walk(
-    chooser: sparse.csr_array, path: Path, relations: dict[str, sparse.csr_array]
+    chooser: sparse.csr_array, body: Body, relations: dict[str, sparse.csr_array]
 ) -> sparse.csr_array:
-    """Which entities each chosen subject reaches along the path."""
+    """Which entities each chosen subject reaches along a path."""
     frontier = chooser
-    for step in path.steps:
+    for step in body.steps:
         relation = relations[step.predicate]
         frontier = (frontier @ (relation.T if step.inverse else relation)) > 0
         frontier = frontier.astype(np.int8)

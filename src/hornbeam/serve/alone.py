@@ -14,10 +14,8 @@ from hornbeam.explaining.groundings import Pair, first_paths
 from hornbeam.explaining.independent_explainer import Explainer
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress, announce_if_slow
-from hornbeam.rules.clause import Prior
-from hornbeam.rules.model_file import clause_texts
 from hornbeam.rules.rule_model import Rule
-from hornbeam.scoring.independent_scorer import Floats, rule_paths, score_targets
+from hornbeam.scoring.independent_scorer import Floats, score_targets
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.links import links_at
 from hornbeam.serve.listing import Listing
@@ -50,9 +48,7 @@ class Alone:
         self._listings = [
             (
                 listing.targets,
-                engine.count(
-                    listing.targets, rule_paths(model.rules), model.language, progress=progress
-                ),
+                engine.count(listing.targets, model.bodies, model.language, progress=progress),
             )
             for listing in listings
         ]
@@ -70,7 +66,7 @@ class Alone:
 
     @cached_property
     def _texts(self) -> list[str]:
-        return clause_texts(self.model.rules)
+        return self.model.clause_texts
 
     def warm_up(self, progress: Progress) -> None:
         """Compile what the first visitor would otherwise wait for."""
@@ -92,10 +88,8 @@ class Alone:
 
     def scores(self, rules: Sequence[Rule]) -> list[Floats]:
         """Scores of all pairs, listing by listing."""
-        semantics = self.model.semantics
-        return [
-            score_targets(rules, semantics, counted, targets) for targets, counted in self._listings
-        ]
+        model = self.model.with_rules(rules)
+        return [score_targets(model, counted, targets) for targets, counted in self._listings]
 
     def explain(
         self, rules: Sequence[Rule], subject: str, target: str, object_: str, *, flip: bool = False
@@ -105,7 +99,7 @@ class Alone:
         To find that takes seconds on large facts.
         """
         facts = self.engine.facts
-        explainer = Explainer(rules, self.model.semantics, self.model.language, facts)
+        explainer = Explainer(self.model.with_rules(rules), facts)
         # what does not depend on weights is shared: these take a cached property's place
         vars(explainer).update(
             engine=self.pair_counter, graph=self.reacher.graph, texts=self._texts
@@ -132,4 +126,4 @@ class Alone:
         """Whether the facts have no predicate for some body atom of a rule."""
         clause = self.model.rules[rule].clause
         known = self.engine.facts.predicates
-        return not isinstance(clause, Prior) and path_codes(clause.path, known) is None
+        return path_codes(clause.body, known) is None

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hornbeam.reporting.evaluation import Evaluation
-from hornbeam.rules.clause import PathClause, Prior
-from hornbeam.rules.model_file import clause_texts
-from hornbeam.rules.rule_model import Rule
+from hornbeam.rules.clause import Clause
+from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.serve.edits import Edits
 from hornbeam.serve.links import Link
 from hornbeam.serve.state import Explorer
@@ -62,7 +61,7 @@ def paired_rules(here: Sequence[Rule], there: Sequence[Rule]) -> list[RulePair]:
     """Every clause of either model once, those whose weights differ most first."""
     mine, theirs = _weights(here), _weights(there)
     clauses = list(dict.fromkeys([*mine, *theirs]))
-    texts = clause_texts([Rule(0.0, clause) for clause in clauses])
+    texts = RuleModel(tuple(Rule(0.0, clause) for clause in clauses)).clause_texts
     pairs = [
         RulePair(text, mine.get(clause), theirs.get(clause))
         for clause, text in zip(clauses, texts, strict=True)
@@ -70,9 +69,9 @@ def paired_rules(here: Sequence[Rule], there: Sequence[Rule]) -> list[RulePair]:
     return sorted(pairs, key=lambda pair: (-abs(pair.difference), pair.text))
 
 
-def _weights(rules: Sequence[Rule]) -> Mapping[PathClause | Prior, float]:
+def _weights(rules: Sequence[Rule]) -> Mapping[Clause, float]:
     """Weight of every clause; a clause that stands twice weighs both."""
-    weights: dict[PathClause | Prior, float] = {}
+    weights: dict[Clause, float] = {}
     for rule in rules:
         weights[rule.clause] = weights.get(rule.clause, 0.0) + rule.weight
     return weights

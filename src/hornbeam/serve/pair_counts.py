@@ -16,8 +16,8 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.table import Targets
 from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Language
-from hornbeam.rules.clause import Path
 from hornbeam.serve.predictions import Reacher
 from hornbeam.serve.walk import neighbours, paths_between
 
@@ -35,7 +35,7 @@ class PairCounter(MemoryEngine):
     def count(
         self,
         targets: Targets,
-        paths: Sequence[Path],
+        bodies: Sequence[Body],
         language: Language,
         *,
         progress: Progress = SILENT,
@@ -43,14 +43,14 @@ class PairCounter(MemoryEngine):
         """Count the given sequences for the targets; see `Engine.count`."""
         pair = self._plain_pair(targets, language)
         plan = self.reacher.plans.get(targets.predicates[int(targets.predicate[0])])
-        if pair is None or plan is None or list(plan.paths) != list(paths):
-            return super().count(targets, paths, language, progress=progress)
+        if pair is None or plan is None or list(plan.bodies) != list(bodies):
+            return super().count(targets, bodies, language, progress=progress)
         reacher = self.reacher
         counts = paths_between(reacher.graph, *pair, plan.forth, reacher.counters)
         some = counts > 0
         indptr = np.concatenate([[0], np.cumsum(some)])
         zeros = np.zeros(int(indptr[-1]), dtype=np.int32)
-        return Statistics(paths, 1, indptr, zeros, counts[some])
+        return Statistics(bodies, 1, indptr, zeros, counts[some])
 
     def _plain_pair(self, targets: Targets, language: Language) -> tuple[int, int] | None:
         """Ids of a single pair of known entities that is no fact itself; None where not plain."""

@@ -20,9 +20,9 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.model import Model
-from hornbeam.rules.clause import Path, Prior
+from hornbeam.rules.body import Body
 from hornbeam.rules.rule_model import Rule
-from hornbeam.scoring.independent_scorer import Floats, rule_paths, score_targets
+from hornbeam.scoring.independent_scorer import Floats, score_targets
 from hornbeam.serve.links import largest
 from hornbeam.serve.walk import NOWHERE, Counters, Ends, Nodes, Walks, ends_of, neighbours
 
@@ -51,13 +51,13 @@ class Reach:
 class Plan:
     """The rules of one target, laid out for walking: looking up paths by name costs time.
 
-    `members` are the numbers of its rules; `column` says which path each of them has, -1 for a
+    `members` are the numbers of its rules; `column` says which body each of them has, -1 for a
     prior; `pulls_up` which of them connect pairs that they speak for. `forth` and `back` are the
     paths from either end.
     """
 
     members: Sequence[int]
-    paths: Sequence[Path]
+    bodies: Sequence[Body]
     column: npt.NDArray[np.int64]
     pulls_up: npt.NDArray[np.bool_]
     forth: Walks
@@ -65,7 +65,7 @@ class Plan:
 
     def speaking(self, rules: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Which paths some of the given rules speak for."""
-        speaks = np.zeros(len(self.paths), dtype=np.bool_)
+        speaks = np.zeros(len(self.bodies), dtype=np.bool_)
         speaks[self.column[self.pulls_up & rules]] = True
         return speaks
 
@@ -97,15 +97,15 @@ class Reacher:
     def _plan(self, target: str) -> Plan:
         rules = self.model.rules
         members = [i for i, rule in enumerate(rules) if rule.clause.target == target]
-        paths = rule_paths([rules[i] for i in members])
-        column = {path: j for j, path in enumerate(paths)}
+        bodies = self.model.of_target(target).bodies
+        column = {body: j for j, body in enumerate(bodies)}
         clauses = [rules[i].clause for i in members]
-        codes = [path_codes(path, self.facts.predicates) or NOWHERE for path in paths]
+        codes = [path_codes(body, self.facts.predicates) or NOWHERE for body in bodies]
         return Plan(
             members,
-            paths,
-            np.array([-1 if isinstance(c, Prior) else column[c.path] for c in clauses]),
-            np.array([not isinstance(c, Prior) and not c.negated for c in clauses]),
+            bodies,
+            np.array([column.get(clause.body, -1) for clause in clauses]),
+            np.array([not clause.is_prior and not clause.negated for clause in clauses]),
             Walks.of(codes),
             Walks.of([[code ^ 1 for code in reversed(steps)] for steps in codes]),
         )
@@ -119,8 +119,8 @@ class Reacher:
         known = self._known(target, entity, forward)
         ends = ends_of(graph.forward, entity, walks, wanted, known, self.counters)
         if self.facts.soft or self.model.language.distinct_variables:
-            return self._counted(target, entity, forward, plan.paths, ends)
-        counted = Statistics(plan.paths, len(ends.nodes), ends.indptr, ends.place, ends.paths)
+            return self._counted(target, entity, forward, plan.bodies, ends)
+        counted = Statistics(plan.bodies, len(ends.nodes), ends.indptr, ends.place, ends.paths)
         return Reach(_pairs(self.facts, target, entity, ends.nodes, forward), counted, 0)
 
     def best(self, reach: Reach, rules: Sequence[Rule], top: int) -> tuple[Targets, Floats, int]:
@@ -129,18 +129,18 @@ class Reacher:
         Only pairs that a positive rule of positive weight connects count; ties go by name.
         """
         plan, counted = self.plans[reach.pairs.predicates[0]], reach.statistics
-        mine = [rules[i] for i in plan.members]
-        speaks = plan.speaking(np.array([rule.weight > 0 for rule in mine]))
+        mine = self.model.with_rules(rules[i] for i in plan.members)
+        speaks = plan.speaking(np.array([rule.weight > 0 for rule in mine.rules]))
         spoken_for = np.zeros(len(reach.pairs), dtype=np.bool_)
         spoken_for[counted.target[np.repeat(speaks, np.diff(counted.indptr))]] = True
         reached = np.flatnonzero(spoken_for)
-        scores = score_targets(mine, self.model.semantics, counted, reach.pairs)
+        scores = score_targets(mine, counted, reach.pairs)
         # the pairs are in the order of names, so the first of equal ones come first
         best = reached[largest(scores[reached], top)]
         return reach.pairs.select(best), scores[best], len(reached)
 
     def _counted(
-        self, target: str, entity: int, forward: bool, paths: Sequence[Path], ends: Ends
+        self, target: str, entity: int, forward: bool, bodies: Sequence[Body], ends: Ends
     ) -> Reach:
         """Count path by path what the walk has reached; where that is much, the best connected."""
         walked = np.bincount(ends.place, ends.paths, len(ends.nodes))
@@ -153,7 +153,7 @@ class Reacher:
         here = np.full(len(kept), ids[-1], dtype=np.int32)
         sides = (here, others) if forward else (others, here)
         small = Targets(own, pairs.predicates, pairs.predicate, *sides)
-        counted = self.engine.count(small, paths, self.model.language)
+        counted = self.engine.count(small, bodies, self.model.language)
         return Reach(pairs, counted, len(ends.nodes) - len(kept))
 
     def _known(self, target: str, entity: int, forward: bool) -> Nodes:

@@ -18,7 +18,7 @@ from hornbeam.facts.table import Facts, Targets
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting.evaluation import Evaluation, evaluate
-from hornbeam.rules.model_file import clause_texts, model_text
+from hornbeam.rules.model_file import model_text
 from hornbeam.scoring.independent_scorer import Floats
 from hornbeam.serve.alone import Alone
 from hornbeam.serve.cache import Bounded
@@ -47,7 +47,7 @@ class Served:
     @cached_property
     def texts(self) -> list[str]:
         """The rules without their weights."""
-        return clause_texts(self.model.rules)
+        return self.model.clause_texts
 
     @cached_property
     def fingerprint(self) -> str:
@@ -127,7 +127,7 @@ class Explorer:
 
     def edited_text(self, edits: Edits) -> str:
         """The edited model as a file; rules that are off are left out."""
-        return model_text(edits.kept(self.model.rules), self.model.semantics)
+        return model_text(self.model.with_rules(edits.kept(self.model.rules)))
 
     def scores(self, edits: Edits) -> list[Floats]:
         """Scores of the listed pairs under the edits, listing by listing."""

@@ -18,7 +18,6 @@ from hornbeam.explaining.explanation import Explanation
 from hornbeam.facts.table import Facts
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress, announce_if_slow
-from hornbeam.rules.clause import Prior
 from hornbeam.rules.rule_model import Rule
 from hornbeam.scoring.independent_scorer import Floats
 from hornbeam.serve.cache import Bounded
@@ -97,8 +96,9 @@ class Together:
         """Whether neither facts nor pairs have a predicate for some body atom of a rule."""
         clause = self.model.rules[rule].clause
         known = (self.facts.predicates, self.pairs.predicates)
-        return not isinstance(clause, Prior) and any(
-            all(names.index(step.predicate) < 0 for names in known) for step in clause.path.steps
+        return any(
+            all(names.index(predicate) < 0 for names in known)
+            for predicate in clause.body.predicates
         )
 
     def _explainer(self, rules: Sequence[Rule]) -> CollectiveExplainer:
@@ -109,7 +109,7 @@ class Together:
         return self._inferred.get(weights, lambda: self._reweighted(rules))
 
     def _reweighted(self, rules: Sequence[Rule]) -> CollectiveExplainer:
-        made = self._unedited.reweighted(rules)
+        made = self._unedited.reweighted(self.model.with_rules(rules))
         self.seconds = _infer(made)  # here, where whoever asks is ready to wait
         return made
 

@@ -50,7 +50,7 @@ def check(world: World, language: Language) -> int:
     )
     reference = Conditioned(world.values, world.labels)
     total = 0
-    for c, path in enumerate(found.statistics.paths):
+    for c, path in enumerate(found.statistics.sequences):
         for negated in (False, True):
             expected = reference.terms(path, negated, language.distinct_variables)
             assert terms(found.statistics, c, negated) == expected, (path, negated)

@@ -18,8 +18,8 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Facts, Targets
+from hornbeam.rules.body import Body, Step
 from hornbeam.rules.candidates import Language
-from hornbeam.rules.clause import Path, Step
 from tests.contracts.test_engines import check, rows_of
 from tests.support.synthetic import random_facts
 from tests.support.worlds import SOFT, World, languages, worlds
@@ -58,7 +58,7 @@ def random_targets(facts: Facts, size: int, seed: int = 0) -> Targets:
 def assert_same(one: Statistics | None, other: Statistics | None) -> None:
     assert one is not None
     assert other is not None
-    assert list(one.paths) == list(other.paths)
+    assert list(one.bodies) == list(other.bodies)
     for name in ("indptr", "target", "count", "body"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
@@ -85,7 +85,7 @@ def test_either_end_gives_the_same(
         assert all(work.flipped == (flipped and len(work) > 0) for work in works)
         discovery = check(lambda facts: MemoryEngine(facts, threads), world, language)
         engine = MemoryEngine(world.facts, threads)
-        paths = [c.path for c in discovery.candidates]
+        paths = [c.body for c in discovery.candidates]
         again = engine.count(world.targets, paths, language)
         assert_same(again, discovery.statistics)
 
@@ -186,6 +186,6 @@ def test_codes_of_more_than_sixteen_bits() -> None:
     discovery = MemoryEngine(world.facts).discover(world.targets, Language(3, 1))
     # 33,000 ways to b, and back and forth to b once more only by q
     assert discovery.candidates.paths.sum() == 33_000
-    path = Path((Step("p32999"), Step("q")), "t")
+    path = Body((Step("p32999"), Step("q")), "t")
     statistics = MemoryEngine(world.facts).count(world.targets, [path], Language())
     assert rows_of(statistics) == [[(0, ONE, 1)]]

@@ -99,7 +99,7 @@ def test_facts_from_parquet_and_counts(spark: SparkSession, tmp_path: Path) -> N
     found = engine.discover(world.targets, language, statistics=False)
     assert figures_of(found) == figures_of(expected)
     assert (found.own_edges, found.unseen) == (expected.own_edges, expected.unseen)
-    paths = [candidate.path for candidate in expected.candidates]
+    paths = [candidate.body for candidate in expected.candidates]
     counted = engine.count(world.targets, paths, language)
     assert rows_of(counted) == rows_of(memory.count(world.targets, paths, language))
     assert any(work.iterdir())

@@ -40,8 +40,8 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.body import Body, Step
 from hornbeam.rules.candidates import Language
-from hornbeam.rules.clause import Path, Step
 
 Ints = npt.NDArray[np.int64]
 Rows = tuple[Ints, Ints, Ints]
@@ -70,9 +70,9 @@ class CollectiveStatistics:
     repeats: Repeats
 
     @property
-    def paths(self) -> Sequence[Path]:
+    def sequences(self) -> Sequence[Body]:
         """The relation sequences."""
-        return self.heads.paths
+        return self.heads.bodies
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +146,7 @@ class ConditionedWorld:
     ) -> CollectiveStatistics:
         """Add to the counts of heads those of bodies and of repeated targets."""
         distinct = language.distinct_variables
-        patterns = list(repeating_patterns(heads.paths, self.labels.predicates, distinct))
+        patterns = list(repeating_patterns(heads.bodies, self.labels.predicates, distinct))
         pattern, target, count = count_patterns(
             patterns, self.labels, self.both, distinct, threads, progress
         )
@@ -156,8 +156,8 @@ class ConditionedWorld:
         # a true target was never counted as the false head of its own body
         undo = tautology & ~self.labels.positive[target] & ~self.stated[target]
         engine = self.engine(self.both, threads)
-        in_clauses = self._bodies(engine, heads.paths, False, language, progress)
-        in_negations = self._bodies(engine, heads.paths, True, language, progress)
+        in_clauses = self._bodies(engine, heads.bodies, False, language, progress)
+        in_negations = self._bodies(engine, heads.bodies, True, language, progress)
         taken_out = (clause[undo] // 2, target[undo], -count[undo])
         keep = ~tautology
         return CollectiveStatistics(
@@ -170,13 +170,13 @@ class ConditionedWorld:
     def _bodies(
         self,
         engine: MemoryEngine,
-        paths: Sequence[Path],
+        sequences: Sequence[Body],
         negated: bool,
         language: Language,
         progress: Progress,
     ) -> Rows:
         """Rows (sequence, target, count) of every place of a target in a body."""
-        rotated = list(self._rotations(paths, negated))
+        rotated = list(self._rotations(sequences, negated))
         walks = [walk for _, walk in rotated]
         counted = engine.count(self.labels, walks, language, progress=progress)
         sequence = np.array([c for c, _ in rotated], dtype=np.int64)
@@ -186,14 +186,14 @@ class ConditionedWorld:
             counted.count,
         )
 
-    def _rotations(self, paths: Sequence[Path], negated: bool) -> Iterator[tuple[int, Path]]:
+    def _rotations(self, sequences: Sequence[Body], negated: bool) -> Iterator[tuple[int, Body]]:
         """Every place of a target in a body: the sequence, and what is left of its closed walk."""
-        for c, path in enumerate(paths):
-            head = Step(path.target if negated else path.target + FALSE)
-            for k, step in enumerate(path.steps):
+        for c, sequence in enumerate(sequences):
+            head = Step(sequence.target if negated else sequence.target + FALSE)
+            for k, step in enumerate(sequence.steps):
                 if self.labels.predicates.index(step.predicate) >= 0:
-                    walk = closing_walk(path, k, head)
-                    yield c, Path(tuple(other for other, _ in walk), step.predicate)
+                    walk = closing_walk(sequence, k, head)
+                    yield c, Body(tuple(other for other, _ in walk), step.predicate)
 
 
 def _sums(keys: list[Ints], count: Ints) -> tuple[Ints, ...]:
@@ -215,4 +215,4 @@ def _added_up(heads: Statistics, *parts: Rows) -> Statistics:
     keep = count != 0
     body = np.full(int(keep.sum()), ONE, dtype=np.int32)
     target = target[keep].astype(np.int32)
-    return Statistics.of(heads.paths, heads.n_targets, sequence[keep], target, body, count[keep])
+    return Statistics.of(heads.bodies, heads.n_targets, sequence[keep], target, body, count[keep])

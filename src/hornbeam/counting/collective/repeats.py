@@ -16,7 +16,7 @@ from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.parallel import run_blocks
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress, announce_if_slow
-from hornbeam.rules.clause import Path, Step
+from hornbeam.rules.body import Body, Step
 
 Ints = npt.NDArray[np.int64]
 
@@ -36,7 +36,7 @@ class Pattern:
     """
 
     clause: int
-    path: Path
+    body: Body
     target: str
     places: tuple[int, ...]
     tautology: bool
@@ -44,29 +44,29 @@ class Pattern:
     @property
     def closed_walk(self) -> tuple[Step, ...]:
         """The body, and the head backwards: false heads of clauses, true ones of negations."""
-        in_head = len(self.path) in self.places
+        in_head = len(self.body) in self.places
         false_head = self.clause % 2 == 0 and not in_head
-        name = self.path.target + FALSE if false_head else self.path.target
-        return (*self.path.steps, Step(name, inverse=True))
+        name = self.body.target + FALSE if false_head else self.body.target
+        return (*self.body.steps, Step(name, inverse=True))
 
 
 def repeating_patterns(
-    paths: Sequence[Path], targets: Iterable[str], distinct: bool
+    bodies: Sequence[Body], targets: Iterable[str], distinct: bool
 ) -> Iterator[Pattern]:
     """Every way in which a target can stand at two or more places of a clause."""
     names = list(targets)
-    for c, path in enumerate(paths):
-        if distinct and len(path) > 1:
+    for c, body in enumerate(bodies):
+        if distinct and len(body) > 1:
             continue  # two places share a node
         for name in names:
-            places = [k for k, step in enumerate(path.steps) if step.predicate == name]
-            places += [len(path)] if path.target == name else []
+            places = [k for k, step in enumerate(body.steps) if step.predicate == name]
+            places += [len(body)] if body.target == name else []
             for size in range(2, len(places) + 1):
                 for chosen in combinations(places, size):
-                    in_head = len(path) in chosen
-                    yield Pattern(2 * c + 1, path, name, chosen, False)
+                    in_head = len(body) in chosen
+                    yield Pattern(2 * c + 1, body, name, chosen, False)
                     if not in_head or size == 2:
-                        yield Pattern(2 * c, path, name, chosen, in_head)
+                        yield Pattern(2 * c, body, name, chosen, in_head)
 
 
 def count_patterns(

@@ -16,7 +16,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.ordering import sort_edges
 from hornbeam.facts.table import Atoms, Facts, Targets
-from hornbeam.rules.clause import Path, Step
+from hornbeam.rules.body import Body, Step
 
 #: Ends the name of a relation of false targets: no name of the data contains a TAB.
 FALSE = "\tfalse"
@@ -107,16 +107,16 @@ def among_facts(facts: Facts, targets: Targets) -> npt.NDArray[np.bool_]:
     return stated
 
 
-def closing_walk(path: Path, place: int, head: Step) -> list[tuple[Step, int]]:
+def closing_walk(body: Body, place: int, head: Step) -> list[tuple[Step, int]]:
     """What is left of a ground clause, a closed walk, without the body atom at a place.
 
     It leads from the subject to the object of that atom; `head` is the step for the head. Each
-    step comes with its own place in the clause, that of the head being `len(path)`.
+    step comes with its own place in the clause, that of the head being `len(body)`.
     """
-    before = [(path.steps[k].reversed(), k) for k in reversed(range(place))]
-    after = [(path.steps[k].reversed(), k) for k in reversed(range(place + 1, len(path)))]
-    walk = [*before, (head, len(path)), *after]
-    if path.steps[place].inverse:
+    before = [(body.steps[k].reversed(), k) for k in reversed(range(place))]
+    after = [(body.steps[k].reversed(), k) for k in reversed(range(place + 1, len(body)))]
+    walk = [*before, (head, len(body)), *after]
+    if body.steps[place].inverse:
         walk = [(step.reversed(), k) for step, k in reversed(walk)]
     return walk
 

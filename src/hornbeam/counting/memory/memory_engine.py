@@ -20,8 +20,8 @@ from hornbeam.errors import InputError
 from hornbeam.facts.names import Ids, Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress, announce_if_slow
+from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Candidates, Language
-from hornbeam.rules.clause import Path
 
 #: Blocks of work a thread, so that the last one to finish is not waited for long.
 BLOCKS_PER_THREAD = 32
@@ -135,20 +135,20 @@ class MemoryEngine:
     def count(
         self,
         targets: Targets,
-        paths: Sequence[Path],
+        bodies: Sequence[Body],
         language: Language,
         *,
         progress: Progress = SILENT,
     ) -> Statistics:
         """Count the given sequences for the targets; see `Engine.count`."""
-        longest = max((len(path) for path in paths), default=1)
+        longest = max((len(body) for body in bodies), default=1)
         language = replace(language, max_length=longest)
         parts: list[Rows] = []
         for work, name in zip(self._works(targets, language), targets.predicates, strict=True):
             codes = {
-                i: path_codes(path, self.facts.predicates)
-                for i, path in enumerate(paths)
-                if path.target == name
+                i: path_codes(body, self.facts.predicates)
+                for i, body in enumerate(bodies)
+                if body.target == name
             }
             known = {i: found for i, found in codes.items() if found}
             if known:
@@ -158,7 +158,7 @@ class MemoryEngine:
             np.concatenate([part[k] for part in parts]) if parts else np.empty(0, dtype=kind)
             for k, kind in enumerate(kinds)
         ]
-        return Statistics.of(paths, len(targets), *columns)
+        return Statistics.of(bodies, len(targets), *columns)
 
     def _count_known(
         self, work: Work, known: dict[int, list[int]], language: Language, progress: Progress
@@ -337,8 +337,8 @@ def _table(
         np.concatenate([getattr(part, name) for part in found])[keep]
         for name in ("target", "body", "count")
     )
-    paths = [kept.path(row) for row in range(len(kept))]
-    return Statistics.of(paths, n_targets, path[keep], target, body, count)
+    bodies = [kept.body(row) for row in range(len(kept))]
+    return Statistics.of(bodies, n_targets, path[keep], target, body, count)
 
 
 def _bits(max_length: int) -> int:

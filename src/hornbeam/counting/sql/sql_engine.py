@@ -22,8 +22,8 @@ from hornbeam.errors import InputError
 from hornbeam.facts.names import Ids, Names
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Candidates, Language
-from hornbeam.rules.clause import Path
 
 Array = npt.NDArray[Any]
 Columns = Mapping[str, Array]
@@ -139,11 +139,11 @@ class SqlEngine:
         if statistics:
             numbers = np.arange(len(rows), dtype=np.int32)
             self._know({name: found[name][rows] for name in ("predicate", *queries.KEY)}, numbers)
-            paths = [kept.path(row) for row in range(len(kept))]
+            bodies = [kept.body(row) for row in range(len(kept))]
             if int(kept.coverage.sum()) <= self.max_rows:
-                table = self._table(paths, search, len(targets))
+                table = self._table(bodies, search, len(targets))
             else:
-                histograms = self._histograms(paths, search)
+                histograms = self._histograms(bodies, search)
         self.database.drop(*TABLES)
         return Discovery(
             kept,
@@ -157,19 +157,19 @@ class SqlEngine:
     def count(
         self,
         targets: Targets,
-        paths: Sequence[Path],
+        bodies: Sequence[Body],
         language: Language,
         *,
         progress: Progress = SILENT,
     ) -> Statistics:
         """Count the given sequences for the targets; see `Engine.count`."""
         work = self._work(targets)
-        codes = [path_codes(path, self.predicates) for path in paths]
-        heads = [targets.predicates.index(path.target) for path in paths]
+        codes = [path_codes(body, self.predicates) for body in bodies]
+        heads = [targets.predicates.index(body.target) for body in bodies]
         known = [i for i, head in enumerate(heads) if head >= 0 and codes[i] is not None]
         if not len(work) or not known:
-            return _no_counts(paths, len(targets))
-        longest = max(len(paths[i]) for i in known)
+            return _no_counts(bodies, len(targets))
+        longest = max(len(bodies[i]) for i in known)
         search = replace(self._search(work, language, longest), frozen=True)
         h1, h2, t1, t2 = keys = np.zeros((4, len(known)), dtype=np.int64)
         for column, i in enumerate(known):
@@ -186,7 +186,7 @@ class SqlEngine:
             np.array(known, dtype=np.int32),
         )
         self._run(search, language, progress)
-        table = self._table(paths, search, len(targets))
+        table = self._table(bodies, search, len(targets))
         self.database.drop(*TABLES)
         return table
 
@@ -321,11 +321,11 @@ class SqlEngine:
         """Give numbers to sequences."""
         self.database.upload("known", {"path": numbers, **keys})
 
-    def _table(self, paths: Sequence[Path], search: Search, n_targets: int) -> Statistics:
+    def _table(self, bodies: Sequence[Body], search: Search, n_targets: int) -> Statistics:
         """Fetch the counts of the sequences in `known`."""
         rows = self.database.fetch(search.rows())
         return Statistics.of(
-            paths,
+            bodies,
             n_targets,
             rows["path"],
             rows["target"].astype(np.int32),
@@ -333,7 +333,7 @@ class SqlEngine:
             rows["paths"].astype(np.int64),
         )
 
-    def _histograms(self, paths: Sequence[Path], search: Search) -> Histograms:
+    def _histograms(self, bodies: Sequence[Body], search: Search) -> Histograms:
         """Fetch how many targets have each count and label, of the sequences in `known`."""
         if self.soft:
             raise InputError(
@@ -343,7 +343,7 @@ class SqlEngine:
             )
         found = self.database.fetch(search.histogram())
         columns = (found[name] for name in ("path", "paths", "label", "size"))
-        return Histograms.of(paths, self.max_rows, *columns)
+        return Histograms.of(bodies, self.max_rows, *columns)
 
 
 def physical_memory() -> int:
@@ -359,9 +359,9 @@ def _steps(codes: npt.NDArray[np.uint32], flipped: bool) -> npt.NDArray[np.uint3
     return np.take_along_axis(codes, order, axis=1)
 
 
-def _no_counts(paths: Sequence[Path], n_targets: int) -> Statistics:
+def _no_counts(bodies: Sequence[Body], n_targets: int) -> Statistics:
     none = np.empty(0, dtype=np.int32)
-    return Statistics.of(paths, n_targets, none, none, none, none.astype(np.int64))
+    return Statistics.of(bodies, n_targets, none, none, none, none.astype(np.int64))
 
 
 def fact_columns(facts: Facts) -> dict[str, npt.NDArray[Any]]:
