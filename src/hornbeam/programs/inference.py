@@ -304,7 +304,7 @@ def learn_weights(
     """
     # Inference starts sooner without the learners.
     from hornbeam.learning.learner import COMPILING
-    from hornbeam.programs.program_weights import GroundProblem, fit_weights
+    from hornbeam.programs.program_weights import fit_weights, ground_problem
 
     clock = time.perf_counter()
     seconds = {}
@@ -325,7 +325,7 @@ def learn_weights(
         threads=threads,
         progress=progress,
     )
-    problem = GroundProblem.of(unit, grounded.potentials, y)
+    problem = ground_problem(unit, grounded.potentials, y)
     seconds["ground"] = time.perf_counter() - clock
     clock = time.perf_counter()
     weights = announce_if_slow(

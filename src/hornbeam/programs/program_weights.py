@@ -20,124 +20,58 @@ have no weight and are left out: conditioned on the truth they allow a single va
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.densities.hinges import (
-    Hinges,
-    group_hinges,
-    hinge_moments,
-    hinge_values,
-    rule_covariance,
-)
 from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
-from hornbeam.language.syntax import PslRule
-from hornbeam.learning.descent import minimise_model
+from hornbeam.language.syntax import LogicalRule, PslRule
+from hornbeam.learning.hinge_problem import HingeProblem
 from hornbeam.learning.newton import Fit, Newton
 
-Ints = npt.NDArray[np.int64]
 Method = Literal["joint", "ppll"]
 
 
-@dataclass(frozen=True, eq=False)
-class GroundProblem:
-    """Pseudolikelihood of the weights of ground rules.
-
-    Hinge h of rule `rule[h]` bends in target `target[h]`; `squared` goes by rule.
-    """
-
-    clauses: Sequence[PslRule]
-    y: Floats
-    squared: npt.NDArray[np.bool_]
-    target: Ints
-    rule: Ints
-    height: Floats
-    down: npt.NDArray[np.bool_]
-    count: Floats
-
-    @classmethod
-    def of(cls, rules: Sequence[PslRule], potentials: Potentials, y: Floats) -> GroundProblem:
-        """Condition ground rules on the truth y; every weighted rule was grounded with weight 1."""
-        row = potentials.row
-        size, is_down = np.abs(potentials.coefficient), potentials.coefficient > 0.0
-        own = potentials.coefficient * y[potentials.variable]
-        rest = potentials.forms(y)[row] - own
-        height = np.where(is_down, 1.0 + rest / size, rest / size)
-        power = np.where(potentials.kind[row] == Kind.SQUARED, 2.0, 1.0)
-        keep = (height > 0.0) & ~potentials.is_constraint[row]
-        return cls(
-            rules,
-            y,
-            np.array([rule.squared for rule in rules]),
-            potentials.variable[keep].astype(np.int64),
-            potentials.rule[row][keep].astype(np.int64),
-            np.minimum(height[keep], 1.0),  # rounding may overshoot
-            is_down[keep],
-            (potentials.weight[row] * size**power)[keep],
-        )
-
-    @cached_property
-    def hinges(self) -> Hinges:
-        """The hinges, sorted once for any weights."""
-        return group_hinges(self.target, self.rule, self.height, self.down, self.count, len(self.y))
-
-    @cached_property
-    def observed(self) -> Floats:
-        """Potential of every (target, rule) at the truth."""
-        return hinge_values(self.hinges, self.y, self.squared)
-
-    def log_likelihood(self, weights: Floats) -> float:
-        """Log pseudolikelihood of the truth."""
-        log_z = hinge_moments(self.hinges, weights, self.squared).log_z
-        return -float(log_z.sum() + weights[self.hinges.rule] @ self.observed)
-
-    def gradient(self, weights: Floats) -> Floats:
-        """Derivative of -l by every weight: observed minus expected."""
-        expected = hinge_moments(self.hinges, weights, self.squared).expected
-        slope = np.bincount(self.hinges.rule, self.observed - expected, len(self.clauses))
-        return slope.astype(np.float64)
-
-    def propose(
-        self, weights: Floats, active: npt.NDArray[np.integer], linear: Floats, ridge: Floats
-    ) -> Floats:
-        """Minimise the quadratic model of the penalised loss over w >= 0."""
-        curve = rule_covariance(self.hinges, weights, self.squared, len(self.clauses))
-        slope = self.gradient(weights) + linear + ridge * weights
-        block = curve[np.ix_(active, active)] + np.diag(ridge[active])
-        proposed = weights.copy()
-        proposed[active] = minimise_model(slope[active], block, weights[active])
-        return proposed
-
-    def only(self, rule: int) -> GroundProblem:
-        """One rule alone, as its piece sees it: targets that it does not speak of drop out."""
-        mine = self.rule == rule
-        targets, place = np.unique(self.target[mine], return_inverse=True)
-        return replace(
-            self,
-            clauses=[self.clauses[rule]],
-            y=self.y[targets],
-            squared=self.squared[[rule]],
-            target=place,
-            rule=np.zeros(len(place), dtype=np.int64),
-            height=self.height[mine],
-            down=self.down[mine],
-            count=self.count[mine],
-        )
+def ground_problem(
+    rules: Sequence[PslRule], potentials: Potentials, y: Floats
+) -> HingeProblem[PslRule]:
+    """Condition ground rules on the truth y; every weighted rule was grounded with weight 1."""
+    row = potentials.row
+    size, is_down = np.abs(potentials.coefficient), potentials.coefficient > 0.0
+    own = potentials.coefficient * y[potentials.variable]
+    rest = potentials.forms(y)[row] - own
+    height = np.where(is_down, 1.0 + rest / size, rest / size)
+    power = np.where(potentials.kind[row] == Kind.SQUARED, 2.0, 1.0)
+    keep = (height > 0.0) & ~potentials.is_constraint[row]
+    lengths = [len(rule.body) if isinstance(rule, LogicalRule) else 0 for rule in rules]
+    return HingeProblem(
+        rules,
+        np.array(lengths, dtype=np.int64),
+        np.array([rule.squared for rule in rules], dtype=np.bool_),
+        y,
+        potentials.variable[keep].astype(np.int64),
+        potentials.rule[row][keep].astype(np.int64),
+        np.minimum(height[keep], 1.0),  # rounding may overshoot
+        is_down[keep],
+        (potentials.weight[row] * size**power)[keep],
+    )
 
 
-def fit_weights(problem: GroundProblem, method: Method, weight_variance: float = 100.0) -> Floats:
-    """Weights of all rules; those that no ground rule speaks for are 0."""
-    newton = Newton(tolerance=1e-9)
+def fit_weights(
+    problem: HingeProblem[PslRule], method: Method, weight_variance: float = 100.0
+) -> Floats:
+    """Weights of all rules; those without ground rules get 0."""
     if method == "joint":
-        return _fitted(newton, problem, weight_variance).weights
-    pieces = (problem.only(k) for k in range(len(problem.clauses)))
-    return np.array([_fitted(newton, piece, weight_variance).weights[0] for piece in pieces])
+        return _fit(problem, weight_variance).weights
+    pieces = (piece(problem, k) for k in range(len(problem.clauses)))
+    return np.array([_fit(one, weight_variance).weights[0] for one in pieces])
 
 
-def _fitted(newton: Newton, problem: GroundProblem, weight_variance: float) -> Fit:
+def piece(problem: HingeProblem[PslRule], k: int) -> HingeProblem[PslRule]:
+    """Rule k alone, over the targets that its ground rules contain."""
+    return problem.only(np.array([k])).subset(problem.targets_of(k))
+
+
+def _fit(problem: HingeProblem[PslRule], weight_variance: float) -> Fit:
     n = len(problem.clauses)
-    return newton.fit(problem, np.zeros(n), np.full(n, 1.0 / weight_variance))
+    return Newton(tolerance=1e-9).fit(problem, np.zeros(n), np.full(n, 1.0 / weight_variance))
