@@ -12,6 +12,7 @@ from hornbeam.language.syntax import LogicalRule, PslRule, parse_rules
 from hornbeam.learning.hinge_problem import HingeProblem
 from hornbeam.programs.grounding.ground import ground
 from hornbeam.programs.program_weights import fit_weights, ground_problem, piece
+from hornbeam.programs.weight_method import WeightMethod
 from tests.programs.grounding.test_ground import program_data, variables_of, worlds
 from tests.support.brute_grounding import Ground, Key, World, ground_by_brute_force
 
@@ -103,12 +104,12 @@ def planted() -> tuple[World, dict[Key, float]]:
     return world, {key: float(rng.random() < probability(*key)) for key in variables_of(world)}
 
 
-@pytest.mark.parametrize("method", ["joint", "ppll"])
-def test_no_other_weights_are_better(method: str) -> None:
+@pytest.mark.parametrize("method", WeightMethod)
+def test_no_other_weights_are_better(method: WeightMethod) -> None:
     """The optimum by a general optimiser on the same objective, one piece at a time for ppll."""
     world, truth = planted()
     rules, problem = problem_of(world, truth)
-    found = fit_weights(problem, method, weight_variance=10.0)  # type: ignore[arg-type]
+    found = fit_weights(problem, method, weight_variance=10.0)
     assert found[0] > 0.1, "the planted rule"
     assert found[-1] == 0.0, "a hard rule has no weight"
     parts = [problem] if method == "joint" else [piece(problem, k) for k in range(len(rules) - 1)]

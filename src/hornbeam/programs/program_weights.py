@@ -19,17 +19,169 @@ have no weight and are left out: conditioned on the truth they allow a single va
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Sequence
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from hornbeam.errors import DataError
+from hornbeam.files import save_text
 from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
-from hornbeam.language.syntax import LogicalRule, PslRule
+from hornbeam.language.syntax import ArithmeticRule, LogicalRule, PslRule, weight_text
 from hornbeam.learning.hinge_problem import HingeProblem
+from hornbeam.learning.learner import COMPILING
 from hornbeam.learning.newton import Fit, Newton
+from hornbeam.programs.grounding.ground import ground
+from hornbeam.programs.program import Program, read_program
+from hornbeam.programs.program_data import ProgramData, atom_places
+from hornbeam.programs.program_options import inference_options
+from hornbeam.programs.weight_method import WeightMethod
+from hornbeam.progress import SILENT, Progress, announce_if_slow
 
-Method = Literal["joint", "ppll"]
+
+@dataclass(frozen=True, eq=False)
+class LearnedWeights:
+    """A program's rules with learned weights, and how much better they explain the truth.
+
+    The log pseudolikelihoods are those of all weights together, before and after.
+    """
+
+    rules: tuple[PslRule, ...]
+    before: tuple[PslRule, ...]
+    log_likelihood_before: float
+    log_likelihood: float
+    targets: int
+    seconds: dict[str, float]
+
+    @property
+    def text(self) -> str:
+        """The rules as a `.psl` file."""
+        return "".join(f"{rule}\n" for rule in self.rules)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the rules; either all of them are there afterwards or nothing."""
+        save_text(path, self.text)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Rules, weights and figures, ready for JSON."""
+        return {
+            "rules": [
+                {"rule": _unweighted(rule), "weight": rule.weight, "before": old.weight}
+                for rule, old in zip(self.rules, self.before, strict=True)
+            ],
+            "log_likelihood": {
+                "before": self.log_likelihood_before,
+                "after": self.log_likelihood,
+            },
+            "targets": self.targets,
+            "seconds": self.seconds,
+        }
+
+
+def learn_weights(
+    program: Program | str | os.PathLike[str],
+    *,
+    method: WeightMethod | str = WeightMethod.JOINT,
+    split: str | None = None,
+    weight_variance: float = 100.0,
+    max_ground_rules: int | None = None,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> LearnedWeights:
+    """Learn the weights of a program's logical rules from the truth of its targets.
+
+    Parameters
+    ----------
+    program
+        A program, or the path of one.
+    method
+        "joint" (all weights together) or "ppll" (each rule alone).
+    split
+        The split to learn from, besides what belongs to all; "learn" by default.
+    weight_variance
+        Variance of the Gaussian prior on weights.
+    """
+    method = WeightMethod(method)
+    clock = time.perf_counter()
+    seconds = {}
+    if not isinstance(program, Program):
+        program = read_program(program, split or "learn")
+    _refuse_arithmetic(program)
+    data = program.load()
+    seconds["load"] = time.perf_counter() - clock
+    clock = time.perf_counter()
+    y = _truth(program, data)
+    unit = [rule if rule.weight is None else replace(rule, weight=1.0) for rule in program.rules]
+    grounded = ground(
+        unit,
+        data,
+        program.closed,
+        missing_is_false=not inference_options(program).require_targets,
+        limit=max_ground_rules,
+        threads=threads,
+        progress=progress,
+    )
+    problem = ground_problem(unit, grounded.potentials, y)
+    seconds["ground"] = time.perf_counter() - clock
+    clock = time.perf_counter()
+    weights = announce_if_slow(
+        lambda: fit_weights(problem, method, weight_variance), COMPILING, progress
+    )
+    old = np.array([rule.weight or 0.0 for rule in program.rules])
+    learned = tuple(
+        rule if rule.weight is None else replace(rule, weight=weight)
+        for rule, weight in zip(program.rules, weights.tolist(), strict=True)
+    )
+    seconds["learn"] = time.perf_counter() - clock
+    return LearnedWeights(
+        learned,
+        program.rules,
+        problem.log_likelihood(old),
+        problem.log_likelihood(weights),
+        len(y),
+        seconds,
+    )
+
+
+def _unweighted(rule: PslRule) -> str:
+    """Text of a rule without its weight."""
+    return str(rule).removeprefix("" if rule.weight is None else f"{weight_text(rule.weight)}: ")
+
+
+def _refuse_arithmetic(program: Program) -> None:
+    for rule, source in zip(program.rules, program.sources, strict=True):
+        if isinstance(rule, ArithmeticRule) and rule.weight is not None:
+            line, column = (rule.place.line, rule.place.column) if rule.place else (None, None)
+            raise DataError(
+                source,
+                f"weights are learned for logical rules only, not for {rule}; make it a hard rule "
+                "or leave it out",
+                line=line,
+                column=column,
+            )
+
+
+def _truth(program: Program, data: ProgramData) -> Floats:
+    """Truth of every random variable, in the order of their numbers."""
+    parts = []
+    for name, tables in data.predicates.items():
+        place = atom_places(tables.targets, tables.truth)
+        if (place < 0).any():
+            first = int(np.argmax(place < 0))
+            atom = ", ".join(repr(data.names[int(c[first])]) for c in tables.targets.arguments)
+            raise DataError(
+                program.name,
+                f"{int((place < 0).sum()):,} targets of {name} have no truth, the first is "
+                f"{name}({atom}); learning needs the truth of every target",
+            )
+        values = tables.truth.value
+        parts.append(np.ones(len(place)) if values is None else values[place])
+    if not sum(map(len, parts)):
+        raise DataError(program.name, "no predicate has targets; expected some to learn from")
+    return np.concatenate(parts)
 
 
 def ground_problem(
@@ -58,10 +210,10 @@ def ground_problem(
 
 
 def fit_weights(
-    problem: HingeProblem[PslRule], method: Method, weight_variance: float = 100.0
+    problem: HingeProblem[PslRule], method: WeightMethod, weight_variance: float = 100.0
 ) -> Floats:
     """Weights of all rules; those without ground rules get 0."""
-    if method == "joint":
+    if method is WeightMethod.JOINT:
         return _fit(problem, weight_variance).weights
     pieces = (piece(problem, k) for k in range(len(problem.clauses)))
     return np.array([_fit(one, weight_variance).weights[0] for one in pieces])
