@@ -29,7 +29,7 @@ _HOMES = {
     "Evaluation": "hornbeam.reporting.evaluation",
     "read_program": "hornbeam.programs.program",
     "infer": "hornbeam.programs.inference",
-    "learn_weights": "hornbeam.programs.inference",
+    "learn_weights": "hornbeam.programs.program_weights",
     "save_text": "hornbeam.files",
 }
 
@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from hornbeam.facts.table import Facts, Targets
     from hornbeam.files import save_text
     from hornbeam.model import Model, discover, learn, select_target
-    from hornbeam.programs.inference import infer, learn_weights
+    from hornbeam.programs.inference import infer
     from hornbeam.programs.program import read_program
+    from hornbeam.programs.program_weights import learn_weights
     from hornbeam.reporting.evaluation import Evaluation
     from hornbeam.rules.candidates import Candidates, Language
 

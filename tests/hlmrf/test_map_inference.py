@@ -11,9 +11,10 @@ from hornbeam.errors import InfeasibleError
 from hornbeam.hlmrf import map_inference
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.exact import Exact, find_conflict
-from hornbeam.hlmrf.map_inference import Solver, solve
+from hornbeam.hlmrf.map_inference import solve
 from hornbeam.hlmrf.map_state import Status
 from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.hlmrf.solver import Solver
 from tests.support.random_programs import program, programs, synthetic
 
 TIGHT = Admm(epsilon_abs=1e-9, epsilon_rel=1e-9, max_violation=1e-6, max_iterations=200_000)

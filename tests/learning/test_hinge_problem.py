@@ -9,9 +9,10 @@ from scipy import optimize
 import hornbeam as hb
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.table import Targets
-from hornbeam.learning.hinge_problem import SoftProblem, learnable
+from hornbeam.learning.hinge_problem import HingeProblem, hinge_problem, learnable
 from hornbeam.learning.learner import LEARNERS
 from hornbeam.learning.newton import Newton, penalised_loss
+from hornbeam.rules.clause import PathClause, Prior
 from hornbeam.rules.rule_model import Counts, Relaxation
 
 CONTINUOUS = [Relaxation.LINEAR, Relaxation.SQUARED]
@@ -44,9 +45,9 @@ def discovered(seed: int = 0) -> tuple[Statistics, Targets]:
     return table, labels
 
 
-def potential(problem: SoftProblem, k: int, row: int, y: float) -> float:
+def potential(problem: HingeProblem[PathClause | Prior], k: int, row: int, y: float) -> float:
     """Sum of the hinges of clause k at one target, by the definition."""
-    power = 2 if problem.relaxation is Relaxation.SQUARED else 1
+    power = 2 if problem.squared[k] else 1
     mine = (problem.rule == k) & (problem.target == row)
     height, count = problem.height[mine], problem.count[mine]
     reach = height + y - 1 if problem.clauses[k].negated else height - y
@@ -56,7 +57,7 @@ def potential(problem: SoftProblem, k: int, row: int, y: float) -> float:
 @pytest.mark.parametrize("relaxation", CONTINUOUS)
 def test_likelihood_is_that_of_the_definition(relaxation: Relaxation) -> None:
     table, labels = discovered()
-    problem = SoftProblem.of(table, labels, Counts.RAW, relaxation)
+    problem = hinge_problem(table, labels, Counts.RAW, relaxation)
     weights = np.random.default_rng(1).uniform(0, 0.5, len(problem.clauses))
     some = np.arange(len(problem.y)) < 3
     small = problem.subset(some)
@@ -80,7 +81,7 @@ def test_likelihood_is_that_of_the_definition(relaxation: Relaxation) -> None:
 def test_fit_reaches_scipys_optimum(relaxation: Relaxation) -> None:
     table, labels = discovered()
     problem = learnable(table, labels, Counts.RAW, relaxation)
-    assert isinstance(problem, SoftProblem)
+    assert isinstance(problem, HingeProblem)
     n = len(problem.clauses)
     linear, ridge = np.where(problem.is_prior, 0.0, 0.5), np.full(n, 0.05)
     fit = Newton().fit(problem, linear, ridge)
@@ -101,7 +102,7 @@ def test_values_of_one_are_the_ordinary_problem(relaxation: Relaxation) -> None:
     table, labels = discovered()
     crisp = Statistics(table.bodies, table.n_targets, *crisp_rows(table))
     ordinary = learnable(crisp, labels, Counts.RAW, relaxation)
-    hinged = SoftProblem.of(crisp, labels, Counts.RAW, relaxation)
+    hinged = hinge_problem(crisp, labels, Counts.RAW, relaxation)
     weights = np.random.default_rng(2).uniform(0, 0.5, len(ordinary.clauses))
     assert hinged.log_likelihood(weights) == pytest.approx(ordinary.log_likelihood(weights))
     np.testing.assert_allclose(hinged.gradient(weights), ordinary.gradient(weights), rtol=1e-9)

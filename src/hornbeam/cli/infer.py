@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,20 +9,13 @@ import typer
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, progress_shown, say, screen
+from hornbeam.hlmrf.solver import Solver
 
 if TYPE_CHECKING:
     from hornbeam.programs.inference import Inference
 
 #: Broken constraints that are shown; `--json` has them all.
 SHOWN_BROKEN = 5
-
-
-class SolverName(StrEnum):
-    """Solvers by their name."""
-
-    AUTO = "auto"
-    ADMM = "admm"
-    EXACT = "exact"
 
 
 ProgramFile = Annotated[
@@ -58,13 +50,13 @@ def infer(
         ),
     ] = None,
     solver: Annotated[
-        SolverName,
+        Solver,
         typer.Option(
             "--solver",
             help="admm as PSL does, exact by linear or quadratic programming, or auto: closed "
             "forms where targets do not interact, exact where that is quick, ADMM otherwise.",
         ),
-    ] = SolverName.AUTO,
+    ] = Solver.AUTO,
     tolerance: Annotated[
         float | None,
         typer.Option(
@@ -99,7 +91,7 @@ def infer(
         found = hb.infer(
             program,
             split=split,
-            solver=solver.value,
+            solver=solver,
             tolerance=tolerance,
             max_ground_rules=max_ground_rules,
             threads=threads,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,16 +10,10 @@ import typer
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, progress_shown, screen
 from hornbeam.cli.infer import MaxGroundRules, ProgramFile, Split
+from hornbeam.programs.weight_method import WeightMethod
 
 if TYPE_CHECKING:
-    from hornbeam.programs.inference import LearnedWeights
-
-
-class WeightMethod(StrEnum):
-    """Ways to learn weights of given rules."""
-
-    JOINT = "joint"
-    PPLL = "ppll"
+    from hornbeam.programs.program_weights import LearnedWeights
 
 
 def weights(
@@ -60,7 +53,7 @@ def weights(
     with progress_shown(quiet, verbose) as progress:
         learned = hb.learn_weights(
             program,
-            method=method.value,
+            method=method,
             split=split,
             weight_variance=weight_variance,
             max_ground_rules=max_ground_rules,

@@ -1,9 +1,10 @@
-"""The learning problem where bodies are soft and targets continuous: hinges with their own knees.
+"""The learning problem in hinges: what each clause adds to a target, with its own knee.
 
 With a body of truth b a ground clause is max(0, b - y)^p, not a share of (1 - y)^p, so a target's
 density needs every hinge and not just two strengths A and B. Everything else is as in
-`hornbeam.learning.problem`; a `SoftProblem` answers the same questions from the closed forms of
-`hornbeam.densities.hinges`.
+`hornbeam.learning.problem`; a `HingeProblem` answers the same questions from the closed forms of
+`hornbeam.densities.hinges`. It serves soft bodies with continuous targets (`hinge_problem`) and
+the ground rules of a program (`hornbeam.programs.program_weights`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,165 +31,173 @@ from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.learning.collective_problem import conditioned_problem
 from hornbeam.learning.descent import minimise_model
-from hornbeam.learning.problem import (
-    Problem,
-    body_lengths,
-    both_ways,
-    prior_mask,
-    transformed,
-)
+from hornbeam.learning.problem import Problem, body_lengths, both_ways, transformed
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Counts, Relaxation
 
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+C = TypeVar("C", covariant=True)
+
 
 @dataclass(frozen=True, eq=False)
-class SoftProblem:
-    """Hinges of every clause and the labels; hinge h belongs to clause `rule[h]`."""
+class HingeProblem(Generic[C]):
+    """Hinges of every clause, and the labels.
 
-    clauses: Sequence[Clause]
+    `clauses` are whatever has a weight; `lengths` are their numbers of body atoms, 0 for priors,
+    and `squared` says which have p = 2. Hinge h of clause `rule[h]` bends in target `target[h]`;
+    the last five arrays are `hornbeam.densities.hinges.group_hinges`'s.
+    """
+
+    clauses: Sequence[C]
+    lengths: Ints
+    squared: Bools
     y: Floats
-    relaxation: Relaxation
-    target: npt.NDArray[np.int64]
-    rule: npt.NDArray[np.int64]
+    target: Ints
+    rule: Ints
     height: Floats
+    down: Bools
     count: Floats
-
-    @classmethod
-    def of(
-        cls,
-        statistics: Statistics,
-        labels: Targets,
-        counts: Counts,
-        relaxation: Relaxation,
-    ) -> SoftProblem:
-        """Lay out statistics with body truths and labels for a learner."""
-        clauses, column = both_ways(statistics.bodies, labels.predicates)
-        path, target, height, count = hinge_rows(statistics, counts)
-        n_paths = len(statistics.bodies)
-        parts = [(path * 2 + negated, target, height, count) for negated in (0, 1)]
-        for k in range(2 * n_paths, len(clauses)):
-            mine = np.flatnonzero(labels.predicate == column[k] - n_paths)
-            ones = np.ones(len(mine))
-            parts.append((np.full(len(mine), k), mine, ones, ones))
-        rule, target, height, count = (
-            np.concatenate([part[i] for part in parts]) for i in range(4)
-        )
-        return cls(clauses, labels.truth, relaxation, target, rule, height, count)
 
     @property
     def size(self) -> int:
-        """Number of entries."""
+        """Number of hinges."""
         return len(self.rule)
+
+    @property
+    def is_prior(self) -> Bools:
+        """Which clauses are priors."""
+        return np.equal(self.lengths, 0)
 
     @cached_property
     def hinges(self) -> Hinges:
         """The hinges, sorted once for any weights."""
-        down = np.array([clause.negated for clause in self.clauses])[self.rule]
-        return group_hinges(self.target, self.rule, self.height, down, self.count, len(self.y))
+        return group_hinges(self.target, self.rule, self.height, self.down, self.count, len(self.y))
 
     @cached_property
     def observed(self) -> Floats:
         """Potential of every (target, clause) at the labels."""
-        return hinge_values(self.hinges, self.y, self.relaxation)
-
-    @cached_property
-    def is_prior(self) -> npt.NDArray[np.bool_]:
-        """Which clauses are priors."""
-        return prior_mask(self.clauses)
-
-    @cached_property
-    def lengths(self) -> npt.NDArray[np.int64]:
-        """Number of body atoms of every clause, 0 for priors."""
-        return body_lengths(self.clauses)
+        return hinge_values(self.hinges, self.y, self.squared)
 
     @cached_property
     def scales(self) -> Floats:
         """Root mean square over the targets of every clause's largest potential."""
-        power = 2 if self.relaxation is Relaxation.SQUARED else 1
         n = max(len(self.y), 1)
         cell = self.rule * n + self.target
-        largest = np.bincount(cell, self.count * self.height**power, len(self.clauses) * n)
+        potential = np.where(self.squared[self.rule], self.height**2, self.height)
+        largest = np.bincount(cell, self.count * potential, len(self.clauses) * n)
         return np.asarray(np.sqrt((largest.reshape(len(self.clauses), n) ** 2).sum(axis=1) / n))
 
     def log_likelihood(self, weights: Floats) -> float:
-        """The log pseudolikelihood of the labels."""
-        log_z = hinge_moments(self.hinges, weights, self.relaxation).log_z
+        """Log pseudolikelihood of the labels."""
+        log_z = hinge_moments(self.hinges, weights, self.squared).log_z
         return -float(log_z.sum() + weights[self.hinges.rule] @ self.observed)
 
     def gradient(self, weights: Floats) -> Floats:
         """Derivative of -l by every weight: observed minus expected."""
-        expected = hinge_moments(self.hinges, weights, self.relaxation).expected
+        expected = hinge_moments(self.hinges, weights, self.squared).expected
         slope = np.bincount(self.hinges.rule, self.observed - expected, len(self.clauses))
         return slope.astype(np.float64)
 
     def score(self, weights: Floats) -> Floats:
         """E[y] of every target."""
-        return hinge_moments(self.hinges, weights, self.relaxation).mean
+        return hinge_moments(self.hinges, weights, self.squared).mean
 
     def propose(
-        self,
-        weights: Floats,
-        active: npt.NDArray[np.integer],
-        linear: Floats,
-        ridge: Floats,
+        self, weights: Floats, active: npt.NDArray[np.integer], linear: Floats, ridge: Floats
     ) -> Floats:
-        """The minimum of the quadratic model of the penalised loss over w >= 0."""
-        members = self.only(active)
-        moments = hinge_moments(members.hinges, weights[active], self.relaxation)
-        slope = np.bincount(members.hinges.rule, members.observed - moments.expected, len(active))
-        curve = rule_covariance(
-            members.hinges, weights[active], self.relaxation, len(active)
-        ) + np.diag(ridge[active])
-        slope = slope + linear[active] + ridge[active] * weights[active]
+        """Minimise the quadratic model of the penalised loss over w >= 0."""
+        # clauses that are not active weigh nothing, and without them there are fewer knees
+        members = self if len(active) == len(self.clauses) else self.only(active)
+        now = weights[active]
+        slope = members.gradient(now) + linear[active] + ridge[active] * now
+        curve = rule_covariance(members.hinges, now, members.squared, len(active))
         proposed = weights.copy()
-        proposed[active] = minimise_model(slope, curve, weights[active])
+        proposed[active] = minimise_model(slope, curve + np.diag(ridge[active]), now)
         return proposed
 
-    def only(self, members: npt.NDArray[np.integer]) -> SoftProblem:
-        """The problem with some clauses only."""
+    def only(self, members: npt.NDArray[np.integer]) -> HingeProblem[C]:
+        """Keep some clauses only."""
         place = np.full(len(self.clauses), -1, dtype=np.int64)
         place[members] = np.arange(len(members))
-        keep = place[self.rule] >= 0
-        return replace(
+        kept = replace(
             self,
             clauses=[self.clauses[k] for k in members.tolist()],
-            target=self.target[keep],
-            rule=place[self.rule[keep]],
-            height=self.height[keep],
-            count=self.count[keep],
+            lengths=self.lengths[members],
+            squared=self.squared[members],
+            rule=place[self.rule],
         )
+        return kept._keep(kept.rule >= 0)
 
-    def subset(self, targets: npt.NDArray[np.bool_]) -> SoftProblem:
-        """The problem on some targets only (rows renumbered)."""
+    def subset(self, targets: Bools) -> HingeProblem[C]:
+        """Keep some targets only (renumbered)."""
         place = np.cumsum(targets) - 1
-        keep = targets[self.target]
+        kept = replace(self, y=self.y[targets], target=place[self.target])
+        return kept._keep(targets[self.target])
+
+    def _keep(self, hinges: Bools) -> HingeProblem[C]:
         return replace(
             self,
-            y=self.y[targets],
-            target=place[self.target[keep]],
-            rule=self.rule[keep],
-            height=self.height[keep],
-            count=self.count[keep],
+            target=self.target[hinges],
+            rule=self.rule[hinges],
+            height=self.height[hinges],
+            down=self.down[hinges],
+            count=self.count[hinges],
         )
+
+    def targets_of(self, k: int) -> Bools:
+        """Which targets clause k has hinges at."""
+        met = np.zeros(len(self.y), dtype=np.bool_)
+        met[self.target[self.rule == k]] = True
+        return met
 
     def signature(self, rng: np.random.Generator) -> Floats:
         """Give each target a number that its hinges decide: a random projection of them."""
         projected = self.height * self.count * rng.random(len(self.clauses))[self.rule]
         return np.bincount(self.target, projected, len(self.y)).astype(np.float64)
 
-    def distinct_columns(self) -> SoftProblem:
-        """The problem without clauses whose hinges repeat an earlier clause's."""
-        order = np.lexsort((self.count, self.height, self.target, self.rule))
+    def distinct_columns(self) -> HingeProblem[C]:
+        """Leave out clauses whose hinges repeat an earlier clause's."""
+        order = np.lexsort((self.down, self.count, self.height, self.target, self.rule))
         ends = np.searchsorted(self.rule[order], np.arange(len(self.clauses) + 1))
         first: dict[tuple[bytes, ...], int] = {}
         keep = []
-        for k, clause in enumerate(self.clauses):
+        for k in range(len(self.clauses)):
             part = order[ends[k] : ends[k + 1]]
-            columns = (self.target[part], self.height[part], self.count[part])
-            same = (bytes([clause.negated]), *(column.tobytes() for column in columns))
-            if first.setdefault(same, k) == k or clause.is_prior:
+            columns = (self.target, self.height, self.count, self.down)
+            same = (bytes(self.squared[[k]]), *(column[part].tobytes() for column in columns))
+            if first.setdefault(same, k) == k or self.is_prior[k]:
                 keep.append(k)
         return self.only(np.array(keep, dtype=np.int64))
+
+
+def hinge_problem(
+    statistics: Statistics,
+    labels: Targets,
+    counts: Counts,
+    relaxation: Relaxation,
+) -> HingeProblem[Clause]:
+    """Lay out statistics with body truths and labels for a learner."""
+    clauses, column = both_ways(statistics.bodies, labels.predicates)
+    path, target, height, count = hinge_rows(statistics, counts)
+    n_paths = len(statistics.bodies)
+    parts = [(path * 2 + negated, target, height, count) for negated in (0, 1)]
+    for k in range(2 * n_paths, len(clauses)):
+        mine = np.flatnonzero(labels.predicate == column[k] - n_paths)
+        ones = np.ones(len(mine))
+        parts.append((np.full(len(mine), k), mine, ones, ones))
+    rule, target, height, count = (np.concatenate([part[i] for part in parts]) for i in range(4))
+    return HingeProblem(
+        clauses,
+        body_lengths(clauses),
+        np.full(len(clauses), relaxation is Relaxation.SQUARED),
+        labels.truth,
+        target,
+        rule,
+        height,
+        np.array([clause.negated for clause in clauses])[rule],
+        count,
+    )
 
 
 def hinge_rows(
@@ -212,7 +222,7 @@ def hinge_rows(
 
 
 #: Whatever learners learn from.
-Learnable = Problem | SoftProblem
+Learnable = Problem | HingeProblem[Clause]
 
 
 def learnable(
@@ -230,5 +240,5 @@ def learnable(
             )
         return conditioned_problem(statistics, labels, relaxation)
     soft = statistics.body_truth is not None and relaxation is not Relaxation.BOOLEAN
-    kind = SoftProblem if soft else Problem
-    return kind.of(statistics, labels, counts, relaxation)
+    lay_out = hinge_problem if soft else Problem.of
+    return lay_out(statistics, labels, counts, relaxation)

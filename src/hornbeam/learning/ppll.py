@@ -25,7 +25,7 @@ from hornbeam.densities.hinges import rule_covariance
 from hornbeam.densities.integrals import one_sided
 from hornbeam.densities.strengths import DOWN, Densities, Floats
 from hornbeam.errors import InputError
-from hornbeam.learning.hinge_problem import Learnable, SoftProblem
+from hornbeam.learning.hinge_problem import HingeProblem, Learnable
 from hornbeam.learning.newton import Fit, Newton, Status
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.settings import check_not_negative, check_positive, check_whole
@@ -93,14 +93,14 @@ class SoftPiece:
     """One clause with soft bodies and, after it, the priors: hinges over the targets it meets."""
 
     x: Floats
-    part: SoftProblem
+    part: HingeProblem[object]
     prior: Floats
 
     def derivatives(self, weight: float, problem: Learnable) -> tuple[float, float, float]:
         """Log pseudolikelihood of this clause alone, its slope and its curvature."""
         weights = np.append(weight, self.prior)
         slope = -float(self.part.gradient(weights)[0])
-        covariance = rule_covariance(self.part.hinges, weights, problem.relaxation, len(weights))
+        covariance = rule_covariance(self.part.hinges, weights, self.part.squared, len(weights))
         return self.part.log_likelihood(weights), slope, -float(covariance[0, 0])
 
 
@@ -223,22 +223,21 @@ Home = Floats
 def prior_of_rows(problem: Learnable, weights: Floats) -> Home:
     """Say what the priors do: their strengths, or, for soft problems, just their weights."""
     priors = np.where(problem.is_prior, weights, 0.0)
-    return priors if isinstance(problem, SoftProblem) else problem.strengths(priors)
+    return priors if isinstance(problem, HingeProblem) else problem.strengths(priors)
 
 
 def make_piece(problem: Learnable, k: int, home: Home | None) -> Piece | SoftPiece:
     """Make the piece of one clause, with the prior inside unless `home` is None."""
-    if isinstance(problem, SoftProblem):
+    if isinstance(problem, HingeProblem):
         return _soft_piece(problem, k, home)
     return _piece(problem, k, home)
 
 
-def _soft_piece(problem: SoftProblem, k: int, home: Home | None) -> SoftPiece:
+def _soft_piece(problem: HingeProblem[object], k: int, home: Home | None) -> SoftPiece:
     members = np.append(k, np.flatnonzero(problem.is_prior))
-    met = np.zeros(len(problem.y), dtype=np.bool_)
-    met[problem.target[problem.rule == k]] = True
+    part = problem.only(members).subset(problem.targets_of(k))
     prior = np.zeros(len(members) - 1) if home is None else home[members[1:]]
-    return SoftPiece(problem.height[problem.rule == k], problem.only(members).subset(met), prior)
+    return SoftPiece(problem.height[problem.rule == k], part, prior)
 
 
 def _piece(problem: Problem, k: int, home: Home | None) -> Piece:

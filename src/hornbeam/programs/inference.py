@@ -1,7 +1,6 @@
-"""PSL programs on one page: read, ground, then infer or learn weights.
+"""Inference in PSL programs on one page: read, ground, solve.
 
 program -> rules and atoms -> potentials -> MAP state -> files and evaluations
-                                         -> weights   -> the program with new weights
 """
 
 from __future__ import annotations
@@ -12,27 +11,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from hornbeam.errors import DataError, InfeasibleError, InputError
+from hornbeam.errors import InfeasibleError, InputError
 from hornbeam.facts.table import html_table
 from hornbeam.files import save_text
 from hornbeam.hlmrf.admm import Admm
-from hornbeam.hlmrf.map_inference import Solver, solve
+from hornbeam.hlmrf.map_inference import solve
 from hornbeam.hlmrf.map_state import MapState
 from hornbeam.hlmrf.potentials import Floats
-from hornbeam.language.syntax import ArithmeticRule, PslRule, weight_text
+from hornbeam.hlmrf.solver import Solver
+from hornbeam.language.syntax import PslRule
 from hornbeam.programs.grounding.ground import GroundProgram, ground
 from hornbeam.programs.program import Program, read_program
-from hornbeam.programs.program_data import ProgramData, atom_places
+from hornbeam.programs.program_data import AtomTable, ProgramData
 from hornbeam.programs.program_options import InferenceOptions, inference_options
 from hornbeam.programs.truth import TruthEvaluation, evaluate_truth
-from hornbeam.progress import SILENT, Progress, announce_if_slow
-
-if TYPE_CHECKING:
-    from hornbeam.programs.program_weights import Method
+from hornbeam.progress import SILENT, Progress
 
 #: Tolerance of ADMM where neither the user nor the program sets one. PSL's own (1e-5 absolute, 1e-3
 #: relative) leaves single values up to 0.05 away from the optimum; this one takes a few more
@@ -61,19 +58,23 @@ class Inference:
 
     def values(self, predicate: str) -> Floats:
         """Inferred values of a predicate's targets, in their order."""
+        targets, first = self._targets(predicate)
+        return self.found.state[first : first + len(targets)]
+
+    def atoms(self, predicate: str, most: int | None = None) -> list[tuple[str, ...]]:
+        """Arguments of a predicate's targets (the first `most`), in their order."""
+        names = self.ground.data.names
+        columns = (names.take(ids[:most]) for ids in self._targets(predicate)[0].arguments)
+        return list(zip(*columns, strict=True))
+
+    def _targets(self, predicate: str) -> tuple[AtomTable, int]:
+        """A predicate's targets, and the number of the first one's random variable."""
         first = 0
         for name, tables in self.ground.data.predicates.items():
             if name.lower() == predicate.lower():
-                return self.found.state[first : first + len(tables.targets)]
+                return tables.targets, first
             first += len(tables.targets)
         raise InputError(f"the program has no predicate {predicate!r}")
-
-    def atoms(self, predicate: str, most: int | None = None) -> list[tuple[str, ...]]:
-        """Arguments of a predicate's targets, in their order; of the first ones where `most`."""
-        data = self.ground.data
-        [tables] = [t for n, t in data.predicates.items() if n.lower() == predicate.lower()]
-        columns = (data.names.take(ids[:most]) for ids in tables.targets.arguments)
-        return list(zip(*columns, strict=True))
 
     @property
     def open_predicates(self) -> list[str]:
@@ -163,7 +164,7 @@ def infer(
     split
         The program's split to read; "infer" by default.
     solver
-        "auto", "admm" or "exact"; see `hornbeam.hlmrf.map_inference`.
+        "auto", "admm" or "exact"; see `hornbeam.hlmrf.solver`.
     tolerance
         Absolute and relative tolerance of ADMM; by default the program's own, or `TOLERANCE`.
     max_ground_rules
@@ -237,149 +238,3 @@ def _explained(error: InfeasibleError, grounded: GroundProgram) -> InputError:
     if len(error.rows) > SHOWN_CONFLICTS:
         shown.append(f"  ... and {len(error.rows) - SHOWN_CONFLICTS} more")
     return InputError("\n".join([str(error), *shown]))
-
-
-@dataclass(frozen=True, eq=False)
-class LearnedWeights:
-    """A program's rules with learned weights, and how much better they explain the truth.
-
-    The log pseudolikelihoods are those of all weights together, before and after.
-    """
-
-    rules: tuple[PslRule, ...]
-    before: tuple[PslRule, ...]
-    log_likelihood_before: float
-    log_likelihood: float
-    targets: int
-    seconds: dict[str, float]
-
-    @property
-    def text(self) -> str:
-        """The rules as a `.psl` file."""
-        return "".join(f"{rule}\n" for rule in self.rules)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the rules; either all of them are there afterwards or nothing."""
-        save_text(path, self.text)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Rules, weights and figures, ready for JSON."""
-        return {
-            "rules": [
-                {"rule": _unweighted(rule), "weight": rule.weight, "before": old.weight}
-                for rule, old in zip(self.rules, self.before, strict=True)
-            ],
-            "log_likelihood": {
-                "before": self.log_likelihood_before,
-                "after": self.log_likelihood,
-            },
-            "targets": self.targets,
-            "seconds": self.seconds,
-        }
-
-
-def learn_weights(
-    program: Program | str | os.PathLike[str],
-    *,
-    method: Method = "joint",
-    split: str | None = None,
-    weight_variance: float = 100.0,
-    max_ground_rules: int | None = None,
-    threads: int | None = None,
-    progress: Progress = SILENT,
-) -> LearnedWeights:
-    """Learn the weights of a program's logical rules from the truth of its targets.
-
-    Parameters
-    ----------
-    program
-        A program, or the path of one.
-    method
-        "joint" (all weights together) or "ppll" (each rule alone); see
-        `hornbeam.programs.program_weights`.
-    split
-        The split to learn from, besides what belongs to all; "learn" by default.
-    weight_variance
-        Variance of the Gaussian prior on weights.
-    """
-    # Inference starts sooner without the learners.
-    from hornbeam.learning.learner import COMPILING
-    from hornbeam.programs.program_weights import GroundProblem, fit_weights
-
-    clock = time.perf_counter()
-    seconds = {}
-    if not isinstance(program, Program):
-        program = read_program(program, split or "learn")
-    _refuse_arithmetic(program)
-    data = program.load()
-    seconds["load"] = time.perf_counter() - clock
-    clock = time.perf_counter()
-    y = _truth(program, data)
-    unit = [rule if rule.weight is None else replace(rule, weight=1.0) for rule in program.rules]
-    grounded = ground(
-        unit,
-        data,
-        program.closed,
-        missing_is_false=not inference_options(program).require_targets,
-        limit=max_ground_rules,
-        threads=threads,
-        progress=progress,
-    )
-    problem = GroundProblem.of(unit, grounded.potentials, y)
-    seconds["ground"] = time.perf_counter() - clock
-    clock = time.perf_counter()
-    weights = announce_if_slow(
-        lambda: fit_weights(problem, method, weight_variance), COMPILING, progress
-    )
-    old = np.array([rule.weight or 0.0 for rule in program.rules])
-    learned = tuple(
-        rule if rule.weight is None else replace(rule, weight=weight)
-        for rule, weight in zip(program.rules, weights.tolist(), strict=True)
-    )
-    seconds["learn"] = time.perf_counter() - clock
-    return LearnedWeights(
-        learned,
-        program.rules,
-        problem.log_likelihood(old),
-        problem.log_likelihood(weights),
-        len(y),
-        seconds,
-    )
-
-
-def _unweighted(rule: PslRule) -> str:
-    """Text of a rule without its weight."""
-    return str(rule).removeprefix("" if rule.weight is None else f"{weight_text(rule.weight)}: ")
-
-
-def _refuse_arithmetic(program: Program) -> None:
-    for rule, source in zip(program.rules, program.sources, strict=True):
-        if isinstance(rule, ArithmeticRule) and rule.weight is not None:
-            line, column = (rule.place.line, rule.place.column) if rule.place else (None, None)
-            raise DataError(
-                source,
-                f"weights are learned for logical rules only, not for {rule}; make it a hard rule "
-                "or leave it out",
-                line=line,
-                column=column,
-            )
-
-
-def _truth(program: Program, data: ProgramData) -> Floats:
-    """Truth of every random variable, in the order of their numbers."""
-    parts = []
-    for name, tables in data.predicates.items():
-        place = atom_places(tables.targets, tables.truth)
-        if (place < 0).any():
-            first = int(np.argmax(place < 0))
-            atom = ", ".join(repr(data.names[int(c[first])]) for c in tables.targets.arguments)
-            raise DataError(
-                program.name,
-                f"{int((place < 0).sum()):,} targets of {name} have no truth, the first is "
-                f"{name}({atom}); learning needs the truth of every target",
-            )
-        values = tables.truth.value
-        parts.append(np.ones(len(place)) if values is None else values[place])
-    if not sum(map(len, parts)):
-        raise DataError(program.name, "no predicate has targets; expected some to learn from")
-    return np.concatenate(parts)

@@ -19,125 +19,211 @@ have no weight and are left out: conditioned on the truth they allow a single va
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Literal
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.densities.hinges import (
-    Hinges,
-    group_hinges,
-    hinge_moments,
-    hinge_values,
-    rule_covariance,
-)
+from hornbeam.errors import DataError
+from hornbeam.files import save_text
 from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
-from hornbeam.language.syntax import PslRule
-from hornbeam.learning.descent import minimise_model
+from hornbeam.language.syntax import ArithmeticRule, LogicalRule, PslRule, weight_text
+from hornbeam.learning.hinge_problem import HingeProblem
+from hornbeam.learning.learner import COMPILING
 from hornbeam.learning.newton import Fit, Newton
-
-Ints = npt.NDArray[np.int64]
-Method = Literal["joint", "ppll"]
+from hornbeam.programs.grounding.ground import ground
+from hornbeam.programs.program import Program, read_program
+from hornbeam.programs.program_data import ProgramData, atom_places
+from hornbeam.programs.program_options import inference_options
+from hornbeam.programs.weight_method import WeightMethod
+from hornbeam.progress import SILENT, Progress, announce_if_slow
 
 
 @dataclass(frozen=True, eq=False)
-class GroundProblem:
-    """Pseudolikelihood of the weights of ground rules.
+class LearnedWeights:
+    """A program's rules with learned weights, and how much better they explain the truth.
 
-    Hinge h of rule `rule[h]` bends in target `target[h]`; `squared` goes by rule.
+    The log pseudolikelihoods are those of all weights together, before and after.
     """
 
-    clauses: Sequence[PslRule]
-    y: Floats
-    squared: npt.NDArray[np.bool_]
-    target: Ints
-    rule: Ints
-    height: Floats
-    down: npt.NDArray[np.bool_]
-    count: Floats
+    rules: tuple[PslRule, ...]
+    before: tuple[PslRule, ...]
+    log_likelihood_before: float
+    log_likelihood: float
+    targets: int
+    seconds: dict[str, float]
 
-    @classmethod
-    def of(cls, rules: Sequence[PslRule], potentials: Potentials, y: Floats) -> GroundProblem:
-        """Condition ground rules on the truth y; every weighted rule was grounded with weight 1."""
-        row = potentials.row
-        size, is_down = np.abs(potentials.coefficient), potentials.coefficient > 0.0
-        own = potentials.coefficient * y[potentials.variable]
-        rest = potentials.forms(y)[row] - own
-        height = np.where(is_down, 1.0 + rest / size, rest / size)
-        power = np.where(potentials.kind[row] == Kind.SQUARED, 2.0, 1.0)
-        keep = (height > 0.0) & ~potentials.is_constraint[row]
-        return cls(
-            rules,
-            y,
-            np.array([rule.squared for rule in rules]),
-            potentials.variable[keep].astype(np.int64),
-            potentials.rule[row][keep].astype(np.int64),
-            np.minimum(height[keep], 1.0),  # rounding may overshoot
-            is_down[keep],
-            (potentials.weight[row] * size**power)[keep],
-        )
+    @property
+    def text(self) -> str:
+        """The rules as a `.psl` file."""
+        return "".join(f"{rule}\n" for rule in self.rules)
 
-    @cached_property
-    def hinges(self) -> Hinges:
-        """The hinges, sorted once for any weights."""
-        return group_hinges(self.target, self.rule, self.height, self.down, self.count, len(self.y))
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the rules; either all of them are there afterwards or nothing."""
+        save_text(path, self.text)
 
-    @cached_property
-    def observed(self) -> Floats:
-        """Potential of every (target, rule) at the truth."""
-        return hinge_values(self.hinges, self.y, self.squared)
-
-    def log_likelihood(self, weights: Floats) -> float:
-        """Log pseudolikelihood of the truth."""
-        log_z = hinge_moments(self.hinges, weights, self.squared).log_z
-        return -float(log_z.sum() + weights[self.hinges.rule] @ self.observed)
-
-    def gradient(self, weights: Floats) -> Floats:
-        """Derivative of -l by every weight: observed minus expected."""
-        expected = hinge_moments(self.hinges, weights, self.squared).expected
-        slope = np.bincount(self.hinges.rule, self.observed - expected, len(self.clauses))
-        return slope.astype(np.float64)
-
-    def propose(
-        self, weights: Floats, active: npt.NDArray[np.integer], linear: Floats, ridge: Floats
-    ) -> Floats:
-        """Minimise the quadratic model of the penalised loss over w >= 0."""
-        curve = rule_covariance(self.hinges, weights, self.squared, len(self.clauses))
-        slope = self.gradient(weights) + linear + ridge * weights
-        block = curve[np.ix_(active, active)] + np.diag(ridge[active])
-        proposed = weights.copy()
-        proposed[active] = minimise_model(slope[active], block, weights[active])
-        return proposed
-
-    def only(self, rule: int) -> GroundProblem:
-        """One rule alone, as its piece sees it: targets that it does not speak of drop out."""
-        mine = self.rule == rule
-        targets, place = np.unique(self.target[mine], return_inverse=True)
-        return replace(
-            self,
-            clauses=[self.clauses[rule]],
-            y=self.y[targets],
-            squared=self.squared[[rule]],
-            target=place,
-            rule=np.zeros(len(place), dtype=np.int64),
-            height=self.height[mine],
-            down=self.down[mine],
-            count=self.count[mine],
-        )
+    def as_dict(self) -> dict[str, Any]:
+        """Rules, weights and figures, ready for JSON."""
+        return {
+            "rules": [
+                {"rule": _unweighted(rule), "weight": rule.weight, "before": old.weight}
+                for rule, old in zip(self.rules, self.before, strict=True)
+            ],
+            "log_likelihood": {
+                "before": self.log_likelihood_before,
+                "after": self.log_likelihood,
+            },
+            "targets": self.targets,
+            "seconds": self.seconds,
+        }
 
 
-def fit_weights(problem: GroundProblem, method: Method, weight_variance: float = 100.0) -> Floats:
-    """Weights of all rules; those that no ground rule speaks for are 0."""
-    newton = Newton(tolerance=1e-9)
-    if method == "joint":
-        return _fitted(newton, problem, weight_variance).weights
-    pieces = (problem.only(k) for k in range(len(problem.clauses)))
-    return np.array([_fitted(newton, piece, weight_variance).weights[0] for piece in pieces])
+def learn_weights(
+    program: Program | str | os.PathLike[str],
+    *,
+    method: WeightMethod | str = WeightMethod.JOINT,
+    split: str | None = None,
+    weight_variance: float = 100.0,
+    max_ground_rules: int | None = None,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> LearnedWeights:
+    """Learn the weights of a program's logical rules from the truth of its targets.
+
+    Parameters
+    ----------
+    program
+        A program, or the path of one.
+    method
+        "joint" (all weights together) or "ppll" (each rule alone).
+    split
+        The split to learn from, besides what belongs to all; "learn" by default.
+    weight_variance
+        Variance of the Gaussian prior on weights.
+    """
+    method = WeightMethod(method)
+    clock = time.perf_counter()
+    seconds = {}
+    if not isinstance(program, Program):
+        program = read_program(program, split or "learn")
+    _refuse_arithmetic(program)
+    data = program.load()
+    seconds["load"] = time.perf_counter() - clock
+    clock = time.perf_counter()
+    y = _truth(program, data)
+    unit = [rule if rule.weight is None else replace(rule, weight=1.0) for rule in program.rules]
+    grounded = ground(
+        unit,
+        data,
+        program.closed,
+        missing_is_false=not inference_options(program).require_targets,
+        limit=max_ground_rules,
+        threads=threads,
+        progress=progress,
+    )
+    problem = ground_problem(unit, grounded.potentials, y)
+    seconds["ground"] = time.perf_counter() - clock
+    clock = time.perf_counter()
+    weights = announce_if_slow(
+        lambda: fit_weights(problem, method, weight_variance), COMPILING, progress
+    )
+    old = np.array([rule.weight or 0.0 for rule in program.rules])
+    learned = tuple(
+        rule if rule.weight is None else replace(rule, weight=weight)
+        for rule, weight in zip(program.rules, weights.tolist(), strict=True)
+    )
+    seconds["learn"] = time.perf_counter() - clock
+    return LearnedWeights(
+        learned,
+        program.rules,
+        problem.log_likelihood(old),
+        problem.log_likelihood(weights),
+        len(y),
+        seconds,
+    )
 
 
-def _fitted(newton: Newton, problem: GroundProblem, weight_variance: float) -> Fit:
+def _unweighted(rule: PslRule) -> str:
+    """Text of a rule without its weight."""
+    return str(rule).removeprefix("" if rule.weight is None else f"{weight_text(rule.weight)}: ")
+
+
+def _refuse_arithmetic(program: Program) -> None:
+    for rule, source in zip(program.rules, program.sources, strict=True):
+        if isinstance(rule, ArithmeticRule) and rule.weight is not None:
+            line, column = (rule.place.line, rule.place.column) if rule.place else (None, None)
+            raise DataError(
+                source,
+                f"weights are learned for logical rules only, not for {rule}; make it a hard rule "
+                "or leave it out",
+                line=line,
+                column=column,
+            )
+
+
+def _truth(program: Program, data: ProgramData) -> Floats:
+    """Truth of every random variable, in the order of their numbers."""
+    parts = []
+    for name, tables in data.predicates.items():
+        place = atom_places(tables.targets, tables.truth)
+        if (place < 0).any():
+            first = int(np.argmax(place < 0))
+            atom = ", ".join(repr(data.names[int(c[first])]) for c in tables.targets.arguments)
+            raise DataError(
+                program.name,
+                f"{int((place < 0).sum()):,} targets of {name} have no truth, the first is "
+                f"{name}({atom}); learning needs the truth of every target",
+            )
+        values = tables.truth.value
+        parts.append(np.ones(len(place)) if values is None else values[place])
+    if not sum(map(len, parts)):
+        raise DataError(program.name, "no predicate has targets; expected some to learn from")
+    return np.concatenate(parts)
+
+
+def ground_problem(
+    rules: Sequence[PslRule], potentials: Potentials, y: Floats
+) -> HingeProblem[PslRule]:
+    """Condition ground rules on the truth y; every weighted rule was grounded with weight 1."""
+    row = potentials.row
+    size, is_down = np.abs(potentials.coefficient), potentials.coefficient > 0.0
+    own = potentials.coefficient * y[potentials.variable]
+    rest = potentials.forms(y)[row] - own
+    height = np.where(is_down, 1.0 + rest / size, rest / size)
+    power = np.where(potentials.kind[row] == Kind.SQUARED, 2.0, 1.0)
+    keep = (height > 0.0) & ~potentials.is_constraint[row]
+    lengths = [len(rule.body) if isinstance(rule, LogicalRule) else 0 for rule in rules]
+    return HingeProblem(
+        rules,
+        np.array(lengths, dtype=np.int64),
+        np.array([rule.squared for rule in rules], dtype=np.bool_),
+        y,
+        potentials.variable[keep].astype(np.int64),
+        potentials.rule[row][keep].astype(np.int64),
+        np.minimum(height[keep], 1.0),  # rounding may overshoot
+        is_down[keep],
+        (potentials.weight[row] * size**power)[keep],
+    )
+
+
+def fit_weights(
+    problem: HingeProblem[PslRule], method: WeightMethod, weight_variance: float = 100.0
+) -> Floats:
+    """Weights of all rules; those without ground rules get 0."""
+    if method is WeightMethod.JOINT:
+        return _fit(problem, weight_variance).weights
+    pieces = (piece(problem, k) for k in range(len(problem.clauses)))
+    return np.array([_fit(one, weight_variance).weights[0] for one in pieces])
+
+
+def piece(problem: HingeProblem[PslRule], k: int) -> HingeProblem[PslRule]:
+    """Rule k alone, over the targets that its ground rules contain."""
+    return problem.only(np.array([k])).subset(problem.targets_of(k))
+
+
+def _fit(problem: HingeProblem[PslRule], weight_variance: float) -> Fit:
     n = len(problem.clauses)
-    return newton.fit(problem, np.zeros(n), np.full(n, 1.0 / weight_variance))
+    return Newton(tolerance=1e-9).fit(problem, np.zeros(n), np.full(n, 1.0 / weight_variance))
