@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Floats
 from hornbeam.counting.collective.collective_statistics import (
     CollectiveStatistics,
     discover_collective,
@@ -43,7 +44,7 @@ from hornbeam.rules.model_file import clause_texts, model_text, parse_model
 from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
 from hornbeam.scoring.batches import scored_batches
 from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
-from hornbeam.scoring.independent_scorer import Floats, Score, rule_paths, score_targets
+from hornbeam.scoring.independent_scorer import Score, rule_paths, score_targets
 from hornbeam.scoring.proposals import best_new_links, subjects_of
 
 __all__ = ["Model", "discover", "learn", "select_target"]

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from hornbeam.arrays import Ids
 from hornbeam.counting.histograms import Histograms
 from hornbeam.counting.statistics import Statistics
-from hornbeam.facts.names import Ids, Names
+from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.candidates import Candidates, Language

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Floats, Positions
 from hornbeam.counting.collective.target_edges import with_targets
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
@@ -37,10 +38,7 @@ from hornbeam.scoring.collective_scorer import (
     ConditionalHinges,
     infer_pairs,
 )
-from hornbeam.scoring.independent_scorer import Floats, Score, rule_paths
-
-#: Places among the literals of ground clauses.
-Literals = npt.NDArray[np.intp]
+from hornbeam.scoring.independent_scorer import Score, rule_paths
 
 #: Truth below half a millionth is none.
 LEAST = 0.5 / ONE
@@ -204,7 +202,7 @@ class CollectiveExplainer:
             )
         return int(found[0])
 
-    def _hinges(self, speaking: Literals, pair: Targets) -> _Hinges:
+    def _hinges(self, speaking: Positions, pair: Targets) -> _Hinges:
         """All ground clauses with the pair in them: over facts alone, and linked to other pairs."""
         counted = self._counter.count(pair, rule_paths(self.rules), self.language)
         count = _alone(self.rules, counted, pair.predicates[0])
@@ -222,7 +220,7 @@ class CollectiveExplainer:
             np.concatenate([count[alone], times]),
         )
 
-    def _speaking(self, variable: int) -> Literals:
+    def _speaking(self, variable: int) -> Positions:
         """Literals of a pair in ground clauses with other pairs that say something about it."""
         every = self._conditional
         mine = np.flatnonzero(self._links.variable == variable)
@@ -241,7 +239,9 @@ class CollectiveExplainer:
         grouped = group_hinges(first, 0, hinges.height, hinges.down, hinges.strength, 1)
         return float(hinge_moments(grouped, ONE_RULE, relaxation).mean[0])
 
-    def _beside(self, rule: int, variable: int, speaking: Literals, limit: int) -> tuple[Fact, ...]:
+    def _beside(
+        self, rule: int, variable: int, speaking: Positions, limit: int
+    ) -> tuple[Fact, ...]:
         """Other pairs of the ground clauses of a rule that push this one down, by their names."""
         rows, atoms = self._links, self.state.linked.atoms
         row = rows.row[speaking[rows.coefficient[speaking] > 0]]

@@ -16,11 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from hornbeam.arrays import Ids
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.facts.table import ONE
 from hornbeam.progress import SILENT, Progress, announce_if_slow
-
-Ids = npt.NDArray[np.int32]
 
 COMPILING = "Compiling the path walk (first run only; kept for the next time) ..."
 #: Truth that no path has: marks entities from which the object is out of reach.

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from hornbeam.arrays import Floats, Ints
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
@@ -29,14 +29,13 @@ from hornbeam.rules.candidates import Language
 from hornbeam.rules.clause import Path, Prior
 from hornbeam.rules.model_file import clause_texts
 from hornbeam.rules.rule_model import Rule, Semantics
-from hornbeam.scoring.independent_scorer import Floats, rule_paths, score_targets
+from hornbeam.scoring.independent_scorer import rule_paths, score_targets
 
 #: Paths of every rule that are named unless more are asked for.
 PATHS = 5
 
 #: Facts as rows (predicate, subject, object) of ids.
-Edges = npt.NDArray[np.int64]
-NO_EDGES: Edges = np.empty((0, 3), dtype=np.int64)
+NO_EDGES: Ints = np.empty((0, 3), dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,9 +230,9 @@ class Explainer:
             return Flip(FlipStatus.NOT_FOUND, (), scored.mean)
         return Flip(status, tuple(self.fact(*row) for row in facts.tolist()), after)
 
-    def _removals(self, scored: ScoredPair, progress: Progress) -> tuple[Removals, Edges]:
+    def _removals(self, scored: ScoredPair, progress: Progress) -> tuple[Removals, Ints]:
         """Lay out all paths of the pair, and the facts that carry them in the order of names."""
-        sequence, body, path, rows = list[Edges](), list[Edges](), list[Edges](), list[Edges]()
+        sequence, body, path, rows = list[Ints](), list[Ints](), list[Ints](), list[Ints]()
         n = 0
         for k, steps in enumerate(scored.speaking):
             found = self.paths(steps, *scored.names, scored.paths_of(steps), progress)
@@ -259,7 +258,7 @@ class Explainer:
         )
         return removals, edges[:, [1, 0, 2]]
 
-    def _cut_rules(self, scored: ScoredPair) -> tuple[FlipStatus, Edges]:
+    def _cut_rules(self, scored: ScoredPair) -> tuple[FlipStatus, Ints]:
         """Cut off one rule after the other, the strongest first, until the decision flips.
 
         All paths of a rule are cut at the subject or at the object, where fewer facts do it.
@@ -279,7 +278,7 @@ class Explainer:
                     return FlipStatus.UPPER_BOUND, facts
         return FlipStatus.NOT_FOUND, NO_EDGES
 
-    def _score_without(self, scored: ScoredPair, edges: Edges) -> float:
+    def _score_without(self, scored: ScoredPair, edges: Ints) -> float:
         """Score the pair in a world that lacks some facts."""
         facts = self.evidence
         predicate, subject, object_ = edges.T.astype(np.int32)

@@ -57,6 +57,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hornbeam.arrays import Floats
 from hornbeam.hlmrf.admm_arrays import ArraySteps
 from hornbeam.hlmrf.admm_point import (
     PLAIN,
@@ -68,7 +69,7 @@ from hornbeam.hlmrf.admm_point import (
     StoppingRule,
 )
 from hornbeam.hlmrf.map_state import MapState, Status, assess, dual_value, start_at
-from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
+from hornbeam.hlmrf.potentials import Kind, Potentials
 from hornbeam.progress import SILENT, Progress, announce_if_slow
 
 if TYPE_CHECKING:

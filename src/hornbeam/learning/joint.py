@@ -15,7 +15,7 @@ from itertools import repeat
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.densities.strengths import Floats
+from hornbeam.arrays import Floats
 from hornbeam.learning.hinge_problem import Learnable
 from hornbeam.learning.newton import Fit, Newton
 from hornbeam.learning.settings import check_not_negative, check_positive, check_whole

@@ -26,9 +26,9 @@ from pathlib import Path as FilePath
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Ids
 from hornbeam.counting.collective.target_edges import among_facts
 from hornbeam.errors import DataError, InputError
-from hornbeam.facts.names import Ids
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.language.naming import identifiers
 from hornbeam.language.syntax import (

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hornbeam.arrays import Floats
 from hornbeam.errors import DataError, InfeasibleError, InputError
 from hornbeam.facts.table import html_table
 from hornbeam.files import save_text
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.map_inference import Solver, solve
 from hornbeam.hlmrf.map_state import MapState
-from hornbeam.hlmrf.potentials import Floats
 from hornbeam.language.syntax import ArithmeticRule, PslRule, weight_text
 from hornbeam.programs.grounding.ground import GroundProgram, ground
 from hornbeam.programs.program import Program, read_program

@@ -27,6 +27,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Floats, Ints
 from hornbeam.densities.hinges import (
     Hinges,
     group_hinges,
@@ -34,12 +35,11 @@ from hornbeam.densities.hinges import (
     hinge_values,
     rule_covariance,
 )
-from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
+from hornbeam.hlmrf.potentials import Kind, Potentials
 from hornbeam.language.syntax import PslRule
 from hornbeam.learning.descent import minimise_model
 from hornbeam.learning.newton import Fit, Newton
 
-Ints = npt.NDArray[np.int64]
 Method = Literal["joint", "ppll"]
 
 

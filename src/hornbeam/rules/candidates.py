@@ -13,11 +13,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Ints
 from hornbeam.errors import InputError
 from hornbeam.language.naming import identifiers
 from hornbeam.rules.clause import Path, PathClause, Prior, Step, clause_text
-
-Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -79,9 +78,9 @@ class Candidates:
     targets: tuple[str, ...]
     steps: npt.NDArray[np.uint32]
     target: npt.NDArray[np.int32]
-    coverage: Counts
-    coverage_true: Counts
-    paths: Counts
+    coverage: Ints
+    coverage_true: Ints
+    paths: Ints
     distinct: bool = False
 
     def __len__(self) -> int:

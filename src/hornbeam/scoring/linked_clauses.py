@@ -16,19 +16,18 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Floats, Ints
 from hornbeam.counting.collective.target_edges import closing_walk, with_targets
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.parallel import run_blocks
 from hornbeam.errors import InputError
 from hornbeam.facts.folds import without_targets
 from hornbeam.facts.table import Atoms, Facts, Targets
-from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
+from hornbeam.hlmrf.potentials import Kind, Potentials
 from hornbeam.progress import SILENT, Progress, announce_if_slow
 from hornbeam.rules.clause import PathClause, Step
 from hornbeam.rules.rule_model import Rule
 from hornbeam.scoring.linked_kernels import STEPS, Walks, ground_walks, literals
-
-Ints = npt.NDArray[np.int64]
 
 #: Most rows of ground clauses; a million take about 0.1 GB with what inference adds.
 MOST_ROWS = 20_000_000

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from hornbeam.arrays import Floats
 from hornbeam.counting.engine import path_codes
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.explaining.explanation import Explanation
@@ -17,7 +18,7 @@ from hornbeam.progress import SILENT, Progress, announce_if_slow
 from hornbeam.rules.clause import Prior
 from hornbeam.rules.model_file import clause_texts
 from hornbeam.rules.rule_model import Rule
-from hornbeam.scoring.independent_scorer import Floats, rule_paths, score_targets
+from hornbeam.scoring.independent_scorer import rule_paths, score_targets
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.links import links_at
 from hornbeam.serve.listing import Listing

@@ -10,10 +10,9 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Positions
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Targets
-
-Rows = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +24,7 @@ class Listing:
     def __len__(self) -> int:
         return len(self.targets)
 
-    def rows_of(self, entity: str) -> Rows:
+    def rows_of(self, entity: str) -> Positions:
         """Rows that name the entity, in their order."""
         i = self.targets.entities.index(entity)
         if i < 0:
@@ -46,21 +45,21 @@ class Listing:
         return None if labels is None else int(labels[row]) / ONE
 
     @cached_property
-    def _by_subject(self) -> tuple[Rows, npt.NDArray[np.int32]]:
+    def _by_subject(self) -> tuple[Positions, npt.NDArray[np.int32]]:
         return _sorted(self.targets.subject)
 
     @cached_property
-    def _by_object(self) -> tuple[Rows, npt.NDArray[np.int32]]:
+    def _by_object(self) -> tuple[Positions, npt.NDArray[np.int32]]:
         return _sorted(self.targets.object)
 
 
-def _sorted(ids: npt.NDArray[np.int32]) -> tuple[Rows, npt.NDArray[np.int32]]:
+def _sorted(ids: npt.NDArray[np.int32]) -> tuple[Positions, npt.NDArray[np.int32]]:
     """Rows in the order of their ids, and those ids."""
     rows = np.argsort(ids, kind="stable")
     return rows, ids[rows]
 
 
-def _among(index: tuple[Rows, npt.NDArray[np.int32]], wanted: int) -> Rows:
+def _among(index: tuple[Positions, npt.NDArray[np.int32]], wanted: int) -> Positions:
     rows, ids = index
     first, last = np.searchsorted(ids, [wanted, wanted + 1])
     return rows[first:last]

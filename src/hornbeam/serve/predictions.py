@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Floats, Ids
 from hornbeam.counting.engine import path_codes
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
@@ -22,9 +23,9 @@ from hornbeam.facts.table import Facts, Targets
 from hornbeam.model import Model
 from hornbeam.rules.clause import Path, Prior
 from hornbeam.rules.rule_model import Rule
-from hornbeam.scoring.independent_scorer import Floats, rule_paths, score_targets
+from hornbeam.scoring.independent_scorer import rule_paths, score_targets
 from hornbeam.serve.links import largest
-from hornbeam.serve.walk import NOWHERE, Counters, Ends, Nodes, Walks, ends_of, neighbours
+from hornbeam.serve.walk import NOWHERE, Counters, Ends, Walks, ends_of, neighbours
 
 #: Where paths have to be counted one by one, only the pairs that most paths connect are scored.
 MOST_COUNTED = 2000
@@ -156,13 +157,13 @@ class Reacher:
         counted = self.engine.count(small, paths, self.model.language)
         return Reach(pairs, counted, len(ends.nodes) - len(kept))
 
-    def _known(self, target: str, entity: int, forward: bool) -> Nodes:
+    def _known(self, target: str, entity: int, forward: bool) -> Ids:
         predicate = self.facts.predicates.index(target)
         code = 2 * (predicate + 1) + (not forward)
         return neighbours(self.engine.graph.forward, entity, code)
 
 
-def _pairs(facts: Facts, target: str, entity: int, others: Nodes, forward: bool) -> Targets:
+def _pairs(facts: Facts, target: str, entity: int, others: Ids, forward: bool) -> Targets:
     here = np.full(len(others), entity, dtype=np.int32)
     subject, object_ = (here, others) if forward else (others, here)
     predicate = np.zeros(len(others), dtype=np.int32)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hornbeam.arrays import Floats
 from hornbeam.errors import InputError
 from hornbeam.explaining.collective_explainer import CollectiveExplainer
 from hornbeam.explaining.explanation import Explanation
@@ -20,7 +21,6 @@ from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress, announce_if_slow
 from hornbeam.rules.clause import Prior
 from hornbeam.rules.rule_model import Rule
-from hornbeam.scoring.independent_scorer import Floats
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.listing import Listing, joined
 from hornbeam.serve.scorer import PATHS_SHOWN, NewLinks

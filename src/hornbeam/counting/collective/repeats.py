@@ -10,6 +10,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Ints
 from hornbeam.counting.collective.repeat_kernels import STEPS, Patterns, count_cycles
 from hornbeam.counting.collective.target_edges import FALSE
 from hornbeam.counting.memory.graph import Graph
@@ -17,8 +18,6 @@ from hornbeam.counting.memory.parallel import run_blocks
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress, announce_if_slow
 from hornbeam.rules.clause import Path, Step
-
-Ints = npt.NDArray[np.int64]
 
 #: Blocks of patterns a thread.
 BLOCKS_PER_THREAD = 8

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from hornbeam.arrays import Bools
 from hornbeam.counting.engine import Engine
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
@@ -88,7 +88,7 @@ def with_targets(facts: Facts, added: Sequence[tuple[Targets, str]]) -> Facts:
     return Facts(entities, predicates, {2: united} if len(united) else {})
 
 
-def among_facts(facts: Facts, targets: Targets) -> npt.NDArray[np.bool_]:
+def among_facts(facts: Facts, targets: Targets) -> Bools:
     """Which targets stand among the facts."""
     atoms = facts.binary
     to_entity = targets.entities.translate(facts.entities)

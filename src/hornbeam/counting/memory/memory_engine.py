@@ -9,15 +9,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from hornbeam.arrays import Bools, Ids, Ints, Keys, Unsigned
 from hornbeam.counting.engine import Discovery, path_codes
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.parallel import Found, Rows, WorkerPool, balanced_blocks, run_blocks
 from hornbeam.counting.memory.search import Plan, search_block, two_step_cost
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
-from hornbeam.facts.names import Ids, Names
+from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress, announce_if_slow
 from hornbeam.rules.candidates import Candidates, Language
@@ -45,11 +45,11 @@ class Work:
     """
 
     graph: Graph
-    source: npt.NDArray[np.int32]
-    sink: npt.NDArray[np.int32]
-    positive: npt.NDArray[np.int64]
-    own: npt.NDArray[np.bool_]
-    row: npt.NDArray[np.int64]
+    source: Ids
+    sink: Ids
+    positive: Ints
+    own: Bools
+    row: Ints
     own_code: int
     flipped: bool
 
@@ -57,12 +57,12 @@ class Work:
         return len(self.source)
 
     @cached_property
-    def cost(self) -> npt.NDArray[np.int64]:
+    def cost(self) -> Ints:
         """Estimate of the work of every target: what its source shares out, and its own edges."""
         distinct, place, size = np.unique(self.source, return_inverse=True, return_counts=True)
         shared = two_step_cost(self.graph.forward, distinct) // size
         offsets = self.graph.backward.offsets
-        estimate: npt.NDArray[np.int64] = shared[place] + np.diff(offsets)[self.sink] + 1
+        estimate: Ints = shared[place] + np.diff(offsets)[self.sink] + 1
         return estimate
 
     def sample(self, every: int) -> Work:
@@ -210,9 +210,7 @@ class MemoryEngine:
         to_node = targets.entities.translate(self.facts.entities)
         return [self._work(graph, targets, to_node, p) for p in range(len(targets.predicates))]
 
-    def _work(
-        self, graph: Graph, targets: Targets, to_node: npt.NDArray[np.int32], predicate: int
-    ) -> Work:
+    def _work(self, graph: Graph, targets: Targets, to_node: Ids, predicate: int) -> Work:
         """Targets of one predicate, searched from the end that is cheaper to start at."""
         rows = np.flatnonzero(targets.predicate == predicate)
         subject, object_ = to_node[targets.subject[rows]], to_node[targets.object[rows]]
@@ -235,9 +233,7 @@ class MemoryEngine:
             row=rows[order],
         )
 
-    def _own(
-        self, predicate: int, subject: npt.NDArray[np.int32], object_: npt.NDArray[np.int32]
-    ) -> npt.NDArray[np.bool_]:
+    def _own(self, predicate: int, subject: Ids, object_: Ids) -> Bools:
         """Which pairs stand among the facts of their own predicate."""
         atoms = self.facts.binary
         mine = atoms.predicate == predicate
@@ -274,9 +270,7 @@ class MemoryEngine:
                 "--max-fanout"
             )
 
-    def _search(
-        self, work: Work, plan: Plan, known: npt.NDArray[np.uint64], progress: Progress
-    ) -> Found:
+    def _search(self, work: Work, plan: Plan, known: Keys, progress: Progress) -> Found:
         """Run the blocks of one work on the threads and merge what they found."""
         plan = plan._replace(own_code=work.own_code)
         pool = WorkerPool(self.threads, work.graph.n_entities, known)
@@ -322,9 +316,7 @@ class MemoryEngine:
         )
 
 
-def _table(
-    kept: Candidates, rows: npt.NDArray[np.int64], found: list[Found], n_targets: int
-) -> Statistics:
+def _table(kept: Candidates, rows: Ints, found: list[Found], n_targets: int) -> Statistics:
     """The sparse table of the kept candidates, from the rows of the same search."""
     place = np.full(sum(len(part.key) for part in found), -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
@@ -358,13 +350,11 @@ def _turned(codes: Sequence[int]) -> list[int]:
     return [code ^ 1 for code in reversed(codes)]
 
 
-def _sorted_keys(keys: Iterable[int]) -> npt.NDArray[np.uint64]:
+def _sorted_keys(keys: Iterable[int]) -> Keys:
     return np.array(sorted(set(keys)), dtype=np.uint64)
 
 
-def _steps(
-    key: npt.NDArray[np.uint64], bits: int, max_length: int, flipped: bool
-) -> npt.NDArray[np.uint32]:
+def _steps(key: Keys, bits: int, max_length: int, flipped: bool) -> Unsigned:
     """Keys as rows of codes from subject to object, padded with 0 behind."""
     mask = np.uint64((1 << bits) - 1)
     last_first = np.stack(

@@ -32,8 +32,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from hornbeam.arrays import Ints
 from hornbeam.facts.table import HALF, ONE
 
 #: Every step, forwards and backwards.
@@ -71,15 +71,13 @@ _COUNTS_OF_KNOWN = (
     "ON k.predicate = t.predicate AND k.head = c.head AND k.tail = c.tail"
 )
 
-Numbers = npt.NDArray[np.int64]
 
-
-def packed(first: Numbers, second: Numbers, base: int) -> Numbers:
+def packed(first: Ints, second: Ints, base: int) -> Ints:
     """Halves of a sequence as numbers: their codes are the digits, 0 for a step that is not."""
     return np.where(second > 0, first * base + second, first)
 
 
-def unpacked(half: Numbers, base: int) -> tuple[Numbers, Numbers]:
+def unpacked(half: Ints, base: int) -> tuple[Ints, Ints]:
     """First and second code of a half; the second is 0 where there is one step, or none."""
     long = half >= base
     return np.where(long, half // base, half), np.where(long, half % base, 0)

@@ -8,24 +8,23 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from hornbeam.arrays import Array, Ids, Unsigned
 from hornbeam.counting.engine import Discovery, path_codes
 from hornbeam.counting.histograms import Histograms
 from hornbeam.counting.sql import queries
 from hornbeam.counting.sql.queries import Search
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
-from hornbeam.facts.names import Ids, Names
+from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.candidates import Candidates, Language
 from hornbeam.rules.clause import Path
 
-Array = npt.NDArray[Any]
 Columns = Mapping[str, Array]
 
 #: Bytes of one row of the sparse table while it is put together.
@@ -351,7 +350,7 @@ def physical_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def _steps(codes: npt.NDArray[np.uint32], flipped: bool) -> npt.NDArray[np.uint32]:
+def _steps(codes: Unsigned, flipped: bool) -> Unsigned:
     """Keys as rows of codes from subject to object, padded with 0 behind."""
     if flipped:
         codes = np.where(codes > 0, codes ^ 1, 0)[:, ::-1].astype(np.uint32)
@@ -364,7 +363,7 @@ def _no_counts(paths: Sequence[Path], n_targets: int) -> Statistics:
     return Statistics.of(paths, n_targets, none, none, none, none.astype(np.int64))
 
 
-def fact_columns(facts: Facts) -> dict[str, npt.NDArray[Any]]:
+def fact_columns(facts: Facts) -> dict[str, Array]:
     """Facts that are in memory as the columns of the table `facts`."""
     atoms = facts.binary
     crisp = np.full(len(atoms), ONE, dtype=np.int32)
