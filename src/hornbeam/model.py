@@ -37,6 +37,7 @@ from hornbeam.learning.joint import Joint
 from hornbeam.learning.learner import LEARNERS, Learner, learn_rules
 from hornbeam.learning.outcomes import candidate_outcomes
 from hornbeam.learning.trace import Trace, trace_of
+from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting.evaluation import Evaluation, evaluate
 from hornbeam.rules.candidates import Language
@@ -297,7 +298,7 @@ class Model:
         self._check_targets(labels)
         if trace is None and self.trace:
             trace = trace_of(self.trace)
-        workers = threads or os.cpu_count() or 1
+        workers = worker_threads(threads)
         if self.semantics.collective:
             together = self.collective_explainer(facts, labels, threads=workers)
             return report(together, labels, trace, progress)

@@ -8,7 +8,6 @@ A clause whose head is neither a pair nor a fact is not grounded: heads range ov
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,6 +23,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.folds import without_targets
 from hornbeam.facts.table import Atoms, Facts, Targets
 from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress, announce_if_slow
 from hornbeam.rules.clause import PathClause, Step
 from hornbeam.rules.rule_model import Rule
@@ -105,7 +105,7 @@ class LinkedPairs:
         blocks = run_blocks(
             lambda low, high: (0, some(slice(low, high), 4 * MOST_ROWS // BLOCKS)),
             bounds,
-            threads or os.cpu_count() or 1,
+            worker_threads(threads),
             progress,
         )
         _refuse_too_many(sum(len(weight) for _, (_, weight) in blocks))

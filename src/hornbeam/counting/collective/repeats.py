@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
@@ -16,6 +15,7 @@ from hornbeam.counting.collective.target_edges import FALSE
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.parallel import run_blocks
 from hornbeam.facts.table import Facts, Targets
+from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress, announce_if_slow
 from hornbeam.rules.clause import Path, Step
 
@@ -89,7 +89,7 @@ def count_patterns(
         return 0, (found + low, target, counted)
 
     announce_if_slow(lambda: count(0, 0), COMPILING, progress)
-    workers = threads or os.cpu_count() or 1
+    workers = worker_threads(threads)
     cuts = np.linspace(0, len(patterns), workers * BLOCKS_PER_THREAD + 1).astype(int).tolist()
     bounds = [(low, high) for low, high in pairwise(cuts) if high > low]
     rows = [found for _, found in run_blocks(count, bounds or [(0, 0)], workers, progress)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,6 +18,7 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
+from hornbeam.machine import physical_memory, worker_threads
 from hornbeam.progress import SILENT, Progress, announce_if_slow
 from hornbeam.rules.candidates import Candidates, Language
 from hornbeam.rules.clause import Path
@@ -92,7 +92,7 @@ class MemoryEngine:
     """
 
     facts: Facts
-    threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+    threads: int = field(default_factory=worker_threads)
 
     @cached_property
     def graph(self) -> Graph:
@@ -262,7 +262,7 @@ class MemoryEngine:
                 rows += scale * float(found.figures[0].sum())
         progress.message(f"About {paths:,.0f} paths to count for {total:,} targets.")
         needed = rows * ROW_BYTES if plan.keep_entries else 0.0
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        memory = physical_memory()
         if needed > memory:
             raise InputError(
                 f"the table of counts would take about {needed / 1e9:.0f} GB of memory and this "

@@ -5,7 +5,6 @@ The facts stay in the database. Targets go in, tables of candidates and counts c
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -21,6 +20,7 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Facts, Targets
+from hornbeam.machine import physical_memory
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.candidates import Candidates, Language
 from hornbeam.rules.clause import Path
@@ -343,11 +343,6 @@ class SqlEngine:
         found = self.database.fetch(search.histogram())
         columns = (found[name] for name in ("path", "paths", "label", "size"))
         return Histograms.of(paths, self.max_rows, *columns)
-
-
-def physical_memory() -> int:
-    """Bytes of memory of this machine."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _steps(codes: Unsigned, flipped: bool) -> Unsigned:
