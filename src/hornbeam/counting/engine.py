@@ -66,11 +66,3 @@ class Engine(Protocol):
         progress: Progress = SILENT,
     ) -> Statistics:
         """Count the given sequences for the targets."""
-
-
-def path_codes(path: Path, predicates: Names) -> list[int] | None:
-    """Codes of a path's steps (see `graph`), None where the facts lack one of its predicates."""
-    ids = predicates.find(step.predicate for step in path.steps)
-    if (ids < 0).any():
-        return None
-    return [2 * (int(p) + 1) + step.inverse for p, step in zip(ids, path.steps, strict=True)]

@@ -27,6 +27,7 @@ from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.candidates import Language
 from hornbeam.rules.clause import Path, Prior
+from hornbeam.rules.codes import step_code
 from hornbeam.rules.model_file import clause_texts
 from hornbeam.rules.rule_model import Rule, Semantics
 from hornbeam.scoring.independent_scorer import rule_paths, score_targets
@@ -200,11 +201,11 @@ class Explainer:
 
     def _codes(self, path: Path) -> list[int]:
         predicates = self.evidence.predicates
-        return [2 * (predicates.index(step.predicate) + 1) + step.inverse for step in path.steps]
+        return [step_code(predicates.index(s.predicate), s.inverse) for s in path.steps]
 
     def _nodes(self, target: str, subject: str, object_: str) -> Pair:
         names = self.evidence.entities
-        own = 2 * (self.evidence.predicates.index(target) + 1)
+        own = step_code(self.evidence.predicates.index(target))
         return Pair(names.index(subject), names.index(object_), own)
 
     def _flip(self, scored: ScoredPair, progress: Progress) -> Flip:

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from hornbeam.arrays import Ints
 from hornbeam.errors import InputError
 from hornbeam.language.naming import identifiers
-from hornbeam.rules.clause import Path, PathClause, Prior, Step, clause_text
+from hornbeam.rules.clause import MAX_LENGTH, Path, PathClause, Prior, Step, clause_text
+from hornbeam.rules.codes import code_limit, step_code
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Language:
     Parameters
     ----------
     max_length
-        Longest body, 1 to 4 atoms.
+        Longest body, 1 to `hornbeam.rules.clause.MAX_LENGTH` atoms.
     min_coverage
         Fewest labelled targets that a sequence must connect.
     top
@@ -45,8 +46,8 @@ class Language:
     max_fanout: int | None = None
 
     def __post_init__(self) -> None:
-        if not 1 <= self.max_length <= 4:
-            raise InputError(f"the longest body is 1 to 4 atoms, not {self.max_length}")
+        if not 1 <= self.max_length <= MAX_LENGTH:
+            raise InputError(f"the longest body is 1 to {MAX_LENGTH} atoms, not {self.max_length}")
         for name, least in (("min_coverage", 1), ("top", 1), ("max_fanout", 1)):
             value = getattr(self, name)
             if value is not None and value < least:
@@ -69,7 +70,8 @@ class Candidate:
 class Candidates:
     """Relation sequences with how many targets they connect, and by how many paths.
 
-    `steps` has one row a sequence: codes 2(p+1) + inverse over `predicates`, padded with 0.
+    `steps` has one row per sequence: codes of steps over `predicates` (see `hornbeam.rules.codes`),
+    padded with 0.
     `target` is the head's index in `targets`. Coverage counts labelled targets, `coverage_true`
     those labelled true; `paths` is the total of ground clauses.
     """
@@ -99,9 +101,12 @@ class Candidates:
 
     @cached_property
     def _step_of_code(self) -> tuple[Step | None, ...]:
-        """The step that every code stands for; there are none of code 0 and 1."""
-        both = (Step(name, inverse) for name in self.predicates for inverse in (False, True))
-        return (None, None, *both)
+        """The step that every code stands for, None where there is none."""
+        steps: list[Step | None] = [None] * code_limit(len(self.predicates))
+        for p, name in enumerate(self.predicates):
+            for inverse in (False, True):
+                steps[step_code(p, inverse)] = Step(name, inverse)
+        return tuple(steps)
 
     def path(self, row: int) -> Path:
         """The sequence of a row."""
@@ -160,9 +165,10 @@ class Candidates:
         order = sorted(
             range(len(self.predicates)), key=lambda p: f"{self.identifiers[self.predicates[p]]}("
         )
-        ranks = np.zeros(2 * len(self.predicates) + 2, dtype=np.int64)
+        ranks = np.zeros(code_limit(len(self.predicates)), dtype=np.int64)
         for rank, p in enumerate(order):
-            ranks[2 * (p + 1) : 2 * (p + 1) + 2] = 2 * rank + 1, 2 * rank + 2
+            ranks[step_code(p)] = 2 * rank + 1
+            ranks[step_code(p, inverse=True)] = 2 * rank + 2
         return ranks
 
     def __repr__(self) -> str:

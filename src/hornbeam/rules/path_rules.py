@@ -20,9 +20,7 @@ from hornbeam.language.syntax import (
     Variable,
     rule_text,
 )
-from hornbeam.rules.clause import VARIABLES, Path, PathClause, Prior, Step
-
-MAX_LENGTH = len(VARIABLES) - 1
+from hornbeam.rules.clause import MAX_LENGTH, Path, PathClause, Prior, Step
 
 #: Two variables that must not be the same entity.
 Pair = frozenset[str]

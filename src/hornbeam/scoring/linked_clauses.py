@@ -25,9 +25,12 @@ from hornbeam.facts.table import Atoms, Facts, Targets
 from hornbeam.hlmrf.potentials import Kind, Potentials
 from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress, announce_if_slow
-from hornbeam.rules.clause import PathClause, Step
+from hornbeam.rules.clause import MAX_LENGTH, PathClause, Step
+from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_model import Rule
 from hornbeam.scoring.linked_kernels import STEPS, Walks, ground_walks, literals
+
+assert STEPS == MAX_LENGTH, "the kernel has a place for every step of a body"
 
 #: Most rows of ground clauses; a million take about 0.1 GB with what inference adds.
 MOST_ROWS = 20_000_000
@@ -144,7 +147,7 @@ class LinkedPairs:
         )
 
     def _each_walk(self, rules: Sequence[Rule]) -> Iterator[Walk]:
-        codes = {name: 2 * (p + 1) for p, name in enumerate(self.united.predicates)}
+        ids = {name: p for p, name in enumerate(self.united.predicates)}
         number = {name: p for p, name in enumerate(self.atoms.predicates)}
         for r, rule in enumerate(rules):
             clause = rule.clause
@@ -152,17 +155,17 @@ class LinkedPairs:
                 continue
             path = clause.path
             places = [k for k, step in enumerate(path.steps) if step.predicate in number]
-            if not places or any(step.predicate not in codes for step in path.steps):
+            if not places or any(step.predicate not in ids for step in path.steps):
                 continue
             if path.target in number:
-                code = [codes[step.predicate] + step.inverse for step in path.steps]
+                code = [step_code(ids[step.predicate], step.inverse) for step in path.steps]
                 yield Walk(r, code, [False] * len(code), number[path.target], head=True)
-            if clause.negated and path.target in codes:
+            if clause.negated and path.target in ids:
                 for k in places:
                     walk = closing_walk(path, k, Step(path.target))
                     yield Walk(
                         r,
-                        [codes[step.predicate] + step.inverse for step, _ in walk],
+                        [step_code(ids[step.predicate], step.inverse) for step, _ in walk],
                         # each ground clause once: from the first of its variables
                         [place < k or place == len(path) for _, place in walk],
                         number[path.steps[k].predicate],

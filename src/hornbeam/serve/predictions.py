@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Floats, Ids
-from hornbeam.counting.engine import path_codes
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
@@ -22,6 +21,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.model import Model
 from hornbeam.rules.clause import Path, Prior
+from hornbeam.rules.codes import path_codes, step_code, turned_sequence
 from hornbeam.rules.rule_model import Rule
 from hornbeam.scoring.independent_scorer import rule_paths, score_targets
 from hornbeam.serve.links import largest
@@ -108,7 +108,7 @@ class Reacher:
             np.array([-1 if isinstance(c, Prior) else column[c.path] for c in clauses]),
             np.array([not isinstance(c, Prior) and not c.negated for c in clauses]),
             Walks.of(codes),
-            Walks.of([[code ^ 1 for code in reversed(steps)] for steps in codes]),
+            Walks.of([turned_sequence(steps) for steps in codes]),
         )
 
     def reach(self, target: str, entity: int, forward: bool) -> Reach:
@@ -158,8 +158,7 @@ class Reacher:
         return Reach(pairs, counted, len(ends.nodes) - len(kept))
 
     def _known(self, target: str, entity: int, forward: bool) -> Ids:
-        predicate = self.facts.predicates.index(target)
-        code = 2 * (predicate + 1) + (not forward)
+        code = step_code(self.facts.predicates.index(target), inverse=not forward)
         return neighbours(self.engine.graph.forward, entity, code)
 
 

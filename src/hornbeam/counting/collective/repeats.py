@@ -17,7 +17,10 @@ from hornbeam.counting.memory.parallel import run_blocks
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress, announce_if_slow
-from hornbeam.rules.clause import Path, Step
+from hornbeam.rules.clause import MAX_LENGTH, Path, Step
+from hornbeam.rules.codes import step_code
+
+assert STEPS == MAX_LENGTH + 1, "a closed walk is a body and its head"
 
 #: Blocks of patterns a thread.
 BLOCKS_PER_THREAD = 8
@@ -102,15 +105,15 @@ def _as_arrays(
 ) -> Patterns:
     """Patterns for the kernel; `predicate` is that of the targets in the kernel's order."""
     starts = np.searchsorted(predicate, np.arange(len(labels.predicates) + 1))
-    known = {name: 2 * (p + 1) for p, name in enumerate(world.predicates)}
+    known = {name: p for p, name in enumerate(world.predicates)}
     code = np.zeros((len(patterns), STEPS), dtype=np.int64)
     taken = np.zeros((len(patterns), STEPS), dtype=np.bool_)
     figures = np.zeros((5, len(patterns)), dtype=np.int64)
     for p, pattern in enumerate(patterns):
         steps = pattern.closed_walk
-        code[p, : len(steps)] = [known[step.predicate] + step.inverse for step in steps]
+        code[p, : len(steps)] = [step_code(known[step.predicate], step.inverse) for step in steps]
         taken[p, list(pattern.places)] = True
         q = labels.predicates.index(pattern.target)
-        own, false = known[pattern.target], known[pattern.target + FALSE]
+        own, false = (step_code(known[pattern.target + suffix]) for suffix in ("", FALSE))
         figures[:, p] = len(steps), own, false, starts[q], starts[q + 1]
     return Patterns(code, taken, *figures)

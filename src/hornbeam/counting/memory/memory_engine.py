@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids, Ints, Keys, Unsigned
-from hornbeam.counting.engine import Discovery, path_codes
+from hornbeam.arrays import Bools, Ids, Ints, Keys
+from hornbeam.counting.engine import Discovery
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.parallel import Found, Rows, WorkerPool, balanced_blocks, run_blocks
 from hornbeam.counting.memory.search import Plan, search_block, two_step_cost
@@ -21,9 +21,22 @@ from hornbeam.facts.table import Facts, Targets
 from hornbeam.machine import physical_memory, worker_threads
 from hornbeam.progress import SILENT, Progress, announce_if_slow
 from hornbeam.rules.candidates import Candidates, Language
-from hornbeam.rules.clause import Path
+from hornbeam.rules.clause import MAX_LENGTH, Path
+from hornbeam.rules.codes import (
+    codes_of_keys,
+    from_subject,
+    key_bits,
+    path_codes,
+    predicate_of,
+    sequence_key,
+    step_code,
+    turned,
+    turned_sequence,
+)
 
-#: Blocks of work a thread, so that the last one to finish is not waited for long.
+assert MAX_LENGTH == 4, "the kernel joins heads and tails of up to two steps each"
+
+#: Blocks of work per thread, so that the last one to finish is not waited for long.
 BLOCKS_PER_THREAD = 32
 #: Edges to look at above which a search is long enough for a forecast.
 LONG_SEARCH = 100_000_000
@@ -164,14 +177,16 @@ class MemoryEngine:
         self, work: Work, known: dict[int, list[int]], language: Language, progress: Progress
     ) -> Rows:
         """Rows (path, target, body, count) of the known sequences; `known` maps path to codes."""
-        bits = _bits(language.max_length)
-        walked = {i: _turned(codes) if work.flipped else codes for i, codes in known.items()}
-        keys = np.array([_key(codes, bits) for codes in walked.values()], dtype=np.uint64)
+        bits = key_bits(language.max_length)
+        walked = {
+            i: turned_sequence(codes) if work.flipped else codes for i, codes in known.items()
+        }
+        keys = np.array([sequence_key(codes, bits) for codes in walked.values()], dtype=np.uint64)
         distinct, place = np.unique(keys, return_inverse=True)
         plan = self._plan(language, keep_entries=True)._replace(
             frozen=True,
             first=_sorted_keys(codes[0] for codes in walked.values()),
-            pair=_sorted_keys(_key(codes[:2], bits) for codes in walked.values()),
+            pair=_sorted_keys(sequence_key(codes[:2], bits) for codes in walked.values()),
             last=_sorted_keys(codes[-1] for codes in walked.values()),
         )
         self._prepare([work], plan, progress)
@@ -185,10 +200,11 @@ class MemoryEngine:
         return path, found.target[rows], found.body[rows], found.count[rows]
 
     def _plan(self, language: Language, keep_entries: bool) -> Plan:
-        bits = _bits(language.max_length)
+        bits = key_bits(language.max_length)
         if self.graph.n_codes >= 1 << bits:
+            most = predicate_of(1 << bits) - 1
             raise InputError(
-                f"bodies of {language.max_length} atoms take at most {(1 << bits) // 2 - 2:,} "
+                f"bodies of {language.max_length} atoms take at most {most:,} "
                 f"predicates; the facts have {len(self.facts.predicates):,}: try --max-length 3"
             )
         return Plan(
@@ -218,10 +234,12 @@ class MemoryEngine:
         rows, subject, object_ = rows[seen], subject[seen], object_[seen]
         own_predicate = self.facts.predicates.index(targets.predicates[predicate])
         own = self._own(own_predicate, subject, object_)
-        code = 2 * (own_predicate + 1)
+        code = step_code(own_predicate)
         positive = targets.positive[rows].astype(np.int64)
         forth = Work(graph, subject, object_, positive, own, rows, code, flipped=False)
-        back = Work(graph.reversed, object_, subject, positive, own, rows, code ^ 1, flipped=True)
+        back = Work(
+            graph.reversed, object_, subject, positive, own, rows, turned(code), flipped=True
+        )
         chosen = back if back.cost.sum() < forth.cost.sum() else forth
         order = np.argsort(chosen.source, kind="stable")
         return replace(
@@ -297,9 +315,9 @@ class MemoryEngine:
         In soft graphs a sequence may have paths of positive truth none of which rounds to true;
         such a sequence is no candidate: its coverage is 0.
         """
-        bits = _bits(language.max_length)
+        bits = key_bits(language.max_length)
         steps = [
-            _steps(part.key, bits, language.max_length, work.flipped)
+            from_subject(codes_of_keys(part.key, bits, language.max_length), work.flipped)
             for part, work in zip(found, works, strict=True)
         ]
         figures = np.concatenate([part.figures for part in found], axis=1)
@@ -333,35 +351,5 @@ def _table(kept: Candidates, rows: Ints, found: list[Found], n_targets: int) -> 
     return Statistics.of(paths, n_targets, path[keep], target, body, count)
 
 
-def _bits(max_length: int) -> int:
-    """Bits a code may take so that a whole sequence fits in 64."""
-    return 16 if max_length > 3 else 21
-
-
-def _key(codes: Sequence[int], bits: int) -> int:
-    key = 0
-    for code in codes:
-        key = (key << bits) | code
-    return key
-
-
-def _turned(codes: Sequence[int]) -> list[int]:
-    """The same path walked from its other end."""
-    return [code ^ 1 for code in reversed(codes)]
-
-
 def _sorted_keys(keys: Iterable[int]) -> Keys:
     return np.array(sorted(set(keys)), dtype=np.uint64)
-
-
-def _steps(key: Keys, bits: int, max_length: int, flipped: bool) -> Unsigned:
-    """Keys as rows of codes from subject to object, padded with 0 behind."""
-    mask = np.uint64((1 << bits) - 1)
-    last_first = np.stack(
-        [(key >> np.uint64(bits * k)) & mask for k in range(max_length)], axis=1
-    ).astype(np.uint32)
-    if flipped:
-        return np.where(last_first > 0, last_first ^ 1, 0).astype(np.uint32)
-    first_last = last_first[:, ::-1]
-    order = np.argsort(first_last == 0, axis=1, kind="stable")
-    return np.take_along_axis(first_last, order, axis=1)

@@ -1,7 +1,7 @@
 """The path search as SQL: the one text that DuckDB and Spark both run.
 
 A step (origin, code, destination) is a fact walked forwards or backwards; codes are those of
-`hornbeam.counting.memory.graph`. Paths a -> u -> v -> w -> b are counted where their halves meet:
+`hornbeam.rules.codes`. Paths a -> u -> v -> w -> b are counted where their halves meet:
 
     heads    a -> u, a -> u -> v
     ends     b itself, v -> b, v -> w -> b
@@ -35,12 +35,18 @@ import numpy as np
 
 from hornbeam.arrays import Ints
 from hornbeam.facts.table import HALF, ONE
+from hornbeam.rules.clause import MAX_LENGTH
+from hornbeam.rules.codes import step_code_sql, turned_sql
+
+assert MAX_LENGTH == 4, "paths are split into heads and ends of up to two steps each"
 
 #: Every step, forwards and backwards.
 ALL_STEPS = (
-    "SELECT subject AS origin, 2 * predicate + 2 AS code, object AS destination, value FROM facts "
+    f"SELECT subject AS origin, {step_code_sql('predicate', False)} AS code, "  # noqa: S608
+    "object AS destination, value FROM facts "
     "UNION ALL "
-    "SELECT object AS origin, 2 * predicate + 3 AS code, subject AS destination, value FROM facts"
+    f"SELECT object AS origin, {step_code_sql('predicate', True)} AS code, "
+    "subject AS destination, value FROM facts"
 )
 #: How many steps leave (or, which is the same, reach) every node.
 DEGREES = (
@@ -159,9 +165,8 @@ class Search:
         )
         if not self.flipped:
             return allowed
-        # code + 1 - 2 * (code % 2) is code ^ 1
         return (
-            "SELECT destination AS origin, code + 1 - 2 * (code % 2) AS code, "  # noqa: S608
+            f"SELECT destination AS origin, {turned_sql('code')} AS code, "  # noqa: S608
             f"origin AS destination, value FROM ({allowed}) AS t"
         )
 

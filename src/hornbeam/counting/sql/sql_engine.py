@@ -11,8 +11,8 @@ from typing import Protocol
 
 import numpy as np
 
-from hornbeam.arrays import Array, Ids, Unsigned
-from hornbeam.counting.engine import Discovery, path_codes
+from hornbeam.arrays import Array, Ids
+from hornbeam.counting.engine import Discovery
 from hornbeam.counting.histograms import Histograms
 from hornbeam.counting.sql import queries
 from hornbeam.counting.sql.queries import Search
@@ -24,6 +24,14 @@ from hornbeam.machine import physical_memory
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.candidates import Candidates, Language
 from hornbeam.rules.clause import Path
+from hornbeam.rules.codes import (
+    code_limit,
+    from_subject,
+    path_codes,
+    step_code,
+    turned_each,
+    turned_sequence,
+)
 
 Columns = Mapping[str, Array]
 
@@ -163,17 +171,20 @@ class SqlEngine:
     ) -> Statistics:
         """Count the given sequences for the targets; see `Engine.count`."""
         work = self._work(targets)
-        codes = [path_codes(path, self.predicates) for path in paths]
         heads = [targets.predicates.index(path.target) for path in paths]
-        known = [i for i, head in enumerate(heads) if head >= 0 and codes[i] is not None]
+        known = {
+            i: codes
+            for i, path in enumerate(paths)
+            if heads[i] >= 0 and (codes := path_codes(path, self.predicates)) is not None
+        }
         if not len(work) or not known:
             return _no_counts(paths, len(targets))
         longest = max(len(paths[i]) for i in known)
         search = replace(self._search(work, language, longest), frozen=True)
         h1, h2, t1, t2 = keys = np.zeros((4, len(known)), dtype=np.int64)
-        for column, i in enumerate(known):
-            walked = np.array(codes[i], dtype=np.int64)
-            keys[PLACES[len(walked)], column] = walked[::-1] ^ 1 if search.flipped else walked
+        for column, codes in enumerate(known.values()):
+            walked = turned_sequence(codes) if search.flipped else codes
+            keys[PLACES[len(walked)], column] = walked
         self._know(
             {
                 "predicate": np.array([heads[i] for i in known], dtype=np.int32),
@@ -182,7 +193,7 @@ class SqlEngine:
                 "head": queries.packed(h1, h2, search.base),
                 "tail": queries.packed(t1, t2, search.base),
             },
-            np.array(known, dtype=np.int32),
+            np.array(list(known), dtype=np.int32),
         )
         self._run(search, language, progress)
         table = self._table(paths, search, len(targets))
@@ -234,7 +245,7 @@ class SqlEngine:
             pairs["object"],
             targets.positive[seen].astype(np.int32),
             np.zeros_like(seen) if targets.millionths is None else targets.millionths[seen],
-            np.where(np.isin(seen, facts), 2 * own + 2, 0).astype(np.int32),
+            np.where(np.isin(seen, facts), step_code(own), 0).astype(np.int32),
             degrees["subject_degree"][order],
             degrees["object_degree"][order],
         )
@@ -243,7 +254,7 @@ class SqlEngine:
         """Upload the targets from the end that is cheaper to start at."""
         flipped = sum(work.frontiers(flipped=True)) < sum(work.frontiers(flipped=False))
         source, sink = (work.object, work.subject) if flipped else (work.subject, work.object)
-        forth = np.where(work.own_code > 0, work.own_code ^ flipped, 0).astype(np.int32)
+        forth = turned_each(work.own_code) if flipped else work.own_code
         self.database.upload(
             "targets",
             {
@@ -254,12 +265,12 @@ class SqlEngine:
                 "positive": work.positive,
                 "label": work.label,
                 "forth": forth,
-                "back": np.where(forth > 0, forth ^ 1, 0).astype(np.int32),
+                "back": turned_each(forth),
             },
         )
         longest = max(len(work), *work.frontiers(flipped))
         return Search(
-            base=2 * len(self.predicates) + 2,
+            base=code_limit(len(self.predicates)),
             max_length=max_length,
             soft=self.soft,
             owned=bool(work.own_code.any()),
@@ -308,7 +319,7 @@ class SqlEngine:
         return Candidates(
             tuple(self.predicates),
             tuple(targets.predicates),
-            _steps(codes, search.flipped)[:, : language.max_length],
+            from_subject(codes, search.flipped)[:, : language.max_length],
             found["predicate"].astype(np.int32),
             coverage=found["coverage"],
             coverage_true=found["coverage_true"],
@@ -343,14 +354,6 @@ class SqlEngine:
         found = self.database.fetch(search.histogram())
         columns = (found[name] for name in ("path", "paths", "label", "size"))
         return Histograms.of(paths, self.max_rows, *columns)
-
-
-def _steps(codes: Unsigned, flipped: bool) -> Unsigned:
-    """Keys as rows of codes from subject to object, padded with 0 behind."""
-    if flipped:
-        codes = np.where(codes > 0, codes ^ 1, 0)[:, ::-1].astype(np.uint32)
-    order = np.argsort(codes == 0, axis=1, kind="stable")
-    return np.take_along_axis(codes, order, axis=1)
 
 
 def _no_counts(paths: Sequence[Path], n_targets: int) -> Statistics:
