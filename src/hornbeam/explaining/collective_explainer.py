@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +25,7 @@ from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation, Fact, Grounding, Reason
 from hornbeam.explaining.independent_explainer import PATHS, Explainer
 from hornbeam.explaining.scored_pair import one_pair
+from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets
 from hornbeam.hlmrf.potentials import Potentials
 from hornbeam.progress import SILENT, Progress
@@ -305,16 +305,14 @@ def _with_values(known: Facts, atoms: Targets, value: Floats) -> Facts:
     pairs, millionths = atoms.select(some), np.rint(value[some] * ONE).astype(np.int32)
     united = with_targets(known, [(pairs, "")])
     table = united.binary
-    to_entity = pairs.entities.translate(united.entities).astype(np.int64)
-    to_predicate = pairs.predicates.translate(united.predicates).astype(np.int64)
-    n, m = np.int64(len(united.entities)), np.int64(len(united.predicates))
-
-    def key(s: npt.NDArray[Any], p: npt.NDArray[Any], o: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        return (s.astype(np.int64) * m + p.astype(np.int64)) * n + o.astype(np.int64)
-
-    rows = key(table.arguments[0], table.predicate, table.arguments[1])
+    to_entity = pairs.entities.translate(united.entities)
+    to_predicate = pairs.predicates.translate(united.predicates)
+    sizes = len(united.entities), len(united.predicates)
+    rows = atom_keys(table.arguments[0], table.predicate, table.arguments[1], *sizes)
     order = np.argsort(rows)
-    mine = key(to_entity[pairs.subject], to_predicate[pairs.predicate], to_entity[pairs.object])
+    mine = atom_keys(
+        to_entity[pairs.subject], to_predicate[pairs.predicate], to_entity[pairs.object], *sizes
+    )
     values = np.full(len(rows), ONE, dtype=np.int32)
     values[order[np.searchsorted(rows[order], mine)]] = millionths
     if (values == ONE).all():

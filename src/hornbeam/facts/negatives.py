@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from hornbeam.arrays import Bools, Floats, Ids, Ints
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
+from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE, Facts, Targets
 
@@ -118,7 +119,7 @@ def with_negatives(
         raise InputError(f"unknown negative sampling {sampling!r}; expected one of: {choices}")
     subject, object_, true = _edges(facts, predicate)
     n_entities = len(facts.entities)
-    known = np.sort(_key(subject, object_, n_entities))
+    known = np.sort(pair_keys(subject, object_, n_entities))
     subject, object_ = subject[true], object_[true]
     region = _Region.of(subject, object_, known, n_entities, sampling)
     wanted = round(ratio * len(subject))
@@ -158,10 +159,6 @@ def _targets(facts: Facts, predicate: str, subject: Ids, object_: Ids, positives
     labels[:positives] = ONE
     zeros = np.zeros(len(subject), dtype=np.int32)
     return Targets(facts.entities, Names.of([predicate]), zeros, subject, object_, labels)
-
-
-def _key(subject: npt.NDArray[np.integer], object_: npt.NDArray[np.integer], n: int) -> Ints:
-    return subject.astype(np.int64) * n + object_
 
 
 def _is_in(keys: Ints, table: Ints) -> Bools:
@@ -223,7 +220,7 @@ class _Region:
         replace_subject = rng.random(count) < 0.5
         new_subject = _replacement(self.subject_pool, self.n_entities, count, rng)
         new_object = _replacement(self.object_pool, self.n_entities, count, rng)
-        return _key(
+        return pair_keys(
             np.where(replace_subject, new_subject, self.subject[row]),
             np.where(replace_subject, self.object[row], new_object),
             self.n_entities,
@@ -235,10 +232,10 @@ class _Region:
         q_subject, q_object = _share(self.subject, n), _share(self.object, n)
         r_subject, r_object = _share(self.subject_pool, n), _share(self.object_pool, n)
         subjects = np.flatnonzero(q_subject)
-        keys = _key(subjects[:, None], np.flatnonzero(r_object)[None, :], n).ravel()
+        keys = pair_keys(subjects[:, None], np.flatnonzero(r_object)[None, :], n).ravel()
         if self.subject_pool is None:
             others = np.flatnonzero(q_subject == 0.0)
-            more = _key(others[:, None], np.flatnonzero(q_object)[None, :], n).ravel()
+            more = pair_keys(others[:, None], np.flatnonzero(q_object)[None, :], n).ravel()
             keys = np.concatenate([keys, more])
         keys = keys[~_is_in(keys, self.known)]
         s, o = keys // n, keys % n

@@ -20,6 +20,7 @@ from hornbeam.counting.collective.target_edges import closing_walk, with_targets
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.parallel import run_blocks
 from hornbeam.errors import InputError
+from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.folds import without_targets
 from hornbeam.facts.table import Atoms, Facts, Targets
 from hornbeam.hlmrf.potentials import Kind, Potentials
@@ -189,13 +190,12 @@ def _with_variables(known: Facts, atoms: Targets) -> Facts:
     united = with_targets(known, [(atoms, "")])
     to_entity = atoms.entities.translate(united.entities)
     to_predicate = atoms.predicates.translate(united.predicates)
-    n, m = np.int64(len(united.entities)), np.int64(len(united.predicates))
+    sizes = len(united.entities), len(united.predicates)
     table = united.binary
-    subject, object_ = (column.astype(np.int64) for column in table.arguments)
-    keys = (subject * m + table.predicate) * n + object_
-    mine = (to_entity[atoms.subject] * m + to_predicate[atoms.predicate]) * n + to_entity[
-        atoms.object
-    ]
+    keys = atom_keys(table.arguments[0], table.predicate, table.arguments[1], *sizes)
+    mine = atom_keys(
+        to_entity[atoms.subject], to_predicate[atoms.predicate], to_entity[atoms.object], *sizes
+    )
     value = np.zeros(len(table), dtype=np.int32)
     value[np.searchsorted(keys, mine)] = np.arange(1, len(atoms) + 1)
     edges = Atoms(table.predicate, table.arguments, value)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Positions
+from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Targets
 
@@ -67,24 +68,14 @@ def _among(index: tuple[Positions, npt.NDArray[np.int32]], wanted: int) -> Posit
 
 def besides(pairs: Targets, listed: Targets) -> Targets:
     """Those of the pairs that are not listed yet."""
-    entity = pairs.entities.translate(listed.entities).astype(np.int64)
-    predicate = pairs.predicates.translate(listed.predicates).astype(np.int64)
-    mine = _keys(predicate[pairs.predicate], entity[pairs.subject], entity[pairs.object], listed)
-    known = (predicate[pairs.predicate] >= 0) & (entity[pairs.subject] >= 0)
-    known &= entity[pairs.object] >= 0
-    theirs = _keys(listed.predicate.astype(np.int64), listed.subject, listed.object, listed)
+    to_entity = pairs.entities.translate(listed.entities)
+    predicate = pairs.predicates.translate(listed.predicates)[pairs.predicate]
+    subject, object_ = to_entity[pairs.subject], to_entity[pairs.object]
+    known = (predicate >= 0) & (subject >= 0) & (object_ >= 0)
+    sizes = len(listed.entities), len(listed.predicates)
+    mine = atom_keys(subject, predicate, object_, *sizes)
+    theirs = atom_keys(listed.subject, listed.predicate, listed.object, *sizes)
     return pairs.select(~(known & np.isin(mine, theirs)))
-
-
-def _keys(
-    predicate: npt.NDArray[np.int64],
-    subject: npt.NDArray[np.integer],
-    object_: npt.NDArray[np.integer],
-    names: Targets,
-) -> npt.NDArray[np.int64]:
-    """One number a pair."""
-    n = np.int64(len(names.entities))
-    return (predicate * n + subject) * n + object_
 
 
 def joined(tables: Sequence[Targets]) -> Targets:

@@ -16,6 +16,7 @@ from hornbeam.counting.memory.parallel import Found, Rows, WorkerPool, balanced_
 from hornbeam.counting.memory.search import Plan, search_block, two_step_cost
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
+from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.machine import physical_memory, worker_threads
@@ -255,9 +256,9 @@ class MemoryEngine:
         """Which pairs stand among the facts of their own predicate."""
         atoms = self.facts.binary
         mine = atoms.predicate == predicate
-        n = np.int64(len(self.facts.entities))
-        edges = atoms.arguments[0][mine] * n + atoms.arguments[1][mine]
-        return np.isin(subject * n + object_, edges)
+        n = len(self.facts.entities)
+        edges = pair_keys(atoms.arguments[0][mine], atoms.arguments[1][mine], n)
+        return np.isin(pair_keys(subject, object_, n), edges)
 
     def _prepare(self, works: list[Work], plan: Plan, progress: Progress) -> None:
         """Compile if need be, and say what a long search will cost before it starts."""
