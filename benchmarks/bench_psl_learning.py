@@ -31,10 +31,11 @@ import numpy as np
 
 import hornbeam as hb
 from common import DATA, finish, markdown
+from hornbeam.arrays import Floats
 from hornbeam.counting.opening import open_engine
 from hornbeam.learning.newton import Newton
 from hornbeam.learning.ppll import make_piece, maximise
-from hornbeam.learning.problem import Floats, Problem
+from hornbeam.learning.problem import Problem
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.rule_model import Counts, Relaxation
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Floats
 from hornbeam.counting.collective.collective_statistics import (
     CollectiveStatistics,
     discover_collective,
@@ -36,6 +37,7 @@ from hornbeam.learning.joint import Joint
 from hornbeam.learning.learner import LEARNERS, Learner, learn_rules
 from hornbeam.learning.outcomes import candidate_outcomes
 from hornbeam.learning.trace import Trace, trace_of
+from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting.evaluation import Evaluation, evaluate
 from hornbeam.rules.candidates import Language
@@ -43,7 +45,7 @@ from hornbeam.rules.model_file import model_text, parse_model
 from hornbeam.rules.rule_model import Counts, Relaxation, RuleModel, Semantics
 from hornbeam.scoring.batches import scored_batches
 from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
-from hornbeam.scoring.independent_scorer import Floats, Score, score_targets
+from hornbeam.scoring.independent_scorer import Score, score_targets
 from hornbeam.scoring.proposals import best_new_links, subjects_of
 
 __all__ = ["Model", "discover", "learn", "select_target"]
@@ -277,7 +279,7 @@ class Model(RuleModel):
         self._check_targets(labels)
         if trace is None and self.trace:
             trace = trace_of(self.trace)
-        workers = threads or os.cpu_count() or 1
+        workers = worker_threads(threads)
         if self.semantics.collective:
             together = self.collective_explainer(facts, labels, threads=workers)
             return report(together, labels, trace, progress)

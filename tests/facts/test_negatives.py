@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hornbeam import read_facts
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.facts import negatives
+from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.negatives import Sampling, positives_of, with_negatives
 from hornbeam.facts.table import HALF, ONE, Atoms, Facts, Targets
@@ -93,7 +94,7 @@ def test_invariants(
 def test_chances_are_those_of_the_formula(world: World, sampling: Sampling) -> None:
     facts = world.facts
     subject, object_, true = negatives._edges(facts, "p")
-    known = negatives._key(subject, object_, len(facts.entities))
+    known = pair_keys(subject, object_, len(facts.entities))
     region = negatives._Region.of(
         subject[true], object_[true], known, len(facts.entities), sampling
     )

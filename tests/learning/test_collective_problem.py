@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 
+from hornbeam.arrays import Floats
 from hornbeam.counting.collective.collective_statistics import (
     CollectiveStatistics,
     discover_collective,
@@ -31,7 +31,6 @@ from hornbeam.rules.rule_model import Counts, Relaxation, Semantics
 from tests.support.ground_clauses import Conditioned
 from tests.support.worlds import World, worlds
 
-Floats = npt.NDArray[np.float64]
 #: Composite Gauss-Legendre between 0, 1/2, 2/3, 3/4 and 1, where the hinges of repeats bend.
 _X, _W = np.polynomial.legendre.leggauss(24)
 ENDS = np.array([0, 0.25, 0.5, 2 / 3, 0.75, 0.8, 1])

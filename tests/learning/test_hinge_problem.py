@@ -12,7 +12,7 @@ from hornbeam.facts.table import Targets
 from hornbeam.learning.hinge_problem import HingeProblem, hinge_problem, learnable
 from hornbeam.learning.learner import LEARNERS
 from hornbeam.learning.newton import Newton, penalised_loss
-from hornbeam.rules.clause import PathClause, Prior
+from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Counts, Relaxation
 
 CONTINUOUS = [Relaxation.LINEAR, Relaxation.SQUARED]
@@ -45,7 +45,7 @@ def discovered(seed: int = 0) -> tuple[Statistics, Targets]:
     return table, labels
 
 
-def potential(problem: HingeProblem[PathClause | Prior], k: int, row: int, y: float) -> float:
+def potential(problem: HingeProblem[Clause], k: int, row: int, y: float) -> float:
     """Sum of the hinges of clause k at one target, by the definition."""
     power = 2 if problem.squared[k] else 1
     mine = (problem.rule == k) & (problem.target == row)

@@ -8,17 +8,16 @@ import warnings
 from random import Random
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 from sklearn import metrics  # type: ignore[import-untyped]
 
+from hornbeam.arrays import Floats
 from hornbeam.errors import InputError
 from hornbeam.reporting.evaluation import evaluate, paired_significance, pr_points, roc_points
 
-Floats = npt.NDArray[np.float64]
 Case = tuple[Floats, Floats]
 
 FEW_SCORES = st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.5 + 2**-53, 0.7, 1.0])

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
+from hornbeam.arrays import Floats
 from hornbeam.errors import InputError
 from hornbeam.hlmrf.exact import Exact
 from hornbeam.rules.body import Body, Step
@@ -25,8 +25,6 @@ from hornbeam.scoring.independent_scorer import Score
 from tests.support.brute_force import Triple
 from tests.support.ground_clauses import ground_clauses
 from tests.support.worlds import TARGETS, World, worlds
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,13 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from hornbeam.arrays import Floats
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.learning.problem import Problem
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.rule_model import Counts, Relaxation
-
-Floats = npt.NDArray[np.float64]
 
 #: Composite Gauss-Legendre on [0, 1]: exact to rounding for strengths up to some hundreds.
 _X, _W = np.polynomial.legendre.leggauss(16)

@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from hornbeam.arrays import Ids
 from hornbeam.errors import InputError
-from hornbeam.facts.names import Ids, Names
+from hornbeam.facts.names import Names
 from hornbeam.facts.ordering import sort_edges
 from hornbeam.facts.reading.interning import narrow_type
 from hornbeam.facts.reading.sources import literal

@@ -15,6 +15,7 @@ from importlib import import_module, metadata
 from pathlib import Path
 
 from hornbeam import __version__
+from hornbeam.machine import physical_memory, worker_threads
 
 #: Extras for those who change Hornbeam, not for those who use it.
 DEVELOPMENT = {"dev", "docs"}
@@ -97,7 +98,7 @@ def examine() -> Checkup:
         platform=platform.platform(),
         libraries=core,
         extras=extras,
-        threads=os.cpu_count() or 1,
+        threads=worker_threads(),
         kernels=kernels,
         java=_java(),
         memory_total=memory_total,
@@ -195,8 +196,7 @@ def _memory() -> tuple[int | None, int | None]:
     """Memory of the machine and what is free of it, in bytes, where the system tells."""
     if sys.platform == "win32":
         return None, None
-    page = os.sysconf("SC_PAGE_SIZE")
-    total = page * os.sysconf("SC_PHYS_PAGES")
+    total = physical_memory()
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:

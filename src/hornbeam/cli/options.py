@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from hornbeam.rules.body import MAX_LENGTH
+
 #: Rows of a table on the screen; `--json` has them all.
 SHOWN = 25
 
@@ -86,7 +88,7 @@ MaxLength = Annotated[
     typer.Option(
         "--max-length",
         min=1,
-        max=4,
+        max=MAX_LENGTH,
         metavar="N",
         help="Longest body of a rule, in atoms.",
         rich_help_panel=RULES,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hornbeam.arrays import Floats
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, progress_shown, read_files
 from hornbeam.cli.evidence import open_evidence
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from hornbeam.counting.opening import Evidence
     from hornbeam.facts.table import Targets
     from hornbeam.model import Model
-    from hornbeam.scoring.independent_scorer import Floats
 
 
 def predict(

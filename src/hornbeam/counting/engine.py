@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from hornbeam.arrays import Ids
 from hornbeam.counting.histograms import Histograms
 from hornbeam.counting.statistics import Statistics
-from hornbeam.facts.names import Ids, Names
+from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
@@ -65,11 +66,3 @@ class Engine(Protocol):
         progress: Progress = SILENT,
     ) -> Statistics:
         """Count the groundings of the given bodies for the targets."""
-
-
-def path_codes(body: Body, predicates: Names) -> list[int] | None:
-    """Codes of a body's steps (see `graph`), None where the facts lack one of its predicates."""
-    ids = predicates.find(step.predicate for step in body.steps)
-    if (ids < 0).any():
-        return None
-    return [2 * (int(p) + 1) + step.inverse for p, step in zip(ids, body.steps, strict=True)]

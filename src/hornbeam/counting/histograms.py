@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Ints, Millionths
 from hornbeam.rules.body import Body
 
 
@@ -26,10 +27,10 @@ class Histograms:
 
     bodies: Sequence[Body]
     max_rows: int
-    indptr: npt.NDArray[np.int64]
-    count: npt.NDArray[np.int64]
-    label: npt.NDArray[np.int32]
-    size: npt.NDArray[np.int64]
+    indptr: Ints
+    count: Ints
+    label: Millionths
+    size: Ints
 
     @classmethod
     def of(
@@ -37,9 +38,9 @@ class Histograms:
         bodies: Sequence[Body],
         max_rows: int,
         path: npt.NDArray[np.integer],
-        count: npt.NDArray[np.int64],
+        count: Ints,
         label: npt.NDArray[np.integer],
-        size: npt.NDArray[np.int64],
+        size: Ints,
     ) -> Histograms:
         """Sort groups given in any order."""
         order = np.lexsort((label, count, path))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Ids, Ints, Millionths
 from hornbeam.facts.table import ONE
 from hornbeam.rules.body import Body
 
@@ -28,10 +29,10 @@ class Statistics:
 
     bodies: Sequence[Body]
     n_targets: int
-    indptr: npt.NDArray[np.int64]
-    target: npt.NDArray[np.int32]
-    count: npt.NDArray[np.int64]
-    body_truth: npt.NDArray[np.int32] | None = None
+    indptr: Ints
+    target: Ids
+    count: Ints
+    body_truth: Millionths | None = None
 
     @classmethod
     def of(
@@ -39,9 +40,9 @@ class Statistics:
         bodies: Sequence[Body],
         n_targets: int,
         path: npt.NDArray[np.integer],
-        target: npt.NDArray[np.int32],
-        body_truth: npt.NDArray[np.int32],
-        count: npt.NDArray[np.int64],
+        target: Ids,
+        body_truth: Millionths,
+        count: Ints,
     ) -> Statistics:
         """Sort rows given in any order."""
         crisp = bool(np.all(body_truth == ONE))
@@ -65,7 +66,7 @@ class Statistics:
         """Where the rows of a sequence stand."""
         return slice(int(self.indptr[row]), int(self.indptr[row + 1]))
 
-    def dense(self) -> npt.NDArray[np.int64]:
+    def dense(self) -> Ints:
         """Counts as a (targets, sequences) array; for small tables and 0/1 facts only."""
         table = np.zeros((self.n_targets, len(self.bodies)), dtype=np.int64)
         table[self.target, np.repeat(np.arange(len(self.bodies)), np.diff(self.indptr))] = (

@@ -15,13 +15,9 @@ As in `integral_kernels`, a kernel and its helpers share this file for the sake 
 import math
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-from hornbeam.densities.integral_kernels import Floats
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from hornbeam.arrays import Bools, Floats, Ints
 
 jit = njit(cache=True, nogil=True, error_model="numpy")
 

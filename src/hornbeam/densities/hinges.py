@@ -38,9 +38,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Bools, Floats, Ints
 from hornbeam.densities import hinge_kernels as kernels
-from hornbeam.densities.hinge_kernels import Bools, Ints
-from hornbeam.densities.integral_kernels import Floats
 from hornbeam.densities.integrals import segments
 from hornbeam.rules.rule_model import Relaxation
 

@@ -21,10 +21,10 @@ does not notice when a helper in another file changes.
 import math
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-Floats = npt.NDArray[np.float64]
+from hornbeam.arrays import Floats
+
 Moments = tuple[float, float, float, float, float, float]
 
 jit = njit(cache=True, nogil=True, error_model="numpy")

@@ -30,8 +30,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Floats
 from hornbeam.densities import integral_kernels as kernels
-from hornbeam.densities.integral_kernels import Floats
 from hornbeam.rules.rule_model import Relaxation
 
 CODES = {Relaxation.BOOLEAN: 0, Relaxation.LINEAR: 1, Relaxation.SQUARED: 2}

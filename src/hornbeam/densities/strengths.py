@@ -20,11 +20,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Floats
 from hornbeam.densities.hinges import Hinges, group_hinges, hinge_covariance, hinge_moments
 from hornbeam.densities.integrals import score_mean, two_sided
 from hornbeam.rules.rule_model import Relaxation
-
-Floats = npt.NDArray[np.float64]
 
 UP, DOWN = 0, 1
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Floats, Positions
 from hornbeam.counting.collective.target_edges import with_targets
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
@@ -24,6 +24,7 @@ from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation, Fact, Grounding, Reason
 from hornbeam.explaining.independent_explainer import PATHS, Explainer
 from hornbeam.explaining.scored_pair import one_pair
+from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets
 from hornbeam.hlmrf.potentials import Potentials
 from hornbeam.progress import SILENT, Progress
@@ -35,10 +36,7 @@ from hornbeam.scoring.collective_scorer import (
     ConditionalHinges,
     infer_pairs,
 )
-from hornbeam.scoring.independent_scorer import Floats, Score
-
-#: Places among the literals of ground clauses.
-Literals = npt.NDArray[np.intp]
+from hornbeam.scoring.independent_scorer import Score
 
 #: Truth below half a millionth is none.
 LEAST = 0.5 / ONE
@@ -193,7 +191,7 @@ class CollectiveExplainer:
             )
         return int(found[0])
 
-    def _hinges(self, speaking: Literals, pair: Targets) -> _Hinges:
+    def _hinges(self, speaking: Positions, pair: Targets) -> _Hinges:
         """All ground clauses with the pair in them: over facts alone, and linked to other pairs."""
         counted = self._counter.count(pair, self.model.bodies, self.model.language)
         count = _alone(self.model, counted, pair.predicates[0])
@@ -211,7 +209,7 @@ class CollectiveExplainer:
             np.concatenate([count[alone], times]),
         )
 
-    def _speaking(self, variable: int) -> Literals:
+    def _speaking(self, variable: int) -> Positions:
         """Literals of a pair in ground clauses with other pairs that say something about it."""
         every = self._conditional
         mine = np.flatnonzero(self._links.variable == variable)
@@ -230,7 +228,9 @@ class CollectiveExplainer:
         grouped = group_hinges(first, 0, hinges.height, hinges.down, hinges.strength, 1)
         return float(hinge_moments(grouped, ONE_RULE, relaxation).mean[0])
 
-    def _beside(self, rule: int, variable: int, speaking: Literals, limit: int) -> tuple[Fact, ...]:
+    def _beside(
+        self, rule: int, variable: int, speaking: Positions, limit: int
+    ) -> tuple[Fact, ...]:
         """Other pairs of the ground clauses of a rule that push this one down, by their names."""
         rows, atoms = self._links, self.state.linked.atoms
         row = rows.row[speaking[rows.coefficient[speaking] > 0]]
@@ -293,16 +293,14 @@ def _with_values(known: Facts, atoms: Targets, value: Floats) -> Facts:
     pairs, millionths = atoms.select(some), np.rint(value[some] * ONE).astype(np.int32)
     united = with_targets(known, [(pairs, "")])
     table = united.binary
-    to_entity = pairs.entities.translate(united.entities).astype(np.int64)
-    to_predicate = pairs.predicates.translate(united.predicates).astype(np.int64)
-    n, m = np.int64(len(united.entities)), np.int64(len(united.predicates))
-
-    def key(s: npt.NDArray[Any], p: npt.NDArray[Any], o: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        return (s.astype(np.int64) * m + p.astype(np.int64)) * n + o.astype(np.int64)
-
-    rows = key(table.arguments[0], table.predicate, table.arguments[1])
+    to_entity = pairs.entities.translate(united.entities)
+    to_predicate = pairs.predicates.translate(united.predicates)
+    sizes = len(united.entities), len(united.predicates)
+    rows = atom_keys(table.arguments[0], table.predicate, table.arguments[1], *sizes)
     order = np.argsort(rows)
-    mine = key(to_entity[pairs.subject], to_predicate[pairs.predicate], to_entity[pairs.object])
+    mine = atom_keys(
+        to_entity[pairs.subject], to_predicate[pairs.predicate], to_entity[pairs.object], *sizes
+    )
     values = np.full(len(rows), ONE, dtype=np.int32)
     values[order[np.searchsorted(rows[order], mine)]] = millionths
     if (values == ONE).all():

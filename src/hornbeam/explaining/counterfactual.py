@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Floats, Ints
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.integrals import score_mean
 from hornbeam.facts.names import Names
@@ -26,9 +27,7 @@ from hornbeam.facts.table import ONE, Targets
 from hornbeam.learning.problem import transformed
 from hornbeam.rules.body import Body
 from hornbeam.rules.rule_model import Counts, Relaxation, RuleModel
-from hornbeam.scoring.independent_scorer import Floats, score_targets
-
-Ints = npt.NDArray[np.int64]
+from hornbeam.scoring.independent_scorer import score_targets
 
 
 @dataclass(frozen=True, eq=False)

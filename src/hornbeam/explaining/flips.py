@@ -15,8 +15,8 @@ from enum import StrEnum
 
 import numpy as np
 
-from hornbeam.explaining.counterfactual import Ints, Removals
-from hornbeam.scoring.independent_scorer import Floats
+from hornbeam.arrays import Floats, Ints
+from hornbeam.explaining.counterfactual import Removals
 
 #: Paths up to which the smallest set is looked for.
 EXACT_PATHS = 10_000

@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from hornbeam.arrays import Ids
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.facts.table import ONE
 from hornbeam.progress import SILENT, Progress, announce_if_slow
-
-Ids = npt.NDArray[np.int32]
+from hornbeam.rules.codes import is_inverse, predicate_of, turned
 
 COMPILING = "Compiling the path walk (first run only; kept for the next time) ..."
 #: Truth that no path has: marks entities from which the object is out of reach.
@@ -53,8 +53,8 @@ class Paths:
     def edges(self, k: int) -> npt.NDArray[np.int64]:
         """Facts of every path's k-th step, as rows (predicate, subject, object) of ids."""
         here, there = self.nodes[:, k].astype(np.int64), self.nodes[:, k + 1].astype(np.int64)
-        predicate = np.full(len(self), self.steps[k] // 2 - 1, dtype=np.int64)
-        ends = (there, here) if self.steps[k] % 2 else (here, there)
+        predicate = np.full(len(self), predicate_of(self.steps[k]), dtype=np.int64)
+        ends = (there, here) if is_inverse(self.steps[k]) else (here, there)
         return np.stack([predicate, *ends], axis=1)
 
 
@@ -104,7 +104,7 @@ def useful_nodes(graph: Graph, steps: Sequence[int], pair: Pair) -> list[Ids]:
     front = [np.array([pair.source], dtype=np.int32)]
     back = [np.array([pair.sink], dtype=np.int32)]
     while len(front) + len(back) < len(steps) + 2:
-        forth, towards = steps[len(front) - 1], steps[-len(back)] ^ 1
+        forth, towards = steps[len(front) - 1], turned(steps[-len(back)])
         cost_forth = _cost(*graph.forward[:3], front[-1], forth)
         cost_back = _cost(*graph.backward[:3], back[-1], towards)
         if cost_forth <= cost_back:
@@ -133,7 +133,7 @@ def cut(graph: Graph, steps: Sequence[int], pair: Pair) -> npt.NDArray[np.int64]
     ends = np.array(np.meshgrid(levels[at], levels[at + 1]), dtype=np.int32).reshape(2, -1).T
     first_last = Paths((steps[at],), ends, np.ones(len(ends), dtype=np.int32))
     facts = first_last.edges(0)
-    own = np.array([pair.own_code // 2 - 1, pair.source, pair.sink])
+    own = np.array([predicate_of(pair.own_code), pair.source, pair.sink])
     others: npt.NDArray[np.int64] = facts[(facts != own).any(axis=1)]
     return others
 

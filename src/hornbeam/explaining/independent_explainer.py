@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from hornbeam.arrays import Floats, Ints
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
@@ -25,15 +25,15 @@ from hornbeam.facts.folds import without_targets
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
+from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_model import RuleModel
-from hornbeam.scoring.independent_scorer import Floats, score_targets
+from hornbeam.scoring.independent_scorer import score_targets
 
 #: Paths of every rule that are named unless more are asked for.
 PATHS = 5
 
 #: Facts as rows (predicate, subject, object) of ids.
-Edges = npt.NDArray[np.int64]
-NO_EDGES: Edges = np.empty((0, 3), dtype=np.int64)
+NO_EDGES: Ints = np.empty((0, 3), dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,11 +196,11 @@ class Explainer:
 
     def _codes(self, body: Body) -> list[int]:
         predicates = self.evidence.predicates
-        return [2 * (predicates.index(step.predicate) + 1) + step.inverse for step in body.steps]
+        return [step_code(predicates.index(s.predicate), s.inverse) for s in body.steps]
 
     def _nodes(self, target: str, subject: str, object_: str) -> Pair:
         names = self.evidence.entities
-        own = 2 * (self.evidence.predicates.index(target) + 1)
+        own = step_code(self.evidence.predicates.index(target))
         return Pair(names.index(subject), names.index(object_), own)
 
     def _flip(self, scored: ScoredPair, progress: Progress) -> Flip:
@@ -226,9 +226,9 @@ class Explainer:
             return Flip(FlipStatus.NOT_FOUND, (), scored.mean)
         return Flip(status, tuple(self.fact(*row) for row in facts.tolist()), after)
 
-    def _removals(self, scored: ScoredPair, progress: Progress) -> tuple[Removals, Edges]:
+    def _removals(self, scored: ScoredPair, progress: Progress) -> tuple[Removals, Ints]:
         """Lay out all paths of the pair, and the facts that carry them in the order of names."""
-        sequence, body, path, rows = list[Edges](), list[Edges](), list[Edges](), list[Edges]()
+        sequence, body, path, rows = list[Ints](), list[Ints](), list[Ints](), list[Ints]()
         n = 0
         for k, steps in enumerate(scored.grounded_bodies):
             found = self.paths(steps, *scored.names, scored.groundings_of(steps), progress)
@@ -253,7 +253,7 @@ class Explainer:
         )
         return removals, edges[:, [1, 0, 2]]
 
-    def _cut_rules(self, scored: ScoredPair) -> tuple[FlipStatus, Edges]:
+    def _cut_rules(self, scored: ScoredPair) -> tuple[FlipStatus, Ints]:
         """Cut off one rule after the other, the strongest first, until the decision flips.
 
         All paths of a rule are cut at the subject or at the object, where fewer facts do it.
@@ -274,7 +274,7 @@ class Explainer:
                     return FlipStatus.UPPER_BOUND, facts
         return FlipStatus.NOT_FOUND, NO_EDGES
 
-    def _score_without(self, scored: ScoredPair, edges: Edges) -> float:
+    def _score_without(self, scored: ScoredPair, edges: Ints) -> float:
         """Score the pair in a world that lacks some facts."""
         facts = self.evidence
         predicate, subject, object_ = edges.T.astype(np.int32)

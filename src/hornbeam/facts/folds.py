@@ -18,13 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from hornbeam.arrays import Ids, Ints
 from hornbeam.errors import DataError, InputError
-from hornbeam.facts.names import Ids
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets
-
-Rows = npt.NDArray[np.int64]
 
 SUFFIXES = (".tsv", ".tsv.gz")
 LAYOUTS = (
@@ -76,7 +73,7 @@ def task_folds(task_dir: str | os.PathLike[str]) -> list[Fold]:
         raise DataError(str(task), f"cannot be read: {error.strerror}") from None
 
 
-def make_folds(labels: Targets, n: int, rng: np.random.Generator) -> list[tuple[Rows, Rows]]:
+def make_folds(labels: Targets, n: int, rng: np.random.Generator) -> list[tuple[Ints, Ints]]:
     """Split labelled targets into `n` parts, each of which is the test of one fold.
 
     The shares of true and false labels are kept, and those of the predicates. A pair, its
@@ -162,14 +159,14 @@ def without_targets(facts: Facts, targets: Targets) -> Facts:
     return Facts(facts.entities, facts.predicates, {**others, 2: kept} if len(kept) else others)
 
 
-def _groups(labels: Targets) -> Rows:
+def _groups(labels: Targets) -> Ints:
     """Give equal pairs, in whatever direction, one number."""
     low = np.minimum(labels.subject, labels.object)
     high = np.maximum(labels.subject, labels.object)
     return _distinct([labels.predicate, low, high])
 
 
-def _distinct(columns: list[Ids]) -> Rows:
+def _distinct(columns: list[Ids]) -> Ints:
     """Give every row the number, from 0 on, that all rows equal to it have."""
     order = np.lexsort(columns)
     new = np.zeros(len(order), dtype=np.bool_)

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Ids = npt.NDArray[np.int32]
+from hornbeam.arrays import Ids, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +27,7 @@ class Names:
     """
 
     blob: bytes
-    ends: npt.NDArray[np.int64]
+    ends: Ints
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Names:

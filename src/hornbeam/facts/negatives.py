@@ -21,13 +21,13 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Bools, Floats, Ids, Ints
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
-from hornbeam.facts.names import Ids, Names
+from hornbeam.facts.atom_keys import pair_keys
+from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE, Facts, Targets
 
 Sampling = Literal["uniform", "frequency", "typed"]
-#: A pair as one integer, subject * number of entities + object.
-Keys = npt.NDArray[np.int64]
 
 #: Draws for each wanted negative before rejection gives up on a relation that is nearly complete.
 PATIENCE = 50
@@ -119,7 +119,7 @@ def with_negatives(
         raise InputError(f"unknown negative sampling {sampling!r}; expected one of: {choices}")
     subject, object_, true = _edges(facts, predicate)
     n_entities = len(facts.entities)
-    known = np.sort(_key(subject, object_, n_entities))
+    known = np.sort(pair_keys(subject, object_, n_entities))
     subject, object_ = subject[true], object_[true]
     region = _Region.of(subject, object_, known, n_entities, sampling)
     wanted = round(ratio * len(subject))
@@ -135,7 +135,7 @@ def with_negatives(
     )
 
 
-def _edges(facts: Facts, predicate: str) -> tuple[Ids, Ids, npt.NDArray[np.bool_]]:
+def _edges(facts: Facts, predicate: str) -> tuple[Ids, Ids, Bools]:
     """Subjects and objects of a predicate's facts, and which facts are true."""
     index, table = facts.predicates.index(predicate), facts.binary
     rows = np.flatnonzero(table.predicate == index)  # of an unknown predicate (-1) there are none
@@ -161,17 +161,11 @@ def _targets(facts: Facts, predicate: str, subject: Ids, object_: Ids, positives
     return Targets(facts.entities, Names.of([predicate]), zeros, subject, object_, labels)
 
 
-def _key(subject: npt.NDArray[np.integer], object_: npt.NDArray[np.integer], n: int) -> Keys:
-    return subject.astype(np.int64) * n + object_
-
-
-def _is_in(keys: Keys, table: Keys) -> npt.NDArray[np.bool_]:
+def _is_in(keys: Ints, table: Ints) -> Bools:
     """Which keys stand in a sorted table."""
     if not len(table):
         return np.zeros(len(keys), dtype=np.bool_)
-    found: npt.NDArray[np.bool_] = (
-        table[np.minimum(np.searchsorted(table, keys), len(table) - 1)] == keys
-    )
+    found: Bools = table[np.minimum(np.searchsorted(table, keys), len(table) - 1)] == keys
     return found
 
 
@@ -186,14 +180,14 @@ class _Region:
 
     subject: Ids
     object: Ids
-    known: Keys
+    known: Ints
     n_entities: int
     subject_pool: Ids | None
     object_pool: Ids | None
 
     @classmethod
     def of(
-        cls, subject: Ids, object_: Ids, known: Keys, n_entities: int, sampling: Sampling
+        cls, subject: Ids, object_: Ids, known: Ints, n_entities: int, sampling: Sampling
     ) -> _Region:
         pools: tuple[Ids | None, Ids | None] = (None, None)
         if sampling == "typed":
@@ -220,28 +214,28 @@ class _Region:
         inside = (of_subject | of_object) if either else (of_subject & of_object)
         return self.size - int(inside.sum())
 
-    def draw(self, count: int, rng: np.random.Generator) -> Keys:
+    def draw(self, count: int, rng: np.random.Generator) -> Ints:
         """Pairs with one argument replaced, known and repeated ones among them."""
         row = rng.integers(len(self.subject), size=count)
         replace_subject = rng.random(count) < 0.5
         new_subject = _replacement(self.subject_pool, self.n_entities, count, rng)
         new_object = _replacement(self.object_pool, self.n_entities, count, rng)
-        return _key(
+        return pair_keys(
             np.where(replace_subject, new_subject, self.subject[row]),
             np.where(replace_subject, self.object[row], new_object),
             self.n_entities,
         )
 
-    def listed(self) -> tuple[Keys, npt.NDArray[np.float64]]:
+    def listed(self) -> tuple[Ints, Floats]:
         """Every pair that is not known, with the (relative) chance that `draw` gives it."""
         n = self.n_entities
         q_subject, q_object = _share(self.subject, n), _share(self.object, n)
         r_subject, r_object = _share(self.subject_pool, n), _share(self.object_pool, n)
         subjects = np.flatnonzero(q_subject)
-        keys = _key(subjects[:, None], np.flatnonzero(r_object)[None, :], n).ravel()
+        keys = pair_keys(subjects[:, None], np.flatnonzero(r_object)[None, :], n).ravel()
         if self.subject_pool is None:
             others = np.flatnonzero(q_subject == 0.0)
-            more = _key(others[:, None], np.flatnonzero(q_object)[None, :], n).ravel()
+            more = pair_keys(others[:, None], np.flatnonzero(q_object)[None, :], n).ravel()
             keys = np.concatenate([keys, more])
         keys = keys[~_is_in(keys, self.known)]
         s, o = keys // n, keys % n
@@ -256,13 +250,13 @@ def _replacement(
     return pool[rng.integers(len(pool), size=count)]
 
 
-def _share(pool: Ids | None, n_entities: int) -> npt.NDArray[np.float64]:
+def _share(pool: Ids | None, n_entities: int) -> Floats:
     if pool is None:
         return np.full(n_entities, 1.0 / n_entities)
     return np.bincount(pool, minlength=n_entities) / len(pool)
 
 
-def _drawn(region: _Region, wanted: int, rng: np.random.Generator) -> Keys:
+def _drawn(region: _Region, wanted: int, rng: np.random.Generator) -> Ints:
     """Distinct unknown pairs in the order they were drawn; fewer where no more are found.
 
     Rejection is fast while most draws are new. Where it is not, because the relation is nearly
@@ -285,7 +279,7 @@ def _drawn(region: _Region, wanted: int, rng: np.random.Generator) -> Keys:
     return found
 
 
-def _rejected(region: _Region, wanted: int, rng: np.random.Generator) -> Keys:
+def _rejected(region: _Region, wanted: int, rng: np.random.Generator) -> Ints:
     """Draw until there are enough new pairs or patience ends."""
     found = np.empty(0, dtype=np.int64)
     left = PATIENCE * wanted + 1000

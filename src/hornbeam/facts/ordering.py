@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-from hornbeam.facts.names import Ids
-from hornbeam.facts.table import Millionths
+from hornbeam.arrays import Array, Ids, Millionths
 
 
 def sort_edges(
-    predicate: npt.NDArray[Any],
+    predicate: Array,
     arguments: list[Ids],
     values: Millionths | None,
     n_entities: int,
-) -> tuple[npt.NDArray[Any], list[Ids], Millionths | None]:
+) -> tuple[Array, list[Ids], Millionths | None]:
     """Order edges by (subject, predicate, object, value); without values in linear time.
 
     `arguments` is emptied, so that the caller does not hold on to the unsorted columns.

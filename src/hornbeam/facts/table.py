@@ -9,19 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.facts.names import Ids, Names
+from hornbeam.arrays import Array, Bools, Floats, Ids, Millionths
+from hornbeam.facts.names import Names
 
 #: Truth values are integers in units of one millionth.
 ONE = 1_000_000
 #: At or above this a soft value counts as true when candidates are generated.
 HALF = ONE // 2
-
-Millionths = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +30,7 @@ class Atoms:
     `millionths` the truth values, or None where every one of them is 1.
     """
 
-    predicate: npt.NDArray[Any]
+    predicate: Array
     arguments: tuple[Ids, ...]
     millionths: Millionths | None = None
 
@@ -45,7 +43,7 @@ class Atoms:
         return len(self.arguments)
 
     @property
-    def values(self) -> npt.NDArray[np.float64]:
+    def values(self) -> Floats:
         """Truth values in [0, 1]."""
         if self.millionths is None:
             return np.ones(len(self))
@@ -129,20 +127,20 @@ class Targets:
         return len(self.subject)
 
     @property
-    def truth(self) -> npt.NDArray[np.float64]:
+    def truth(self) -> Floats:
         """Labels in [0, 1]."""
         if self.millionths is None:
             raise ValueError("these targets have no labels")
         return self.millionths / ONE
 
     @property
-    def positive(self) -> npt.NDArray[np.bool_]:
+    def positive(self) -> Bools:
         """Which labels round to true; all False where there are no labels."""
         if self.millionths is None:
             return np.zeros(len(self), dtype=np.bool_)
         return self.millionths >= HALF
 
-    def select(self, rows: npt.NDArray[np.integer] | npt.NDArray[np.bool_]) -> Targets:
+    def select(self, rows: npt.NDArray[np.integer] | Bools) -> Targets:
         """Select the targets at `rows`, with the same tables of names."""
         return Targets(
             self.entities,

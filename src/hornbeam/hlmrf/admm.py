@@ -47,7 +47,6 @@ step is in units of it.
 
 from __future__ import annotations
 
-import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -57,6 +56,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hornbeam.arrays import Floats
 from hornbeam.hlmrf.admm_arrays import ArraySteps
 from hornbeam.hlmrf.admm_point import (
     PLAIN,
@@ -68,7 +68,8 @@ from hornbeam.hlmrf.admm_point import (
     StoppingRule,
 )
 from hornbeam.hlmrf.map_state import MapState, Status, assess, dual_value, start_at
-from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
+from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress, announce_if_slow
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ class Admm:
         constraints = potentials.select(potentials.is_constraint)
         iterations, least, status = 0, 1, Status.ITERATIONS
         residuals = Residuals()
-        with ThreadPoolExecutor(self.threads or os.cpu_count()) as pool:
+        with ThreadPoolExecutor(worker_threads(self.threads)) as pool:
             work = _Work.of(potentials, start, self, pool, progress)
             steps = work.steps()
             while iterations < self.max_iterations and status is Status.ITERATIONS:
@@ -251,7 +252,7 @@ class _Work:
             from hornbeam.hlmrf.admm_compiled import CompiledSteps
 
             many = len(self.potentials.variable) >= WORTH_THREADS
-            threads = (self.settings.threads or os.cpu_count() or 1) if many else 1
+            threads = worker_threads(self.settings.threads) if many else 1
             return CompiledSteps.of(self.rows, self.point, threads, self.pool)
 
         return announce_if_slow(load, COMPILING, self.progress)

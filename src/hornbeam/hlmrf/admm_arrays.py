@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Floats
 from hornbeam.hlmrf.admm_point import FAINT, Mixture, Point, Rows
-from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
+from hornbeam.hlmrf.potentials import Kind, Potentials
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from hornbeam.arrays import Floats
 from hornbeam.hlmrf import admm_kernels as kernels
 from hornbeam.hlmrf.admm_point import PLAIN, Mixture, Point, Rows
-from hornbeam.hlmrf.potentials import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from hornbeam.hlmrf.admm_point import Indices
-from hornbeam.hlmrf.potentials import Floats
+from hornbeam.arrays import Floats, Unsigned
 
 jit = njit(cache=True, nogil=True, error_model="numpy")
 
@@ -32,8 +31,8 @@ FAINT = 1e-100
 class Columns(NamedTuple):
     """The literals by variable."""
 
-    indptr: Indices
-    row: Indices
+    indptr: Unsigned
+    row: Unsigned
     coefficient: Floats
 
 

@@ -13,9 +13,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
-
-Indices = npt.NDArray[np.uint32]
+from hornbeam.arrays import Floats, Unsigned
+from hornbeam.hlmrf.potentials import Kind, Potentials
 
 #: Shares of the plain step, of where it started and of the anchor in the next iterate.
 Mixture = tuple[float, float, float]
@@ -29,8 +28,8 @@ FAINT = 1e-100
 class Rows(NamedTuple):
     """The literals by row, and what the local step of a row needs."""
 
-    indptr: Indices
-    variable: Indices
+    indptr: Unsigned
+    variable: Unsigned
     coefficient: Floats
     constant: Floats
     kind: npt.NDArray[np.uint8]

@@ -15,9 +15,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Floats
 from hornbeam.errors import InfeasibleError
 from hornbeam.hlmrf.map_state import MapState, Status, assess, start_at
-from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
+from hornbeam.hlmrf.potentials import Kind, Potentials
 
 #: Total violation up to which constraints count as satisfiable: a solver's own accuracy.
 FEASIBLE = 1e-7

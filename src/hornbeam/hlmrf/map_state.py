@@ -8,7 +8,8 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
+from hornbeam.arrays import Floats
+from hornbeam.hlmrf.potentials import Kind, Potentials
 
 
 class Status(StrEnum):

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Floats
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-Floats = npt.NDArray[np.float64]
 
 
 class Kind(IntEnum):

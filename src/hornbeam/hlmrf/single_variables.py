@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
+from hornbeam.arrays import Floats
+from hornbeam.hlmrf.potentials import Kind, Potentials
 
 #: Part of the sum of its terms' sizes up to which a derivative is rounding and counts as 0.
 ROUNDING = 1e-13

@@ -11,10 +11,9 @@ take them flat, since slices in inner loops are not free.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-Floats = npt.NDArray[np.float64]
+from hornbeam.arrays import Floats
 
 #: Most sweeps over one quadratic model, and the share of the first one's gain that ends them.
 SWEEPS = 100

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.densities.strengths import Floats
+from hornbeam.arrays import Floats
 from hornbeam.learning.hinge_problem import Learnable
 from hornbeam.learning.newton import Fit, Newton, Status
 from hornbeam.learning.ppll import fit_priors

@@ -17,6 +17,7 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Floats
 from hornbeam.counting.collective.collective_statistics import CollectiveStatistics
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import (
@@ -26,7 +27,6 @@ from hornbeam.densities.hinges import (
     hinge_values,
     rule_covariance,
 )
-from hornbeam.densities.strengths import Floats
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.learning.collective_problem import conditioned_problem

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from hornbeam.arrays import Floats
 from hornbeam.counting.histograms import Histograms
 from hornbeam.counting.statistics import Statistics
-from hornbeam.densities.strengths import Floats
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.learning.learner import Learned, Learner, learn_rules, sorted_rules

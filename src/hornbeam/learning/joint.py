@@ -7,7 +7,6 @@ the training labels, by the log-loss of the held-out ones.
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -15,10 +14,11 @@ from itertools import repeat
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.densities.strengths import Floats
+from hornbeam.arrays import Floats
 from hornbeam.learning.hinge_problem import Learnable
 from hornbeam.learning.newton import Fit, Newton
 from hornbeam.learning.settings import check_not_negative, check_positive, check_whole
+from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
 
 #: Entries of a problem from which on its folds have threads of their own: in smaller ones the
@@ -136,7 +136,7 @@ class Joint:
 
         losses: list[list[float]] = []
         # folds are independent: threads change no number
-        workers = min(self.folds, os.cpu_count() or 1) if problem.size >= WORTH_THREADS else 1
+        workers = min(self.folds, worker_threads()) if problem.size >= WORTH_THREADS else 1
         with ThreadPoolExecutor(workers) as executor:
             for i, strength in enumerate(strengths):
                 by_fold = executor.map(held_out_loss, range(self.folds), repeat(strength))

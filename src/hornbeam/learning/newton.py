@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.densities.strengths import Floats
+from hornbeam.arrays import Floats
 
 
 class Fittable(Protocol):

@@ -21,9 +21,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Floats
 from hornbeam.densities.hinges import rule_covariance
 from hornbeam.densities.integrals import one_sided
-from hornbeam.densities.strengths import DOWN, Densities, Floats
+from hornbeam.densities.strengths import DOWN, Densities
 from hornbeam.errors import InputError
 from hornbeam.learning.hinge_problem import HingeProblem, Learnable
 from hornbeam.learning.newton import Fit, Newton, Status

@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Array, Floats
 from hornbeam.counting.statistics import Statistics
-from hornbeam.densities.strengths import Densities, Floats
+from hornbeam.densities.strengths import Densities
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.learning.descent import (
@@ -37,8 +37,6 @@ from hornbeam.learning.descent import (
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Counts, Relaxation
-
-Array = npt.NDArray[Any]
 
 #: Sweeps over columns before a Hessian is worked out, and the most weights it may have.
 FIRST_SWEEPS = 2

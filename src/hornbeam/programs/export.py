@@ -26,9 +26,10 @@ from pathlib import Path as FilePath
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Ids
 from hornbeam.counting.collective.target_edges import among_facts
 from hornbeam.errors import DataError, InputError
-from hornbeam.facts.names import Ids
+from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.language.naming import identifiers
 from hornbeam.language.syntax import (
@@ -175,7 +176,7 @@ class Export:
         """Rows of a target's distinct pairs."""
         pairs = self.pairs
         mine = np.flatnonzero(pairs.predicate == pairs.predicates.index(target))
-        keys = pairs.subject[mine].astype(np.int64) * len(pairs.entities) + pairs.object[mine]
+        keys = pair_keys(pairs.subject[mine], pairs.object[mine], len(pairs.entities))
         first = np.unique(keys, return_index=True)[1]
         return np.sort(mine[first])
 
@@ -190,10 +191,12 @@ class Export:
         (subject, object_), values = self._fact_rows(name)
         if not with_pairs:
             rows = self._pair_rows(name)
-            n = np.int64(len(self.facts.entities) + 1)
-            asked = self.to_fact[self.pairs.subject[rows]].astype(np.int64) * n
-            asked += self.to_fact[self.pairs.object[rows]]
-            keep = ~np.isin(subject.astype(np.int64) * n + object_, asked)
+            # one id more than there are: that of pairs' entities that no fact has, -1
+            n = len(self.facts.entities) + 1
+            asked = pair_keys(
+                self.to_fact[self.pairs.subject[rows]], self.to_fact[self.pairs.object[rows]], n
+            )
+            keep = ~np.isin(pair_keys(subject, object_, n), asked)
             subject, object_ = subject[keep], object_[keep]
             values = None if values is None else values[keep]
         columns = [self._texts(self.facts.entities.take(ids)) for ids in (subject, object_)]

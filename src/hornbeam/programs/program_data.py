@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.facts.names import Ids, Names
+from hornbeam.arrays import Ids
+from hornbeam.facts.names import Names
 
 
 @dataclass(frozen=True, eq=False)

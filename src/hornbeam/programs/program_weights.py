@@ -27,9 +27,10 @@ from typing import Any
 
 import numpy as np
 
+from hornbeam.arrays import Floats
 from hornbeam.errors import DataError
 from hornbeam.files import save_text
-from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
+from hornbeam.hlmrf.potentials import Kind, Potentials
 from hornbeam.language.syntax import ArithmeticRule, LogicalRule, PslRule, weight_text
 from hornbeam.learning.hinge_problem import HingeProblem
 from hornbeam.learning.learner import COMPILING

@@ -11,16 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from markupsafe import Markup, escape
+
+from hornbeam.arrays import Floats
 
 #: Size of a chart in its own units; a page scales it.
 WIDTH, HEIGHT = 340, 256
 LEFT, RIGHT, TOP, BOTTOM = 50, 14, 26, 44
 #: Points of a curve that a screen can tell apart.
 POINTS = 400
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

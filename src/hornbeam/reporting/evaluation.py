@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Floats, Ints
 from hornbeam.errors import InputError
 from hornbeam.facts.table import html_table
 
@@ -20,9 +21,6 @@ from hornbeam.facts.table import html_table
 CLIP = 1e-15
 #: Calibration bins of equal width.
 BINS = 10
-
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -236,24 +234,24 @@ def _checked(truth: npt.ArrayLike, score: npt.ArrayLike) -> tuple[Floats, Floats
     return y, s
 
 
-def _by_score(y: Floats, s: Floats) -> tuple[Floats, Counts, Counts]:
+def _by_score(y: Floats, s: Floats) -> tuple[Floats, Ints, Ints]:
     """Distinct scores, highest first, with the numbers of true and of false targets at each."""
     distinct, place, count = np.unique(s, return_inverse=True, return_counts=True)
     true = np.bincount(place[y >= 0.5], minlength=len(distinct)).astype(np.int64)
     return distinct[::-1], true[::-1], (count - true)[::-1]
 
 
-def _rates(count: Counts) -> Floats:
+def _rates(count: Ints) -> Floats:
     """Share of all that has been met down to each distinct score."""
     met: Floats = np.cumsum(count) / count.sum()
     return met
 
 
-def _precision(true: Counts, false: Counts) -> Floats:
+def _precision(true: Ints, false: Ints) -> Floats:
     return np.cumsum(true) / np.cumsum(true + false)
 
 
-def _auc_roc(true: Counts, false: Counts) -> float | None:
+def _auc_roc(true: Ints, false: Ints) -> float | None:
     """Pairs (true, false) in the right order, ties half: in integers, so exact up to a division."""
     n_true, n_false = int(true.sum()), int(false.sum())
     if not n_true or not n_false:
@@ -262,13 +260,13 @@ def _auc_roc(true: Counts, false: Counts) -> float | None:
     return int(np.sum(true * (2 * beaten + false))) / (2 * n_true * n_false)
 
 
-def _average_precision(true: Counts, false: Counts) -> float | None:
+def _average_precision(true: Ints, false: Ints) -> float | None:
     if not true.any() or not false.any():
         return None
     return float(np.sum(true * _precision(true, false)) / true.sum())
 
 
-def _best_f1(distinct: Floats, true: Counts, false: Counts) -> tuple[float | None, float | None]:
+def _best_f1(distinct: Floats, true: Ints, false: Ints) -> tuple[float | None, float | None]:
     """Highest F1 = 2 TP / (predicted + actual) and its threshold, the highest of equals."""
     if not true.any():
         return None, None

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from hornbeam.arrays import Floats
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.collective_explainer import CollectiveExplainer
 from hornbeam.explaining.explanation import Explanation, Grounding, printable
@@ -29,7 +30,6 @@ from hornbeam.reporting import charts, report_charts
 from hornbeam.reporting.data_profile import profile
 from hornbeam.reporting.evaluation import evaluate
 from hornbeam.reporting.rule_quality import RuleQuality, rule_qualities
-from hornbeam.scoring.independent_scorer import Floats
 
 #: Errors of each kind that are explained.
 WORST = 5

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
+from hornbeam.arrays import Floats
 from hornbeam.facts.table import Targets
 from hornbeam.learning.trace import Trace
 from hornbeam.reporting.charts import (
@@ -21,7 +22,6 @@ from hornbeam.reporting.charts import (
 from hornbeam.reporting.data_profile import DataProfile
 from hornbeam.reporting.evaluation import Evaluation, pr_points, roc_points
 from hornbeam.rules.rule_model import Semantics
-from hornbeam.scoring.independent_scorer import Floats
 
 #: Bars of the histogram of scores.
 BINS = 20

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from string import ascii_uppercase
 
-#: Variables of a body in the order of its nodes; paths have up to 4 steps.
-VARIABLES = "ABCDE"
+#: Most atoms of a body. The searches are written for up to four, and say so.
+MAX_LENGTH = 4
+#: Variables of a body in the order of its nodes.
+VARIABLES = ascii_uppercase[: MAX_LENGTH + 1]
 
 
 @dataclass(frozen=True, order=True)

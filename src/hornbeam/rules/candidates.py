@@ -13,12 +13,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Ints
 from hornbeam.errors import InputError
 from hornbeam.language.naming import identifiers
-from hornbeam.rules.body import Body, Step
+from hornbeam.rules.body import MAX_LENGTH, Body, Step
 from hornbeam.rules.clause import Clause, prior
-
-Counts = npt.NDArray[np.int64]
+from hornbeam.rules.codes import code_limit, step_code
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Language:
     Parameters
     ----------
     max_length
-        Longest body, 1 to 4 atoms.
+        Longest body, 1 to `hornbeam.rules.clause.MAX_LENGTH` atoms.
     min_coverage
         Fewest labelled targets that a sequence must connect.
     top
@@ -47,8 +47,8 @@ class Language:
     max_fanout: int | None = None
 
     def __post_init__(self) -> None:
-        if not 1 <= self.max_length <= 4:
-            raise InputError(f"the longest body is 1 to 4 atoms, not {self.max_length}")
+        if not 1 <= self.max_length <= MAX_LENGTH:
+            raise InputError(f"the longest body is 1 to {MAX_LENGTH} atoms, not {self.max_length}")
         for name, least in (("min_coverage", 1), ("top", 1), ("max_fanout", 1)):
             value = getattr(self, name)
             if value is not None and value < least:
@@ -71,7 +71,8 @@ class Candidate:
 class Candidates:
     """Relation sequences with how many targets they connect, and by how many paths.
 
-    `steps` has one row a sequence: codes 2(p+1) + inverse over `predicates`, padded with 0.
+    `steps` has one row per sequence: codes of steps over `predicates` (see `hornbeam.rules.codes`),
+    padded with 0.
     `target` is the head's index in `targets`. Coverage counts labelled targets, `coverage_true`
     those labelled true; `paths` is the total of ground clauses.
     """
@@ -80,9 +81,9 @@ class Candidates:
     targets: tuple[str, ...]
     steps: npt.NDArray[np.uint32]
     target: npt.NDArray[np.int32]
-    coverage: Counts
-    coverage_true: Counts
-    paths: Counts
+    coverage: Ints
+    coverage_true: Ints
+    paths: Ints
     distinct: bool = False
 
     def __len__(self) -> int:
@@ -101,9 +102,12 @@ class Candidates:
 
     @cached_property
     def _step_of_code(self) -> tuple[Step | None, ...]:
-        """The step that every code stands for; there are none of code 0 and 1."""
-        both = (Step(name, inverse) for name in self.predicates for inverse in (False, True))
-        return (None, None, *both)
+        """The step that every code stands for, None where there is none."""
+        steps: list[Step | None] = [None] * code_limit(len(self.predicates))
+        for p, name in enumerate(self.predicates):
+            for inverse in (False, True):
+                steps[step_code(p, inverse)] = Step(name, inverse)
+        return tuple(steps)
 
     def body(self, row: int) -> Body:
         """The sequence of a row."""
@@ -161,9 +165,10 @@ class Candidates:
         order = sorted(
             range(len(self.predicates)), key=lambda p: f"{self.identifiers[self.predicates[p]]}("
         )
-        ranks = np.zeros(2 * len(self.predicates) + 2, dtype=np.int64)
+        ranks = np.zeros(code_limit(len(self.predicates)), dtype=np.int64)
         for rank, p in enumerate(order):
-            ranks[2 * (p + 1) : 2 * (p + 1) + 2] = 2 * rank + 1, 2 * rank + 2
+            ranks[step_code(p)] = 2 * rank + 1
+            ranks[step_code(p, inverse=True)] = 2 * rank + 2
         return ranks
 
     def __repr__(self) -> str:

@@ -21,10 +21,8 @@ from hornbeam.language.syntax import (
     Variable,
     rule_text,
 )
-from hornbeam.rules.body import VARIABLES, Body, Step
+from hornbeam.rules.body import MAX_LENGTH, Body, Step
 from hornbeam.rules.clause import Clause, prior
-
-MAX_LENGTH = len(VARIABLES) - 1
 
 #: Two variables that must not be the same entity.
 Unequal = frozenset[str]

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Floats
 from hornbeam.counting.collective.target_edges import among_facts, collective_facts
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.opening import open_engine
@@ -28,7 +29,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.map_state import MapState
-from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
+from hornbeam.hlmrf.potentials import Kind, Potentials
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import Counts, Relaxation, RuleModel
 from hornbeam.scoring.independent_scorer import Score, strengths

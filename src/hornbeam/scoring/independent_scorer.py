@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Floats
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import group_hinges, hinge_map, hinge_moments
 from hornbeam.densities.integrals import score_map, score_mean
@@ -20,8 +21,6 @@ from hornbeam.learning.hinge_problem import hinge_rows
 from hornbeam.learning.problem import count_columns
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation, RuleModel
-
-Floats = npt.NDArray[np.float64]
 
 
 class Score(StrEnum):

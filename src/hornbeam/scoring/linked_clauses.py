@@ -8,7 +8,6 @@ A clause whose head is neither a pair nor a fact is not grounded: heads range ov
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,19 +15,23 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Floats, Ints
 from hornbeam.counting.collective.target_edges import closing_walk, with_targets
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.parallel import run_blocks
 from hornbeam.errors import InputError
+from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.folds import without_targets
 from hornbeam.facts.table import Atoms, Facts, Targets
-from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
+from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress, announce_if_slow
-from hornbeam.rules.body import Step
+from hornbeam.rules.body import MAX_LENGTH, Step
+from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.scoring.linked_kernels import STEPS, Walks, ground_walks, literals
 
-Ints = npt.NDArray[np.int64]
+assert STEPS == MAX_LENGTH, "the kernel has a place for every step of a body"
 
 #: Most rows of ground clauses; a million take about 0.1 GB with what inference adds.
 MOST_ROWS = 20_000_000
@@ -106,7 +109,7 @@ class LinkedPairs:
         blocks = run_blocks(
             lambda low, high: (0, some(slice(low, high), 4 * MOST_ROWS // BLOCKS)),
             bounds,
-            threads or os.cpu_count() or 1,
+            worker_threads(threads),
             progress,
         )
         _refuse_too_many(sum(len(weight) for _, (_, weight) in blocks))
@@ -145,7 +148,7 @@ class LinkedPairs:
         )
 
     def _each_walk(self, rules: Sequence[Rule]) -> Iterator[Walk]:
-        codes = {name: 2 * (p + 1) for p, name in enumerate(self.united.predicates)}
+        ids = {name: p for p, name in enumerate(self.united.predicates)}
         number = {name: p for p, name in enumerate(self.atoms.predicates)}
         for r, rule in enumerate(rules):
             clause = rule.clause
@@ -153,17 +156,17 @@ class LinkedPairs:
                 continue
             body = clause.body
             places = [k for k, step in enumerate(body.steps) if step.predicate in number]
-            if not places or any(step.predicate not in codes for step in body.steps):
+            if not places or any(step.predicate not in ids for step in body.steps):
                 continue
             if body.target in number:
-                code = [codes[step.predicate] + step.inverse for step in body.steps]
+                code = [step_code(ids[step.predicate], step.inverse) for step in body.steps]
                 yield Walk(r, code, [False] * len(code), number[body.target], head=True)
-            if clause.negated and body.target in codes:
+            if clause.negated and body.target in ids:
                 for k in places:
                     walk = closing_walk(body, k, Step(body.target))
                     yield Walk(
                         r,
-                        [codes[step.predicate] + step.inverse for step, _ in walk],
+                        [step_code(ids[step.predicate], step.inverse) for step, _ in walk],
                         # each ground clause once: from the first of its variables
                         [place < k or place == len(body) for _, place in walk],
                         number[body.steps[k].predicate],
@@ -187,13 +190,12 @@ def _with_variables(known: Facts, atoms: Targets) -> Facts:
     united = with_targets(known, [(atoms, "")])
     to_entity = atoms.entities.translate(united.entities)
     to_predicate = atoms.predicates.translate(united.predicates)
-    n, m = np.int64(len(united.entities)), np.int64(len(united.predicates))
+    sizes = len(united.entities), len(united.predicates)
     table = united.binary
-    subject, object_ = (column.astype(np.int64) for column in table.arguments)
-    keys = (subject * m + table.predicate) * n + object_
-    mine = (to_entity[atoms.subject] * m + to_predicate[atoms.predicate]) * n + to_entity[
-        atoms.object
-    ]
+    keys = atom_keys(table.arguments[0], table.predicate, table.arguments[1], *sizes)
+    mine = atom_keys(
+        to_entity[atoms.subject], to_predicate[atoms.predicate], to_entity[atoms.object], *sizes
+    )
     value = np.zeros(len(table), dtype=np.int32)
     value[np.searchsorted(keys, mine)] = np.arange(1, len(atoms) + 1)
     edges = Atoms(table.predicate, table.arguments, value)

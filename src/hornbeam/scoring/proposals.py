@@ -13,18 +13,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from hornbeam.arrays import Floats, Ids
 from hornbeam.counting.engine import Engine
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.rule_model import Rule, RuleModel
-from hornbeam.scoring.independent_scorer import Floats, Score, score_targets
+from hornbeam.scoring.independent_scorer import Score, score_targets
 
 #: Subjects followed at once.
 BLOCK = 256
-
-Ids = npt.NDArray[np.int32]
 
 
 def best_new_links(

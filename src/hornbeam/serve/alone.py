@@ -7,15 +7,16 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.counting.engine import path_codes
+from hornbeam.arrays import Floats
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.groundings import Pair, first_paths
 from hornbeam.explaining.independent_explainer import Explainer
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress, announce_if_slow
+from hornbeam.rules.codes import path_codes, step_code
 from hornbeam.rules.rule_model import Rule
-from hornbeam.scoring.independent_scorer import Floats, score_targets
+from hornbeam.scoring.independent_scorer import score_targets
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.links import links_at
 from hornbeam.serve.listing import Listing
@@ -79,7 +80,7 @@ class Alone:
             self.new_links(self.model.rules, subject, target, True, 1)
             walks = reacher.plans[target].forth
             paths_between(reacher.graph, subject, object_, walks, reacher.counters)
-            steps = [2 * (int(atoms.predicate[0]) + 1)]
+            steps = [step_code(int(atoms.predicate[0]))]
             first_paths(reacher.graph, steps, Pair(subject, object_, 0), False, 1)
 
     def is_ready(self, rules: Sequence[Rule]) -> bool:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Floats
 from hornbeam.facts.table import ONE, Targets
-from hornbeam.scoring.independent_scorer import Floats
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Positions
+from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Targets
-
-Rows = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Listing:
     def __len__(self) -> int:
         return len(self.targets)
 
-    def rows_of(self, entity: str) -> Rows:
+    def rows_of(self, entity: str) -> Positions:
         """Rows that name the entity, in their order."""
         i = self.targets.entities.index(entity)
         if i < 0:
@@ -46,21 +46,21 @@ class Listing:
         return None if labels is None else int(labels[row]) / ONE
 
     @cached_property
-    def _by_subject(self) -> tuple[Rows, npt.NDArray[np.int32]]:
+    def _by_subject(self) -> tuple[Positions, npt.NDArray[np.int32]]:
         return _sorted(self.targets.subject)
 
     @cached_property
-    def _by_object(self) -> tuple[Rows, npt.NDArray[np.int32]]:
+    def _by_object(self) -> tuple[Positions, npt.NDArray[np.int32]]:
         return _sorted(self.targets.object)
 
 
-def _sorted(ids: npt.NDArray[np.int32]) -> tuple[Rows, npt.NDArray[np.int32]]:
+def _sorted(ids: npt.NDArray[np.int32]) -> tuple[Positions, npt.NDArray[np.int32]]:
     """Rows in the order of their ids, and those ids."""
     rows = np.argsort(ids, kind="stable")
     return rows, ids[rows]
 
 
-def _among(index: tuple[Rows, npt.NDArray[np.int32]], wanted: int) -> Rows:
+def _among(index: tuple[Positions, npt.NDArray[np.int32]], wanted: int) -> Positions:
     rows, ids = index
     first, last = np.searchsorted(ids, [wanted, wanted + 1])
     return rows[first:last]
@@ -68,24 +68,14 @@ def _among(index: tuple[Rows, npt.NDArray[np.int32]], wanted: int) -> Rows:
 
 def besides(pairs: Targets, listed: Targets) -> Targets:
     """Those of the pairs that are not listed yet."""
-    entity = pairs.entities.translate(listed.entities).astype(np.int64)
-    predicate = pairs.predicates.translate(listed.predicates).astype(np.int64)
-    mine = _keys(predicate[pairs.predicate], entity[pairs.subject], entity[pairs.object], listed)
-    known = (predicate[pairs.predicate] >= 0) & (entity[pairs.subject] >= 0)
-    known &= entity[pairs.object] >= 0
-    theirs = _keys(listed.predicate.astype(np.int64), listed.subject, listed.object, listed)
+    to_entity = pairs.entities.translate(listed.entities)
+    predicate = pairs.predicates.translate(listed.predicates)[pairs.predicate]
+    subject, object_ = to_entity[pairs.subject], to_entity[pairs.object]
+    known = (predicate >= 0) & (subject >= 0) & (object_ >= 0)
+    sizes = len(listed.entities), len(listed.predicates)
+    mine = atom_keys(subject, predicate, object_, *sizes)
+    theirs = atom_keys(listed.subject, listed.predicate, listed.object, *sizes)
     return pairs.select(~(known & np.isin(mine, theirs)))
-
-
-def _keys(
-    predicate: npt.NDArray[np.int64],
-    subject: npt.NDArray[np.integer],
-    object_: npt.NDArray[np.integer],
-    names: Targets,
-) -> npt.NDArray[np.int64]:
-    """One number a pair."""
-    n = np.int64(len(names.entities))
-    return (predicate * n + subject) * n + object_
 
 
 def joined(tables: Sequence[Targets]) -> Targets:

@@ -17,6 +17,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation, Fact
+from hornbeam.rules.codes import is_inverse, predicate_of, step_code
 from hornbeam.serve.comparison import compare
 from hornbeam.serve.drawing import draw
 from hornbeam.serve.edits import Edits
@@ -234,8 +235,8 @@ class Pages:
         for code in np.unique(own).tolist()[:FACT_GROUPS]:
             others = neighbours(adjacency, entity, code)
             groups.append({
-                "predicate": facts.predicates[code // 2 - 1],
-                "inverse": bool(code % 2),
+                "predicate": facts.predicates[predicate_of(code)],
+                "inverse": is_inverse(code),
                 "total": len(others),
                 "first": facts.entities.take(others[:NEIGHBOURS]),
             })  # fmt: skip
@@ -250,9 +251,9 @@ class Pages:
     def _is_fact(self, subject: str, predicate: str, object_: str) -> bool:
         facts = self.explorer.facts
         s, o = facts.entities.index(subject), facts.entities.index(object_)
-        code = 2 * (facts.predicates.index(predicate) + 1)
-        if min(s, o, code) < 0:
+        if min(s, o) < 0:
             return False
+        code = step_code(facts.predicates.index(predicate))
         return o in neighbours(self.explorer.engine.graph.forward, s, code)
 
     def _inferred(self, explained: Explanation) -> frozenset[Fact]:

@@ -18,6 +18,7 @@ from hornbeam.facts.table import Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Language
+from hornbeam.rules.codes import step_code
 from hornbeam.serve.predictions import Reacher
 from hornbeam.serve.walk import neighbours, paths_between
 
@@ -63,6 +64,6 @@ class PairCounter(MemoryEngine):
         if min(subject, object_) < 0:
             return None
         predicate = targets.predicates[int(targets.predicate[0])]
-        own = 2 * (self.facts.predicates.index(predicate) + 1)
+        own = step_code(self.facts.predicates.index(predicate))
         is_fact = object_ in neighbours(self.graph.forward, subject, own)
         return None if is_fact else (subject, object_)

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.counting.engine import path_codes
+from hornbeam.arrays import Floats, Ids
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
@@ -21,10 +21,11 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.model import Model
 from hornbeam.rules.body import Body
+from hornbeam.rules.codes import path_codes, step_code, turned_sequence
 from hornbeam.rules.rule_model import Rule
-from hornbeam.scoring.independent_scorer import Floats, score_targets
+from hornbeam.scoring.independent_scorer import score_targets
 from hornbeam.serve.links import largest
-from hornbeam.serve.walk import NOWHERE, Counters, Ends, Nodes, Walks, ends_of, neighbours
+from hornbeam.serve.walk import NOWHERE, Counters, Ends, Walks, ends_of, neighbours
 
 #: Where paths have to be counted one by one, only the pairs that most paths connect are scored.
 MOST_COUNTED = 2000
@@ -107,7 +108,7 @@ class Reacher:
             np.array([column.get(clause.body, -1) for clause in clauses]),
             np.array([not clause.is_prior and not clause.negated for clause in clauses]),
             Walks.of(codes),
-            Walks.of([[code ^ 1 for code in reversed(steps)] for steps in codes]),
+            Walks.of([turned_sequence(steps) for steps in codes]),
         )
 
     def reach(self, target: str, entity: int, forward: bool) -> Reach:
@@ -156,13 +157,12 @@ class Reacher:
         counted = self.engine.count(small, bodies, self.model.language)
         return Reach(pairs, counted, len(ends.nodes) - len(kept))
 
-    def _known(self, target: str, entity: int, forward: bool) -> Nodes:
-        predicate = self.facts.predicates.index(target)
-        code = 2 * (predicate + 1) + (not forward)
+    def _known(self, target: str, entity: int, forward: bool) -> Ids:
+        code = step_code(self.facts.predicates.index(target), inverse=not forward)
         return neighbours(self.engine.graph.forward, entity, code)
 
 
-def _pairs(facts: Facts, target: str, entity: int, others: Nodes, forward: bool) -> Targets:
+def _pairs(facts: Facts, target: str, entity: int, others: Ids, forward: bool) -> Targets:
     here = np.full(len(others), entity, dtype=np.int32)
     subject, object_ = (here, others) if forward else (others, here)
     predicate = np.zeros(len(others), dtype=np.int32)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from hornbeam.arrays import Floats
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.progress import Progress
 from hornbeam.rules.rule_model import Rule
-from hornbeam.scoring.independent_scorer import Floats
 from hornbeam.serve.links import Link
 
 #: Paths of a rule that are shown and drawn.

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from hornbeam.arrays import Floats
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
@@ -19,7 +20,6 @@ from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting.evaluation import Evaluation, evaluate
 from hornbeam.rules.model_file import model_text
-from hornbeam.scoring.independent_scorer import Floats
 from hornbeam.serve.alone import Alone
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.edits import Edits, fingerprint

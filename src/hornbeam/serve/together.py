@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hornbeam.arrays import Floats
 from hornbeam.errors import InputError
 from hornbeam.explaining.collective_explainer import CollectiveExplainer
 from hornbeam.explaining.explanation import Explanation
@@ -19,7 +20,6 @@ from hornbeam.facts.table import Facts
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress, announce_if_slow
 from hornbeam.rules.rule_model import Rule
-from hornbeam.scoring.independent_scorer import Floats
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.listing import Listing, joined
 from hornbeam.serve.scorer import PATHS_SHOWN, NewLinks

@@ -20,10 +20,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from hornbeam.arrays import Ids, Ints
 from hornbeam.counting.memory.graph import Adjacency, Graph
-
-Nodes = npt.NDArray[np.int32]
-Ints = npt.NDArray[np.int64]
 
 #: A walk that leads nowhere: 0 is never a code.
 NOWHERE = [0]
@@ -70,9 +68,9 @@ class Ends(NamedTuple):
     Rows `indptr[k]:indptr[k + 1]` are those of walk k, sorted by place; so are the nodes.
     """
 
-    nodes: Nodes
+    nodes: Ids
     indptr: Ints
-    place: Nodes
+    place: Ids
     paths: Ints
 
 
@@ -81,7 +79,7 @@ def ends_of(
     start: int,
     walks: Walks,
     wanted: npt.NDArray[np.bool_],
-    left_out: Nodes,
+    left_out: Ids,
     counters: Counters,
 ) -> Ends:
     """Walk every sequence from one node, to what `wanted` walks reach besides nodes left out."""
@@ -103,7 +101,7 @@ def paths_between(graph: Graph, source: int, sink: int, walks: Walks, counters: 
     return counts
 
 
-def neighbours(adjacency: Adjacency, node: int, code: int) -> Nodes:
+def neighbours(adjacency: Adjacency, node: int, code: int) -> Ids:
     """Nodes one step away, sorted."""
     low, high = adjacency.offsets[node], adjacency.offsets[node + 1]
     codes = adjacency.code[low:high]

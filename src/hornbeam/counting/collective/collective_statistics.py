@@ -24,8 +24,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from hornbeam.arrays import Bools, Ints
 from hornbeam.counting.collective.repeats import count_patterns, repeating_patterns
 from hornbeam.counting.collective.target_edges import (
     FALSE,
@@ -43,7 +43,6 @@ from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.candidates import Language
 
-Ints = npt.NDArray[np.int64]
 Rows = tuple[Ints, Ints, Ints]
 
 
@@ -119,7 +118,7 @@ class ConditionedWorld:
     """
 
     labels: Targets
-    stated: npt.NDArray[np.bool_]
+    stated: Bools
     true: Facts
     both: Facts
 

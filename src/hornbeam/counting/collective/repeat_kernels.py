@@ -15,8 +15,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
+
+from hornbeam.arrays import Bools, Ints
 
 #: Most steps of a closed walk: four body atoms and the head.
 STEPS = 5
@@ -30,13 +31,13 @@ class Patterns(NamedTuple):
     where it is a false one. The targets meant are `first[p]:last[p]`.
     """
 
-    code: npt.NDArray[np.int64]
-    taken: npt.NDArray[np.bool_]
-    length: npt.NDArray[np.int64]
-    own: npt.NDArray[np.int64]
-    own_false: npt.NDArray[np.int64]
-    first: npt.NDArray[np.int64]
-    last: npt.NDArray[np.int64]
+    code: Ints
+    taken: Bools
+    length: Ints
+    own: Ints
+    own_false: Ints
+    first: Ints
+    last: Ints
 
 
 @njit(cache=True, nogil=True)

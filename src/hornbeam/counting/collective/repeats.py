@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
@@ -10,15 +9,18 @@ from itertools import combinations, pairwise
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Ints
 from hornbeam.counting.collective.repeat_kernels import STEPS, Patterns, count_cycles
 from hornbeam.counting.collective.target_edges import FALSE
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.parallel import run_blocks
 from hornbeam.facts.table import Facts, Targets
+from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress, announce_if_slow
-from hornbeam.rules.body import Body, Step
+from hornbeam.rules.body import MAX_LENGTH, Body, Step
+from hornbeam.rules.codes import step_code
 
-Ints = npt.NDArray[np.int64]
+assert STEPS == MAX_LENGTH + 1, "a closed walk is a body and its head"
 
 #: Blocks of patterns a thread.
 BLOCKS_PER_THREAD = 8
@@ -90,7 +92,7 @@ def count_patterns(
         return 0, (found + low, target, counted)
 
     announce_if_slow(lambda: count(0, 0), COMPILING, progress)
-    workers = threads or os.cpu_count() or 1
+    workers = worker_threads(threads)
     cuts = np.linspace(0, len(patterns), workers * BLOCKS_PER_THREAD + 1).astype(int).tolist()
     bounds = [(low, high) for low, high in pairwise(cuts) if high > low]
     rows = [found for _, found in run_blocks(count, bounds or [(0, 0)], workers, progress)]
@@ -103,15 +105,15 @@ def _as_arrays(
 ) -> Patterns:
     """Patterns for the kernel; `predicate` is that of the targets in the kernel's order."""
     starts = np.searchsorted(predicate, np.arange(len(labels.predicates) + 1))
-    known = {name: 2 * (p + 1) for p, name in enumerate(world.predicates)}
+    known = {name: p for p, name in enumerate(world.predicates)}
     code = np.zeros((len(patterns), STEPS), dtype=np.int64)
     taken = np.zeros((len(patterns), STEPS), dtype=np.bool_)
     figures = np.zeros((5, len(patterns)), dtype=np.int64)
     for p, pattern in enumerate(patterns):
         steps = pattern.closed_walk
-        code[p, : len(steps)] = [known[step.predicate] + step.inverse for step in steps]
+        code[p, : len(steps)] = [step_code(known[step.predicate], step.inverse) for step in steps]
         taken[p, list(pattern.places)] = True
         q = labels.predicates.index(pattern.target)
-        own, false = known[pattern.target], known[pattern.target + FALSE]
+        own, false = (step_code(known[pattern.target + suffix]) for suffix in ("", FALSE))
         figures[:, p] = len(steps), own, false, starts[q], starts[q + 1]
     return Patterns(code, taken, *figures)

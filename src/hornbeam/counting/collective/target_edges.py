@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from hornbeam.arrays import Bools
 from hornbeam.counting.engine import Engine
 from hornbeam.errors import InputError
+from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.ordering import sort_edges
 from hornbeam.facts.table import Atoms, Facts, Targets
@@ -88,21 +89,20 @@ def with_targets(facts: Facts, added: Sequence[tuple[Targets, str]]) -> Facts:
     return Facts(entities, predicates, {2: united} if len(united) else {})
 
 
-def among_facts(facts: Facts, targets: Targets) -> npt.NDArray[np.bool_]:
+def among_facts(facts: Facts, targets: Targets) -> Bools:
     """Which targets stand among the facts."""
     atoms = facts.binary
     to_entity = targets.entities.translate(facts.entities)
-    predicate = targets.predicates.translate(facts.predicates)[targets.predicate].astype(np.int64)
+    predicate = targets.predicates.translate(facts.predicates)[targets.predicate]
     subject, object_ = to_entity[targets.subject], to_entity[targets.object]
     known = (predicate >= 0) & (subject >= 0) & (object_ >= 0)
     rows = np.flatnonzero(np.isin(atoms.predicate, np.unique(predicate[known])))
     stated = np.zeros(len(targets), dtype=np.bool_)
-    n, m = np.int64(len(facts.entities)), np.int64(max(len(facts.predicates), 1))
-    # one number an atom: fits while entities^2 x predicates stays below 2^63
-    mine = (subject[known] * m + predicate[known]) * n + object_[known]
-    theirs = (
-        atoms.arguments[0][rows] * m + atoms.predicate[rows].astype(np.int64)
-    ) * n + atoms.arguments[1][rows]
+    sizes = len(facts.entities), len(facts.predicates)
+    mine = atom_keys(subject[known], predicate[known], object_[known], *sizes)
+    theirs = atom_keys(
+        atoms.arguments[0][rows], atoms.predicate[rows], atoms.arguments[1][rows], *sizes
+    )
     stated[known] = np.isin(mine, theirs)
     return stated
 

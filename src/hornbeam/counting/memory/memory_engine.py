@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.counting.engine import Discovery, path_codes
+from hornbeam.arrays import Bools, Ids, Ints, Keys
+from hornbeam.counting.engine import Discovery
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.parallel import Found, Rows, WorkerPool, balanced_blocks, run_blocks
 from hornbeam.counting.memory.search import Plan, search_block, two_step_cost
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
-from hornbeam.facts.names import Ids, Names
+from hornbeam.facts.atom_keys import pair_keys
+from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
+from hornbeam.machine import physical_memory, worker_threads
 from hornbeam.progress import SILENT, Progress, announce_if_slow
-from hornbeam.rules.body import Body
+from hornbeam.rules.body import MAX_LENGTH, Body
 from hornbeam.rules.candidates import Candidates, Language
+from hornbeam.rules.codes import (
+    codes_of_keys,
+    from_subject,
+    key_bits,
+    path_codes,
+    predicate_of,
+    sequence_key,
+    step_code,
+    turned,
+    turned_sequence,
+)
 
-#: Blocks of work a thread, so that the last one to finish is not waited for long.
+assert MAX_LENGTH == 4, "the kernel joins heads and tails of up to two steps each"
+
+#: Blocks of work per thread, so that the last one to finish is not waited for long.
 BLOCKS_PER_THREAD = 32
 #: Edges to look at above which a search is long enough for a forecast.
 LONG_SEARCH = 100_000_000
@@ -45,11 +59,11 @@ class Work:
     """
 
     graph: Graph
-    source: npt.NDArray[np.int32]
-    sink: npt.NDArray[np.int32]
-    positive: npt.NDArray[np.int64]
-    own: npt.NDArray[np.bool_]
-    row: npt.NDArray[np.int64]
+    source: Ids
+    sink: Ids
+    positive: Ints
+    own: Bools
+    row: Ints
     own_code: int
     flipped: bool
 
@@ -57,12 +71,12 @@ class Work:
         return len(self.source)
 
     @cached_property
-    def cost(self) -> npt.NDArray[np.int64]:
+    def cost(self) -> Ints:
         """Estimate of the work of every target: what its source shares out, and its own edges."""
         distinct, place, size = np.unique(self.source, return_inverse=True, return_counts=True)
         shared = two_step_cost(self.graph.forward, distinct) // size
         offsets = self.graph.backward.offsets
-        estimate: npt.NDArray[np.int64] = shared[place] + np.diff(offsets)[self.sink] + 1
+        estimate: Ints = shared[place] + np.diff(offsets)[self.sink] + 1
         return estimate
 
     def sample(self, every: int) -> Work:
@@ -92,7 +106,7 @@ class MemoryEngine:
     """
 
     facts: Facts
-    threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+    threads: int = field(default_factory=worker_threads)
 
     @cached_property
     def graph(self) -> Graph:
@@ -164,14 +178,16 @@ class MemoryEngine:
         self, work: Work, known: dict[int, list[int]], language: Language, progress: Progress
     ) -> Rows:
         """Rows (path, target, body, count) of the known sequences; `known` maps path to codes."""
-        bits = _bits(language.max_length)
-        walked = {i: _turned(codes) if work.flipped else codes for i, codes in known.items()}
-        keys = np.array([_key(codes, bits) for codes in walked.values()], dtype=np.uint64)
+        bits = key_bits(language.max_length)
+        walked = {
+            i: turned_sequence(codes) if work.flipped else codes for i, codes in known.items()
+        }
+        keys = np.array([sequence_key(codes, bits) for codes in walked.values()], dtype=np.uint64)
         distinct, place = np.unique(keys, return_inverse=True)
         plan = self._plan(language, keep_entries=True)._replace(
             frozen=True,
             first=_sorted_keys(codes[0] for codes in walked.values()),
-            pair=_sorted_keys(_key(codes[:2], bits) for codes in walked.values()),
+            pair=_sorted_keys(sequence_key(codes[:2], bits) for codes in walked.values()),
             last=_sorted_keys(codes[-1] for codes in walked.values()),
         )
         self._prepare([work], plan, progress)
@@ -185,10 +201,11 @@ class MemoryEngine:
         return path, found.target[rows], found.body[rows], found.count[rows]
 
     def _plan(self, language: Language, keep_entries: bool) -> Plan:
-        bits = _bits(language.max_length)
+        bits = key_bits(language.max_length)
         if self.graph.n_codes >= 1 << bits:
+            most = predicate_of(1 << bits) - 1
             raise InputError(
-                f"bodies of {language.max_length} atoms take at most {(1 << bits) // 2 - 2:,} "
+                f"bodies of {language.max_length} atoms take at most {most:,} "
                 f"predicates; the facts have {len(self.facts.predicates):,}: try --max-length 3"
             )
         return Plan(
@@ -210,9 +227,7 @@ class MemoryEngine:
         to_node = targets.entities.translate(self.facts.entities)
         return [self._work(graph, targets, to_node, p) for p in range(len(targets.predicates))]
 
-    def _work(
-        self, graph: Graph, targets: Targets, to_node: npt.NDArray[np.int32], predicate: int
-    ) -> Work:
+    def _work(self, graph: Graph, targets: Targets, to_node: Ids, predicate: int) -> Work:
         """Targets of one predicate, searched from the end that is cheaper to start at."""
         rows = np.flatnonzero(targets.predicate == predicate)
         subject, object_ = to_node[targets.subject[rows]], to_node[targets.object[rows]]
@@ -220,10 +235,12 @@ class MemoryEngine:
         rows, subject, object_ = rows[seen], subject[seen], object_[seen]
         own_predicate = self.facts.predicates.index(targets.predicates[predicate])
         own = self._own(own_predicate, subject, object_)
-        code = 2 * (own_predicate + 1)
+        code = step_code(own_predicate)
         positive = targets.positive[rows].astype(np.int64)
         forth = Work(graph, subject, object_, positive, own, rows, code, flipped=False)
-        back = Work(graph.reversed, object_, subject, positive, own, rows, code ^ 1, flipped=True)
+        back = Work(
+            graph.reversed, object_, subject, positive, own, rows, turned(code), flipped=True
+        )
         chosen = back if back.cost.sum() < forth.cost.sum() else forth
         order = np.argsort(chosen.source, kind="stable")
         return replace(
@@ -235,15 +252,13 @@ class MemoryEngine:
             row=rows[order],
         )
 
-    def _own(
-        self, predicate: int, subject: npt.NDArray[np.int32], object_: npt.NDArray[np.int32]
-    ) -> npt.NDArray[np.bool_]:
+    def _own(self, predicate: int, subject: Ids, object_: Ids) -> Bools:
         """Which pairs stand among the facts of their own predicate."""
         atoms = self.facts.binary
         mine = atoms.predicate == predicate
-        n = np.int64(len(self.facts.entities))
-        edges = atoms.arguments[0][mine] * n + atoms.arguments[1][mine]
-        return np.isin(subject * n + object_, edges)
+        n = len(self.facts.entities)
+        edges = pair_keys(atoms.arguments[0][mine], atoms.arguments[1][mine], n)
+        return np.isin(pair_keys(subject, object_, n), edges)
 
     def _prepare(self, works: list[Work], plan: Plan, progress: Progress) -> None:
         """Compile if need be, and say what a long search will cost before it starts."""
@@ -266,7 +281,7 @@ class MemoryEngine:
                 rows += scale * float(found.figures[0].sum())
         progress.message(f"About {paths:,.0f} paths to count for {total:,} targets.")
         needed = rows * ROW_BYTES if plan.keep_entries else 0.0
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        memory = physical_memory()
         if needed > memory:
             raise InputError(
                 f"the table of counts would take about {needed / 1e9:.0f} GB of memory and this "
@@ -274,9 +289,7 @@ class MemoryEngine:
                 "--max-fanout"
             )
 
-    def _search(
-        self, work: Work, plan: Plan, known: npt.NDArray[np.uint64], progress: Progress
-    ) -> Found:
+    def _search(self, work: Work, plan: Plan, known: Keys, progress: Progress) -> Found:
         """Run the blocks of one work on the threads and merge what they found."""
         plan = plan._replace(own_code=work.own_code)
         pool = WorkerPool(self.threads, work.graph.n_entities, known)
@@ -303,9 +316,9 @@ class MemoryEngine:
         In soft graphs a sequence may have paths of positive truth none of which rounds to true;
         such a sequence is no candidate: its coverage is 0.
         """
-        bits = _bits(language.max_length)
+        bits = key_bits(language.max_length)
         steps = [
-            _steps(part.key, bits, language.max_length, work.flipped)
+            from_subject(codes_of_keys(part.key, bits, language.max_length), work.flipped)
             for part, work in zip(found, works, strict=True)
         ]
         figures = np.concatenate([part.figures for part in found], axis=1)
@@ -322,9 +335,7 @@ class MemoryEngine:
         )
 
 
-def _table(
-    kept: Candidates, rows: npt.NDArray[np.int64], found: list[Found], n_targets: int
-) -> Statistics:
+def _table(kept: Candidates, rows: Ints, found: list[Found], n_targets: int) -> Statistics:
     """The sparse table of the kept candidates, from the rows of the same search."""
     place = np.full(sum(len(part.key) for part in found), -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
@@ -341,37 +352,5 @@ def _table(
     return Statistics.of(bodies, n_targets, path[keep], target, body, count)
 
 
-def _bits(max_length: int) -> int:
-    """Bits a code may take so that a whole sequence fits in 64."""
-    return 16 if max_length > 3 else 21
-
-
-def _key(codes: Sequence[int], bits: int) -> int:
-    key = 0
-    for code in codes:
-        key = (key << bits) | code
-    return key
-
-
-def _turned(codes: Sequence[int]) -> list[int]:
-    """The same path walked from its other end."""
-    return [code ^ 1 for code in reversed(codes)]
-
-
-def _sorted_keys(keys: Iterable[int]) -> npt.NDArray[np.uint64]:
+def _sorted_keys(keys: Iterable[int]) -> Keys:
     return np.array(sorted(set(keys)), dtype=np.uint64)
-
-
-def _steps(
-    key: npt.NDArray[np.uint64], bits: int, max_length: int, flipped: bool
-) -> npt.NDArray[np.uint32]:
-    """Keys as rows of codes from subject to object, padded with 0 behind."""
-    mask = np.uint64((1 << bits) - 1)
-    last_first = np.stack(
-        [(key >> np.uint64(bits * k)) & mask for k in range(max_length)], axis=1
-    ).astype(np.uint32)
-    if flipped:
-        return np.where(last_first > 0, last_first ^ 1, 0).astype(np.uint32)
-    first_last = last_first[:, ::-1]
-    order = np.argsort(first_last == 0, axis=1, kind="stable")
-    return np.take_along_axis(first_last, order, axis=1)

@@ -11,15 +11,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from hornbeam.arrays import Array, Ids, Ints, Keys, Millionths
 from hornbeam.counting.memory.search import Counters, filled
 from hornbeam.progress import Progress
 
-Array = npt.NDArray[Any]
 Rows = tuple[Array, ...]
 
 
@@ -31,12 +29,12 @@ class Found:
     into `key`.
     """
 
-    key: npt.NDArray[np.uint64]
-    figures: npt.NDArray[np.int64]
-    path: npt.NDArray[np.int64]
-    target: npt.NDArray[np.int32]
-    body: npt.NDArray[np.int32]
-    count: npt.NDArray[np.int64]
+    key: Keys
+    figures: Ints
+    path: Ints
+    target: Ids
+    body: Millionths
+    count: Ints
 
 
 @dataclass(eq=False)
@@ -46,14 +44,14 @@ class Worker:
     number: int
     counters: Counters
     size: int
-    near_slot: npt.NDArray[np.int32]
-    far_slot: npt.NDArray[np.int32]
+    near_slot: Ids
+    far_slot: Ids
 
 
 class WorkerPool:
     """As many workers as threads, lent out one at a time."""
 
-    def __init__(self, threads: int, n_entities: int, known: npt.NDArray[np.uint64]) -> None:
+    def __init__(self, threads: int, n_entities: int, known: Keys) -> None:
         self.workers = [
             Worker(
                 number,
@@ -77,7 +75,7 @@ class WorkerPool:
         finally:
             self._idle.put(worker)
 
-    def merged(self, blocks: list[tuple[int, Rows]], target: npt.NDArray[np.int64]) -> Found:
+    def merged(self, blocks: list[tuple[int, Rows]], target: Ints) -> Found:
         """Unite the workers' counters and renumber the blocks' rows accordingly."""
         keys = [worker.counters.key[: worker.size] for worker in self.workers]
         key, place = np.unique(np.concatenate(keys), return_inverse=True)
@@ -110,9 +108,7 @@ def empty_counters(capacity: int = 1 << 12) -> Counters:
     )
 
 
-def balanced_blocks(
-    source: npt.NDArray[np.int32], cost: npt.NDArray[np.int64], blocks: int
-) -> list[tuple[int, int]]:
+def balanced_blocks(source: Ids, cost: Ints, blocks: int) -> list[tuple[int, int]]:
     """Cut targets, sorted by source, into blocks of about equal cost that split no source."""
     if not len(source):
         return []

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 
 import duckdb
 
+from hornbeam.arrays import Array
 from hornbeam.counting.sql import queries
-from hornbeam.counting.sql.sql_engine import ROW_BYTES, Array, Columns, SqlEngine, fact_columns
+from hornbeam.counting.sql.sql_engine import ROW_BYTES, Columns, SqlEngine, fact_columns
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.reading.readers import Input, sources_of
 from hornbeam.facts.reading.sources import Role, literal

@@ -1,7 +1,7 @@
 """The path search as SQL: the one text that DuckDB and Spark both run.
 
 A step (origin, code, destination) is a fact walked forwards or backwards; codes are those of
-`hornbeam.counting.memory.graph`. Paths a -> u -> v -> w -> b are counted where their halves meet:
+`hornbeam.rules.codes`. Paths a -> u -> v -> w -> b are counted where their halves meet:
 
     heads    a -> u, a -> u -> v
     ends     b itself, v -> b, v -> w -> b
@@ -32,15 +32,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from hornbeam.arrays import Ints
 from hornbeam.facts.table import HALF, ONE
+from hornbeam.rules.body import MAX_LENGTH
+from hornbeam.rules.codes import step_code_sql, turned_sql
+
+assert MAX_LENGTH == 4, "paths are split into heads and ends of up to two steps each"
 
 #: Every step, forwards and backwards.
 ALL_STEPS = (
-    "SELECT subject AS origin, 2 * predicate + 2 AS code, object AS destination, value FROM facts "
+    f"SELECT subject AS origin, {step_code_sql('predicate', False)} AS code, "  # noqa: S608
+    "object AS destination, value FROM facts "
     "UNION ALL "
-    "SELECT object AS origin, 2 * predicate + 3 AS code, subject AS destination, value FROM facts"
+    f"SELECT object AS origin, {step_code_sql('predicate', True)} AS code, "
+    "subject AS destination, value FROM facts"
 )
 #: How many steps leave (or, which is the same, reach) every node.
 DEGREES = (
@@ -71,15 +77,13 @@ _COUNTS_OF_KNOWN = (
     "ON k.predicate = t.predicate AND k.head = c.head AND k.tail = c.tail"
 )
 
-Numbers = npt.NDArray[np.int64]
 
-
-def packed(first: Numbers, second: Numbers, base: int) -> Numbers:
+def packed(first: Ints, second: Ints, base: int) -> Ints:
     """Halves of a sequence as numbers: their codes are the digits, 0 for a step that is not."""
     return np.where(second > 0, first * base + second, first)
 
 
-def unpacked(half: Numbers, base: int) -> tuple[Numbers, Numbers]:
+def unpacked(half: Ints, base: int) -> tuple[Ints, Ints]:
     """First and second code of a half; the second is 0 where there is one step, or none."""
     long = half >= base
     return np.where(long, half // base, half), np.where(long, half % base, 0)
@@ -161,9 +165,8 @@ class Search:
         )
         if not self.flipped:
             return allowed
-        # code + 1 - 2 * (code % 2) is code ^ 1
         return (
-            "SELECT destination AS origin, code + 1 - 2 * (code % 2) AS code, "  # noqa: S608
+            f"SELECT destination AS origin, {turned_sql('code')} AS code, "  # noqa: S608
             f"origin AS destination, value FROM ({allowed}) AS t"
         )
 

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hornbeam.arrays import Array
 from hornbeam.counting.sql import queries
 from hornbeam.counting.sql.spark_session import check_ready, spark_session
-from hornbeam.counting.sql.sql_engine import Array, Columns, SqlEngine, fact_columns
+from hornbeam.counting.sql.sql_engine import Columns, SqlEngine, fact_columns
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.diagnosis import quote

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hornbeam.errors import InputError, MissingExtraError
+from hornbeam.machine import worker_threads
 from hornbeam.progress import Progress
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ CONNECT_SECONDS = 10.0
 FIRST_JOB_SECONDS = 180.0
 
 #: Tasks for each core of this machine: enough that none is waited for long.
-LOCAL_TASKS_A_CORE = 8
+LOCAL_TASKS_PER_CORE = 8
 
 #: What we need of Spark, before the user's own settings.
 SETTINGS = {
@@ -88,7 +89,7 @@ def _started(master: str, conf: Mapping[str, str]) -> SparkSession:
     if local:
         own["spark.driver.host"] = "127.0.0.1"
         # Spark's own default, 200, is for clusters
-        own["spark.sql.shuffle.partitions"] = str(LOCAL_TASKS_A_CORE * (os.cpu_count() or 1))
+        own["spark.sql.shuffle.partitions"] = str(LOCAL_TASKS_PER_CORE * worker_threads())
     settings = SETTINGS | own | dict(conf)
     try:
         builder = SparkSession.builder.master(master)

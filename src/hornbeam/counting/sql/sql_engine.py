@@ -5,27 +5,34 @@ The facts stay in the database. Targets go in, tables of candidates and counts c
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.counting.engine import Discovery, path_codes
+from hornbeam.arrays import Array, Ids
+from hornbeam.counting.engine import Discovery
 from hornbeam.counting.histograms import Histograms
 from hornbeam.counting.sql import queries
 from hornbeam.counting.sql.queries import Search
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
-from hornbeam.facts.names import Ids, Names
+from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Facts, Targets
+from hornbeam.machine import physical_memory
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Candidates, Language
+from hornbeam.rules.codes import (
+    code_limit,
+    from_subject,
+    path_codes,
+    step_code,
+    turned_each,
+    turned_sequence,
+)
 
-Array = npt.NDArray[Any]
 Columns = Mapping[str, Array]
 
 #: Bytes of one row of the sparse table while it is put together.
@@ -164,17 +171,20 @@ class SqlEngine:
     ) -> Statistics:
         """Count the given sequences for the targets; see `Engine.count`."""
         work = self._work(targets)
-        codes = [path_codes(body, self.predicates) for body in bodies]
         heads = [targets.predicates.index(body.target) for body in bodies]
-        known = [i for i, head in enumerate(heads) if head >= 0 and codes[i] is not None]
+        known = {
+            i: codes
+            for i, body in enumerate(bodies)
+            if heads[i] >= 0 and (codes := path_codes(body, self.predicates)) is not None
+        }
         if not len(work) or not known:
             return _no_counts(bodies, len(targets))
         longest = max(len(bodies[i]) for i in known)
         search = replace(self._search(work, language, longest), frozen=True)
         h1, h2, t1, t2 = keys = np.zeros((4, len(known)), dtype=np.int64)
-        for column, i in enumerate(known):
-            walked = np.array(codes[i], dtype=np.int64)
-            keys[PLACES[len(walked)], column] = walked[::-1] ^ 1 if search.flipped else walked
+        for column, codes in enumerate(known.values()):
+            walked = turned_sequence(codes) if search.flipped else codes
+            keys[PLACES[len(walked)], column] = walked
         self._know(
             {
                 "predicate": np.array([heads[i] for i in known], dtype=np.int32),
@@ -183,7 +193,7 @@ class SqlEngine:
                 "head": queries.packed(h1, h2, search.base),
                 "tail": queries.packed(t1, t2, search.base),
             },
-            np.array(known, dtype=np.int32),
+            np.array(list(known), dtype=np.int32),
         )
         self._run(search, language, progress)
         table = self._table(bodies, search, len(targets))
@@ -235,7 +245,7 @@ class SqlEngine:
             pairs["object"],
             targets.positive[seen].astype(np.int32),
             np.zeros_like(seen) if targets.millionths is None else targets.millionths[seen],
-            np.where(np.isin(seen, facts), 2 * own + 2, 0).astype(np.int32),
+            np.where(np.isin(seen, facts), step_code(own), 0).astype(np.int32),
             degrees["subject_degree"][order],
             degrees["object_degree"][order],
         )
@@ -244,7 +254,7 @@ class SqlEngine:
         """Upload the targets from the end that is cheaper to start at."""
         flipped = sum(work.frontiers(flipped=True)) < sum(work.frontiers(flipped=False))
         source, sink = (work.object, work.subject) if flipped else (work.subject, work.object)
-        forth = np.where(work.own_code > 0, work.own_code ^ flipped, 0).astype(np.int32)
+        forth = turned_each(work.own_code) if flipped else work.own_code
         self.database.upload(
             "targets",
             {
@@ -255,12 +265,12 @@ class SqlEngine:
                 "positive": work.positive,
                 "label": work.label,
                 "forth": forth,
-                "back": np.where(forth > 0, forth ^ 1, 0).astype(np.int32),
+                "back": turned_each(forth),
             },
         )
         longest = max(len(work), *work.frontiers(flipped))
         return Search(
-            base=2 * len(self.predicates) + 2,
+            base=code_limit(len(self.predicates)),
             max_length=max_length,
             soft=self.soft,
             owned=bool(work.own_code.any()),
@@ -309,7 +319,7 @@ class SqlEngine:
         return Candidates(
             tuple(self.predicates),
             tuple(targets.predicates),
-            _steps(codes, search.flipped)[:, : language.max_length],
+            from_subject(codes, search.flipped)[:, : language.max_length],
             found["predicate"].astype(np.int32),
             coverage=found["coverage"],
             coverage_true=found["coverage_true"],
@@ -346,25 +356,12 @@ class SqlEngine:
         return Histograms.of(bodies, self.max_rows, *columns)
 
 
-def physical_memory() -> int:
-    """Bytes of memory of this machine."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def _steps(codes: npt.NDArray[np.uint32], flipped: bool) -> npt.NDArray[np.uint32]:
-    """Keys as rows of codes from subject to object, padded with 0 behind."""
-    if flipped:
-        codes = np.where(codes > 0, codes ^ 1, 0)[:, ::-1].astype(np.uint32)
-    order = np.argsort(codes == 0, axis=1, kind="stable")
-    return np.take_along_axis(codes, order, axis=1)
-
-
 def _no_counts(bodies: Sequence[Body], n_targets: int) -> Statistics:
     none = np.empty(0, dtype=np.int32)
     return Statistics.of(bodies, n_targets, none, none, none, none.astype(np.int64))
 
 
-def fact_columns(facts: Facts) -> dict[str, npt.NDArray[Any]]:
+def fact_columns(facts: Facts) -> dict[str, Array]:
     """Facts that are in memory as the columns of the table `facts`."""
     atoms = facts.binary
     crisp = np.full(len(atoms), ONE, dtype=np.int32)

@@ -8,18 +8,18 @@ an ENUM instead of the join needed 11 s.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from typing import cast
 
 import duckdb
 import numpy as np
-import numpy.typing as npt
 
+from hornbeam.arrays import Array, Bools, Ids, Millionths
 from hornbeam.errors import DataError
-from hornbeam.facts.names import Ids, Names
+from hornbeam.facts.names import Names
 from hornbeam.facts.reading.diagnosis import contradiction, first_mistake
 from hornbeam.facts.reading.sources import Source
 from hornbeam.facts.reading.tables import reason
-from hornbeam.facts.table import ONE, Atoms, Facts, Millionths, Targets
+from hornbeam.facts.table import ONE, Atoms, Facts, Targets
 
 #: Names fetched at once.
 CHUNK = 1_000_000
@@ -140,7 +140,7 @@ def _fetch(
     sources: Sequence[Source],
     valued: bool,
     ordered: bool = False,
-) -> list[npt.NDArray[np.int32]]:
+) -> list[Ids]:
     """Ids of predicate and arguments, then millionths where `valued`, as arrays.
 
     The ids go to a table first, which DuckDB may spill, and come from there in chunks: fetched in
@@ -180,7 +180,7 @@ def _checked(values: Millionths, sources: Sequence[Source]) -> Millionths:
 
 
 def _atoms(
-    columns: list[npt.NDArray[np.int32]],
+    columns: list[Ids],
     sources: Sequence[Source],
     entities: Names,
     predicates: Names,
@@ -219,8 +219,8 @@ def narrow_type(n_predicates: int) -> type[np.uint16] | type[np.int32]:
 
 
 def _sorted(
-    predicate: npt.NDArray[Any], arguments: list[Ids], values: Millionths | None, n_entities: int
-) -> tuple[npt.NDArray[Any], list[Ids], Millionths | None]:
+    predicate: Array, arguments: list[Ids], values: Millionths | None, n_entities: int
+) -> tuple[Array, list[Ids], Millionths | None]:
     """Order atoms by first argument, predicate, further arguments, value."""
     if len(arguments) == 2:
         # PSL programs are read without it, and then nobody waits for Numba.
@@ -233,7 +233,7 @@ def _sorted(
     return predicate[order], arguments, None if values is None else values[order]
 
 
-def _repeats(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
+def _repeats(columns: Sequence[Array]) -> Bools:
     """Which rows of sorted columns equal the row before, from the second row on."""
     same = np.ones(max(len(columns[0]) - 1, 0), dtype=np.bool_)
     for column in columns:
@@ -247,9 +247,7 @@ def _atom(entities: Names, predicates: Names, row: Sequence[int]) -> dict[str, s
     return {"predicate": predicates[row[0]]} | arguments
 
 
-def _first_mentions(
-    targets: Targets, columns: Sequence[npt.NDArray[np.int32]], sources: Sequence[Source]
-) -> Ids:
+def _first_mentions(targets: Targets, columns: Sequence[Ids], sources: Sequence[Source]) -> Ids:
     """Rows of the first mention of every target, in file order; two labels are an error."""
     predicate, subject, object_, labels = columns
     # A stable sort: the first row of each run is the first mention.

@@ -15,7 +15,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.facts.names import Ids
+from hornbeam.arrays import Ids
 from hornbeam.facts.reading.workspace import workspace
 from hornbeam.programs.program_data import AtomTable, PredicateTables, ProgramData
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hornbeam.hlmrf.potentials import Floats
+from hornbeam.arrays import Floats
 from hornbeam.language.syntax import Cardinality, Coefficient, Extreme, Number, Operation
 
 

@@ -8,7 +8,6 @@ before it fills the memory.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +18,7 @@ import numpy.typing as npt
 from hornbeam.errors import InputError
 from hornbeam.hlmrf.potentials import Kind, Potentials
 from hornbeam.language.syntax import ArithmeticRule, LogicalRule, PslRule, Relation
+from hornbeam.machine import physical_memory
 from hornbeam.programs.grounding.atom_tables import MISSING, AtomTables, atom_tables
 from hornbeam.programs.grounding.ground_bounds import most_rows
 from hornbeam.programs.grounding.ground_queries import (
@@ -98,7 +98,7 @@ def ground(
     limit
         Most ground rules; by default as many as the memory holds.
     """
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    memory = physical_memory()
     grounding = _Grounding(missing_is_false, limit or memory // BYTES, limit is None, progress)
     with atom_tables(data, closed, threads) as tables:
         parts: list[Part] = []

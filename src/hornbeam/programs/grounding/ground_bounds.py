@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hornbeam.hlmrf.potentials import Floats
+from hornbeam.arrays import Floats
 from hornbeam.language.syntax import Atom, Constant, SumAtom
 from hornbeam.programs.grounding.atom_tables import AtomTables
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
+from hornbeam.arrays import Floats
+from hornbeam.hlmrf.potentials import Kind, Potentials
 
 #: A form that stays below this in the whole box can never cost or break anything.
 NEGLIGIBLE = 1e-9

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Floats, Ints
 from hornbeam.errors import InputError
-from hornbeam.hlmrf.potentials import Floats
 from hornbeam.language.rule_parts import cardinalities_of, literals_of
 from hornbeam.language.syntax import (
     ArithmeticRule,
@@ -37,7 +37,6 @@ from hornbeam.programs.grounding.coefficients import evaluate
 from hornbeam.programs.grounding.ground_queries import OPERATORS, OPPOSITES, Joins
 from hornbeam.programs.grounding.ground_rows import Rows
 
-Ids = npt.NDArray[np.int64]
 #: The literals that each filtered variable must meet.
 Filters = Mapping[str, tuple[Literal, ...]]
 
@@ -107,7 +106,7 @@ class _Expansion:
         expanded = {id(atom): self._expanded(atom) for atom in _atoms(self.rule)}
         cardinalities = self._cardinalities(expanded)
         constant = np.zeros(self.n_groups)
-        literals: list[tuple[Ids, npt.NDArray[np.int32], Floats]] = []
+        literals: list[tuple[Ints, npt.NDArray[np.int32], Floats]] = []
         for sign, side in ((1.0, self.rule.left), (-1.0, self.rule.right)):
             for summand in side:
                 value = sign * evaluate(summand.coefficient, cardinalities)
@@ -128,14 +127,14 @@ class _Expansion:
         ones = np.ones(self.n_groups, dtype=np.int64)
         return Rows.of_literals(group, variable, coefficients, constant, ones).take(is_open)
 
-    def _check(self, coefficient: Floats, groups: Ids) -> None:
+    def _check(self, coefficient: Floats, groups: Ints) -> None:
         if not np.isfinite(coefficient[groups]).all():
             raise InputError(
                 f"a coefficient divides by zero in {self.rule}: "
                 "some |V| is 0 there; write @Max[|V|, 1]"
             )
 
-    def _expanded(self, atom: SumAtom) -> tuple[Ids, npt.NDArray[np.int32], Floats]:
+    def _expanded(self, atom: SumAtom) -> tuple[Ints, npt.NDArray[np.int32], Floats]:
         """Group, variable and truth value of every atom that is there."""
         stored = self.tables.predicate(atom.predicate)
         sums: dict[str, str] = {}
@@ -154,7 +153,7 @@ class _Expansion:
         return found["g"].astype(np.int64), found["v"].astype(np.int32), found["t"]
 
     def _cardinalities(
-        self, expanded: Mapping[int, tuple[Ids, npt.NDArray[np.int32], Floats]]
+        self, expanded: Mapping[int, tuple[Ints, npt.NDArray[np.int32], Floats]]
     ) -> dict[str, Floats]:
         """|V| in every group, for the variables that a coefficient counts."""
         counted = {
@@ -174,7 +173,7 @@ class _Expansion:
                 sizes |= dict.fromkeys(names, size)
         return sizes
 
-    def _combinations(self, atom: SumAtom) -> Ids:
+    def _combinations(self, atom: SumAtom) -> Ints:
         """Group of every combination of constants that a closed atom is added up over."""
         stored = self.tables.predicate(atom.predicate)
         sums: dict[str, str] = {}

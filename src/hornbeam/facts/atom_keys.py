@@ -1,0 +1,50 @@
+"""Atoms and pairs as one integer each, so that tables of them can be compared and searched."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.arrays import Ints
+from hornbeam.errors import InputError
+
+#: Keys are 64-bit integers with a sign.
+LIMIT = 1 << 63
+
+
+def pair_keys(
+    subject: npt.NDArray[np.integer], object_: npt.NDArray[np.integer], n_entities: int
+) -> Ints:
+    """One integer per pair, in the order of subject, then object; ids are below `n_entities`.
+
+    Ids have 32 bits, so that a key always fits.
+    """
+    return subject.astype(np.int64) * n_entities + object_
+
+
+def atom_keys(
+    subject: npt.NDArray[np.integer],
+    predicate: npt.NDArray[np.integer],
+    object_: npt.NDArray[np.integer],
+    n_entities: int,
+    n_predicates: int,
+) -> Ints:
+    """One integer per atom, in the order of subject, predicate, object.
+
+    Raises
+    ------
+    hornbeam.errors.InputError
+        Where entities² x predicates passes 2^63: two atoms could then have the same key.
+
+    Examples
+    --------
+    >>> atom_keys(np.array([0, 2]), np.array([1, 0]), np.array([2, 1]), 3, 2).tolist()
+    [5, 13]
+    """
+    if n_entities * n_entities * n_predicates > LIMIT:
+        raise InputError(
+            f"{n_entities:,} entities and {n_predicates:,} predicates are too many to tell atoms "
+            "apart by 64-bit keys: leave out facts of predicates that no rule needs"
+        )
+    subject_predicate: Ints = subject.astype(np.int64) * n_predicates + predicate
+    return subject_predicate * n_entities + object_

@@ -1,0 +1,117 @@
+"""Codes of steps: a predicate walked forwards or backwards as one number.
+
+A step along predicate id p has the code 2(p+1), its inverse 2(p+1)+1. So `code ^ 1` turns a step
+around (kernels write it out), and 0 is never a code: it pads sequences that are shorter than
+others, and is what an unknown predicate, of id -1, gets. All engines and whatever else walks the
+graph take their codes from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from hornbeam.arrays import Array, Keys, Unsigned
+from hornbeam.facts.names import Names
+from hornbeam.rules.body import MAX_LENGTH, Body
+
+#: One number, or an array of them.
+Number = TypeVar("Number", int, Array)
+
+
+def step_code(predicate: Number, inverse: bool = False) -> Number:
+    """Code of a step along a predicate, by its id."""
+    return 2 * (predicate + 1) + inverse
+
+
+def predicate_of(code: Number) -> Number:
+    """Id of the predicate of a code."""
+    return code // 2 - 1
+
+
+def is_inverse(code: int) -> bool:
+    """Whether a code walks its predicate backwards."""
+    return code % 2 == 1
+
+
+def turned(code: int) -> int:
+    """Code of the same step walked the other way; there is none of 0.
+
+    Examples
+    --------
+    >>> code = step_code(3, inverse=True)
+    >>> code, predicate_of(code), turned(code) == step_code(3)
+    (9, 3, True)
+    """
+    return code ^ 1 if code else 0
+
+
+def turned_each(codes: Array) -> Array:
+    """Turn every code of an array; 0 stays 0."""
+    return np.where(codes > 0, codes ^ 1, 0).astype(codes.dtype)
+
+
+def turned_sequence(codes: Sequence[int]) -> list[int]:
+    """Codes of the same path walked from its other end."""
+    return [turned(code) for code in reversed(codes)]
+
+
+def code_limit(n_predicates: int) -> int:
+    """The least number above every code of so many predicates."""
+    return step_code(n_predicates)
+
+
+def path_codes(body: Body, predicates: Names) -> list[int] | None:
+    """Codes of a body's steps, None where the facts lack one of its predicates."""
+    ids = predicates.find(step.predicate for step in body.steps).tolist()
+    if any(p < 0 for p in ids):
+        return None
+    return [step_code(p, step.inverse) for p, step in zip(ids, body.steps, strict=True)]
+
+
+def from_subject(codes: Unsigned, flipped: bool) -> Unsigned:
+    """Rows of codes as sequences from subject to object, padded with 0 behind.
+
+    The rows have their codes in order, zeros anywhere between them; `flipped` says that they were
+    walked from the object.
+    """
+    if flipped:
+        codes = turned_each(codes)[:, ::-1]
+    order = np.argsort(codes == 0, axis=1, kind="stable")
+    return np.take_along_axis(codes, order, axis=1)
+
+
+def key_bits(max_length: int) -> int:
+    """Bits that a code may take so that a whole sequence fits into 64."""
+    return 64 // max(max_length, 3)
+
+
+def sequence_key(codes: Sequence[int], bits: int) -> int:
+    """A sequence as one number, the last code in the lowest bits."""
+    key = 0
+    for code in codes:
+        key = (key << bits) | code
+    return key
+
+
+def codes_of_keys(keys: Keys, bits: int, max_length: int) -> Unsigned:
+    """Rows of the codes of `sequence_key`, padded with 0 in front."""
+    mask = np.uint64((1 << bits) - 1)
+    shifts = [np.uint64(bits * k) for k in reversed(range(max_length))]
+    return np.stack([(keys >> shift) & mask for shift in shifts], axis=1).astype(np.uint32)
+
+
+def step_code_sql(predicate: str, inverse: bool) -> str:
+    """`step_code` in SQL, of a column of predicate ids."""
+    return f"2 * {predicate} + {step_code(0, inverse)}"
+
+
+def turned_sql(code: str) -> str:
+    """`turned` in SQL, of a column of codes; not every dialect has ^ for exclusive or."""
+    return f"{code} + 1 - 2 * ({code} % 2)"
+
+
+# a sequence of the longest length must leave codes enough bits for tens of thousands of predicates
+assert key_bits(MAX_LENGTH) >= 16
