@@ -189,7 +189,7 @@ class MemoryEngine:
         if self.graph.n_codes >= 1 << bits:
             raise InputError(
                 f"bodies of {language.max_length} atoms take at most {(1 << bits) // 2 - 2:,} "
-                f"predicates; the facts have {len(self.facts.predicates):,}: try --max-length 3"
+                f"predicates; the facts have {len(self.facts.predicates):,}: try `max_length=3`"
             )
         return Plan(
             max_length=language.max_length,
@@ -270,8 +270,8 @@ class MemoryEngine:
         if needed > memory:
             raise InputError(
                 f"the table of counts would take about {needed / 1e9:.0f} GB of memory and this "
-                f"machine has {memory / 1e9:.0f}: use fewer targets, a smaller --max-length, or "
-                "--max-fanout"
+                f"machine has {memory / 1e9:.0f}: use fewer targets, a smaller `max_length`, or "
+                "`max_fanout`"
             )
 
     def _search(
