@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,8 @@ LAYERS: list[set[str]] = [
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
 #: The public names load on demand from anywhere; bundled data have no code of their own.
 OUTSIDE = {"__init__", "examples"}
+#: An option of the command line.
+FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 
 MODULES = sorted(ROOT.rglob("*.py"))
 every_module = pytest.mark.parametrize(
@@ -105,6 +108,16 @@ def test_print_is_for_the_command_line() -> None:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         ]
         assert "print" not in calls, f"{path} prints"
+
+
+@every_module
+def test_flags_are_for_the_command_line(path: Path) -> None:
+    """The library's messages name parameters, as in `max_length`, and never `--max-length`."""
+    if part_of(path) == "cli":
+        return
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            assert not FLAG.search(node.value), f"{path}, line {node.lineno}: {node.value}"
 
 
 def test_the_public_names_are_there() -> None:

@@ -14,8 +14,8 @@ from typing import get_args, get_type_hints
 from sphinx.application import Sphinx
 from typer.models import ArgumentInfo, OptionInfo
 
+from hornbeam.cli.commands import COMMANDS, function_of
 from hornbeam.cli.help import help_text
-from hornbeam.cli.main import app
 
 MARKER = "<!-- commands -->"
 TAG = re.compile(r"\[/?(?:bold|dim|italic)\]")
@@ -45,8 +45,8 @@ class Entry:
 
 def commands() -> str:
     """Write the sections of all commands."""
-    functions = [entry.callback for entry in app.registered_commands]
-    return "\n\n".join("\n".join(section(function)) for function in functions if function)
+    names = [name for group in COMMANDS.values() for name in group]
+    return "\n\n".join("\n".join(section(function_of(name))) for name in names)
 
 
 def section(command: Command) -> Iterator[str]:

@@ -146,7 +146,7 @@ class Model(RuleModel):
         """
         if self.semantics.collective:
             raise InputError(
-                "a collective model scores pairs together, in memory: use --engine memory"
+                'a collective model scores pairs together, in memory: use `engine="memory"`'
             )
         self._check(engine)
         self._tell_unseen(engine, pairs, progress)
@@ -175,7 +175,7 @@ class Model(RuleModel):
         name = self._one_target(target)
         if self.semantics.collective:
             raise InputError(
-                "a collective model scores pairs together and proposes none: give --pairs"
+                "a collective model scores pairs together and proposes none: give `pairs`"
             )
         self._check(facts)
         return best_new_links(
@@ -408,7 +408,7 @@ def learn(
         raise InputError(
             f"no relation sequence up to length {language.max_length} connects "
             f"{language.min_coverage} or more targets of {', '.join(labels.predicates)}: "
-            "try a lower --min-coverage, a larger --max-length, or more facts"
+            "try a lower `min_coverage`, a larger `max_length`, or more facts"
         )
     seconds["generate"] = time.perf_counter() - clock
     clock = time.perf_counter()
@@ -462,10 +462,10 @@ def _labels(
     if labels is not None:
         return select_target(labels, target), False
     if target is None:
-        raise InputError("without labels, name the predicate to learn: --target PREDICATE")
+        raise InputError("without labels, name the predicate to learn: `target=PREDICATE`")
     if not isinstance(facts, Facts):
         raise InputError(
-            "this engine leaves the facts where they are and samples no negatives: give --labels"
+            "this engine leaves the facts where they are and samples no negatives: give `labels`"
         )
     rng = np.random.default_rng(seed)
     return with_negatives(facts, target, negatives, sampling, rng=rng), True
@@ -478,7 +478,7 @@ def check_labels(labels: Targets) -> None:
         kind = "false" if positives == 0 else "true"
         raise InputError(
             f"all {len(labels):,} labels are {kind}; learning needs both true and false targets "
-            "(leave out --labels and give --target to sample negatives)"
+            "(leave out `labels` and give `target` to sample negatives)"
         )
 
 

@@ -11,17 +11,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
-from hornbeam.cli import console
+from hornbeam.cli import commands, console
 from hornbeam.cli.console import TerminalProgress, progress_shown
-from hornbeam.cli.help import examples
-from hornbeam.cli.main import app
+from hornbeam.cli.help import examples, help_text
 from tests.support.commands import COUNTRIES, EVIDENCE, TRAIN, command, hornbeam_
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
-COMMANDS = {function.__name__: function for entry in app.registered_commands
-            if (function := entry.callback) is not None}  # fmt: skip
+COMMANDS = {
+    name: commands.function_of(name) for group in commands.COMMANDS.values() for name in group
+}
 
 
 class Clock:
@@ -140,13 +139,17 @@ def test_large_files_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_examples_of_every_command_are_right(name: str) -> None:
     """They name the command, and options that it has."""
-    group = get_command(app)
     shown = examples(COMMANDS[name])
     assert shown
     for example in shown:
         program, subcommand, *words = example.split()
         assert (program, subcommand) == ("hornbeam", name)
-        group.commands[name].make_context(name, words)  # type: ignore[attr-defined]
+        commands.load(name).make_context(name, words)
+
+
+def test_every_command_is_listed_with_the_first_line_of_its_help() -> None:
+    listed = {name: text for group in commands.COMMANDS.values() for name, text in group.items()}
+    assert listed == {name: help_text(one).split("\n")[0] for name, one in COMMANDS.items()}
 
 
 def test_help_shows_the_examples_and_no_markup() -> None:

@@ -111,7 +111,7 @@ def test_a_rule_for_another_target_may_speak() -> None:
 def test_the_pair_must_be_among_the_pairs() -> None:
     world = chain()
     model, _ = explainer_of(RULES, world, Relaxation.LINEAR)
-    with pytest.raises(InputError, match="name them with --pairs"):
+    with pytest.raises(InputError, match="name them with `pairs`"):
         model.explain(world.facts, ("a", "d"))
     with pytest.raises(InputError, match=r"t\('d', 'a'\) is not among the pairs"):
         model.explain(world.facts, ("d", "a"), pairs=world.targets)

@@ -181,7 +181,7 @@ def test_every_learner_learns(relaxation: Relaxation, learner: Joint | Ppll | Gr
 
 def test_other_counts_are_refused() -> None:
     for counts in (Counts.LOG, Counts.EXISTS):
-        with pytest.raises(InputError, match="--counts raw"):
+        with pytest.raises(InputError, match='`counts="raw"`'):
             learnable(statistics(), LABELS, counts, Relaxation.BOOLEAN)
 
 

@@ -95,7 +95,7 @@ def test_others_learn_from_what_ppll_keeps_and_say_so(small, learner) -> None:  
 
 def test_nothing_fits_at_all(small) -> None:  # noqa: ANN001
     histograms = replace(small[1].histograms, max_rows=1)
-    with pytest.raises(InputError, match="use --method ppll"):
+    with pytest.raises(InputError, match='use `method="ppll"`'):
         learn_from_histograms(
             histograms, DATA.labels, Joint(), Counts.RAW, Relaxation.BOOLEAN, Semantics(),
             False, lambda paths: pytest.fail("nothing to count"),

@@ -100,8 +100,8 @@ def test_psl_gives_the_same_map(psl_runtime: Path, java: str, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("semantics", "advice"),
     [
-        (Semantics(counts=Counts.LOG), "--counts raw"),
-        (Semantics(counts=Counts.EXISTS), "--counts raw"),
+        (Semantics(counts=Counts.LOG), '`counts="raw"`'),
+        (Semantics(counts=Counts.EXISTS), '`counts="raw"`'),
         (Semantics(max_fanout=3), "without it"),
     ],
 )

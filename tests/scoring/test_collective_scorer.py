@@ -260,7 +260,7 @@ def test_what_collective_models_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(InputError, match="raw counts, not log"):
         infer(counts=Counts.LOG)
-    with pytest.raises(InputError, match="--max-fanout"):
+    with pytest.raises(InputError, match="`max_fanout`"):
         infer(max_fanout=2)
     monkeypatch.setattr(linked, "MOST_ROWS", 1)
     with pytest.raises(InputError, match="score fewer pairs at a time"):

@@ -136,9 +136,9 @@ def test_beside_a_model_whose_pairs_stand_alone() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(InputError, match=r"other\.psl: the model is collective.*--pairs"):
+    with pytest.raises(InputError, match=r"other\.psl: the model is collective.*`pairs`"):
         small_explorer(other=MODEL, pairs=None)
-    with pytest.raises(InputError, match=r"model: the model is collective.*--pairs"):
+    with pytest.raises(InputError, match=r"model: the model is collective.*`pairs`"):
         Explorer(WORLD, MODEL, labels=hb.read_labels(LABELS))
     soft = hb.read_facts([("ann", "knows", "bob", 0.5)])
     with pytest.raises(InputError, match="round the facts"):

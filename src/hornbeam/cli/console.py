@@ -6,7 +6,6 @@ import json
 import os
 import sys
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -233,12 +232,3 @@ def print_table(out: Console, table: Table) -> None:
         for column, cell in zip(table.columns, row, strict=True):
             out.print(f"[bold]{column.header}[/bold] {cell}")
         out.print()
-
-
-def show_warnings() -> None:
-    """Print warnings as one line each instead of with a source line."""
-
-    def show(message: Warning | str, *_: object, **__: object) -> None:
-        say(f"hornbeam: warning: {message}")
-
-    warnings.showwarning = show

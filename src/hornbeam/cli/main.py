@@ -1,4 +1,4 @@
-"""The `hornbeam` command: collects the subcommands and turns errors into exit codes."""
+"""The `hornbeam` command: its own options, and errors turned into exit codes."""
 
 from __future__ import annotations
 
@@ -9,25 +9,13 @@ from typing import Annotated
 import typer
 
 from hornbeam import __version__
-from hornbeam.cli.candidates import candidates
-from hornbeam.cli.console import say, show_warnings
-from hornbeam.cli.crossval import crossval
-from hornbeam.cli.demo import demo
-from hornbeam.cli.doctor import doctor
-from hornbeam.cli.evaluate import evaluate
-from hornbeam.cli.explain import explain
-from hornbeam.cli.export import export
-from hornbeam.cli.help import help_text
-from hornbeam.cli.infer import infer
-from hornbeam.cli.learn import learn
-from hornbeam.cli.predict import predict
-from hornbeam.cli.report import report
-from hornbeam.cli.serve import serve
-from hornbeam.cli.weights import weights
+from hornbeam.cli.commands import LazyGroup
+from hornbeam.cli.console import say
 from hornbeam.errors import InputError
 
 app = typer.Typer(
     name="hornbeam",
+    cls=LazyGroup,
     help="Learn weighted first-order rules from relational facts; predict missing links, with "
     "reasons.\n\nStart with: [bold]hornbeam demo[/bold]",
     no_args_is_help=True,
@@ -53,21 +41,8 @@ def main(
     """Learn weighted first-order rules from relational facts; predict missing links."""
 
 
-#: Commands by their heading in the help.
-COMMANDS = {
-    "Begin": (demo, doctor),
-    "Learn and predict": (candidates, learn, predict, evaluate, crossval),
-    "See why": (explain, report, serve),
-    "PSL programs": (infer, weights, export),
-}
-for heading, group in COMMANDS.items():
-    for command in group:
-        app.command(help=help_text(command), rich_help_panel=heading)(command)
-
-
 def run() -> None:
     """Entry point: 0 done, 2 wrong input or usage, 130 interrupted, 1 a fault of ours."""
-    show_warnings()
     code: str | int | None = 0
     try:
         app()

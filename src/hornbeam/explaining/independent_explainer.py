@@ -72,7 +72,7 @@ class Explainer:
         if self.model.semantics.collective and self.inferred is None:
             raise InputError(
                 "the model is collective: its scores depend on all pairs that are scored together; "
-                "name them with --pairs"
+                "name them with `pairs`"
             )
 
     @property

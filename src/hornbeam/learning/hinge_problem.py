@@ -236,7 +236,7 @@ def learnable(
         if counts is not Counts.RAW:
             raise InputError(
                 f"counts {counts.value} are those of a head alone, and a collective model has "
-                "ground clauses that speak of several targets: use --counts raw"
+                'ground clauses that speak of several targets: use `counts="raw"`'
             )
         return conditioned_problem(statistics, labels, relaxation)
     soft = statistics.body_truth is not None and relaxation is not Relaxation.BOOLEAN

@@ -131,6 +131,6 @@ def _most_useful(histograms: Histograms, screened: Screened) -> list[int]:
     if not len(fitting):
         raise InputError(
             f"no sequence that ppll keeps has fewer than {histograms.max_rows:,} counts: use "
-            "--method ppll, fewer labels, or more memory"
+            '`method="ppll"`, fewer labels, or more memory'
         )
     return sorted(fitting.tolist())

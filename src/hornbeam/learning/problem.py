@@ -265,7 +265,7 @@ def count_columns(
     if relaxation is not Relaxation.BOOLEAN:
         raise InputError(
             "facts with truth values between 0 and 1 need the boolean relaxation here: "
-            "use --relaxation boolean, or round the facts"
+            'use `relaxation="boolean"`, or round the facts'
         )
     column = np.repeat(np.arange(len(statistics.bodies)), np.diff(statistics.indptr))
     first = np.ones(len(column), dtype=np.bool_)

@@ -82,16 +82,16 @@ class Export:
         if semantics.counts is not Counts.RAW:
             raise InputError(
                 f"a model with counts {semantics.counts.value} cannot be said in plain PSL, where "
-                "every path counts once: learn with --counts raw"
+                'every path counts once: learn with `counts="raw"`'
             )
         if semantics.max_fanout is not None:
             raise InputError(
-                "a model with --max-fanout cannot be said in plain PSL: learn without it"
+                "a model with `max_fanout` cannot be said in plain PSL: learn without it"
             )
         if self.facts.soft and semantics.relaxation is Relaxation.BOOLEAN:
             raise InputError(
                 "facts with truth values between 0 and 1 mean something else to PSL than to the "
-                "boolean relaxation: learn with --relaxation linear or squared"
+                'boolean relaxation: learn with `relaxation="linear"` or `relaxation="squared"`'
             )
 
     @cached_property

@@ -206,6 +206,6 @@ def _refuse_too_many(rows: int) -> None:
     if rows > MOST_ROWS:
         raise InputError(
             f"more than {MOST_ROWS:,} ground clauses would link the pairs to each other: score "
-            "fewer pairs at a time, or learn with --top, a higher --min-coverage or a smaller "
-            "--max-length"
+            "fewer pairs at a time, or learn with `top`, a higher `min_coverage` or a smaller "
+            "`max_length`"
         )

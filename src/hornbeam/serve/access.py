@@ -77,7 +77,7 @@ def access_for(host: str, port: int, token: str | None) -> Access:
     """Ask for a token wherever others can connect; make one where none is given."""
     if token is not None and (len(token) < SHORTEST_TOKEN or not _is_plain(token)):
         raise InputError(
-            f"--token needs at least {SHORTEST_TOKEN} letters, digits, '-' or '_'; leave it out "
+            f"`token` needs at least {SHORTEST_TOKEN} letters, digits, '-' or '_'; leave it out "
             "and one is made for you"
         )
     if token is None and not _is_loopback(host):

@@ -174,7 +174,7 @@ class Pages:
         """The edited model beside the other one."""
         if self.explorer.other is None:
             return self.not_found(
-                visit, "There is no second model: start with --compare OTHER.psl to see two."
+                visit, "There is no second model: start the explorer with one to see two."
             )
         return self._page("compare.html", visit,
                           comparison=compare(self.explorer, visit.edits, DIFFERENT))  # fmt: skip

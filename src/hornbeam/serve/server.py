@@ -94,7 +94,7 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(
-            f"cannot listen on --host {host!r}: {reason}; expected an address of this machine"
+            f"cannot listen on `host` {host!r}: {reason}; expected an address of this machine"
         ) from None
     family, kind, protocol, _, address = found[0]
     opened = socket.socket(family, kind, protocol)
@@ -110,11 +110,11 @@ def listen(host: str, port: int) -> socket.socket:
 
 def _why_not(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"port {port} is taken by another program: try --port 0 for a free one"
+        return f"port {port} is taken by another program: try `port=0` for a free one"
     if error.errno == errno.EACCES:
-        return f"port {port} is not allowed for you: try --port 0 for a free one"
+        return f"port {port} is not allowed for you: try `port=0` for a free one"
     if error.errno == errno.EADDRNOTAVAIL:
-        return f"{host!r} is no address of this machine: try --host 0.0.0.0"
+        return f"{host!r} is no address of this machine: try `host=0.0.0.0`"
     return f"cannot listen on {host}, port {port}: {error.strerror}"
 
 

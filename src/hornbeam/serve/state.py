@@ -246,5 +246,5 @@ def refuse_without_pairs(models: Sequence[tuple[Model | None, str]], pairs_given
         if model is not None and model.semantics.collective and not pairs_given:
             raise InputError(
                 f"{name}: the model is collective: its scores depend on all pairs that are scored "
-                "together; name them with --pairs"
+                "together; name them with `pairs`"
             )

@@ -121,5 +121,5 @@ def test_soft_facts_and_fanout_are_refused() -> None:
     soft = read_facts([("a", "p", "b", 0.5), ("b", "p", "c", 1.0)])
     with pytest.raises(InputError, match="round the facts"):
         discover_collective(soft, labels, Language())
-    with pytest.raises(InputError, match="--max-fanout"):
+    with pytest.raises(InputError, match="`max_fanout`"):
         discover_collective(read_facts([("a", "p", "b")]), labels, Language(max_fanout=3))

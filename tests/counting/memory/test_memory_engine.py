@@ -164,7 +164,7 @@ def test_a_table_that_does_not_fit_is_refused_before_the_search(
     targets = random_targets(facts, 200)
     monkeypatch.setattr(memory, "LONG_SEARCH", 0)
     monkeypatch.setattr(memory, "ROW_BYTES", 10**12)
-    with pytest.raises(InputError, match="use fewer targets, a smaller --max-length"):
+    with pytest.raises(InputError, match="use fewer targets, a smaller `max_length`"):
         MemoryEngine(facts).discover(targets, Language(2, 1))
     # coverage alone needs no table
     assert MemoryEngine(facts).discover(targets, Language(2, 1), statistics=False).found
@@ -174,7 +174,7 @@ def test_bodies_of_four_atoms_take_fewer_predicates() -> None:
     values = {("a", f"p{i}", "b"): ONE for i in range(32_767)}
     world = World(values, [(("a", "t", "b"), ONE)])
     facts, targets = world.facts, world.targets
-    message = "at most 32,766 predicates; the facts have 32,767: try --max-length 3"
+    message = "at most 32,766 predicates; the facts have 32,767: try `max_length=3`"
     with pytest.raises(InputError, match=message):
         MemoryEngine(facts).discover(targets, Language(4, 1))
 

@@ -172,7 +172,7 @@ def test_wrong_facts(rows: list[tuple[object, ...]], problem: str) -> None:
 
 def test_a_limit_too_small_says_so() -> None:
     with (
-        pytest.raises(DataError, match=r"--memory-limit|--spill-dir"),
+        pytest.raises(DataError, match=r"`memory_limit`|`spill_dir`"),
         open_duckdb([("a", "p", "b")], memory_limit="1KB"),
     ):
         pytest.fail("opened")

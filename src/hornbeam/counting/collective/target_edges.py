@@ -29,18 +29,18 @@ def collective_facts(
     """Give the facts, or refuse what collective models do not take."""
     if engine != "memory" or not isinstance(facts, Facts):
         raise InputError(
-            "collective models run on facts in memory: use --engine memory, or leave out "
-            "--collective"
+            'collective models run on facts in memory: use `engine="memory"`, or leave out '
+            "`collective`"
         )
     if facts.binary.millionths is not None:
         raise InputError(
             "collective models take facts that are true or absent, and some of these have truth "
-            "values between 0 and 1: round the facts, or leave out --collective"
+            "values between 0 and 1: round the facts, or leave out `collective`"
         )
     if max_fanout is not None:
         raise InputError(
             "a fan-out limit depends on the end where a walk begins, and collective models walk "
-            "from every atom of a rule: leave out --max-fanout or --collective"
+            "from every atom of a rule: leave out `max_fanout` or `collective`"
         )
     return facts
 

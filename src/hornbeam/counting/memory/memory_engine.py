@@ -206,7 +206,7 @@ class MemoryEngine:
             most = predicate_of(1 << bits) - 1
             raise InputError(
                 f"bodies of {language.max_length} atoms take at most {most:,} "
-                f"predicates; the facts have {len(self.facts.predicates):,}: try --max-length 3"
+                f"predicates; the facts have {len(self.facts.predicates):,}: try `max_length=3`"
             )
         return Plan(
             max_length=language.max_length,
@@ -285,8 +285,8 @@ class MemoryEngine:
         if needed > memory:
             raise InputError(
                 f"the table of counts would take about {needed / 1e9:.0f} GB of memory and this "
-                f"machine has {memory / 1e9:.0f}: use fewer targets, a smaller --max-length, or "
-                "--max-fanout"
+                f"machine has {memory / 1e9:.0f}: use fewer targets, a smaller `max_length`, or "
+                "`max_fanout`"
             )
 
     def _search(self, work: Work, plan: Plan, known: Keys, progress: Progress) -> Found:

@@ -128,7 +128,7 @@ def open_duckdb(
     held = None if memory_limit is None else size_in_bytes(memory_limit)
     folder = None if spill_dir is None else os.fspath(spill_dir)
     if folder is not None and not (os.path.isdir(folder) and os.access(folder, os.W_OK)):
-        raise InputError(f"{folder}: no folder that can be written to; give --spill-dir another")
+        raise InputError(f"{folder}: no folder that can be written to; give `spill_dir` another")
     with workspace(memory_limit or "80%", folder, on_disk=True) as space:
         database = DuckDB(space.connection)
         progress.message("Storing the facts in DuckDB ...")
@@ -148,7 +148,7 @@ def size_in_bytes(text: str) -> int:
     """
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B\s*", text, re.IGNORECASE)
     if match is None or not float(match[1]):
-        raise InputError(f"--memory-limit {text!r}: expected a size such as 2GB or 500MB")
+        raise InputError(f"`memory_limit` {text!r}: expected a size such as 2GB or 500MB")
     unit = 1024 if match[3] else 1000
     return int(float(match[1]) * unit ** " KMGT".index(match[2].upper() or " "))
 

@@ -175,7 +175,7 @@ def _explained() -> Iterator[None]:
         if "No space left on device" not in str(error):
             raise
         raise DataError(
-            "the spill directory", "is full; name one on a larger disk with --spill-dir"
+            "the spill directory", "is full; name one on a larger disk with `spill_dir`"
         ) from None
 
 
@@ -220,7 +220,7 @@ def open_spark(
     if spill_dir is None and not master.startswith("local"):
         check_ready(master)  # a master that is not there is the first thing to hear of
         raise InputError(
-            "on a cluster give --spill-dir a folder that every worker can write to, such as "
+            "on a cluster give `spill_dir` a folder that every worker can write to, such as "
             "hdfs:///tmp or s3a://bucket/tmp"
         )
     folder = os.fspath(spill_dir or tempfile.gettempdir())

@@ -70,7 +70,7 @@ def spark_session(
 def check_ready(master: str) -> None:
     """Refuse where PySpark, the master or Java is missing."""
     if find_spec("pyspark") is None or find_spec("pyarrow") is None:
-        raise MissingExtraError("--engine spark", "spark")
+        raise MissingExtraError("Spark", "spark")
     check_master(master)
     check_java()
 
@@ -101,8 +101,7 @@ def _started(master: str, conf: Mapping[str, str]) -> SparkSession:
     except Exception as error:
         # what the Java side throws has no common class on this side
         raise InputError(
-            f"Spark does not start on {master}: {_first_line(error)}; check --master and "
-            "--spark-conf"
+            f"Spark does not start on {master}: {_first_line(error)}; check `master` and `conf`"
         ) from None
 
 
@@ -113,7 +112,7 @@ def check_java() -> None:
     advice = f"install Java {JAVA} (Debian: apt-get install openjdk-{JAVA}-jre-headless)"
     if java is None or not os.access(java, os.X_OK):
         where = f"JAVA_HOME={home} has no bin/java" if home else "no Java was found"
-        raise InputError(f"--engine spark needs Java {JAVA}, and {where}: {advice}")
+        raise InputError(f"Spark needs Java {JAVA}, and {where}: {advice}")
     try:
         said = subprocess.run([java, "-version"], capture_output=True, timeout=60, check=False)
         text = (said.stderr + said.stdout).decode(errors="replace")
@@ -123,7 +122,7 @@ def check_java() -> None:
     if found is None or int(found.group(1)) < JAVA:
         version = found.group(1) if found else "an unknown version"
         raise InputError(
-            f"--engine spark needs Java {JAVA} or newer, and {java} is {version}: {advice}, "
+            f"Spark needs Java {JAVA} or newer, and {java} is {version}: {advice}, "
             "or set JAVA_HOME to it"
         )
 
@@ -135,18 +134,18 @@ def check_master(master: str) -> None:
     match = re.fullmatch(r"(?:spark|k8s)://(?:https?://)?(.+)", master)
     if match is None:
         raise InputError(
-            f"--master {master!r}: expected local[N], spark://HOST:PORT, yarn or k8s://HOST:PORT"
+            f"`master` {master!r}: expected local[N], spark://HOST:PORT, yarn or k8s://HOST:PORT"
         )
     for place in match.group(1).split(","):
         host, _, port = place.rpartition(":")
         if not port.isdigit():
-            raise InputError(f"--master {master!r}: expected HOST:PORT, found {place!r}")
+            raise InputError(f"`master` {master!r}: expected HOST:PORT, found {place!r}")
         with (
             contextlib.suppress(OSError),
             socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS),
         ):
             return
-    raise InputError(f"the Spark master {master} does not answer; check --master and the network")
+    raise InputError(f"the Spark master {master} does not answer; check `master` and the network")
 
 
 def _check_answers(session: SparkSession, master: str) -> None:

@@ -348,7 +348,7 @@ class SqlEngine:
         if self.soft:
             raise InputError(
                 "the table of counts is too long to hold, and facts with truth values between 0 "
-                "and 1 cannot be learned from histograms: use a larger --min-coverage, --top, "
+                "and 1 cannot be learned from histograms: use a larger `min_coverage`, `top`, "
                 "fewer labels, or facts rounded to 0 and 1"
             )
         found = self.database.fetch(search.histogram())

@@ -92,11 +92,11 @@ def trouble(error: duckdb.Error) -> DataError | None:
     if "No space left" in text or "max_temp_directory_size" in text:
         return DataError(
             "the spill directory",
-            "is full; name a folder on a larger disk with --spill-dir, or raise --memory-limit",
+            "is full; name a folder on a larger disk with `spill_dir`, or raise `memory_limit`",
         )
     if isinstance(error, duckdb.OutOfMemoryException):
         return DataError(
             "the memory limit",
-            "is too small for this search; raise --memory-limit, or give --spill-dir more room",
+            "is too small for this search; raise `memory_limit`, or give `spill_dir` more room",
         )
     return None

@@ -176,7 +176,7 @@ class _Grounding:
             raise InputError(
                 f"grounding would explode: about {expected:,.0f} ground rules of {rule}; "
                 f"{why} {self.limit:,}. Add a body atom that lists the pairs worth a look "
-                "(blocking), or raise --max-ground-rules"
+                "(blocking), or raise `max_ground_rules`"
             )
 
 

@@ -1,0 +1,93 @@
+"""The subcommands: listed with one line each, and imported when one of them runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+from hornbeam.cli.flags import flags_of, spoken_in_flags
+from hornbeam.cli.help import help_text
+
+#: A context of Click, which older Typers import and newer ones bring along.
+Context = Any
+
+#: Commands by their heading in the help, with the first line of their own help. Each is a function
+#: in the module of its name.
+COMMANDS = {
+    "Begin": {
+        "demo": "Take a tour: the whole flow on the bundled countries, with the commands you "
+        "would type.",
+        "doctor": "Show versions, threads, compiled kernels, Java, memory and disk, and mark "
+        "problems.",
+    },
+    "Learn and predict": {
+        "candidates": "List the candidate rules: relation paths that connect labelled pairs, with "
+        "exact counts.",
+        "learn": "Learn a weighted rule model and write it as PSL text that you can read and edit.",
+        "predict": "Score pairs (their columns, then the score), or propose the best new links.",
+        "evaluate": "Score labelled pairs and say how well the scores agree with the labels.",
+        "crossval": "Learn and evaluate on every fold of a task; mean, spread, significance, "
+        "rules, seconds.",
+    },
+    "See why": {
+        "explain": "Say why a pair scores as it does: the rules for and against it, and what "
+        "would flip it.",
+        "report": "Write a page about a model: what was learned, how good it is, how it was "
+        "learned, its errors.",
+        "serve": "Explore a model in the browser: search entities, see reasons, edit rules, "
+        "compare models.",
+    },
+    "PSL programs": {
+        "infer": "Infer the most probable values of a PSL program's targets, without Java.",
+        "weights": "Learn the weights of a PSL program's logical rules by exact pseudolikelihood.",
+        "export": "Write a model as a PSL 2.4 program (rules, data, JSON) that the Java runtime "
+        "runs as it is.",
+    },
+}
+
+
+class Command(TyperCommand):
+    """A command that names options where the library names parameters."""
+
+    def invoke(self, ctx: Context) -> object:
+        """Run the command; advice about options that it has not is about `learn`."""
+        with spoken_in_flags(lambda: flags_of(load("learn")) | flags_of(self)):
+            return super().invoke(ctx)
+
+
+class LazyGroup(TyperGroup):
+    """The subcommands by name and summary; only the one that is asked for is imported."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401
+        super().__init__(**settings)
+        for heading, commands in COMMANDS.items():
+            for name, summary in commands.items():
+                self.add_command(TyperCommand(name, help=summary, rich_help_panel=heading))
+
+    def resolve_command(
+        self, ctx: Context, args: list[str]
+    ) -> tuple[str | None, TyperCommand | None, list[str]]:
+        """Find the command that runs (or completes, or shows its help)."""
+        name, listed, rest = super().resolve_command(ctx, args)
+        return name, None if listed is None or name is None else load(name), rest
+
+
+def function_of(name: str) -> Callable[..., None]:
+    """Import the function of a command."""
+    function: Callable[..., None] = getattr(import_module(f"hornbeam.cli.{name}"), name)
+    return function
+
+
+def load(name: str) -> TyperCommand:
+    """Import a command."""
+    function = function_of(name)
+    alone = typer.Typer(rich_markup_mode="rich", add_completion=False)
+    alone.command(name, cls=Command, help=help_text(function))(function)
+    command = get_command(alone)
+    assert isinstance(command, TyperCommand)
+    return command

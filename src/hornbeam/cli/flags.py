@@ -1,0 +1,76 @@
+"""The library's messages in the words of the command line: parameters become flags.
+
+The library names its parameters in backquotes, `min_coverage` or `engine="memory"`. Where the
+parameter is an option of the command that runs, the user is told of the flag instead:
+--min-coverage, --engine memory. Other backquotes stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from hornbeam.cli.console import say
+from hornbeam.errors import InputError
+
+if TYPE_CHECKING:
+    from typer.core import TyperCommand
+
+#: Parameters of the library whose option has another name.
+DIFFERENCES = {"conf": "spark_conf", "subjects": "subject"}
+
+#: A name in backquotes, with or without a value.
+QUOTED = re.compile(r"`(\w+)(?:=([^`]*))?`")
+QUOTES = "\"'"
+
+
+@contextmanager
+def spoken_in_flags(flags: Callable[[], Mapping[str, str]]) -> Iterator[None]:
+    """Turn the library's errors and warnings into the words of the command that runs.
+
+    A warning is one line, without its place in the source.
+    """
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        say(f"hornbeam: warning: {in_flags(str(message), flags())}")
+
+    before, warnings.showwarning = warnings.showwarning, show
+    try:
+        yield
+    except InputError as error:
+        raise InputError(in_flags(str(error), flags())) from error
+    finally:
+        warnings.showwarning = before
+
+
+def flags_of(command: TyperCommand) -> dict[str, str]:
+    """Flags of a command by the library's name of the parameter."""
+    flags = {
+        option.name: next((word for word in option.opts if word.startswith("--")), "")
+        for option in command.params
+        if option.name is not None
+    }
+    flags |= {theirs: flags[ours] for theirs, ours in DIFFERENCES.items() if ours in flags}
+    return {name: flag for name, flag in flags.items() if flag}
+
+
+def in_flags(text: str, flags: Mapping[str, str]) -> str:
+    """Write the parameters that a text names as flags.
+
+    >>> flags = {"engine": "--engine", "top": "--top", "collective": "--collective"}
+    >>> in_flags('use `engine="memory"`, `top`, `top=5` or `collective=True`; not `id`', flags)
+    'use --engine memory, --top, --top 5 or --collective; not `id`'
+    """
+
+    def flag(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        if name not in flags:
+            return found[0]
+        if value is None or value == "True":
+            return flags[name]
+        return f"{flags[name]} {value.strip(QUOTES)}"
+
+    return QUOTED.sub(flag, text)
