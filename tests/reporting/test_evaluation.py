@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_rel
-from sklearn import metrics  # type: ignore[import-untyped]
+from sklearn import metrics
 
 from hornbeam.errors import InputError
 from hornbeam.reporting.evaluation import evaluate, paired_significance, pr_points, roc_points
