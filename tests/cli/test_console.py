@@ -35,7 +35,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     moved = Clock()
-    monkeypatch.setattr(console.time, "monotonic", moved)
+    monkeypatch.setattr("hornbeam.cli.console.time.monotonic", moved)
     return moved
 
 
@@ -161,6 +161,7 @@ def test_help_shows_the_examples_and_no_markup() -> None:
         assert "[/" not in shown
 
 
+@pytest.mark.slow
 def test_colours_are_for_terminals_that_want_them() -> None:
     assert "\x1b" not in hornbeam_("doctor").stdout
     assert "\x1b[1mPython" in on_a_terminal("doctor")
@@ -174,11 +175,11 @@ def test_a_bar_shows_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None
 
     record = rich.console.Console(record=True, force_terminal=True, width=100, stderr=True)
     monkeypatch.setattr(rich.console, "Console", lambda **_: record)
-    monkeypatch.setattr(console.sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     monkeypatch.setattr(console, "BAR_AFTER_SECONDS", 0.0)
     progress = TerminalProgress()
     moved = Clock()
-    monkeypatch.setattr(console.time, "monotonic", moved)
+    monkeypatch.setattr("hornbeam.cli.console.time.monotonic", moved)
     progress._bar_from = 0.0
     for done in (100, 200, 300):
         progress.advance("Counting paths", done, 1000)
@@ -211,6 +212,7 @@ def test_tables_fit_and_lose_nothing(columns: int, monkeypatch: pytest.MonkeyPat
     assert "log-loss" in ended.stdout
 
 
+@pytest.mark.slow
 def test_completion_knows_commands_and_options() -> None:
     def complete(words: str, last: int) -> list[str]:
         done = subprocess.run(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hornbeam as hb
-from tests.support.commands import COUNTRIES, EVIDENCE, TEST, hornbeam_, listing, process, write
+from tests.support.commands import COUNTRIES, EVIDENCE, TEST, hornbeam_, listing, write
 
 PAIRS = ("--pairs", TEST[1])
 
@@ -110,7 +110,7 @@ def test_top_counts_overall_or_for_every_subject(countries_model: Path) -> None:
     assert not {(row["subject"], row["object"]) for row in everything} & known
     each = hornbeam_(*words, "--top", "1", "--per-subject").json["predictions"]
     assert [row["subject"] for row in each] == sorted({row["subject"] for row in everything})
-    best = {}
+    best: dict[str, dict[str, object]] = {}
     for row in everything:
         best.setdefault(row["subject"], row)
     assert {row["subject"]: row for row in each} == best
@@ -123,7 +123,7 @@ def test_unknown_predicates_warn_and_unseen_pairs_are_counted(
     model = tmp_path / "model.psl"
     model.write_text("1: hates(A, B) -> !trusts(A, B)\n1: !trusts(A, B)\n")
     pairs = write(tmp_path / "pairs.tsv", [("ann", "trusts", "bob"), ("new", "trusts", "bob")])
-    ended = process("predict", model, "--facts", facts, "--pairs", pairs)
+    ended = hornbeam_("predict", model, "--facts", facts, "--pairs", pairs)
     assert ended.rows == [
         ["ann", "trusts", "bob", "0.268941"],
         ["new", "trusts", "bob", "0.268941"],

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.explaining.independent_explainer import one_pair
+from hornbeam.explaining.scored_pair import one_pair
 from hornbeam.model import Model
 from hornbeam.serve.alone import Alone
 from hornbeam.serve.pair_counts import PairCounter
@@ -34,4 +34,4 @@ def test_it_counts_as_the_engine_does(value: st.SearchStrategy[int], data: st.Da
     found = counter.count(pair, paths, model.language)
     for part in ("indptr", "target", "count"):
         np.testing.assert_array_equal(getattr(found, part), getattr(expected, part))
-    assert (found.body is None) == (expected.body is None)
+    assert (found.body_truth is None) == (expected.body_truth is None)
