@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.compiled import announced
 from hornbeam.counting.collective.collective_statistics import (
     CollectiveStatistics,
     discover_collective,
@@ -448,7 +449,8 @@ def learn(
             progress,
         )
     else:
-        learned = learn_rules(statistics, *setup, progress)
+        with announced(progress):
+            learned = learn_rules(statistics, *setup, progress)
     seconds["learn"] = time.perf_counter() - clock
     name = type(learner).__name__.lower()
     trace = {

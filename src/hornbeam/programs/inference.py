@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hornbeam.compiled import announced
 from hornbeam.errors import DataError, InfeasibleError, InputError
 from hornbeam.facts.table import html_table
 from hornbeam.files import save_text
@@ -29,7 +30,7 @@ from hornbeam.programs.program import Program, read_program
 from hornbeam.programs.program_data import ProgramData, atom_places
 from hornbeam.programs.program_options import InferenceOptions, inference_options
 from hornbeam.programs.truth import TruthEvaluation, evaluate_truth
-from hornbeam.progress import SILENT, Progress, announce_if_slow
+from hornbeam.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     from hornbeam.programs.program_weights import Method
@@ -303,7 +304,6 @@ def learn_weights(
         Variance of the Gaussian prior on weights.
     """
     # Inference starts sooner without the learners.
-    from hornbeam.learning.learner import COMPILING
     from hornbeam.programs.program_weights import GroundProblem, fit_weights
 
     clock = time.perf_counter()
@@ -328,9 +328,8 @@ def learn_weights(
     problem = GroundProblem.of(unit, grounded.potentials, y)
     seconds["ground"] = time.perf_counter() - clock
     clock = time.perf_counter()
-    weights = announce_if_slow(
-        lambda: fit_weights(problem, method, weight_variance), COMPILING, progress
-    )
+    with announced(progress):
+        weights = fit_weights(problem, method, weight_variance)
     old = np.array([rule.weight or 0.0 for rule in program.rules])
     learned = tuple(
         rule if rule.weight is None else replace(rule, weight=weight)

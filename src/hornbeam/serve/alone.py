@@ -7,13 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
+from hornbeam.compiled import announced
 from hornbeam.counting.engine import path_codes
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.groundings import Pair, first_paths
 from hornbeam.explaining.independent_explainer import Explainer
 from hornbeam.model import Model
-from hornbeam.progress import SILENT, Progress, announce_if_slow
+from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.clause import Prior
 from hornbeam.rules.model_file import clause_texts
 from hornbeam.rules.rule_model import Rule
@@ -28,8 +29,6 @@ from hornbeam.serve.walk import paths_between
 
 #: Rows that the cache of entities' counts may hold.
 CACHED_ROWS = 5_000_000
-
-COMPILING = "Compiling the walks of the explorer (first run only; kept for the next time) ..."
 
 
 class Alone:
@@ -74,9 +73,10 @@ class Alone:
 
     def warm_up(self, progress: Progress) -> None:
         """Compile what the first visitor would otherwise wait for."""
-        announce_if_slow(self._compile, COMPILING, progress)
+        with announced(progress):
+            self._warm_up()
 
-    def _compile(self) -> None:
+    def _warm_up(self) -> None:
         atoms, reacher = self.engine.facts.binary, self.reacher
         for target in self.model.targets if len(atoms) else ():
             subject, object_ = (int(column[0]) for column in atoms.arguments)

@@ -19,6 +19,9 @@ import numpy.typing as npt
 from hornbeam.counting.memory.search import Counters, filled
 from hornbeam.progress import Progress
 
+#: Known sequences to enter above which compiling pays.
+WORTH_COMPILING = 100_000
+
 Array = npt.NDArray[Any]
 Rows = tuple[Array, ...]
 
@@ -54,10 +57,11 @@ class WorkerPool:
     """As many workers as threads, lent out one at a time."""
 
     def __init__(self, threads: int, n_entities: int, known: npt.NDArray[np.uint64]) -> None:
+        fill = filled.choose(threads * len(known), WORTH_COMPILING)
         self.workers = [
             Worker(
                 number,
-                filled(empty_counters(), known),
+                fill(empty_counters(), known),
                 len(known),
                 np.full(n_entities, -1, dtype=np.int32),
                 np.full(n_entities, -1, dtype=np.int32),
