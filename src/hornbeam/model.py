@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Floats
+from hornbeam.compiled import announced
 from hornbeam.counting.collective.collective_statistics import (
     CollectiveStatistics,
     discover_collective,
@@ -430,7 +431,8 @@ def learn(
             progress,
         )
     else:
-        learned = learn_rules(statistics, *setup, progress)
+        with announced(progress):
+            learned = learn_rules(statistics, *setup, progress)
     seconds["learn"] = time.perf_counter() - clock
     name = type(learner).__name__.lower()
     trace = {

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
-
-T = TypeVar("T")
+from typing import Protocol
 
 
 class Progress(Protocol):
@@ -31,21 +28,3 @@ class Silent:
 
 
 SILENT = Silent()
-
-#: How many seconds of waiting go by before a first-run compilation is announced.
-PATIENCE_SECONDS = 0.7
-
-
-def announce_if_slow(work: Callable[[], T], text: str, progress: Progress) -> T:
-    """Run `work`; when it takes longer than `PATIENCE_SECONDS`, say `text` meanwhile."""
-    if isinstance(progress, Silent):
-        return work()  # nobody listens, and a timer is a thread
-    import threading
-
-    timer = threading.Timer(PATIENCE_SECONDS, progress.message, [text])
-    timer.daemon = True
-    timer.start()
-    try:
-        return work()
-    finally:
-        timer.cancel()

@@ -15,6 +15,7 @@ from importlib import import_module, metadata
 from pathlib import Path
 
 from hornbeam import __version__
+from hornbeam.compiled import TEMPORARY, Kernel
 from hornbeam.machine import physical_memory, worker_threads
 
 #: Extras for those who change Hornbeam, not for those who use it.
@@ -145,16 +146,15 @@ def _kernels() -> Kernels:
         folders.add(folder)
         indexes = Path(folder).glob(f"{source.stem}.{name}-{line}.*.nbi")
         compiled += any(index.stat().st_mtime >= source.stat().st_mtime for index in indexes)
-    return Kernels(total, compiled, sorted(folders), all(map(_writable, folders)))
+    lasting = all(TEMPORARY not in folder and _writable(folder) for folder in folders)
+    return Kernels(total, compiled, sorted(folders), lasting)
 
 
 def _cached_functions() -> Iterator[tuple[Path, str, int, str]]:
     """Source, name and line of every kernel that is kept on disk, and the folder it is kept in."""
-    from numba.core.dispatcher import Dispatcher
-
     package = Path(__file__).parents[1]
     for source in sorted(package.rglob("*.py")):
-        if "from numba import" not in source.read_text(encoding="utf-8"):
+        if "@kernel\n" not in source.read_text(encoding="utf-8"):
             continue
         parts = source.relative_to(package.parent).with_suffix("").parts
         try:
@@ -162,11 +162,9 @@ def _cached_functions() -> Iterator[tuple[Path, str, int, str]]:
         except ImportError:  # of a part whose extra is not installed
             continue
         for value in vars(module).values():
-            if isinstance(value, Dispatcher) and value.__module__ == module.__name__:
-                folder = value.stats.cache_path
-                if folder is not None:
-                    code = value.py_func.__code__
-                    yield source, value.py_func.__qualname__, code.co_firstlineno, folder
+            if isinstance(value, Kernel):
+                code = value.function.__code__
+                yield source, code.co_qualname, code.co_firstlineno, value.folder
 
 
 def _writable(folder: str) -> bool:

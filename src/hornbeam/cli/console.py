@@ -160,9 +160,12 @@ def _peak_memory() -> str:
 @contextmanager
 def progress_shown(quiet: bool, verbose: bool = False) -> Iterator[TerminalProgress]:
     """Progress that is taken off the screen however the work ends."""
+    from hornbeam.compiled import announced
+
     progress = TerminalProgress(quiet, verbose)
     try:
-        yield progress
+        with announced(progress):
+            yield progress
     finally:
         progress.close()
     progress.say_cost()

@@ -1,4 +1,4 @@
-"""The jitted loops behind `hornbeam.densities.hinges`.
+"""The loops behind `hornbeam.densities.hinges`.
 
 A target's knees, 0 and 1 are its *nodes*; between two nodes lies a *segment*, stored at the
 index of its left node (the last node's slot stays empty). Three habits keep the digits:
@@ -8,24 +8,21 @@ index of its left node (the last node's slot stays empty). Three habits keep the
 * positions and values of f are measured from the node of least f, outwards, so that nothing
   near the peak is a difference of large numbers;
 * expected hinges are carried from node to node, again by positive terms.
-
-As in `integral_kernels`, a kernel and its helpers share this file for the sake of the cache.
 """
 
 import math
 
 import numpy as np
-from numba import njit
 
 from hornbeam.arrays import Bools, Floats, Ints
+from hornbeam.compiled import kernels
 
-jit = njit(cache=True, nogil=True, error_model="numpy")
+kernel = kernels("the integrals of hinges")
 
 
 # --- nodes ---------------------------------------------------------------------------------
 
 
-@jit
 def _gap(down_i: bool, b_i: float, down_j: bool, b_j: float) -> float:
     """Knee j minus knee i with one rounding; a knee is b (up hinge) or 1 - b (down hinge)."""
     if down_i == down_j:
@@ -37,7 +34,6 @@ def _gap(down_i: bool, b_i: float, down_j: bool, b_j: float) -> float:
     return over if down_i else -over
 
 
-@jit
 def _sort_exactly(order: Ints, height: Floats, down: Bools, first: int, last: int) -> None:
     """Insert into place the knees, already sorted up to the rounding of 1 - b."""
     for at in range(first + 1, last):
@@ -51,7 +47,7 @@ def _sort_exactly(order: Ints, height: Floats, down: Bools, first: int, last: in
         order[to] = k
 
 
-@jit
+@kernel
 def lay_nodes(
     order: Ints, hinge_ptr: Ints, height: Floats, down: Bools,
     node_of: Ints, node_ptr: Ints, gap: Floats, position: Floats,
@@ -85,7 +81,6 @@ def lay_nodes(
 KINDS = 4
 
 
-@jit
 def _shape(first: int, last: int, gap: Floats, bends: Floats, out: Floats) -> None:
     """One target's part of `slopes`."""
     left, right, curve, value = out
@@ -111,14 +106,14 @@ def _shape(first: int, last: int, gap: Floats, bends: Floats, out: Floats) -> No
         value[j + 1] += total
 
 
-@jit
+@kernel
 def slopes(node_ptr: Ints, gap: Floats, bends: Floats, out: Floats) -> None:
     """Rows of out: half slopes A and B of a segment (as in `segments`), curve, f at the node."""
     for i in range(node_ptr.size - 1):
         _shape(node_ptr[i], node_ptr[i + 1] - 1, gap, bends, out)
 
 
-@jit
+@kernel
 def minimise(
     node_ptr: Ints, gap: Floats, position: Floats, left: Floats, right: Floats, out: Floats
 ) -> None:
@@ -136,7 +131,6 @@ def minimise(
         out[i] = (start + position[j]) / 2
 
 
-@jit
 def _lowest(left: float, right: float, curve: float, at_left: float, at_right: float) -> float:
     """Give the least f on a segment from its end values, from the lower end."""
     if left <= 0:
@@ -148,7 +142,6 @@ def _lowest(left: float, right: float, curve: float, at_left: float, at_right: f
     return at_right - right * (right / (left + right))
 
 
-@jit
 def _outwards(
     first: int, last: int, least: int, gap: Floats, shape: Floats, moments: Floats, work: Floats
 ) -> None:
@@ -169,7 +162,7 @@ def _outwards(
         f, x = before, x - gap[j]
 
 
-@jit
+@kernel
 def combine(
     node_ptr: Ints, gap: Floats, position: Floats, shape: Floats, moments: Floats,
     work: Floats, least_node: Ints, out: Floats,
@@ -203,7 +196,6 @@ def combine(
 # --- potentials ----------------------------------------------------------------------------
 
 
-@jit
 def _carry(p: float, h: float, m1: float, m2: float, state: Floats) -> None:
     """Move the expected first and second power of a hinge one segment further.
 
@@ -215,7 +207,7 @@ def _carry(p: float, h: float, m1: float, m2: float, state: Floats) -> None:
     state[2] = h2 + h * (2 * h1 + h * behind) + p * h * h * m2
 
 
-@jit
+@kernel
 def expect(node_ptr: Ints, gap: Floats, mass: Floats, moments: Floats, out: Floats) -> None:
     """Rows of out: the expected hinge of every kind (see `KINDS`) with its knee at a node."""
     left, right, var = moments[1], moments[2], moments[3]
@@ -233,7 +225,6 @@ def expect(node_ptr: Ints, gap: Floats, mass: Floats, moments: Floats, out: Floa
             out[2:, j] = state[1:]
 
 
-@jit
 def _profile(
     first: int, last: int, least: int, shape: Floats, moments: Floats, profile: Floats, at: int
 ) -> None:
@@ -254,7 +245,6 @@ def _profile(
         profile[2, at, j - first] = curve[j]
 
 
-@jit
 def _block(mass: Floats, moments: Floats, profile: Floats, n: int, out: Floats) -> None:
     """Covariances of n potentials: between the segments' means, plus within segments."""
     size = mass.size
@@ -271,7 +261,7 @@ def _block(mass: Floats, moments: Floats, profile: Floats, n: int, out: Floats) 
             out[a * n + b] = out[b * n + a] = total
 
 
-@jit
+@kernel
 def covary(
     target_ptr: Ints, group_ptr: Ints, node_of: Ints, kind: Ints, count: Floats,
     node_ptr: Ints, gap: Floats, least_node: Ints, mass: Floats, moments: Floats,

@@ -189,7 +189,7 @@ def _lay_nodes(
     node_ptr = np.empty(n_targets + 1, dtype=np.int64)
     gap, position = np.empty((2, target.size + 2 * n_targets))
     hinge_ptr = _pointers(target, n_targets)
-    kernels.lay_nodes(order, hinge_ptr, height, down, node, node_ptr, gap, position)
+    kernels.lay_nodes.compiled(order, hinge_ptr, height, down, node, node_ptr, gap, position)
     return node, node_ptr, gap[: node_ptr[-1]].copy(), position[: node_ptr[-1]].copy()
 
 
@@ -214,7 +214,7 @@ def _segment_shapes(hinges: Hinges, weights: npt.ArrayLike, kind: Ints) -> Float
     nodes = hinges.gap.size
     bends = _sum_by(kind * nodes + hinges.node, strength, kernels.KINDS * nodes)
     shape = np.empty((4, nodes))
-    kernels.slopes(hinges.node_ptr, hinges.gap, bends.reshape(kernels.KINDS, nodes), shape)
+    kernels.slopes.compiled(hinges.node_ptr, hinges.gap, bends.reshape(kernels.KINDS, nodes), shape)
     return shape
 
 
@@ -225,7 +225,7 @@ def _integrate(hinges: Hinges, weights: npt.ArrayLike, kind: Ints) -> _Integrate
     work = np.empty((2, hinges.gap.size))
     least_node = np.empty(hinges.node_ptr.size - 1, dtype=np.int64)
     totals = np.empty((3, least_node.size))
-    kernels.combine(
+    kernels.combine.compiled(
         hinges.node_ptr, hinges.gap, hinges.position, shape, moments, work, least_node, totals
     )
     return _Integrated(totals, work[0], moments, least_node)
@@ -259,7 +259,7 @@ def hinge_moments(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> Hin
     kind = _kinds(hinges, powers)
     found = _integrate(hinges, weights, kind)
     at_node = np.empty((kernels.KINDS, hinges.gap.size))
-    kernels.expect(hinges.node_ptr, hinges.gap, found.mass, found.moments, at_node)
+    kernels.expect.compiled(hinges.node_ptr, hinges.gap, found.mass, found.moments, at_node)
     each = hinges.count * at_node[kind, hinges.node]
     log_z, mean, var = found.totals
     return HingeMoments(log_z, mean, var, _sum_by(hinges.group, each, hinges.rule.size))
@@ -277,7 +277,7 @@ def hinge_covariance(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> 
     widest = int(np.diff(hinges.node_ptr).max(initial=0))
     profile = np.empty((3, int(groups.max(initial=0)), widest))
     values = np.empty(ptr[-1])
-    kernels.covary(
+    kernels.covary.compiled(
         hinges.target_ptr, hinges.group_ptr, hinges.node, kind, hinges.count,
         hinges.node_ptr, hinges.gap, found.least_node, found.mass, found.moments,
         profile, ptr, values,
@@ -304,7 +304,7 @@ def hinge_map(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> Floats:
     """
     shape = _segment_shapes(hinges, weights, _kinds(hinges, powers))
     out = np.empty(hinges.node_ptr.size - 1)
-    kernels.minimise(hinges.node_ptr, hinges.gap, hinges.position, shape[0], shape[1], out)
+    kernels.minimise.compiled(hinges.node_ptr, hinges.gap, hinges.position, shape[0], shape[1], out)
     return out
 
 

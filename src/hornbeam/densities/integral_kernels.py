@@ -1,4 +1,4 @@
-"""The jitted loops behind `hornbeam.densities.integrals`, and how they keep their digits.
+"""The loops behind `hornbeam.densities.integrals`, and how they keep their digits.
 
 The formulas stand in `integrals`; here no difference of nearly equal numbers is ever formed:
 
@@ -13,21 +13,18 @@ The formulas stand in `integrals`; here no difference of nearly equal numbers is
 * a piece of a quadratic with its mode outside: quadrature of up to 28 nodes on the part within
   exp(-50) of the peak. The textbook form, erfcx and a recurrence, loses every digit of the
   moments when the curvature is small beside the slope; the quadrature loses none.
-
-Every helper lives in this file and is called from Python with arrays: Numba's on-disk cache
-does not notice when a helper in another file changes.
 """
 
 import math
 
 import numpy as np
-from numba import njit
 
 from hornbeam.arrays import Floats
+from hornbeam.compiled import kernels
 
 Moments = tuple[float, float, float, float, float, float]
 
-jit = njit(cache=True, nogil=True, error_model="numpy")
+kernel = kernels("the integrals")
 
 SERIES_BELOW = 2.0  # one-sided strengths under this use a power series
 LINEAR_TERMS = 10  # of the even series of `_linear_series`, one column each
@@ -62,14 +59,12 @@ LARGE_NODES, LARGE_WEIGHTS = _unit_rule(28)
 # --- one side ------------------------------------------------------------------------------
 
 
-@jit
 def _boolean(a: float) -> tuple[float, float, float]:
     """Z = 1 + e^-a, S in {0, 1}."""
     e = math.exp(-a)
-    return math.log1p(e), e / (1 + e), e / (1 + e) ** 2
+    return math.log1p(e), e / (1 + e), e / ((1 + e) * (1 + e))
 
 
-@jit
 def _linear_series(a: float) -> tuple[float, float, float]:
     """Power p = 1, a = 2x < 2: log Z = log(sinh x / x) - x, E[u] = (1 - coth x + 1/x) / 2.
 
@@ -87,7 +82,6 @@ def _linear_series(a: float) -> tuple[float, float, float]:
     return math.log1p(sinh * y) - x, 0.5 - x * cosh / (2 * ratio), spread / (ratio * ratio)
 
 
-@jit
 def _linear(a: float) -> tuple[float, float, float]:
     """Z = (1 - e^-a) / a, E[u] = 1/a - e^-a/(1 - e^-a), Var = 1/a^2 - e^-a/(1 - e^-a)^2."""
     if a < SERIES_BELOW:
@@ -97,7 +91,6 @@ def _linear(a: float) -> tuple[float, float, float]:
     return math.log((1 - e) / a), 1 / a - odds, 1 / a / a - odds / (1 - e)
 
 
-@jit
 def _squared_series(a: float) -> tuple[float, float, float]:
     """Power p = 2, a < 2, by Kummer's M_j = M(1, 3/2 + j, a) = 1 + a / (3/2 + j) M_(j+1)."""
     m2 = 1.0
@@ -109,7 +102,6 @@ def _squared_series(a: float) -> tuple[float, float, float]:
     return math.log1p(gain) - a, mean, m2 / (5 * (1 + gain)) - mean * mean
 
 
-@jit
 def _squared(a: float) -> tuple[float, float, float]:
     """Z = sqrt(pi) erf(sqrt a) / (2 sqrt a); with h = e^-a / Z, E[u^2] = (1 - h) / (2a)."""
     if a < SERIES_BELOW:
@@ -120,7 +112,7 @@ def _squared(a: float) -> tuple[float, float, float]:
     return math.log(z), (1 - h) / 2 / a, (2 - h * (1 + 2 * a + h)) / 4 / a / a
 
 
-@jit
+@kernel
 def one_sided(a: Floats, code: int, out: Floats) -> None:
     """Rows of out: log Z, E[S], Var[S]; code 0 is BOOLEAN, 1 LINEAR, 2 SQUARED."""
     for i in range(a.size):
@@ -135,7 +127,6 @@ def one_sided(a: Floats, code: int, out: Floats) -> None:
 # --- pieces of a quadratic -----------------------------------------------------------------
 
 
-@jit
 def _central(e1: float, e2: float, e3: float, e4: float) -> tuple[float, float, float]:
     """Variance, third central moment and variance of the square, from raw moments."""
     c2 = e2 - e1 * e1
@@ -144,7 +135,6 @@ def _central(e1: float, e2: float, e3: float, e4: float) -> tuple[float, float, 
     return c2, c3, c4 - c2 * c2
 
 
-@jit
 def _quadrature(
     slope: float, curve: float, origin: float, centre: float, nodes: Floats, weights: Floats
 ) -> Moments:
@@ -172,7 +162,6 @@ def _quadrature(
     return log_z, centre + e1, 1 - centre - e1, c2, c3, c22
 
 
-@jit
 def _flat(slope: float, curve: float, origin: float) -> Moments:
     """Quadrature for exponents under SMALL, few nodes if under TINY."""
     if slope + curve < TINY:
@@ -180,7 +169,6 @@ def _flat(slope: float, curve: float, origin: float) -> Moments:
     return _quadrature(slope, curve, origin, 0.5, SMALL_NODES, SMALL_WEIGHTS)
 
 
-@jit
 def _mode_inside(up: float, down: float) -> Moments:
     """Density exp(-s (t - m)^2) on [0, 1], s = A + B, m = A / s, for 0 <= A <= B.
 
@@ -198,21 +186,21 @@ def _mode_inside(up: float, down: float) -> Moments:
     right = math.exp(-beta * beta) / (2 * g)
     e1 = -left * math.expm1(up - down)
     e2 = 0.5 - (alpha * left + beta * right)
-    e3 = e1 + (alpha**2 * left - beta**2 * right)
-    e4 = 1.5 * e2 - (alpha**3 * left + beta**3 * right)
+    # no powers: those of Python's numbers are rounded otherwise than products
+    alpha2, beta2 = alpha * alpha, beta * beta
+    e3 = e1 + (alpha2 * left - beta2 * right)
+    e4 = 1.5 * e2 - (alpha * alpha2 * left + beta * beta2 * right)
     c2, c3, c22 = _central(e1, e2, e3, e4)
     log_z = math.log(g / root)
     return log_z, (alpha + e1) / root, (beta - e1) / root, c2 / s, c3 / s / root, c22 / s / s
 
 
-@jit
 def _mirrored(moments: Moments) -> Moments:
     """Turn the moments of t into those of 1 - t."""
     log_z, left, right, c2, c3, c22 = moments
     return log_z, right, left, c2, -c3, c22
 
 
-@jit
 def _normal(up: float, down: float) -> Moments:
     """Density exp(-s (t - m)^2) on [0, 1], s = A + B, m = A / s, for any A, B >= 0."""
     if up <= down:
@@ -220,7 +208,6 @@ def _normal(up: float, down: float) -> Moments:
     return _mirrored(_mode_inside(down, up))
 
 
-@jit
 def _falling(slope: float, curve: float) -> Moments:
     """Density exp(-(slope t + curve t^2)) on [0, 1], slope and curve >= 0."""
     if slope == 0 and curve == 0:
@@ -237,7 +224,6 @@ def _falling(slope: float, curve: float) -> Moments:
     return log_z + math.log(end), mean * end, 1 - mean * end, c2 * end**2, c3 * end**3, c22 * end**4
 
 
-@jit
 def _segment(up: float, down: float, curve: float) -> Moments:
     """Tell apart the three shapes of a piece: mode inside, falling, rising."""
     if up > 0 and down > 0 and curve > 0:
@@ -247,7 +233,7 @@ def _segment(up: float, down: float, curve: float) -> Moments:
     return _mirrored(_falling(-2 * down, curve))
 
 
-@jit
+@kernel
 def segments(up: Floats, down: Floats, curve: Floats, out: Floats) -> None:
     """Rows of out: the six `Moments` of each piece."""
     for i in range(up.size):
@@ -258,7 +244,6 @@ def segments(up: Floats, down: Floats, curve: Floats, out: Floats) -> None:
 # --- two sides -----------------------------------------------------------------------------
 
 
-@jit
 def _two_exchange(up: float, down: float, code: int) -> Moments:
     """BOOLEAN and LINEAR, where the statistics 1-y and y mirror each other."""
     log_z, small, var = _boolean(abs(up - down)) if code == 0 else _linear(abs(up - down))
@@ -269,7 +254,6 @@ def _two_exchange(up: float, down: float, code: int) -> Moments:
     return log_z, large, small, var, var, -var
 
 
-@jit
 def _two_squared(up: float, down: float) -> Moments:
     """Moments of (1-y)^2 and y^2 from the central moments c2, c3 and c4 - c2^2 of y.
 
@@ -286,7 +270,7 @@ def _two_squared(up: float, down: float) -> Moments:
     return log_z, c2 + nu * nu, c2 + mu * mu, var_up, var_down, cov
 
 
-@jit
+@kernel
 def two_sided(up: Floats, down: Floats, code: int, out: Floats) -> None:
     """Rows of out: log Z, means of (1-y)^p and y^p, their variances and covariance."""
     for i in range(up.size):
@@ -295,7 +279,7 @@ def two_sided(up: Floats, down: Floats, code: int, out: Floats) -> None:
         out[0, i], out[1, i], out[2, i], out[3, i], out[4, i], out[5, i] = row
 
 
-@jit
+@kernel
 def score_moments(up: Floats, down: Floats, code: int, out: Floats) -> None:
     """Rows of out: E[y], Var[y]."""
     for i in range(up.size):

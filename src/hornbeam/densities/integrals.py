@@ -24,15 +24,20 @@ they reach is nearer 1e-14). `segments` integrates exp(-(linear or quadratic)) o
 the interval and serves the sums of hinges of `hornbeam.densities.hinges`.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Floats
+from hornbeam.densities import integral_arrays as arrays
 from hornbeam.densities import integral_kernels as kernels
 from hornbeam.rules.rule_model import Relaxation
+
+#: Targets to integrate above which compiling pays; a call of the arrays' takes as long as `CALL`
+#: of them, and a SQUARED target, which has no such form, as long as `SCALAR`.
+WORTH_COMPILING = 2_000_000
+CALL, SCALAR = 200, 60
 
 CODES = {Relaxation.BOOLEAN: 0, Relaxation.LINEAR: 1, Relaxation.SQUARED: 2}
 
@@ -83,10 +88,16 @@ def _strengths(*arrays: npt.ArrayLike) -> list[Floats]:
     return [np.asarray(a, order="C") for a in found]
 
 
-def _apply(kernel: Callable[..., None], rows: int, inputs: list[Floats], code: int) -> Floats:
+def _apply(name: str, rows: int, inputs: list[Floats], relaxation: Relaxation) -> Floats:
     """Run a kernel over the flattened inputs and give its rows their shape."""
     out = np.empty((rows, inputs[0].size))
-    kernel(*(a.ravel() for a in inputs), code, out)
+    kernel = getattr(kernels, name)
+    squared = relaxation is Relaxation.SQUARED
+    if kernel.pays(CALL + inputs[0].size * (SCALAR if squared else 1), WORTH_COMPILING):
+        run = kernel.compiled
+    else:
+        run = kernel.interpreted if squared else getattr(arrays, name)
+    run(*(a.ravel() for a in inputs), CODES[relaxation], out)
     return out.reshape((rows, *inputs[0].shape))
 
 
@@ -112,7 +123,7 @@ def one_sided(strength: npt.ArrayLike, relaxation: Relaxation) -> OneSided:
     >>> one_sided([0.0, 1e9], Relaxation.LINEAR).mean
     array([5.e-01, 1.e-09])
     """
-    return OneSided(*_apply(kernels.one_sided, 3, _strengths(strength), CODES[relaxation]))
+    return OneSided(*_apply("one_sided", 3, _strengths(strength), relaxation))
 
 
 def two_sided(up: npt.ArrayLike, down: npt.ArrayLike, relaxation: Relaxation) -> TwoSided:
@@ -140,14 +151,14 @@ def two_sided(up: npt.ArrayLike, down: npt.ArrayLike, relaxation: Relaxation) ->
     >>> two_sided([3.0], [1.0], Relaxation.BOOLEAN).e_down
     array([0.88079708])
     """
-    return TwoSided(*_apply(kernels.two_sided, 6, _strengths(up, down), CODES[relaxation]))
+    return TwoSided(*_apply("two_sided", 6, _strengths(up, down), relaxation))
 
 
 def score_moments(
     up: npt.ArrayLike, down: npt.ArrayLike, relaxation: Relaxation
 ) -> tuple[Floats, Floats]:
     """E[y] and Var[y] of exp(-A (1-y)^p - B y^p); see `two_sided` for the parameters."""
-    mean, var = _apply(kernels.score_moments, 2, _strengths(up, down), CODES[relaxation])
+    mean, var = _apply("score_moments", 2, _strengths(up, down), relaxation)
     return mean, var
 
 
@@ -200,5 +211,5 @@ def segments(up: Floats, down: Floats, curve: Floats) -> Segments:
         squared case. Mode at an end: exponentials if q = 0, else quadrature.
     """
     out = np.empty((6, up.size))
-    kernels.segments(up, down, curve, out)
+    kernels.segments.compiled(up, down, curve, out)
     return Segments(*out)

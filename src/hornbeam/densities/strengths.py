@@ -84,14 +84,6 @@ class Densities:
             covariance[:, :, self.repeated] = by_target.transpose(1, 2, 0)
         return Moments(log_z, mean, covariance)
 
-    def log_z(self, strengths: Floats) -> Floats:
-        """Only log Z of every target."""
-        log_z = two_sided(strengths[UP], strengths[DOWN], self.relaxation).log_z
-        if len(self.repeated):
-            weights = self._weights(strengths)
-            log_z[self.repeated] = hinge_moments(self._hinges, weights, self.relaxation).log_z
-        return log_z
-
     def score(self, strengths: Floats) -> Floats:
         """E[y] of every target."""
         mean = score_mean(strengths[UP], strengths[DOWN], self.relaxation)

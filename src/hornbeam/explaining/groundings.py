@@ -7,22 +7,28 @@ walk then visits only those, so that the first few of millions of paths cost no 
 Paths come in the order of their entities' names: by the second entity, then the third, and so on.
 """
 
+# mypy: disallow-untyped-calls=false
+
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from hornbeam.arrays import Ids
+from hornbeam.compiled import Kernel, announced, kernels
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.facts.table import ONE
-from hornbeam.progress import SILENT, Progress, announce_if_slow
+from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.codes import is_inverse, predicate_of, turned
 
-COMPILING = "Compiling the path walk (first run only; kept for the next time) ..."
+kernel = kernels("the path walk")
+
+#: Edges of a graph above which compiling pays.
+WORTH_COMPILING = 20_000
 #: Truth that no path has: marks entities from which the object is out of reach.
 NEVER = -(1 << 40)
 
@@ -77,9 +83,14 @@ def first_paths(
     limit
         Most paths to return; a row of memory each.
     """
-    return announce_if_slow(
-        lambda: _first_paths(graph, steps, pair, distinct, limit), COMPILING, progress
-    )
+    with announced(progress):
+        return _first_paths(graph, steps, pair, distinct, limit)
+
+
+def _run_on(graph: Graph, kernel: Kernel) -> Callable[..., Any]:
+    """A kernel for a graph: any path may meet all of its edges."""
+    large = len(graph.forward.neighbour) > WORTH_COMPILING
+    return kernel.compiled if large else kernel.interpreted
 
 
 def _first_paths(
@@ -88,7 +99,7 @@ def _first_paths(
     levels = useful_nodes(graph, steps, pair)
     best = _best_truths(graph, steps, levels)
     ends = np.cumsum([0, *(len(level) for level in levels)])
-    nodes, body = _walk(
+    nodes, body = _run_on(graph, _walk)(
         *graph.forward, np.array(steps, dtype=np.int64), ends, np.concatenate(levels),
         np.concatenate(best), pair.source, pair.sink, pair.own_code, distinct, limit,
     )  # fmt: skip
@@ -103,18 +114,19 @@ def useful_nodes(graph: Graph, steps: Sequence[int], pair: Pair) -> list[Ids]:
     """
     front = [np.array([pair.source], dtype=np.int32)]
     back = [np.array([pair.sink], dtype=np.int32)]
+    count_edges, list_neighbours = _run_on(graph, _cost), _run_on(graph, _neighbours)
     while len(front) + len(back) < len(steps) + 2:
         forth, towards = steps[len(front) - 1], turned(steps[-len(back)])
-        cost_forth = _cost(*graph.forward[:3], front[-1], forth)
-        cost_back = _cost(*graph.backward[:3], back[-1], towards)
+        cost_forth = count_edges(*graph.forward[:3], front[-1], forth)
+        cost_back = count_edges(*graph.backward[:3], back[-1], towards)
         if cost_forth <= cost_back:
-            front.append(_neighbours(*graph.forward[:3], front[-1], forth, cost_forth))
+            front.append(list_neighbours(*graph.forward[:3], front[-1], forth, cost_forth))
         else:
-            back.append(_neighbours(*graph.backward[:3], back[-1], towards, cost_back))
+            back.append(list_neighbours(*graph.backward[:3], back[-1], towards, cost_back))
     middle = np.intersect1d(front[-1], back[-1], assume_unique=True)
     levels = [*front[:-1], middle, *reversed(back[:-1])]
     for k in reversed(range(len(front) - 1)):
-        leading = _leading(*graph.forward[:3], levels[k], steps[k], levels[k + 1])
+        leading = _run_on(graph, _leading)(*graph.forward[:3], levels[k], steps[k], levels[k + 1])
         levels[k] = levels[k][leading]
     return levels
 
@@ -126,8 +138,8 @@ def cut(graph: Graph, steps: Sequence[int], pair: Pair) -> npt.NDArray[np.int64]
     """
     levels = useful_nodes(graph, steps, pair)
     for k in range(len(steps)):
-        size = _cost(*graph.forward[:3], levels[k], steps[k])
-        reached = _neighbours(*graph.forward[:3], levels[k], steps[k], size)
+        size = _run_on(graph, _cost)(*graph.forward[:3], levels[k], steps[k])
+        reached = _run_on(graph, _neighbours)(*graph.forward[:3], levels[k], steps[k], size)
         levels[k + 1] = np.intersect1d(reached, levels[k + 1], assume_unique=True)
     at = 0 if len(levels[1]) <= len(levels[-2]) else len(steps) - 1
     ends = np.array(np.meshgrid(levels[at], levels[at + 1]), dtype=np.int32).reshape(2, -1).T
@@ -149,11 +161,12 @@ def _best_truths(
     best = [np.zeros(len(level), dtype=np.int64) for level in levels]
     if len(graph.forward.value):
         for k in reversed(range(len(steps))):
-            best[k] = _best(*graph.forward, levels[k], steps[k], levels[k + 1], best[k + 1])
+            best[k] = _run_on(graph, _best)(
+                *graph.forward, levels[k], steps[k], levels[k + 1], best[k + 1]
+            )
     return best
 
 
-@njit(cache=True, nogil=True)
 def _place(values, low, high, wanted):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """First position in the sorted values[low:high] that is not below `wanted`."""
     while low < high:
@@ -165,14 +178,13 @@ def _place(values, low, high, wanted):  # type: ignore[no-untyped-def] # noqa: A
     return low
 
 
-@njit(cache=True, nogil=True)
 def _run(offsets, code, node, step):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Where the edges of one step stand among a node's."""
     low = _place(code, offsets[node], offsets[node + 1], step)
     return low, _place(code, low, offsets[node + 1], step + 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cost(offsets, neighbour, code, nodes, step):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Count the edges of a step that leave the nodes."""
     total = 0
@@ -182,7 +194,7 @@ def _cost(offsets, neighbour, code, nodes, step):  # type: ignore[no-untyped-def
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _neighbours(offsets, neighbour, code, nodes, step, size):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """List the distinct nodes one step away, sorted."""
     found = np.empty(size, dtype=np.int32)
@@ -200,7 +212,7 @@ def _neighbours(offsets, neighbour, code, nodes, step, size):  # type: ignore[no
     return found[:kept].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _leading(offsets, neighbour, code, nodes, step, allowed):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Which nodes have an edge of the step to an allowed node?"""
     leads = np.zeros(len(nodes), dtype=np.bool_)
@@ -221,7 +233,7 @@ def _leading(offsets, neighbour, code, nodes, step, allowed):  # type: ignore[no
     return leads
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best(offsets, neighbour, code, value, nodes, step, allowed, beyond):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """For every node the best of (value - 1) + beyond over its edges to allowed nodes."""
     best = np.full(len(nodes), NEVER, dtype=np.int64)
@@ -234,7 +246,7 @@ def _best(offsets, neighbour, code, value, nodes, step, allowed, beyond):  # typ
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _walk(  # type: ignore[no-untyped-def] # noqa: ANN202
     offsets,  # noqa: ANN001
     neighbour,  # noqa: ANN001

@@ -1,12 +1,15 @@
-"""The jitted loop behind `Names.translate`."""
+"""The loop behind `Names.translate`."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from hornbeam.compiled import kernels
+
+kernel = kernels("the comparison of names")
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def translated(blob, ends, other_blob, other_ends):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Look up one sorted table in another: each search goes on where the one before ended."""
     ids = np.full(len(ends), -1, dtype=np.int32)

@@ -13,6 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hornbeam.arrays import Ids, Ints
+from hornbeam.facts.name_kernels import translated
+
+#: Names to look up above which compiling pays.
+WORTH_COMPILING = 50_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +93,9 @@ class Names:
 
     def translate(self, other: Names) -> Ids:
         """For every id of this table the id of the same name in `other`, -1 where it has none."""
-        # Whoever never translates does not wait for Numba.
-        from hornbeam.facts.name_kernels import translated
-
+        if self == other:
+            return np.arange(len(self), dtype=np.int32)
         mine, theirs = (np.frombuffer(names.blob, dtype=np.uint8) for names in (self, other))
-        ids: Ids = translated(mine, self.ends, theirs, other.ends)
+        translate = translated.choose(len(self), WORTH_COMPILING)
+        ids: Ids = translate(mine, self.ends, theirs, other.ends)
         return ids

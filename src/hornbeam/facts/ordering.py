@@ -1,11 +1,16 @@
-"""The kernel that sorts binary atoms: counting sort by subject, then each subject's few edges."""
+"""Sorting binary atoms: many of them by counting subjects, then each subject's few edges."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from hornbeam.arrays import Array, Ids, Millionths
+from hornbeam.compiled import kernels
+
+kernel = kernels("the sorting of facts")
+
+#: Edges that NumPy sorts before Numba is imported.
+FEW = 100_000
 
 
 def sort_edges(
@@ -19,16 +24,18 @@ def sort_edges(
     `arguments` is emptied, so that the caller does not hold on to the unsorted columns.
     """
     object_, subject = arguments.pop(), arguments.pop()
-    if values is not None:
-        order = np.lexsort((values, object_, predicate, subject))
-        return predicate[order], [subject[order], object_[order]], values[order]
-    sorted_subject, sorted_predicate, sorted_object = _sort_by_subject(
+    if values is not None or len(subject) <= FEW:
+        columns = (object_, predicate, subject)
+        order = np.lexsort(columns if values is None else (values, *columns))
+        sorted_values = None if values is None else values[order]
+        return predicate[order], [subject[order], object_[order]], sorted_values
+    sorted_subject, sorted_predicate, sorted_object = _sort_by_subject.compiled(
         subject, predicate, object_, n_entities
     )
     return sorted_predicate, [sorted_subject, sorted_object], None
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sort_by_subject(subject, predicate, object_, n_entities):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     n = len(subject)
     offsets = np.zeros(n_entities + 1, dtype=np.int64)

@@ -52,12 +52,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hornbeam.arrays import Floats
+from hornbeam.compiled import announced
 from hornbeam.hlmrf.admm_arrays import ArraySteps
+from hornbeam.hlmrf.admm_compiled import CompiledSteps
 from hornbeam.hlmrf.admm_point import (
     PLAIN,
     Point,
@@ -70,12 +71,7 @@ from hornbeam.hlmrf.admm_point import (
 from hornbeam.hlmrf.map_state import MapState, Status, assess, dual_value, start_at
 from hornbeam.hlmrf.potentials import Kind, Potentials
 from hornbeam.machine import worker_threads
-from hornbeam.progress import SILENT, Progress, announce_if_slow
-
-if TYPE_CHECKING:
-    from hornbeam.hlmrf.admm_compiled import CompiledSteps
-
-COMPILING = "Compiling the solver (first run only; kept for the next time) ..."
+from hornbeam.progress import SILENT, Progress
 
 #: Iterations between two looks at constraints and callbacks.
 PERIOD = 50
@@ -248,14 +244,10 @@ class _Work:
 
     @cached_property
     def _compiled(self) -> CompiledSteps:
-        def load() -> CompiledSteps:
-            from hornbeam.hlmrf.admm_compiled import CompiledSteps
-
-            many = len(self.potentials.variable) >= WORTH_THREADS
-            threads = worker_threads(self.settings.threads) if many else 1
+        many = len(self.potentials.variable) >= WORTH_THREADS
+        threads = worker_threads(self.settings.threads) if many else 1
+        with announced(self.progress):
             return CompiledSteps.of(self.rows, self.point, threads, self.pool)
-
-        return announce_if_slow(load, COMPILING, self.progress)
 
     def multipliers(self, steps: Steps) -> Floats:
         """Lagrange multipliers of the rows: step * t of one more local step, the anchor left out.

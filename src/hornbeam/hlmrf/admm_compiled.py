@@ -35,25 +35,25 @@ class CompiledSteps:
         n_rows, n_variables = len(point.s), len(point.z)
         steps = cls(
             rows,
-            kernels.by_variable(rows.indptr, rows.variable, rows.coefficient, n_variables),
+            kernels.by_variable.compiled(rows.indptr, rows.variable, rows.coefficient, n_variables),
             np.zeros((-(-n_rows // kernels.BLOCK), 2)),
             np.zeros((-(-n_variables // kernels.BLOCK), 6)),
             threads,
             pool,
         )
         # no blocks: nothing moves
-        kernels.local_steps(rows, point, PLAIN, 0, 0, steps.row_sums)
-        kernels.consensus(steps.columns, point, PLAIN, 0, 0, steps.variable_sums)
+        kernels.local_steps.compiled(rows, point, PLAIN, 0, 0, steps.row_sums)
+        kernels.consensus.compiled(steps.columns, point, PLAIN, 0, 0, steps.variable_sums)
         return steps
 
     def local_steps(self, point: Point, mixture: Mixture) -> Floats:
         """Solve every row alone."""
-        self._share(kernels.local_steps, self.rows, point, mixture, self.row_sums)
+        self._share(kernels.local_steps.compiled, self.rows, point, mixture, self.row_sums)
         return np.asarray(self.row_sums.sum(axis=0))
 
     def consensus(self, point: Point, mixture: Mixture) -> Floats:
         """Move e, and find the consensus there."""
-        self._share(kernels.consensus, self.columns, point, mixture, self.variable_sums)
+        self._share(kernels.consensus.compiled, self.columns, point, mixture, self.variable_sums)
         return np.asarray(self.variable_sums.sum(axis=0))
 
     def _share(

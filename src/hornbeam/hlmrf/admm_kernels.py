@@ -1,4 +1,4 @@
-"""The jitted loops of consensus ADMM; `hornbeam.hlmrf.admm` derives them.
+"""The loops of consensus ADMM; `hornbeam.hlmrf.admm` derives them.
 
 Rows and variables are walked in blocks of fixed size; every block writes its own sums.
 Indices are unsigned: Numba then leaves out its test for negative ones, which took a third of the
@@ -13,11 +13,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from hornbeam.arrays import Floats, Unsigned
+from hornbeam.compiled import kernels
 
-jit = njit(cache=True, nogil=True, error_model="numpy")
+kernel = kernels("the solver")
 
 #: Rows, and variables, in a block.
 BLOCK = 1 << 13
@@ -36,7 +36,7 @@ class Columns(NamedTuple):
     coefficient: Floats
 
 
-@jit
+@kernel
 def by_variable(indptr, variable, coefficient, n_variables):
     """Sort the literals by variable, keeping the order of rows: a counting sort."""
     offsets = np.zeros(n_variables + 1, dtype=np.uint32)
@@ -56,7 +56,7 @@ def by_variable(indptr, variable, coefficient, n_variables):
     return Columns(offsets, row, sorted_coefficient)
 
 
-@jit
+@kernel
 def local_steps(rows, point, mixture, first, last, sums):
     """Solve the rows of blocks `first` to `last`: moves s."""
     indptr, variable, coefficient, q = rows.indptr, rows.variable, rows.coefficient, point.q
@@ -85,7 +85,7 @@ def local_steps(rows, point, mixture, first, last, sums):
         sums[block, 1] = total
 
 
-@jit
+@kernel
 def consensus(columns, point, mixture, first, last, sums):
     """Move e of the variables of blocks `first` to `last`, and find the consensus there."""
     s, e, z, q = point.s, point.e, point.z, point.q

@@ -1,229 +1,89 @@
 """Coordinate descent on the quadratic model of the pseudolikelihood: what all fits share.
 
-Clause k has one column of entries a side, `columns[side, k]` (-1 for none). Slopes (sides, n) and
-curves (sides, sides, n) are the derivatives of the loss in every target's strengths; the helpers
-take them flat, since slices in inner loops are not free.
+Clause k has one column of entries per side, `columns[side, k]` (-1 for none). Slopes (sides, n) and
+curves (sides, sides, n) are the derivatives of the loss in every target's strengths. Small problems
+are left to NumPy (`descent_arrays`), large ones to compiled loops (`descent_kernels`): the same
+sums in the same order.
 """
-
-# ruff: noqa: ANN001, ANN201
-# mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from hornbeam.arrays import Floats
+from hornbeam.compiled import Kernel
+from hornbeam.learning import descent_arrays as arrays
+from hornbeam.learning import descent_kernels as loops
+from hornbeam.learning.descent_arrays import Chosen, Layout
 
 #: Most sweeps over one quadratic model, and the share of the first one's gain that ends them.
 SWEEPS = 100
 SHARE = 1e-4
 
-
-@njit(cache=True, nogil=True)
-def slope_of(indptr, row, x, columns, k, slopes, n):
-    """Derive the loss by one weight."""
-    total = 0.0
-    for side in range(len(columns)):
-        column = columns[side, k]
-        if column >= 0:
-            at = side * n
-            for e in range(indptr[column], indptr[column + 1]):
-                total += x[e] * slopes[at + row[e]]
-    return total
+#: Entries to add up above which compiling pays, all calls together, and those of one problem that
+#: are certain to get there. A call of NumPy takes as long as `CALL` entries.
+WORTH_COMPILING = 200_000_000
+LARGE = 100_000
+CALL = 200
+#: The same for entries of Hessians, which are walked one by one.
+WORTH_COMPILING_MODELS = 500_000
 
 
-@njit(cache=True, nogil=True)
-def gradients(indptr, row, x, columns, slopes):
+def _pays(loop: Kernel, layout: Layout, calls: int) -> bool:
+    """Whether compiling pays, by the entries and the calls of NumPy that arrays would take."""
+    entries, clauses = len(layout.x), layout.columns.shape[1]
+    large = entries + 10 * CALL * clauses > LARGE
+    return large or loop.pays(entries + CALL * calls, WORTH_COMPILING)
+
+
+def gradients(layout: Layout, slopes: Floats) -> Floats:
     """Derive the loss by every weight."""
-    result = np.empty(columns.shape[1])
-    flat = slopes.ravel()
-    for k in range(columns.shape[1]):
-        result[k] = slope_of(indptr, row, x, columns, k, flat, slopes.shape[1])
-    return result
+    if _pays(loops.gradients, layout, 5):
+        return np.asarray(loops.gradients.compiled(*layout.arrays, slopes))
+    return arrays.gradients(layout, slopes)
 
 
-@njit(cache=True, nogil=True)
-def strengths(indptr, row, x, columns, weights, n_targets):
+def strengths(layout: Layout, weights: Floats) -> Floats:
     """Add up the strengths (sides, n) of every target."""
-    total = np.zeros((len(columns), n_targets))
-    for k in range(columns.shape[1]):
-        if weights[k] != 0.0:
-            for side in range(len(columns)):
-                column = columns[side, k]
-                if column >= 0:
-                    for e in range(indptr[column], indptr[column + 1]):
-                        total[side, row[e]] += weights[k] * x[e]
-    return total
+    if _pays(loops.strengths, layout, 5):
+        return np.asarray(loops.strengths.compiled(*layout.arrays, weights, layout.n_targets))
+    return arrays.strengths(layout, weights)
 
 
-@njit(cache=True, nogil=True)
-def spread_out(indptr, row, x, columns, k, curves, step, spread, n):
-    """Add to `spread` how far a step of one weight moves every slope."""
-    sides = len(columns)
-    for side in range(sides):
-        column = columns[side, k]
-        if column >= 0:
-            for other in range(sides):
-                at, curve_at = other * n, (side * sides + other) * n
-                for e in range(indptr[column], indptr[column + 1]):
-                    spread[at + row[e]] += curves[curve_at + row[e]] * (x[e] * step)
-
-
-@njit(cache=True, nogil=True)
-def clear(indptr, row, columns, k, spread, n):
-    """Set the rows of one clause back to 0."""
-    for side in range(len(columns)):
-        column = columns[side, k]
-        if column >= 0:
-            for at in range(0, len(spread), n):
-                for e in range(indptr[column], indptr[column + 1]):
-                    spread[at + row[e]] = 0.0
-
-
-@njit(cache=True, nogil=True)
-def curvature_of(indptr, row, x, columns, k, curves, spread, n):
-    """Second derivative of the loss by one weight; `spread` is 0 before and after."""
-    used = 0
-    total = 0.0
-    for side in range(len(columns)):
-        column = columns[side, k]
-        if column >= 0:
-            used += 1
-            at = side * (len(columns) + 1) * n
-            for e in range(indptr[column], indptr[column + 1]):
-                total += x[e] * x[e] * curves[at + row[e]]
-    if used > 1:  # a target may have entries on several sides, which covary
-        spread_out(indptr, row, x, columns, k, curves, 1.0, spread, n)
-        total = slope_of(indptr, row, x, columns, k, spread, n)
-        clear(indptr, row, columns, k, spread, n)
-    return total
-
-
-@njit(cache=True, nogil=True)
 def descend(
-    indptr, row, x, columns, active, weights, linear, ridge, slopes, curves, sweeps, share,
-):  # fmt: skip
+    layout: Layout,
+    active: Chosen,
+    weights: Floats,
+    linear: Floats,
+    ridge: Floats,
+    slopes: Floats,
+    curves: Floats,
+    sweeps: int,
+) -> tuple[Floats, Floats]:
     """Minimise the quadratic model over non-negative weights, one active weight at a time.
 
     The model of the loss at shifts d of the strengths is slopes . d + d' curves d / 2, plus
     linear . w + ridge |w|^2 / 2. `linear` carries the L1 strengths. Slopes are kept up to date as
-    the weights move. Stops when a sweep gains less than `share` of what the first one gained: the
+    the weights move. Stops when a sweep gains less than `SHARE` of what the first one gained: the
     model is rebuilt from there anyway. Returns the new weights and the slopes there.
     """
-    weights, slopes, n = weights.copy(), slopes.copy(), slopes.shape[1]
-    flat, flat_curves, spread = slopes.ravel(), curves.ravel(), np.zeros(slopes.size)
-    curvature = np.zeros(len(active))
-    for i in range(len(active)):
-        curvature[i] = curvature_of(indptr, row, x, columns, active[i], flat_curves, spread, n)
-    first = 0.0
-    for sweep in range(sweeps):
-        gain = 0.0
-        for i in range(len(active)):
-            k = active[i]
-            steepness = curvature[i] + ridge[k]
-            if steepness <= 0.0:
-                continue
-            descent = linear[k] + ridge[k] * weights[k]
-            descent += slope_of(indptr, row, x, columns, k, flat, n)
-            step = max(-weights[k], -descent / steepness)
-            if step == 0.0:
-                continue
-            weights[k] += step
-            spread_out(indptr, row, x, columns, k, flat_curves, step, flat, n)
-            gain += steepness * step * step
-        if sweep == 0:
-            first = gain
-        if gain <= share * first:
-            break
-    return weights, slopes
+    model = (active, weights, linear, ridge, slopes, curves, sweeps, SHARE)
+    if _pays(loops.descend, layout, 20 * len(active)):
+        found: tuple[Floats, Floats] = loops.descend.compiled(*layout.arrays, *model)
+        return found
+    return arrays.descend(layout, *model)
 
 
-@njit(cache=True, nogil=True)
-def quadratic(indptr, row, x, columns, active, slopes, curves):
-    """Gradient and Hessian of the loss in the active weights, given those in the strengths.
-
-    Of every two clauses the wider is spread out over the targets and the entries of the narrower
-    are walked.
-    """
-    m, n = len(active), slopes.shape[1]
-    sizes = np.zeros(m, dtype=np.int64)
-    for i in range(m):
-        for side in range(len(columns)):
-            column = columns[side, active[i]]
-            if column >= 0:
-                sizes[i] += indptr[column + 1] - indptr[column]
-    order = np.argsort(-sizes, kind="mergesort")
-    gradient, hessian = np.empty(m), np.empty((m, m))
-    flat, flat_curves, spread = slopes.ravel(), curves.ravel(), np.zeros(slopes.size)
-    for p in range(m):
-        k = active[order[p]]
-        gradient[order[p]] = slope_of(indptr, row, x, columns, k, flat, n)
-        spread_out(indptr, row, x, columns, k, flat_curves, 1.0, spread, n)
-        for q in range(p, m):
-            total = slope_of(indptr, row, x, columns, active[order[q]], spread, n)
-            hessian[order[p], order[q]] = total
-            hessian[order[q], order[p]] = total
-        clear(indptr, row, columns, k, spread, n)
-    return gradient, hessian
-
-
-@njit(cache=True, nogil=True)
-def descend_model(gradient, hessian, weights, sweeps, share):
-    """Minimise gradient . d + d' hessian d / 2 over weights + d >= 0; stops as `descend` does.
-
-    Returns the weights, the gradient there, and whether they came to rest.
-    """
-    weights, gradient = weights.copy(), gradient.copy()
-    first = 0.0
-    for sweep in range(sweeps):
-        gain = 0.0
-        for k in range(len(weights)):
-            steepness = hessian[k, k]
-            if steepness <= 0.0:
-                continue
-            step = max(-weights[k], -gradient[k] / steepness)
-            if step == 0.0:
-                continue
-            weights[k] += step
-            for j in range(len(weights)):
-                gradient[j] += hessian[k, j] * step
-            gain += steepness * step * step
-        if sweep == 0:
-            first = gain
-        if gain <= share * first:
-            return weights, gradient, True
-    return weights, gradient, False
-
-
-@njit(cache=True, nogil=True)
-def conjugate_gradients(matrix, free, right, iterations):
-    """Solve the rows and columns `free` of a positive semidefinite system, nearly.
-
-    Directions without curvature, but for rounding, are not walked: columns that repeat each other
-    have some, and their weights would leave for infinity together.
-    """
-    m = len(free)
-    found, residual = np.zeros(m), right[free]
-    direction, image = residual.copy(), np.empty(m)
-    size = residual @ residual
-    enough, flat = 1e-24 * size, 0.0
-    for i in range(m):
-        flat += 1e-10 * matrix[free[i], free[i]]
-    for _ in range(iterations):
-        for i in range(m):
-            total = 0.0
-            for j in range(m):
-                total += matrix[free[i], free[j]] * direction[j]
-            image[i] = total
-        bend = direction @ image
-        if size <= enough or bend <= flat * (direction @ direction):
-            break
-        found += (size / bend) * direction
-        residual -= (size / bend) * image
-        before, size = size, residual @ residual
-        direction = residual + (size / before) * direction
-    return found
+def quadratic(
+    layout: Layout, active: Chosen, slopes: Floats, curves: Floats
+) -> tuple[Floats, Floats]:
+    """Gradient and Hessian of the loss in the active weights, given those in the strengths."""
+    if _pays(loops.quadratic, layout, 15 * len(active)):
+        found: tuple[Floats, Floats] = loops.quadratic.compiled(
+            *layout.arrays, active, slopes, curves
+        )
+        return found
+    return arrays.quadratic(layout, active, slopes, curves)
 
 
 def minimise_model(gradient: Floats, hessian: Floats, weights: Floats) -> Floats:
@@ -234,12 +94,20 @@ def minimise_model(gradient: Floats, hessian: Floats, weights: Floats) -> Floats
     all of them stay positive. (A factorisation would need less work, but more CPU time: BLAS keeps
     all cores busy waiting for it.)
     """
-    found, slope, settled = descend_model(gradient, hessian, weights, SWEEPS, SHARE)
+    m = len(weights)
+    if loops.descend_model.pays(m * m, WORTH_COMPILING_MODELS):
+        run, model = loops.descend_model.compiled, (gradient, hessian, weights)
+    else:  # the same loop is twenty times as fast over lists as over arrays
+        run = loops.descend_model.interpreted
+        model = gradient.tolist(), hessian.tolist(), weights.tolist()
+    found, slope, settled = run(*model, SWEEPS, SHARE)
+    found = np.asarray(found)
     if settled:
-        return np.asarray(found)
+        return found
     free = np.flatnonzero(found > 0.0)
-    step = conjugate_gradients(hessian, free, -slope, SWEEPS)
+    # always compiled: the inner products are BLAS's, and NumPy's are another one's
+    step = loops.conjugate_gradients.compiled(hessian, free, -np.asarray(slope), SWEEPS)
     falling = step < 0.0
     reach = np.min(found[free][falling] / -step[falling], initial=1.0)
     found[free] = np.maximum(found[free] + reach * step, 0.0)
-    return np.asarray(found)
+    return found

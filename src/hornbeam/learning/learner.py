@@ -10,7 +10,6 @@ import numpy as np
 
 from hornbeam.counting.collective.collective_statistics import CollectiveStatistics
 from hornbeam.counting.statistics import Statistics
-from hornbeam.densities.integrals import one_sided
 from hornbeam.errors import InputError
 from hornbeam.facts.table import Targets
 from hornbeam.learning.greedy import Greedy
@@ -18,14 +17,10 @@ from hornbeam.learning.hinge_problem import Learnable, learnable
 from hornbeam.learning.joint import Joint, deal
 from hornbeam.learning.newton import Fit, Newton
 from hornbeam.learning.ppll import Ppll
-from hornbeam.learning.problem import Problem
-from hornbeam.progress import SILENT, Progress, announce_if_slow
-from hornbeam.rules.clause import prior
+from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
 
 Learner = Joint | Ppll | Greedy
-
-COMPILING = "Compiling the learners (first run only; kept for the next time) ..."
 
 #: Learners by their name on the command line, with the relaxation each is best with.
 LEARNERS: dict[str, tuple[Callable[[], Learner], Relaxation]] = {
@@ -58,7 +53,6 @@ def learn_rules(
 
     From collective statistics the rules are those of a collective model, with raw counts.
     """
-    announce_if_slow(_compile, COMPILING, progress)
     collective = isinstance(statistics, CollectiveStatistics)
     if isinstance(learner, Joint):
         every = [Counts.RAW] if collective else list(Counts)
@@ -82,15 +76,6 @@ def learn_rules(
         replace(semantics, counts=chosen, relaxation=relaxation, collective=collective),
         trace,
     )
-
-
-def _compile() -> None:
-    """Fit a problem of one target, so that what must be compiled is compiled now."""
-    indptr, one = np.array([0, 1]), np.ones(1)
-    row, columns = np.zeros(1, dtype=np.int32), np.array([[0], [-1]])
-    tiny = Problem([prior("t", False)], columns, indptr, row, one, one, Relaxation.BOOLEAN)
-    tiny.score(Newton(iterations=1).fit(tiny, np.zeros(1), one).weights)
-    one_sided(one, Relaxation.BOOLEAN)
 
 
 def _joint(

@@ -20,13 +20,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Array, Floats
+from hornbeam.arrays import Floats
 from hornbeam.counting.statistics import Statistics
-from hornbeam.densities.strengths import Densities
+from hornbeam.densities.strengths import Densities, Moments
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.learning.descent import (
-    SHARE,
     SWEEPS,
     descend,
     gradients,
@@ -34,6 +33,7 @@ from hornbeam.learning.descent import (
     quadratic,
     strengths,
 )
+from hornbeam.learning.descent_arrays import Layout
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Counts, Relaxation
@@ -122,19 +122,18 @@ class Problem:
         j = int(self.columns[side, k])
         return slice(0, 0) if j < 0 else slice(int(self.indptr[j]), int(self.indptr[j + 1]))
 
-    @property
-    def _layout(self) -> tuple[Array, Array, Array, Array]:
-        return self.indptr, self.row, self.x, self.columns
+    @cached_property
+    def _layout(self) -> Layout:
+        return Layout(self.indptr, self.row, self.x, self.columns, len(self.y))
 
     def strengths(self, weights: Floats) -> Floats:
         """Add up the strengths (sides, n) of every target."""
-        found: Floats = strengths(*self._layout, weights, len(self.y))
-        return found
+        return strengths(self._layout, weights)
 
     def log_likelihood(self, weights: Floats) -> float:
         """Log pseudolikelihood of the labels."""
-        found = self.strengths(weights)
-        return -float(self.densities.log_z(found).sum() + np.sum(found * self.observed))
+        found, moments = self._moments(weights)
+        return -float(moments.log_z.sum() + np.sum(found * self.observed))
 
     def signature(self, rng: np.random.Generator) -> Floats:
         """Give each target a number that its counts decide: a random projection of its row."""
@@ -171,14 +170,29 @@ class Problem:
 
     def _derivatives(self, weights: Floats) -> tuple[Floats, Floats]:
         """Slopes and curves of the loss in the strengths, a row a side for the kernels."""
-        _, expected, curves = self.densities.moments(self.strengths(weights))
+        _, (_, expected, curves) = self._moments(weights)
         return self.observed - expected, curves
+
+    def _moments(self, weights: Floats) -> tuple[Floats, Moments]:
+        """Strengths and moments of every target: a step asks for loss, gradient and curves."""
+        key = weights.tobytes()
+        known = self._latest.get(key)
+        if known is None:
+            found = self.strengths(weights)
+            known = found, self.densities.moments(found)
+            self._latest.clear()
+            self._latest[key] = known
+        return known
+
+    @cached_property
+    def _latest(self) -> dict[bytes, tuple[Floats, Moments]]:
+        """Strengths and moments at the latest weights."""
+        return {}
 
     def gradient(self, weights: Floats) -> Floats:
         """Derivative of -l by every weight: observed minus expected."""
         slopes, _ = self._derivatives(weights)
-        result: Floats = gradients(*self._layout, slopes)
-        return result
+        return gradients(self._layout, slopes)
 
     def score(self, weights: Floats) -> Floats:
         """E[y] of every target."""
@@ -193,17 +207,16 @@ class Problem:
     ) -> Floats:
         """Minimise the quadratic model of the penalised loss over w >= 0."""
         slopes, curves = self._derivatives(weights)
-        proposed: Floats
         proposed, slopes = descend(
-            *self._layout, active, weights, linear, ridge, slopes, curves, FIRST_SWEEPS, SHARE
+            self._layout, active, weights, linear, ridge, slopes, curves, FIRST_SWEEPS
         )
         kept = active[proposed[active] > 0.0]
         if len(kept) > LARGEST_HESSIAN:
             proposed, _ = descend(
-                *self._layout, kept, proposed, linear, ridge, slopes, curves, SWEEPS, SHARE
+                self._layout, kept, proposed, linear, ridge, slopes, curves, SWEEPS
             )
             return proposed
-        gradient, hessian = quadratic(*self._layout, kept, slopes, curves)
+        gradient, hessian = quadratic(self._layout, kept, slopes, curves)
         gradient += linear[kept] + ridge[kept] * proposed[kept]
         hessian.flat[:: len(kept) + 1] += ridge[kept]
         proposed[kept] = minimise_model(gradient, hessian, proposed[kept])

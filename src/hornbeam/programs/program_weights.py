@@ -28,19 +28,19 @@ from typing import Any
 import numpy as np
 
 from hornbeam.arrays import Floats
+from hornbeam.compiled import announced
 from hornbeam.errors import DataError
 from hornbeam.files import save_text
 from hornbeam.hlmrf.potentials import Kind, Potentials
 from hornbeam.language.syntax import ArithmeticRule, LogicalRule, PslRule, weight_text
 from hornbeam.learning.hinge_problem import HingeProblem
-from hornbeam.learning.learner import COMPILING
 from hornbeam.learning.newton import Fit, Newton
 from hornbeam.programs.grounding.ground import ground
 from hornbeam.programs.program import Program, read_program
 from hornbeam.programs.program_data import ProgramData, atom_places
 from hornbeam.programs.program_options import inference_options
 from hornbeam.programs.weight_method import WeightMethod
-from hornbeam.progress import SILENT, Progress, announce_if_slow
+from hornbeam.progress import SILENT, Progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,9 +128,8 @@ def learn_weights(
     problem = ground_problem(unit, grounded.potentials, y)
     seconds["ground"] = time.perf_counter() - clock
     clock = time.perf_counter()
-    weights = announce_if_slow(
-        lambda: fit_weights(problem, method, weight_variance), COMPILING, progress
-    )
+    with announced(progress):
+        weights = fit_weights(problem, method, weight_variance)
     old = np.array([rule.weight or 0.0 for rule in program.rules])
     learned = tuple(
         rule if rule.weight is None else replace(rule, weight=weight)

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Floats, Ints
+from hornbeam.compiled import announced
 from hornbeam.counting.collective.target_edges import closing_walk, with_targets
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.parallel import run_blocks
@@ -25,7 +26,7 @@ from hornbeam.facts.folds import without_targets
 from hornbeam.facts.table import Atoms, Facts, Targets
 from hornbeam.hlmrf.potentials import Kind, Potentials
 from hornbeam.machine import worker_threads
-from hornbeam.progress import SILENT, Progress, announce_if_slow
+from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import MAX_LENGTH, Step
 from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_model import Rule, RuleModel
@@ -39,8 +40,6 @@ MOST_ROWS = 20_000_000
 BLOCKS = 32
 #: Variables in the sample behind a forecast, and the rows from which it is worth saying.
 SAMPLE, WORTH_SAYING = 64, 2_000_000
-
-COMPILING = "Compiling the grounding of linked pairs (first run only; kept for the next time) ..."
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,14 +92,14 @@ class LinkedPairs:
             start, predicate, source, sink = (
                 np.ascontiguousarray(column[chosen]) for column in columns
             )
-            key, weight = ground_walks(
+            key, weight = ground_walks.compiled(
                 graph, walks, by_rule, distinct, start, predicate, source, sink, limit
             )
             return key, weight
 
-        announce_if_slow(lambda: some(slice(0, 0), 0), COMPILING, progress)
         every = max(1, len(self.atoms) // SAMPLE)
-        expected = len(some(slice(0, None, every), MOST_ROWS)[1]) * every
+        with announced(progress):
+            expected = len(some(slice(0, None, every), MOST_ROWS)[1]) * every
         _refuse_too_many(expected)
         if expected > WORTH_SAYING:
             progress.message(f"About {expected:,} ground clauses link the pairs.")
@@ -116,7 +115,7 @@ class LinkedPairs:
         none = np.empty((0, STEPS + 3), dtype=np.int32)
         key = np.concatenate([none, *(key for _, (key, _) in blocks)])
         weight = np.concatenate([np.empty(0), *(weight for _, (_, weight) in blocks)])
-        indptr, variable, coefficient, constant = literals(key)
+        indptr, variable, coefficient, constant = literals.compiled(key)
         return Potentials(
             len(self.atoms),
             indptr,

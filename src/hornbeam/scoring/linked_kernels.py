@@ -3,8 +3,6 @@
 A ground clause is stored as one row of variables: its head, where that is a variable that it pulls
 up (-1 for none), then the variables it pushes down, ascending, each as often as it stands there.
 Rows with the same variables are one row, their weights added up.
-
-Every jitted helper lives in this file: the on-disk cache does not notice changes elsewhere.
 """
 
 # ruff: noqa: ANN001, ANN201, SIM110
@@ -16,7 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from hornbeam.compiled import kernels
+
+kernel = kernels("the grounding of linked pairs")
 
 #: Most body atoms, and columns of a row: a head, and as many atoms as a clause has.
 STEPS = 4
@@ -50,7 +51,6 @@ class Rows(NamedTuple):
     weight: npt.NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
 def place_of(rows, key):
     """Slot of a key, or the empty one where it belongs."""
     mixed = np.uint64(0)
@@ -72,7 +72,6 @@ def place_of(rows, key):
     return place
 
 
-@njit(cache=True, nogil=True)
 def doubled(rows):
     """A table of twice the size with the same rows."""
     n = len(rows.weight)
@@ -88,7 +87,6 @@ def doubled(rows):
     return larger
 
 
-@njit(cache=True, nogil=True)
 def add(rows, size, key, weight):
     """Add the weight to the row of a key; returns the rows and how many there are."""
     if size == len(rows.weight):
@@ -104,7 +102,6 @@ def add(rows, size, key, weight):
     return rows, size
 
 
-@njit(cache=True, nogil=True)
 def run_of(graph, x, code):
     """Where the edges of a node with a code stand."""
     low, high = graph.offsets[x], graph.offsets[x + 1]
@@ -113,7 +110,6 @@ def run_of(graph, x, code):
     return first, last
 
 
-@njit(cache=True, nogil=True)
 def fill_key(key, rule, start, is_head, negated, met, length):
     """Write a ground clause's key; False for tautologies and where only the head is a variable."""
     for k in range(WIDTH + 1):
@@ -145,7 +141,6 @@ def fill_key(key, rule, start, is_head, negated, met, length):
     return True
 
 
-@njit(cache=True, nogil=True)
 def repeats(node, level, x, sink, last):
     """Whether a node stands on the walk already, or is its end too early."""
     if not last and x == sink:
@@ -156,7 +151,7 @@ def repeats(node, level, x, sink, last):
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def ground_walks(graph, walks, by_rule, distinct, start, predicate, source, sink, limit):
     """Rows of all ground clauses that the walks close for some variables.
 
@@ -214,7 +209,7 @@ def ground_walks(graph, walks, by_rule, distinct, start, predicate, source, sink
     return rows.key[:size], rows.weight[:size]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def literals(key):
     """Row pointers, variables, coefficients and constants of the rows' linear forms."""
     n = len(key)

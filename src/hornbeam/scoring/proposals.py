@@ -8,10 +8,10 @@ a block of subjects at a time, and then counted and scored exactly like any othe
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from hornbeam.arrays import Floats, Ids
 from hornbeam.counting.engine import Engine
@@ -21,6 +21,9 @@ from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.scoring.independent_scorer import Score, score_targets
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 #: Subjects followed at once.
 BLOCK = 256
@@ -67,6 +70,8 @@ def followed(
     Pairs that stand among the facts already are left out. Paths are followed freely: some of the
     pairs may have no grounding once variables must differ or hubs are not walked.
     """
+    from scipy import sparse  # a quarter of a second that other work need not wait for
+
     used = set[str]().union(*(body.predicates for body in bodies))
     relations = {name: _relation(facts, name) for name in used}
     known = _relation(facts, target)
@@ -113,6 +118,8 @@ def _walk(
 
 def _relation(facts: Facts, name: str) -> sparse.csr_array:
     """Make a 0/1 matrix of a predicate; empty where the facts do not have it."""
+    from scipy import sparse
+
     p = facts.predicates.index(name)
     mine = facts.binary.predicate == p
     subject, object_ = (column[mine] for column in facts.binary.arguments)

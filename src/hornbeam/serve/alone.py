@@ -8,12 +8,13 @@ from functools import cached_property
 import numpy as np
 
 from hornbeam.arrays import Floats
+from hornbeam.compiled import announced
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.groundings import Pair, first_paths
 from hornbeam.explaining.independent_explainer import Explainer
 from hornbeam.model import Model
-from hornbeam.progress import SILENT, Progress, announce_if_slow
+from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.codes import path_codes, step_code
 from hornbeam.rules.rule_model import Rule
 from hornbeam.scoring.independent_scorer import score_targets
@@ -27,8 +28,6 @@ from hornbeam.serve.walk import paths_between
 
 #: Rows that the cache of entities' counts may hold.
 CACHED_ROWS = 5_000_000
-
-COMPILING = "Compiling the walks of the explorer (first run only; kept for the next time) ..."
 
 
 class Alone:
@@ -71,9 +70,10 @@ class Alone:
 
     def warm_up(self, progress: Progress) -> None:
         """Compile what the first visitor would otherwise wait for."""
-        announce_if_slow(self._compile, COMPILING, progress)
+        with announced(progress):
+            self._warm_up()
 
-    def _compile(self) -> None:
+    def _warm_up(self) -> None:
         atoms, reacher = self.engine.facts.binary, self.reacher
         for target in self.model.targets if len(atoms) else ():
             subject, object_ = (int(column[0]) for column in atoms.arguments)

@@ -13,12 +13,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from hornbeam.arrays import Floats
+from hornbeam.compiled import announced
 from hornbeam.errors import InputError
 from hornbeam.explaining.collective_explainer import CollectiveExplainer
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.facts.table import Facts
 from hornbeam.model import Model
-from hornbeam.progress import SILENT, Progress, announce_if_slow
+from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import Rule
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.listing import Listing, joined
@@ -47,8 +48,8 @@ class Together:
         self._ends = np.cumsum([len(listing) for listing in listings])[:-1]
         self._unedited = model.collective_explainer(facts, self.pairs, threads=threads)
         self._inferred: Bounded[CollectiveExplainer] = Bounded(KEPT_STATES, lambda _: 1)
-        waiting = f"Scoring {len(self.pairs):,} pairs together ..."
-        self.seconds = announce_if_slow(lambda: _infer(self._unedited), waiting, progress)
+        progress.message(f"Scoring {len(self.pairs):,} pairs together ...")
+        self.seconds = _infer(self._unedited)
 
     def warm_up(self, progress: Progress) -> None:
         """Explain a pair: what that lays out serves all of them."""
@@ -58,8 +59,9 @@ class Together:
             pairs.predicates[int(pairs.predicate[0])],
             pairs.entities[int(pairs.object[0])],
         )
-        waiting = "Finding what links the pairs, rule by rule ..."
-        announce_if_slow(lambda: self.explain(self.model.rules, *first), waiting, progress)
+        progress.message("Finding what links the pairs, rule by rule ...")
+        with announced(progress):
+            self.explain(self.model.rules, *first)
 
     def is_ready(self, rules: Sequence[Rule]) -> bool:
         """Whether the pairs have been inferred under these weights."""

@@ -9,25 +9,31 @@ The counts lie in arrays of all nodes. A walk pays for the nodes that it meets a
 is lent zeros, and leaves zeros behind.
 """
 
+# mypy: disallow-untyped-calls=false
+
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from hornbeam.arrays import Ids, Ints
+from hornbeam.compiled import Kernel, kernels
 from hornbeam.counting.memory.graph import Adjacency, Graph
+
+kernel = kernels("the walks of the explorer")
 
 #: A walk that leads nowhere: 0 is never a code.
 NOWHERE = [0]
 #: Where places to choose from are no more than so many times the rows, looking through them is
 #: quicker than sorting the rows.
 LOOKED_THROUGH = 8
+#: Edges of a graph above which compiling pays.
+WORTH_COMPILING = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +90,7 @@ def ends_of(
 ) -> Ends:
     """Walk every sequence from one node, to what `wanted` walks reach besides nodes left out."""
     with counters.lent() as zeros:
-        found = _ends(
+        found = _run_on(adjacency, _ends)(
             *adjacency[:3], zeros[0], zeros[1], np.int32(start), walks.steps, walks.bounds, wanted,
             left_out,
         )  # fmt: skip
@@ -94,11 +100,17 @@ def ends_of(
 def paths_between(graph: Graph, source: int, sink: int, walks: Walks, counters: Counters) -> Ints:
     """Number of paths of every sequence from one node to another."""
     with counters.lent() as zeros:
-        counts: Ints = _between(
+        counts: Ints = _run_on(graph.forward, _between)(
             *graph.forward[:3], *graph.backward[:3], zeros[0], zeros[1], zeros[2],
             np.int32(source), np.int32(sink), walks.steps, walks.bounds,
         )  # fmt: skip
     return counts
+
+
+def _run_on(adjacency: Adjacency, kernel: Kernel) -> Callable[..., Any]:
+    """A kernel for a graph: any walk may meet all of its edges."""
+    large = len(adjacency.neighbour) > WORTH_COMPILING
+    return kernel.compiled if large else kernel.interpreted
 
 
 def neighbours(adjacency: Adjacency, node: int, code: int) -> Ids:
@@ -109,7 +121,6 @@ def neighbours(adjacency: Adjacency, node: int, code: int) -> Ids:
     return adjacency.neighbour[low + first : low + last]
 
 
-@njit(cache=True, nogil=True)
 def _with_room(array, size, more):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Give the array room for `more` behind its first `size` entries."""
     if size + more <= len(array):
@@ -119,7 +130,6 @@ def _with_room(array, size, more):  # type: ignore[no-untyped-def] # noqa: ANN00
     return grown
 
 
-@njit(cache=True, nogil=True)
 def _run(offsets, code, node, step):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Where the edges of one step stand among a node's."""
     last = offsets[node + 1]
@@ -130,7 +140,6 @@ def _run(offsets, code, node, step):  # type: ignore[no-untyped-def] # noqa: ANN
     return low, high
 
 
-@njit(cache=True, nogil=True)
 def _cost(offsets, code, frontier, step):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Count the edges of a step that leave the frontier."""
     edges = 0
@@ -140,7 +149,6 @@ def _cost(offsets, code, frontier, step):  # type: ignore[no-untyped-def] # noqa
     return edges
 
 
-@njit(cache=True, nogil=True)
 def _step(offsets, neighbour, code, frontier, step, here, there):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Carry the counts of the frontier one step, from `here` to `there`; return who has some."""
     reached, size = np.empty(16, dtype=np.int32), 0
@@ -157,7 +165,7 @@ def _step(offsets, neighbour, code, frontier, step, here, there):  # type: ignor
     return reached[:size]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _ends(offsets, neighbour, code, here, there, start, steps, bounds, wanted, left_out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     n_walks = len(bounds) - 1
     indptr = np.zeros(n_walks + 1, dtype=np.int64)
@@ -180,7 +188,6 @@ def _ends(offsets, neighbour, code, here, there, start, steps, bounds, wanted, l
     return _placed(nodes, paths, indptr, wanted, left_out, here, there)
 
 
-@njit(cache=True, nogil=True)
 def _placed(nodes, paths, indptr, wanted, left_out, mark, count):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Keep the rows of nodes that a wanted walk reaches, with the nodes' places for the nodes.
 
@@ -231,7 +238,7 @@ def _placed(nodes, paths, indptr, wanted, left_out, mark, count):  # type: ignor
     return kept, new_indptr, place[:rows].copy(), number[:rows].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _between(  # type: ignore[no-untyped-def] # noqa: ANN202
     offsets,  # noqa: ANN001
     neighbour,  # noqa: ANN001

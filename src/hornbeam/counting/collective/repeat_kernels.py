@@ -3,8 +3,6 @@
 A ground clause is a closed walk: its body atoms from x0 to xs, and its head back to x0. Where the
 target t(u, v) stands at some of the steps, their ends are u and v, and the steps between are walks
 between u and v that do not depend on each other: the count is a product of counts of short walks.
-
-Every jitted helper lives in this file: the on-disk cache does not notice changes elsewhere.
 """
 
 # ruff: noqa: ANN001, ANN201
@@ -15,9 +13,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from hornbeam.arrays import Bools, Ints
+from hornbeam.compiled import kernels
+
+kernel = kernels("the count of repeated targets")
 
 #: Most steps of a closed walk: four body atoms and the head.
 STEPS = 5
@@ -40,7 +40,6 @@ class Patterns(NamedTuple):
     last: Ints
 
 
-@njit(cache=True, nogil=True)
 def is_target(x, y, code, u, v, own, own_false):
     """Whether the step x -> y is the target's edge, true or false, walked either way."""
     forward = code & ~1
@@ -49,7 +48,6 @@ def is_target(x, y, code, u, v, own, own_false):
     return (x == v and y == u) if code & 1 else (x == u and y == v)
 
 
-@njit(cache=True, nogil=True)
 def run_of(graph, x, code):
     """Where the edges of a node with a code stand."""
     low, high = graph.offsets[x], graph.offsets[x + 1]
@@ -58,7 +56,6 @@ def run_of(graph, x, code):
     return first, last
 
 
-@njit(cache=True, nogil=True)
 def has_edge(graph, x, code, y):
     """Whether there is an edge x -> y of a code."""
     first, last = run_of(graph, x, code)
@@ -66,14 +63,12 @@ def has_edge(graph, x, code, y):
     return at < last and graph.neighbour[at] == y
 
 
-@njit(cache=True, nogil=True)
 def one_step(graph, a, code, b, u, v, own, own_false):
     """1 where a -> b is an edge and not the target, else 0."""
     found = not is_target(a, b, code, u, v, own, own_false) and has_edge(graph, a, code, b)
     return np.int64(1) if found else np.int64(0)
 
 
-@njit(cache=True, nogil=True)
 def walks_between(graph, codes, a, b, u, v, own, own_false):
     """Count the walks of up to three codes from a to b that do not use the target."""
     if len(codes) == 1:
@@ -95,7 +90,6 @@ def walks_between(graph, codes, a, b, u, v, own, own_false):
     return total
 
 
-@njit(cache=True, nogil=True)
 def fixed_nodes(code, taken, length, u, v, node):
     """Fill in the nodes that the target's places decide, -1 elsewhere; False where they clash."""
     for k in range(length):
@@ -113,7 +107,6 @@ def fixed_nodes(code, taken, length, u, v, node):
     return True
 
 
-@njit(cache=True, nogil=True)
 def closed_walks(graph, code, taken, length, u, v, own, own_false, node, between):
     """Count the closed walks of one pattern for one target."""
     if not fixed_nodes(code, taken, length, u, v, node):
@@ -137,7 +130,6 @@ def closed_walks(graph, code, taken, length, u, v, own, own_false, node, between
     return total
 
 
-@njit(cache=True, nogil=True)
 def grown(array, needed):
     """The array, or a copy twice as long when `needed` does not fit."""
     if needed <= len(array):
@@ -147,7 +139,7 @@ def grown(array, needed):
     return larger
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_cycles(graph, patterns, subject, object_, distinct):
     """Rows (pattern, target, count) of every pattern and each of its targets with a count.
 

@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Ints
+from hornbeam.compiled import announced
 from hornbeam.counting.collective.repeat_kernels import STEPS, Patterns, count_cycles
 from hornbeam.counting.collective.target_edges import FALSE
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.parallel import run_blocks
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.machine import worker_threads
-from hornbeam.progress import SILENT, Progress, announce_if_slow
+from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import MAX_LENGTH, Body, Step
 from hornbeam.rules.codes import step_code
 
@@ -24,8 +25,6 @@ assert STEPS == MAX_LENGTH + 1, "a closed walk is a body and its head"
 
 #: Blocks of patterns a thread.
 BLOCKS_PER_THREAD = 8
-
-COMPILING = "Compiling the count of repeated targets (first run only; kept for the next time) ..."
 
 
 @dataclass(frozen=True)
@@ -88,14 +87,14 @@ def count_patterns(
 
     def count(low: int, high: int) -> tuple[int, tuple[Ints, Ints, Ints]]:
         some = Patterns._make(np.ascontiguousarray(column[low:high]) for column in arrays)
-        found, target, counted = count_cycles(graph, some, ends[0], ends[1], distinct)
+        found, target, counted = count_cycles.compiled(graph, some, ends[0], ends[1], distinct)
         return 0, (found + low, target, counted)
 
-    announce_if_slow(lambda: count(0, 0), COMPILING, progress)
     workers = worker_threads(threads)
     cuts = np.linspace(0, len(patterns), workers * BLOCKS_PER_THREAD + 1).astype(int).tolist()
     bounds = [(low, high) for low, high in pairwise(cuts) if high > low]
-    rows = [found for _, found in run_blocks(count, bounds or [(0, 0)], workers, progress)]
+    with announced(progress):
+        rows = [found for _, found in run_blocks(count, bounds or [(0, 0)], workers, progress)]
     pattern, target, total = (np.concatenate([part[k] for part in rows]) for k in range(3))
     return pattern, order[target], total
 

@@ -5,6 +5,8 @@ step around and 0 is never a code. Each fact is stored twice, once for either en
 (node and code) each.
 """
 
+# mypy: disallow-untyped-calls=false
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -12,9 +14,16 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from hornbeam.compiled import kernels
 from hornbeam.facts.table import Facts
+
+kernel = kernels("the layout of the graph")
+
+#: Facts that NumPy sorts before Numba is imported.
+FEW = 100_000
+#: Edges to compare with a fan-out limit above which compiling pays.
+WORTH_COMPILING = 200_000
 
 
 class Adjacency(NamedTuple):
@@ -56,7 +65,8 @@ class Graph:
         atoms = facts.binary
         value = atoms.millionths if atoms.millionths is not None else np.empty(0, dtype=np.int32)
         subject, object_ = atoms.arguments
-        arrays = _adjacency(
+        lay_out = _adjacency.compiled if len(atoms) > FEW else _sorted_adjacency
+        arrays = lay_out(
             subject, atoms.predicate, object_, value, len(facts.entities), np.zeros(0, dtype=wide)
         )
         whole = Adjacency(*arrays)
@@ -65,10 +75,29 @@ class Graph:
 
     def limited(self, max_fanout: int) -> Graph:
         """Drop the steps u -> v of a code of which u has more than `max_fanout`."""
-        leaving, arriving = _narrow(*self.forward[:3], max_fanout)
+        narrow = _narrow.choose(len(self.forward.neighbour), WORTH_COMPILING)
+        leaving, arriving = narrow(*self.forward[:3], max_fanout)
         return Graph(
             _filtered(self.forward, leaving), _filtered(self.backward, arriving), self.n_codes
         )
+
+
+def _sorted_adjacency(
+    subject: npt.NDArray[np.int32],
+    predicate: npt.NDArray[np.integer],
+    object_: npt.NDArray[np.int32],
+    value: npt.NDArray[np.int32],
+    n_entities: int,
+    code_like: npt.NDArray[np.integer],
+) -> tuple[npt.NDArray[np.integer], ...]:
+    """What `_adjacency` returns, by sorting all edges at once."""
+    node, neighbour = np.concatenate([subject, object_]), np.concatenate([object_, subject])
+    forth = (2 * (predicate.astype(np.int64) + 1)).astype(code_like.dtype)
+    code = np.concatenate([forth, forth ^ 1])
+    order = np.lexsort((neighbour, code, node))
+    offsets = np.searchsorted(node[order], np.arange(n_entities + 1))
+    values = np.concatenate([value, value])[order] if len(value) else value
+    return offsets, neighbour[order], code[order], values
 
 
 def _filtered(adjacency: Adjacency, keep: npt.NDArray[np.bool_]) -> Adjacency:
@@ -79,7 +108,7 @@ def _filtered(adjacency: Adjacency, keep: npt.NDArray[np.bool_]) -> Adjacency:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _adjacency(subject, predicate, object_, value, n_entities, code_like):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Scatter each fact to both ends, then sort every node's few edges in a small buffer."""
     n = len(subject)
@@ -114,7 +143,8 @@ def _adjacency(subject, predicate, object_, value, n_entities, code_like):  # ty
             keys[k] = (np.uint64(code[low + k]) << np.uint64(32)) | np.uint64(neighbour[low + k])
         if soft:
             before = keys[:size].copy()
-            kept[:size] = edge_value[low : low + size]
+            for k in range(size):  # an assignment of slices takes seconds to compile
+                kept[k] = edge_value[low + k]
             keys[:size].sort()
             for k in range(size):
                 edge_value[low + np.searchsorted(keys[:size], before[k])] = kept[k]
@@ -126,7 +156,6 @@ def _adjacency(subject, predicate, object_, value, n_entities, code_like):  # ty
     return offsets, neighbour, code, edge_value
 
 
-@njit(cache=True, nogil=True)
 def _run_end(code, start, end):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """End of the run of equal codes that begins at `start`."""
     stop = start + 1
@@ -135,7 +164,7 @@ def _run_end(code, start, end):  # type: ignore[no-untyped-def] # noqa: ANN001, 
     return stop
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _narrow(offsets, neighbour, code, limit):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """For every edge: may it be walked from its node, and may its reversal be walked to it?"""
     leaving = np.ones(len(neighbour), dtype=np.bool_)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hornbeam.arrays import Bools, Ids, Ints, Keys
+from hornbeam.compiled import announced
 from hornbeam.counting.engine import Discovery
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.parallel import Found, Rows, WorkerPool, balanced_blocks, run_blocks
@@ -20,7 +21,7 @@ from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.machine import physical_memory, worker_threads
-from hornbeam.progress import SILENT, Progress, announce_if_slow
+from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import MAX_LENGTH, Body
 from hornbeam.rules.candidates import Candidates, Language
 from hornbeam.rules.codes import (
@@ -46,7 +47,13 @@ SAMPLE = 256
 #: Bytes of one row of the sparse table while it is put together.
 ROW_BYTES = 60
 
-COMPILING = "Compiling the path search (first run only; kept for the next time) ..."
+#: Edges to look at (see `Work.cost`), and with paths of four steps how many times that, above
+#: which compiling the search pays. As it is, it takes some 15 microseconds per edge.
+WORTH_COMPILING = 100_000
+LONG_PATHS_COST = 5
+#: Nodes to look at for an estimate of cost above which compiling pays.
+WORTH_COMPILING_ESTIMATE = 500_000
+
 NO_KEYS = np.empty(0, dtype=np.uint64)
 
 
@@ -74,7 +81,10 @@ class Work:
     def cost(self) -> Ints:
         """Estimate of the work of every target: what its source shares out, and its own edges."""
         distinct, place, size = np.unique(self.source, return_inverse=True, return_counts=True)
-        shared = two_step_cost(self.graph.forward, distinct) // size
+        offsets = self.graph.forward.offsets
+        neighbours = int((offsets[distinct + 1] - offsets[distinct]).sum())
+        estimate_from = two_step_cost.choose(neighbours, WORTH_COMPILING_ESTIMATE)
+        shared = estimate_from(self.graph.forward, distinct) // size
         offsets = self.graph.backward.offsets
         estimate: Ints = shared[place] + np.diff(offsets)[self.sink] + 1
         return estimate
@@ -113,6 +123,16 @@ class MemoryEngine:
         """The whole graph, built once."""
         return Graph.of(self.facts)
 
+    @cached_property
+    def _limited(self) -> dict[int | None, Graph]:
+        """The graph by fan-out limit, each limit that was asked for."""
+        return {None: self.graph}
+
+    @cached_property
+    def _edges(self) -> dict[int, Ints]:
+        """Sorted edges by predicate, each target predicate that was asked for."""
+        return {}
+
     @property
     def predicates(self) -> Names:
         """Names of the facts' predicates."""
@@ -132,9 +152,11 @@ class MemoryEngine:
     ) -> Discovery:
         """Find every sequence that connects targets; see `Engine.discover`."""
         plan = self._plan(language, keep_entries=statistics)
-        works = self._works(targets, language)
-        self._prepare(works, plan, progress)
-        found = [self._search(work, plan, NO_KEYS, progress) for work in works]
+        with announced(progress):
+            works = self._works(targets, language)
+            if sum(int(work.cost.sum()) for work in works) > LONG_SEARCH:
+                self._forecast(works, plan, progress)
+            found = [self._search(work, plan, NO_KEYS, progress) for work in works]
         everything = self._candidates(targets, works, found, language)
         rows = everything.pruned(language)
         kept = everything.take(rows)
@@ -158,15 +180,17 @@ class MemoryEngine:
         longest = max((len(body) for body in bodies), default=1)
         language = replace(language, max_length=longest)
         parts: list[Rows] = []
-        for work, name in zip(self._works(targets, language), targets.predicates, strict=True):
-            codes = {
-                i: path_codes(body, self.facts.predicates)
-                for i, body in enumerate(bodies)
-                if body.target == name
-            }
-            known = {i: found for i, found in codes.items() if found}
-            if known:
-                parts.append(self._count_known(work, known, language, progress))
+        with announced(progress):
+            works = self._works(targets, language)
+            for work, name in zip(works, targets.predicates, strict=True):
+                codes = {
+                    i: path_codes(body, self.facts.predicates)
+                    for i, body in enumerate(bodies)
+                    if body.target == name
+                }
+                known = {i: found for i, found in codes.items() if found}
+                if known:
+                    parts.append(self._count_known(work, known, language, progress))
         kinds = (np.int64, np.int32, np.int32, np.int64)
         columns: list[Any] = [
             np.concatenate([part[k] for part in parts]) if parts else np.empty(0, dtype=kind)
@@ -190,7 +214,6 @@ class MemoryEngine:
             pair=_sorted_keys(sequence_key(codes[:2], bits) for codes in walked.values()),
             last=_sorted_keys(codes[-1] for codes in walked.values()),
         )
-        self._prepare([work], plan, progress)
         found = self._search(work, plan, distinct, progress)
         # a model may hold the same sequence more than once, so rows are handed out by path
         order = np.argsort(found.path, kind="stable")
@@ -222,8 +245,10 @@ class MemoryEngine:
 
     def _works(self, targets: Targets, language: Language) -> list[Work]:
         """The searchable targets, one work a target predicate."""
-        limit = language.max_fanout
-        graph = self.graph if limit is None else self.graph.limited(limit)
+        limit, limited = language.max_fanout, self._limited
+        if limit is not None and limit not in limited:
+            limited[limit] = self.graph.limited(limit)
+        graph = limited[limit]
         to_node = targets.entities.translate(self.facts.entities)
         return [self._work(graph, targets, to_node, p) for p in range(len(targets.predicates))]
 
@@ -255,20 +280,15 @@ class MemoryEngine:
     def _own(self, predicate: int, subject: Ids, object_: Ids) -> Bools:
         """Which pairs stand among the facts of their own predicate."""
         atoms = self.facts.binary
-        mine = atoms.predicate == predicate
         n = len(self.facts.entities)
-        edges = pair_keys(atoms.arguments[0][mine], atoms.arguments[1][mine], n)
-        return np.isin(pair_keys(subject, object_, n), edges)
-
-    def _prepare(self, works: list[Work], plan: Plan, progress: Progress) -> None:
-        """Compile if need be, and say what a long search will cost before it starts."""
-        empty = works[0].sample(len(works[0]) + 1)
-        announce_if_slow(lambda: self._search(empty, plan, NO_KEYS, SILENT), COMPILING, progress)
-        if not plan.frozen and sum(int(work.cost.sum()) for work in works) > LONG_SEARCH:
-            self._forecast(works, plan, progress)
+        if predicate not in self._edges:
+            mine = atoms.predicate == predicate
+            edges = pair_keys(atoms.arguments[0][mine], atoms.arguments[1][mine], n)
+            self._edges[predicate] = np.unique(edges)
+        return contained(pair_keys(subject, object_, n), self._edges[predicate])
 
     def _forecast(self, works: list[Work], plan: Plan, progress: Progress) -> None:
-        """Count a sample of the targets and say how many paths (and rows) to expect."""
+        """Count a sample of the targets; say how many paths to expect, refuse too many rows."""
         paths = rows = 0.0
         total = sum(len(work) for work in works)
         counting_only = plan._replace(keep_entries=False)
@@ -292,21 +312,24 @@ class MemoryEngine:
     def _search(self, work: Work, plan: Plan, known: Keys, progress: Progress) -> Found:
         """Run the blocks of one work on the threads and merge what they found."""
         plan = plan._replace(own_code=work.own_code)
-        pool = WorkerPool(self.threads, work.graph.n_entities, known)
+        steeper = LONG_PATHS_COST if plan.max_length > 3 else 1
+        run = search_block.choose(int(work.cost.sum()) * steeper, WORTH_COMPILING)
+        # what is interpreted holds the interpreter's lock
+        threads = 1 if run == search_block.interpreted else self.threads
+        pool = WorkerPool(threads, work.graph.n_entities, known)
 
         def search(low: int, high: int) -> tuple[int, Rows]:
             part = slice(low, high)
             with pool.lent() as worker:
-                worker.counters, worker.size, *rows = search_block(
+                worker.counters, worker.size, *rows = run(
                     work.graph.forward, work.graph.backward, work.graph.n_codes, plan,
                     work.source[part], work.sink[part], work.positive[part], work.own[part], low,
                     worker.near_slot, worker.far_slot, worker.counters, worker.size,
                 )  # fmt: skip
                 return worker.number, tuple(rows)
 
-        bounds = balanced_blocks(work.source, work.cost, self.threads * BLOCKS_PER_THREAD)
-        # an empty search still runs one empty block: it compiles the kernel
-        return pool.merged(run_blocks(search, bounds or [(0, 0)], self.threads, progress), work.row)
+        bounds = balanced_blocks(work.source, work.cost, threads * BLOCKS_PER_THREAD)
+        return pool.merged(run_blocks(search, bounds, threads, progress), work.row)
 
     def _candidates(
         self, targets: Targets, works: list[Work], found: list[Found], language: Language
@@ -350,6 +373,15 @@ def _table(kept: Candidates, rows: Ints, found: list[Found], n_targets: int) -> 
     )
     bodies = [kept.body(row) for row in range(len(kept))]
     return Statistics.of(bodies, n_targets, path[keep], target, body, count)
+
+
+def contained(keys: Ints, among: Ints) -> Bools:
+    """Which keys a sorted array holds."""
+    at = np.searchsorted(among, keys)
+    found = np.zeros(len(keys), dtype=np.bool_)
+    inside = at < len(among)
+    found[inside] = among[at[inside]] == keys[inside]
+    return found
 
 
 def _sorted_keys(keys: Iterable[int]) -> Keys:

@@ -18,6 +18,9 @@ from hornbeam.arrays import Array, Ids, Ints, Keys, Millionths
 from hornbeam.counting.memory.search import Counters, filled
 from hornbeam.progress import Progress
 
+#: Known sequences to enter above which compiling pays.
+WORTH_COMPILING = 100_000
+
 Rows = tuple[Array, ...]
 
 
@@ -52,10 +55,11 @@ class WorkerPool:
     """As many workers as threads, lent out one at a time."""
 
     def __init__(self, threads: int, n_entities: int, known: Keys) -> None:
+        fill = filled.choose(threads * len(known), WORTH_COMPILING)
         self.workers = [
             Worker(
                 number,
-                filled(empty_counters(), known),
+                fill(empty_counters(), known),
                 len(known),
                 np.full(n_entities, -1, dtype=np.int32),
                 np.full(n_entities, -1, dtype=np.int32),

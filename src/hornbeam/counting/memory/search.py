@@ -18,8 +18,6 @@ Three habits keep it fast to run and to compile. Arrays grow once a source, neve
 a variable that is bound to a new array in a loop costs atomic reference counts in every round.
 Arrays are copied element by element: an assignment of slices takes seconds to compile. And numbers
 handed to a function are typed (`ZERO`): a literal would compile the function once more for itself.
-
-Every jitted helper lives in this file: the on-disk cache does not notice changes elsewhere.
 """
 
 # ruff: noqa: ANN001, ANN201, SIM109
@@ -31,7 +29,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from hornbeam.compiled import kernels
 
 #: Truth value 1 in millionths (a literal here: kernels do not import).
 ONE = 1_000_000
@@ -39,8 +38,7 @@ HALF = 500_000
 #: Numbers that are no literals.
 ZERO, FIRST, SECOND = np.int64(0), np.int64(1), np.int64(2)
 
-#: Compiles what only kernels call, into them: without the bridges to Python, which take longer.
-helper = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)  # type: ignore[call-overload]
+kernel = kernels("the path search")
 
 
 class Counters(NamedTuple):
@@ -99,7 +97,6 @@ class Plan(NamedTuple):
     last: npt.NDArray[np.uint64]
 
 
-@helper
 def grown(array, needed):
     """The array, or a copy at least twice as long when `needed` does not fit."""
     if needed <= len(array):
@@ -110,14 +107,12 @@ def grown(array, needed):
     return larger
 
 
-@helper
 def fill(array, low, value):
     """Fill the array from `low` on."""
     for i in range(low, len(array)):
         array[i] = value
 
 
-@helper
 def slot_of(slot_key, key):
     """Place of a key, or the empty place where it belongs (Fibonacci hashing, linear probing)."""
     mask = np.uint64(len(slot_key) - 1)
@@ -128,7 +123,6 @@ def slot_of(slot_key, key):
     return place
 
 
-@helper
 def reserved(counters, size, more):
     """Counters with room for `more` new keys; the table stays at most half full."""
     needed = size + more
@@ -151,14 +145,12 @@ def reserved(counters, size, more):
     return Counters(slot_key, slot_id, key, figures)
 
 
-@helper
 def contains(known, key):
     """Whether a sorted array holds the code (or codes) that a frozen search wants to go on with."""
     at = np.searchsorted(known, key)
     return at < len(known) and known[at] == key
 
 
-@helper
 def is_own(x, y, code, a, b, own_code):
     """Whether the step x -> y is the target's own edge, walked either way."""
     forth = x == a and y == b and code == own_code
@@ -166,7 +158,6 @@ def is_own(x, y, code, a, b, own_code):
     return forth or back
 
 
-@helper
 def with_items(heads, items):
     """Heads with room for that many items."""
     return Heads(
@@ -181,7 +172,6 @@ def with_items(heads, items):
     )
 
 
-@helper
 def with_slots(heads, slots):
     """Heads with room for that many nodes."""
     return Heads(
@@ -205,27 +195,23 @@ class Steps(NamedTuple):
     deficit: npt.NDArray[np.int32]
 
 
-@helper
 def with_steps(steps, size):
     """Steps with room for that many."""
     u, v, code, deficit = steps
     return Steps(grown(u, size), grown(v, size), grown(code, size), grown(deficit, size))
 
 
-@helper
 def deficit_of(value):
     """1 - x of an edge in millionths; bit 30 marks a value that rounds to false."""
     return np.int32((ONE - value) | (1 << 30 if value < HALF else 0))
 
 
-@helper
 def joined(one, other):
     """Sum of two deficits (below 4 x 10^6) that keeps the mark of rounding to false."""
     mark = np.int32(1 << 30)
     return ((one & ~mark) + (other & ~mark)) | ((one | other) & mark)
 
 
-@helper
 def first_steps(adjacency, a, plan, near, codes):
     """Fill `near` with the heads of one step; `codes[h]` is the code of head h."""
     low, high = adjacency.offsets[a], adjacency.offsets[a + 1]
@@ -268,7 +254,6 @@ def first_steps(adjacency, a, plan, near, codes):
     return near, codes, slots, heads
 
 
-@helper
 def degree_sum(adjacency, nodes):
     """Number of edges at some nodes."""
     total = 0
@@ -277,7 +262,6 @@ def degree_sum(adjacency, nodes):
     return total
 
 
-@helper
 def give_slots(adjacency, nodes, slot, node, slots):
     """Give a slot to every neighbour of some nodes that has none; returns how many there are."""
     for x in nodes:
@@ -290,14 +274,12 @@ def give_slots(adjacency, nodes, slot, node, slots):
     return slots
 
 
-@helper
 def want(adjacency, nodes, far):
     """Give a slot in `far` to every node that is one step from some nodes."""
     far = with_slots(far, min(degree_sum(adjacency, nodes), len(far.slot)))
     return far, give_slots(adjacency, nodes, far.slot, far.node, ZERO)
 
 
-@helper
 def middle_steps(forward, backward, near, near_slots, far, far_slots, steps):
     """Edges u -> v between the first steps and the wanted nodes; returns them and their number."""
     outer, inner = near.node[:near_slots], far.node[:far_slots]
@@ -308,7 +290,6 @@ def middle_steps(forward, backward, near, near_slots, far, far_slots, steps):
     return steps, walk_middle(backward, inner, near.slot, steps.v, steps.u, FIRST, steps)
 
 
-@helper
 def walk_middle(adjacency, nodes, wanted, here, there, turn, steps):
     """Collect the edges from some nodes to wanted ones; `turn` 1 where they are walked back."""
     offsets, neighbour, codes, value = adjacency
@@ -327,7 +308,6 @@ def walk_middle(adjacency, nodes, wanted, here, there, turn, steps):
     return size
 
 
-@helper
 def second_steps(steps, n_steps, near, far, far_slots, plan, n_codes, heads, codes, pairs):
     """Fill `far` with the heads of two steps, numbered on from `heads`.
 
@@ -382,7 +362,6 @@ def second_steps(steps, n_steps, near, far, far_slots, plan, n_codes, heads, cod
     return far, heads, codes, pairs
 
 
-@helper
 def count_fast(slot, start, stop, head, times, nodes, low, high, counts, touched, n_touched):
     """Count every head that ends in one of the nodes [low, high): one addition an item."""
     for i in range(low, high):
@@ -397,7 +376,6 @@ def count_fast(slot, start, stop, head, times, nodes, low, high, counts, touched
     return n_touched
 
 
-@helper
 def merge_equal(heads, slots, counts):
     """Merge the items of one node that have the same head: how often is all that counts."""
     start, stop, head, times = heads.start, heads.stop, heads.head, heads.times
@@ -446,7 +424,6 @@ class Scratch(NamedTuple):
     bodies: npt.NDArray[np.uint64]
 
 
-@helper
 def with_tails(tails, segments, items):
     """Tails with room for that many segments and items."""
     return Tails(
@@ -460,7 +437,6 @@ def with_tails(tails, segments, items):
     )
 
 
-@helper
 def one_step_tails(backward, sinks, near, far, plan, tails):
     """The empty tail and the tails of one step of every sink that meet some head."""
     most = degree_sum(backward, sinks) + len(sinks)
@@ -507,7 +483,6 @@ def one_step_tails(backward, sinks, near, far, plan, tails):
     return tails, segments
 
 
-@helper
 def two_step_tails(backward, b, row, far, plan, tails, keys):
     """The tails of two steps of one sink, sorted into segments."""
     offsets, neighbour, codes, value = backward
@@ -548,7 +523,6 @@ def two_step_tails(backward, b, row, far, plan, tails, keys):
     return tails, segments, keys
 
 
-@helper
 def repeats(level, length, a, u, v, w, b):
     """Whether two nodes of a path are the same; those it does not have repeat others or are -1."""
     if a == b or u == a or v == a or w == a or w == b or w == v or w == u:
@@ -556,7 +530,6 @@ def repeats(level, length, a, u, v, w, b):
     return (level == 2 and (u == b or u == v)) or (length > 0 and v == b)
 
 
-@helper
 def tail_is_own(length, tail, bits, v, w, a, b, own_code):
     """Whether a tail takes the target's own edge."""
     last = tail & ((np.uint64(1) << bits) - np.uint64(1))
@@ -567,7 +540,6 @@ def tail_is_own(length, tail, bits, v, w, a, b, own_code):
     )
 
 
-@helper
 def head_is_own(level, code, bits, u, v, a, b, own_code):
     """Whether a head takes the target's own edge."""
     if level == 1:
@@ -576,7 +548,6 @@ def head_is_own(level, code, bits, u, v, a, b, own_code):
     return is_own(a, u, code >> bits, a, b, own_code) or is_own(u, v, second, a, b, own_code)
 
 
-@helper
 def count_careful(
     heads, level, codes, tails, index, tail, length, a, b, own, plan, soft,
     scratch, n_touched, n_bodies,
@@ -619,7 +590,6 @@ def count_careful(
     return n_touched, n_bodies
 
 
-@helper
 def with_entries(entries, size):
     """Entries with room for that many."""
     if size <= len(entries.row):
@@ -632,14 +602,12 @@ def with_entries(entries, size):
     )
 
 
-@helper
 def with_bodies(scratch, size):
     """Scratch with room for the bodies of that many paths."""
     counts, touched, seen, met, folded, bodies = scratch
     return Scratch(counts, touched, seen, met, folded, grown(bodies, size))
 
 
-@helper
 def fold_counts(counts, touched, n_touched, folded, seen, met, is_true, n_heads):
     """Add one target's counts to those of its (source, tail)."""
     for i in range(n_touched):
@@ -653,7 +621,6 @@ def fold_counts(counts, touched, n_touched, folded, seen, met, is_true, n_heads)
     return n_heads
 
 
-@helper
 def store_counts(scratch, n_touched, target, entries, size):
     """Append one target's path counts to the sparse table."""
     row, path, body, count = entries
@@ -667,7 +634,6 @@ def store_counts(scratch, n_touched, target, entries, size):
     return size + n_touched
 
 
-@helper
 def store_bodies(scratch, n_bodies, target, entries, size, n_heads):
     """Append one target's body truths, equal ones grouped, to the sparse table."""
     row, path, body, count = entries
@@ -693,7 +659,6 @@ def store_bodies(scratch, n_bodies, target, entries, size, n_heads):
     return size, n_heads
 
 
-@helper
 def flush(scratch, n_heads, codes, shift, tail, frozen, counters, size):
     """Move the figures of one (source, tail) to the counters; `touched[h]` becomes h's id.
 
@@ -720,7 +685,6 @@ def flush(scratch, n_heads, codes, shift, tail, frozen, counters, size):
     return size
 
 
-@helper
 def resolve(entries, mark, size, ids):
     """Replace head numbers by sequence ids in the entries from `mark` on; drop unknown ones."""
     row, path, body, count = entries
@@ -734,7 +698,6 @@ def resolve(entries, mark, size, ids):
     return kept
 
 
-@helper
 def rows_at_most(tails, segment, end, use_near, use_far, near, far, heads, soft):
     """Bound on the rows of the sparse table that the segments [segment, end) lead to."""
     order, _, start, stop, tail_v, _, _ = tails
@@ -754,7 +717,6 @@ def rows_at_most(tails, segment, end, use_near, use_far, near, far, heads, soft)
     return total
 
 
-@helper
 def count_tails(
     tails, segment, segments, length, near, far, codes, heads, a, sinks, positive, own, first_row,
     plan, soft, scratch, counters, size, entries, n_entries,
@@ -828,7 +790,6 @@ def count_tails(
     return segment, needed, size, n_entries
 
 
-@helper
 def count_all(
     tails, segments, length, near, far, codes, heads, a, sinks, positive, own, first_row,
     plan, soft, scratch, counters, size, entries, n_entries,
@@ -848,7 +809,6 @@ def count_all(
     return scratch, counters, size, entries, n_entries
 
 
-@helper
 def fresh_heads(slot):
     """Empty heads over a prepared slot array (all -1)."""
     return Heads(
@@ -863,7 +823,6 @@ def fresh_heads(slot):
     )
 
 
-@helper
 def fresh_scratch(heads, bodies):
     """Zeroed scratch for that many heads."""
     return Scratch(
@@ -876,7 +835,6 @@ def fresh_scratch(heads, bodies):
     )
 
 
-@helper
 def forget(heads, slots):
     """Set the slots of all nodes back to -1."""
     slot, node = heads.slot, heads.node
@@ -884,7 +842,7 @@ def forget(heads, slots):
         slot[node[s]] = -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search_block(
     forward, backward, n_codes, plan, source, sink, positive, own, first_row,
     near_slot, far_slot, counters, size,
@@ -972,7 +930,7 @@ def search_block(
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def filled(counters, keys):
     """Counters that know the given distinct keys, numbered in their order."""
     counters = reserved(counters, ZERO, len(keys))
@@ -983,7 +941,7 @@ def filled(counters, keys):
     return counters
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def two_step_cost(adjacency, nodes):
     """Edges within two steps of each node."""
     cost = np.zeros(len(nodes), dtype=np.int64)

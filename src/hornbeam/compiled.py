@@ -1,0 +1,205 @@
+"""Kernels: loops over arrays that run as they are while work is small, compiled once it is large.
+
+A kernel is a plain function in the part of Python that Numba compiles. Importing Numba takes a
+second and compiling up to twenty, more than most small work takes as it is; so Numba is imported
+when the first kernel has work that is worth it. Both ways give the same bytes, and counts of work
+alone decide which is taken.
+
+Compiled code is kept on disk, where Numba does not notice that a function in another file has
+changed. So a kernel and all functions that it calls live in one file: they are looked up there and
+compiled with it.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache, cached_property
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from hornbeam.progress import Progress, Silent
+
+#: Objects made between two searches for garbage while compiling: it makes many and drops few.
+RARELY = 200_000
+
+#: Compiles what only kernels call, into them: without the bridges to Python, which take longer.
+INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+KEPT = {"cache": True}
+
+#: How folders for compiled code begin where there is none that lasts.
+TEMPORARY = "hornbeam-kernels-"
+
+
+class Kernel:
+    """A loop over arrays, to be run as it is or compiled.
+
+    Parameters
+    ----------
+    function
+        The loop; functions that it calls are plain functions of the same file.
+    purpose
+        What it is for, as in "Compiling the path search".
+    """
+
+    def __init__(self, function: FunctionType, purpose: str) -> None:
+        self.function = function
+        self.purpose = purpose
+        self._asked = 0
+
+    def pays(self, work: int, limit: int) -> bool:
+        """Whether compiling pays: units of work asked for so far, with these, exceed the limit.
+
+        Work that comes in many small pieces is so compiled in the end too, and never costs much
+        more than twice what the better way would have.
+        """
+        self._asked += work
+        return self._asked > limit
+
+    def choose(self, work: int, limit: int) -> Callable[..., Any]:
+        """The loop for so many units of work, compiled where that `pays`."""
+        return self.compiled if self.pays(work, limit) else self.interpreted
+
+    def interpreted(self, *arguments: Any) -> Any:  # noqa: ANN401
+        """Run the loop as it is; numbers wrap around and divide by zero as in compiled code."""
+        with np.errstate(all="ignore"):
+            return self.function(*arguments)
+
+    @cached_property
+    def compiled(self) -> Callable[..., Any]:
+        """The loop as machine code, made at the first call or read from disk."""
+        _listen(self.function.__module__, self.purpose)
+        return _translated(self.function, KEPT)
+
+    @property
+    def folder(self) -> str:
+        """Where the machine code is kept; one whose name has `TEMPORARY` may not last."""
+        return str(self.compiled.stats.cache_path)  # type: ignore[attr-defined]
+
+
+def kernels(purpose: str) -> Callable[[Callable[..., Any]], Kernel]:
+    """Make a decorator for the kernels of a file."""
+
+    def kernel(function: Callable[..., Any]) -> Kernel:
+        assert isinstance(function, FunctionType)
+        return Kernel(function, purpose)
+
+    return kernel
+
+
+def _translated(function: FunctionType, options: dict[str, bool]) -> Callable[..., Any]:
+    """Hand a function to Numba, with the functions that it calls in the place of its globals."""
+    space = _namespace(function.__module__)
+    for name in function.__code__.co_names:
+        called = space.get(name)
+        if isinstance(called, Kernel):
+            raise TypeError(f"{function.__name__} calls {name}, which is a kernel of its own")
+        if isinstance(called, FunctionType):
+            if called.__module__ != function.__module__:
+                raise TypeError(f"{function.__name__} calls {name}, which lives in another file")
+            space[name] = _translated(called, INNER)
+    copied = FunctionType(function.__code__, space, function.__name__, function.__defaults__)
+    return _jitted(copied, options)
+
+
+@cache
+def _namespace(module: str) -> dict[str, Any]:
+    """Globals of a file for compiled functions: what they call is compiled, too."""
+    return dict(vars(sys.modules[module]))
+
+
+def _jitted(function: FunctionType, options: dict[str, bool]) -> Callable[..., Any]:
+    from numba import config, njit
+
+    translate = njit(nogil=True, error_model="numpy", **options)  # type: ignore[call-overload]
+    try:
+        translated: Callable[..., Any] = translate(function)
+    except RuntimeError:  # there is no folder that the code can be kept in
+        folder = _temporary_folder()
+        config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+        _say(
+            f"Compiled code is kept in {folder}, since neither Hornbeam's own folder nor "
+            "your home can be written to; set NUMBA_CACHE_DIR to a folder that lasts."
+        )
+        translated = translate(function)
+    return translated
+
+
+def _temporary_folder() -> Path:
+    """A folder for code that nobody else may write to; the user's own of the last run, if so."""
+    if sys.platform != "win32":
+        folder = Path(tempfile.gettempdir()) / f"{TEMPORARY}{os.getuid()}"
+        with suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+        found = folder.lstat()
+        mine = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+        if mine and stat.S_IMODE(found.st_mode) == 0o700:
+            return folder
+    return Path(tempfile.mkdtemp(prefix=TEMPORARY))
+
+
+# --- what is said, and how garbage is collected, while something is compiled --------------------
+
+_purposes: dict[str, str] = {}
+_told: set[str] = set()
+_listeners: list[Progress] = []
+
+
+@contextmanager
+def announced(progress: Progress) -> Iterator[None]:
+    """Tell `progress` what is compiled meanwhile, on this thread or another; each thing once."""
+    if isinstance(progress, Silent):  # whoever asked before still hears it
+        yield
+        return
+    _listeners.append(progress)
+    try:
+        yield
+    finally:
+        del _listeners[max(i for i, one in enumerate(_listeners) if one is progress)]
+
+
+def _say(text: str) -> None:
+    if _listeners and text not in _told:
+        _told.add(text)
+        _listeners[-1].message(text)
+
+
+def _listen(module: str, purpose: str) -> None:
+    """Hear when Numba compiles something of a file, as opposed to reading it from disk."""
+    if not _purposes:
+        from numba.core import event
+
+        event.register("numba:compile", _listener())  # type: ignore[no-untyped-call]
+    _purposes[module] = purpose
+
+
+def _listener() -> Any:  # noqa: ANN401
+    from numba.core.event import Event, Listener
+
+    class Compiling(Listener):
+        depth = 0
+        thresholds = gc.get_threshold()
+
+        def on_start(self, event: Event) -> None:
+            if self.depth == 0:
+                self.thresholds = gc.get_threshold()
+                gc.set_threshold(RARELY, *self.thresholds[1:])
+            self.depth += 1
+            purpose = _purposes.get(event.data["dispatcher"].py_func.__module__)
+            if purpose is not None:
+                _say(f"Compiling {purpose} (first run only; kept for the next time) ...")
+
+        def on_end(self, event: Event) -> None:
+            self.depth -= 1
+            if self.depth == 0:
+                gc.set_threshold(*self.thresholds)
+
+    return Compiling()

@@ -1,0 +1,212 @@
+"""The loops behind `hornbeam.learning.descent`, which says what they are for.
+
+Slopes and curves are taken flat by the functions inside: slices in inner loops are not free.
+"""
+
+# ruff: noqa: ANN001, ANN201
+# mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
+
+from __future__ import annotations
+
+import numpy as np
+
+from hornbeam.compiled import kernels
+
+kernel = kernels("the learners")
+
+
+def slope_of(indptr, row, x, columns, k, slopes, n):
+    """Derive the loss by one weight."""
+    total = 0.0
+    for side in range(len(columns)):
+        column = columns[side, k]
+        if column >= 0:
+            at = side * n
+            for e in range(indptr[column], indptr[column + 1]):
+                total += x[e] * slopes[at + row[e]]
+    return total
+
+
+@kernel
+def gradients(indptr, row, x, columns, slopes):
+    """Derive the loss by every weight."""
+    result = np.empty(columns.shape[1])
+    flat = slopes.ravel()
+    for k in range(columns.shape[1]):
+        result[k] = slope_of(indptr, row, x, columns, k, flat, slopes.shape[1])
+    return result
+
+
+@kernel
+def strengths(indptr, row, x, columns, weights, n_targets):
+    """Add up the strengths (sides, n) of every target."""
+    total = np.zeros((len(columns), n_targets))
+    for k in range(columns.shape[1]):
+        if weights[k] != 0.0:
+            for side in range(len(columns)):
+                column = columns[side, k]
+                if column >= 0:
+                    for e in range(indptr[column], indptr[column + 1]):
+                        total[side, row[e]] += weights[k] * x[e]
+    return total
+
+
+def spread_out(indptr, row, x, columns, k, curves, step, spread, n):
+    """Add to `spread` how far a step of one weight moves every slope."""
+    sides = len(columns)
+    for side in range(sides):
+        column = columns[side, k]
+        if column >= 0:
+            for other in range(sides):
+                at, curve_at = other * n, (side * sides + other) * n
+                for e in range(indptr[column], indptr[column + 1]):
+                    spread[at + row[e]] += curves[curve_at + row[e]] * (x[e] * step)
+
+
+def clear(indptr, row, columns, k, spread, n):
+    """Set the rows of one clause back to 0."""
+    for side in range(len(columns)):
+        column = columns[side, k]
+        if column >= 0:
+            for at in range(0, len(spread), n):
+                for e in range(indptr[column], indptr[column + 1]):
+                    spread[at + row[e]] = 0.0
+
+
+def curvature_of(indptr, row, x, columns, k, curves, spread, n):
+    """Second derivative of the loss by one weight; `spread` is 0 before and after."""
+    used = 0
+    total = 0.0
+    for side in range(len(columns)):
+        column = columns[side, k]
+        if column >= 0:
+            used += 1
+            at = side * (len(columns) + 1) * n
+            for e in range(indptr[column], indptr[column + 1]):
+                total += x[e] * x[e] * curves[at + row[e]]
+    if used > 1:  # a target may have entries on several sides, which covary
+        spread_out(indptr, row, x, columns, k, curves, 1.0, spread, n)
+        total = slope_of(indptr, row, x, columns, k, spread, n)
+        clear(indptr, row, columns, k, spread, n)
+    return total
+
+
+@kernel
+def descend(
+    indptr, row, x, columns, active, weights, linear, ridge, slopes, curves, sweeps, share,
+):  # fmt: skip
+    """Minimise the quadratic model over non-negative weights, one active weight at a time."""
+    weights, slopes, n = weights.copy(), slopes.copy(), slopes.shape[1]
+    flat, flat_curves, spread = slopes.ravel(), curves.ravel(), np.zeros(slopes.size)
+    curvature = np.zeros(len(active))
+    for i in range(len(active)):
+        curvature[i] = curvature_of(indptr, row, x, columns, active[i], flat_curves, spread, n)
+    first = 0.0
+    for sweep in range(sweeps):
+        gain = 0.0
+        for i in range(len(active)):
+            k = active[i]
+            steepness = curvature[i] + ridge[k]
+            if steepness <= 0.0:
+                continue
+            descent = linear[k] + ridge[k] * weights[k]
+            descent += slope_of(indptr, row, x, columns, k, flat, n)
+            step = max(-weights[k], -descent / steepness)
+            if step == 0.0:
+                continue
+            weights[k] += step
+            spread_out(indptr, row, x, columns, k, flat_curves, step, flat, n)
+            gain += steepness * step * step
+        if sweep == 0:
+            first = gain
+        if gain <= share * first:
+            break
+    return weights, slopes
+
+
+@kernel
+def quadratic(indptr, row, x, columns, active, slopes, curves):
+    """Gradient and Hessian of the loss in the active weights, given those in the strengths.
+
+    Of every two clauses the wider is spread out over the targets and the entries of the narrower
+    are walked.
+    """
+    m, n = len(active), slopes.shape[1]
+    sizes = np.zeros(m, dtype=np.int64)
+    for i in range(m):
+        for side in range(len(columns)):
+            column = columns[side, active[i]]
+            if column >= 0:
+                sizes[i] += indptr[column + 1] - indptr[column]
+    order = np.argsort(-sizes, kind="mergesort")
+    gradient, hessian = np.empty(m), np.empty((m, m))
+    flat, flat_curves, spread = slopes.ravel(), curves.ravel(), np.zeros(slopes.size)
+    for p in range(m):
+        k = active[order[p]]
+        gradient[order[p]] = slope_of(indptr, row, x, columns, k, flat, n)
+        spread_out(indptr, row, x, columns, k, flat_curves, 1.0, spread, n)
+        for q in range(p, m):
+            total = slope_of(indptr, row, x, columns, active[order[q]], spread, n)
+            hessian[order[p], order[q]] = total
+            hessian[order[q], order[p]] = total
+        clear(indptr, row, columns, k, spread, n)
+    return gradient, hessian
+
+
+@kernel
+def descend_model(gradient, hessian, weights, sweeps, share):
+    """Minimise gradient . d + d' hessian d / 2 over weights + d >= 0; stops as `descend` does.
+
+    Returns the weights, the gradient there, and whether they came to rest.
+    """
+    weights, gradient = weights.copy(), gradient.copy()
+    first = 0.0
+    for sweep in range(sweeps):
+        gain = 0.0
+        for k in range(len(weights)):
+            row = hessian[k]
+            steepness = row[k]
+            if steepness <= 0.0:
+                continue
+            step = max(-weights[k], -gradient[k] / steepness)
+            if step == 0.0:
+                continue
+            weights[k] += step
+            for j in range(len(weights)):
+                gradient[j] += row[j] * step
+            gain += steepness * step * step
+        if sweep == 0:
+            first = gain
+        if gain <= share * first:
+            return weights, gradient, True
+    return weights, gradient, False
+
+
+@kernel
+def conjugate_gradients(matrix, free, right, iterations):
+    """Solve the rows and columns `free` of a positive semidefinite system, nearly.
+
+    Directions without curvature, but for rounding, are not walked: columns that repeat each other
+    have some, and their weights would leave for infinity together.
+    """
+    m = len(free)
+    found, residual = np.zeros(m), right[free]
+    direction, image = residual.copy(), np.empty(m)
+    size = residual @ residual
+    enough, flat = 1e-24 * size, 0.0
+    for i in range(m):
+        flat += 1e-10 * matrix[free[i], free[i]]
+    for _ in range(iterations):
+        for i in range(m):
+            total = 0.0
+            for j in range(m):
+                total += matrix[free[i], free[j]] * direction[j]
+            image[i] = total
+        bend = direction @ image
+        if size <= enough or bend <= flat * (direction @ direction):
+            break
+        found += (size / bend) * direction
+        residual -= (size / bend) * image
+        before, size = size, residual @ residual
+        direction = residual + (size / before) * direction
+    return found
