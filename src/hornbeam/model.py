@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.choices import Sampling, Score
 from hornbeam.counting.collective.collective_statistics import (
     CollectiveStatistics,
     discover_collective,
@@ -28,7 +29,7 @@ from hornbeam.errors import DataError, HornbeamWarning, InputError, UnknownTarge
 from hornbeam.explaining.collective_explainer import CollectiveExplainer
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.independent_explainer import PATHS, Explainer
-from hornbeam.facts.negatives import Sampling, with_negatives
+from hornbeam.facts.negatives import with_negatives
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.files import save_text
 from hornbeam.learning.histogram_learning import learn_from_histograms
@@ -43,7 +44,7 @@ from hornbeam.rules.model_file import clause_texts, model_text, parse_model
 from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
 from hornbeam.scoring.batches import scored_batches
 from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
-from hornbeam.scoring.independent_scorer import Floats, Score, rule_paths, score_targets
+from hornbeam.scoring.independent_scorer import Floats, rule_paths, score_targets
 from hornbeam.scoring.proposals import best_new_links, subjects_of
 
 __all__ = ["Model", "discover", "learn", "select_target"]

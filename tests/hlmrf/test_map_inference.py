@@ -7,11 +7,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from hornbeam.choices import Solver
 from hornbeam.errors import InfeasibleError
 from hornbeam.hlmrf import map_inference
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.exact import Exact, find_conflict
-from hornbeam.hlmrf.map_inference import Solver, solve
+from hornbeam.hlmrf.map_inference import solve
 from hornbeam.hlmrf.map_state import Status
 from hornbeam.hlmrf.potentials import Kind, Potentials
 from tests.support.random_programs import program, programs, synthetic

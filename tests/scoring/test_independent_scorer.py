@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
+from hornbeam.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.rules.clause import Path, PathClause, Prior, Step
 from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
-from hornbeam.scoring.independent_scorer import Floats, Score, rule_paths, score_targets, strengths
+from hornbeam.scoring.independent_scorer import Floats, rule_paths, score_targets, strengths
 from tests.support.random_rules import RuleModel, energy, mean_by_quadrature, rule_models
 from tests.support.worlds import SOFT, World, worlds
 

@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
+from hornbeam.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.rules.clause import Path, PathClause, Prior, Step
 from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
 from hornbeam.scoring import proposals
-from hornbeam.scoring.independent_scorer import Score, rule_paths, score_targets
+from hornbeam.scoring.independent_scorer import rule_paths, score_targets
 from hornbeam.scoring.proposals import best_new_links, subjects_of
 from tests.support.brute_force import ONE, Triple
 from tests.support.random_rules import RuleModel, rule_models

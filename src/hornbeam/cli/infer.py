@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hornbeam.choices import Solver
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, progress_shown, say, screen
+from hornbeam.cli.console import print_json, print_table, say, screen
 
 if TYPE_CHECKING:
     from hornbeam.programs.inference import Inference
 
 #: Broken constraints that are shown; `--json` has them all.
 SHOWN_BROKEN = 5
-
-
-class SolverName(StrEnum):
-    """Solvers by their name."""
-
-    AUTO = "auto"
-    ADMM = "admm"
-    EXACT = "exact"
 
 
 ProgramFile = Annotated[
@@ -50,6 +42,7 @@ MaxGroundRules = Annotated[
 
 
 def infer(
+    *,
     program: ProgramFile,
     output: Annotated[
         Path | None,
@@ -58,13 +51,13 @@ def infer(
         ),
     ] = None,
     solver: Annotated[
-        SolverName,
+        Solver,
         typer.Option(
             "--solver",
             help="admm as PSL does, exact by linear or quadratic programming, or auto: closed "
             "forms where targets do not interact, exact where that is quick, ADMM otherwise.",
         ),
-    ] = SolverName.AUTO,
+    ] = Solver.AUTO,
     tolerance: Annotated[
         float | None,
         typer.Option(
@@ -78,9 +71,7 @@ def infer(
     split: Split = None,
     max_ground_rules: MaxGroundRules = None,
     threads: options.Threads = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    console: options.ConsoleOptions,
 ) -> None:
     """Infer the most probable values of a PSL program's targets, without Java.
 
@@ -95,18 +86,18 @@ def infer(
     """
     import hornbeam as hb
 
-    with progress_shown(quiet, verbose) as progress:
+    with console.progress() as progress:
         found = hb.infer(
             program,
             split=split,
-            solver=solver.value,
+            solver=solver,
             tolerance=tolerance,
             max_ground_rules=max_ground_rules,
             threads=threads,
             progress=progress,
         )
         written = found.save(output) if output is not None else []
-    if as_json:
+    if console.as_json:
         print_json({**found.as_dict(), "written": [str(path) for path in written]})
     else:
         _show(found, written)

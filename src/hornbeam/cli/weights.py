@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
+from hornbeam.choices import WeightMethod
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, progress_shown, screen
+from hornbeam.cli.console import print_json, print_table, screen
 from hornbeam.cli.infer import MaxGroundRules, ProgramFile, Split
+from hornbeam.cli.option_groups import OneOf
 
 if TYPE_CHECKING:
     from hornbeam.programs.inference import LearnedWeights
 
 
-class WeightMethod(StrEnum):
-    """Ways to learn weights of given rules."""
-
-    JOINT = "joint"
-    PPLL = "ppll"
-
-
 def weights(
+    *,
     program: ProgramFile,
     output: Annotated[
         Path,
@@ -32,7 +27,8 @@ def weights(
     method: Annotated[
         WeightMethod,
         typer.Option("--method", help="All weights together, or each rule alone (piecewise)."),
-    ] = WeightMethod.JOINT,
+        OneOf(lambda: get_args(WeightMethod)),
+    ] = "joint",
     weight_variance: Annotated[
         float,
         typer.Option("--weight-variance", help="Variance of the Gaussian prior on weights."),
@@ -40,9 +36,7 @@ def weights(
     split: Split = None,
     max_ground_rules: MaxGroundRules = None,
     threads: options.Threads = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    console: options.ConsoleOptions,
 ) -> None:
     """Learn the weights of a PSL program's logical rules by exact pseudolikelihood.
 
@@ -57,10 +51,10 @@ def weights(
 
     if weight_variance <= 0:
         raise InputError(f"--weight-variance is {weight_variance:g}; expected a number above 0")
-    with progress_shown(quiet, verbose) as progress:
+    with console.progress() as progress:
         learned = hb.learn_weights(
             program,
-            method=method.value,
+            method=method,
             split=split,
             weight_variance=weight_variance,
             max_ground_rules=max_ground_rules,
@@ -68,7 +62,7 @@ def weights(
             progress=progress,
         )
     learned.save(output)
-    if as_json:
+    if console.as_json:
         print_json(learned.as_dict())
     else:
         _show(learned, output)

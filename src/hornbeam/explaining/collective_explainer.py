@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.choices import Score
 from hornbeam.counting.collective.target_edges import with_targets
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
@@ -37,7 +38,7 @@ from hornbeam.scoring.collective_scorer import (
     ConditionalHinges,
     infer_pairs,
 )
-from hornbeam.scoring.independent_scorer import Floats, Score, rule_paths
+from hornbeam.scoring.independent_scorer import Floats, rule_paths
 
 #: Places among the literals of ground clauses.
 Literals = npt.NDArray[np.intp]

@@ -16,16 +16,16 @@ import math
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.choices import Sampling
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.facts.names import Ids, Names
 from hornbeam.facts.table import HALF, ONE, Facts, Targets
 
-Sampling = Literal["uniform", "frequency", "typed"]
 #: A pair as one integer, subject * number of entities + object.
 Keys = npt.NDArray[np.int64]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.choices import Solver
 from hornbeam.errors import InfeasibleError
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.exact import Exact, find_conflict
@@ -19,14 +19,6 @@ from hornbeam.progress import SILENT, Progress
 
 #: Literals up to which `auto` solves exactly: a few hundredths of a second.
 EXACT_LITERALS = 2_000
-
-
-class Solver(StrEnum):
-    """How to find the MAP state."""
-
-    AUTO = "auto"  #: closed forms where variables stand alone; for the rest exact if small, or ADMM
-    ADMM = "admm"  #: consensus ADMM on the whole program, as PSL does
-    EXACT = "exact"  #: an LP or QP solver on the whole program
 
 
 def solve(

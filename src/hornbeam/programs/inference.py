@@ -12,15 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from hornbeam.choices import Solver, WeightMethod
 from hornbeam.errors import DataError, InfeasibleError, InputError
 from hornbeam.facts.table import html_table
 from hornbeam.files import save_text
 from hornbeam.hlmrf.admm import Admm
-from hornbeam.hlmrf.map_inference import Solver, solve
+from hornbeam.hlmrf.map_inference import solve
 from hornbeam.hlmrf.map_state import MapState
 from hornbeam.hlmrf.potentials import Floats
 from hornbeam.language.syntax import ArithmeticRule, PslRule, weight_text
@@ -30,9 +31,6 @@ from hornbeam.programs.program_data import ProgramData, atom_places
 from hornbeam.programs.program_options import InferenceOptions, inference_options
 from hornbeam.programs.truth import TruthEvaluation, evaluate_truth
 from hornbeam.progress import SILENT, Progress, announce_if_slow
-
-if TYPE_CHECKING:
-    from hornbeam.programs.program_weights import Method
 
 #: Tolerance of ADMM where neither the user nor the program sets one. PSL's own (1e-5 absolute, 1e-3
 #: relative) leaves single values up to 0.05 away from the optimum; this one takes a few more
@@ -281,7 +279,7 @@ class LearnedWeights:
 def learn_weights(
     program: Program | str | os.PathLike[str],
     *,
-    method: Method = "joint",
+    method: WeightMethod = "joint",
     split: str | None = None,
     weight_variance: float = 100.0,
     max_ground_rules: int | None = None,

@@ -22,11 +22,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.choices import WeightMethod
 from hornbeam.densities.hinges import (
     Hinges,
     group_hinges,
@@ -40,7 +40,6 @@ from hornbeam.learning.descent import minimise_model
 from hornbeam.learning.newton import Fit, Newton
 
 Ints = npt.NDArray[np.int64]
-Method = Literal["joint", "ppll"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +128,9 @@ class GroundProblem:
         )
 
 
-def fit_weights(problem: GroundProblem, method: Method, weight_variance: float = 100.0) -> Floats:
+def fit_weights(
+    problem: GroundProblem, method: WeightMethod, weight_variance: float = 100.0
+) -> Floats:
     """Weights of all rules; those that no ground rule speaks for are 0."""
     newton = Newton(tolerance=1e-9)
     if method == "joint":

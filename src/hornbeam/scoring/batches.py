@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from hornbeam.choices import Score
 from hornbeam.counting.engine import Engine
 from hornbeam.facts.table import Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.candidates import Language
 from hornbeam.rules.rule_model import Rule, Semantics
-from hornbeam.scoring.independent_scorer import Score, rule_paths, score_targets
+from hornbeam.scoring.independent_scorer import rule_paths, score_targets
 
 #: Pairs counted at once; each block costs the engine a pass over the facts.
 BLOCK = 500_000

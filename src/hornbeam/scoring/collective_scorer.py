@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.choices import Score
 from hornbeam.counting.collective.target_edges import among_facts, collective_facts
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.opening import open_engine
@@ -33,7 +34,7 @@ from hornbeam.hlmrf.potentials import Floats, Kind, Potentials
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.candidates import Language
 from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
-from hornbeam.scoring.independent_scorer import Score, rule_paths, strengths
+from hornbeam.scoring.independent_scorer import rule_paths, strengths
 from hornbeam.scoring.linked_clauses import LinkedPairs
 
 #: Of ADMM: tighter than its usual tolerances, since scores are read off the state, and steps that

@@ -7,12 +7,12 @@ conditional density, or the MAP state.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.choices import Score
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import group_hinges, hinge_map, hinge_moments
 from hornbeam.densities.integrals import score_map, score_mean
@@ -23,13 +23,6 @@ from hornbeam.rules.clause import Path, Prior
 from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
 
 Floats = npt.NDArray[np.float64]
-
-
-class Score(StrEnum):
-    """Which number of the conditional distribution is the score."""
-
-    MEAN = "mean"  #: E[y]: ranks well, ties are rare
-    MAP = "map"  #: the most probable state, as PSL's inference gives
 
 
 def rule_paths(rules: Sequence[Rule]) -> list[Path]:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from hornbeam.choices import Score
 from hornbeam.counting.engine import Engine
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
@@ -20,7 +21,7 @@ from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.candidates import Language
 from hornbeam.rules.clause import Path, Prior
 from hornbeam.rules.rule_model import Rule, Semantics
-from hornbeam.scoring.independent_scorer import Floats, Score, rule_paths, score_targets
+from hornbeam.scoring.independent_scorer import Floats, rule_paths, score_targets
 
 #: Subjects followed at once.
 BLOCK = 256
