@@ -27,9 +27,9 @@ from pathlib import Path
 import numpy as np
 
 from common import DATA, Figures, finish, in_fresh_process, markdown, timed
+from hornbeam.choices import Solver
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.map_inference import solve
-from hornbeam.hlmrf.solver import Solver
 from hornbeam.programs.grounding.ground import ground
 from hornbeam.programs.inference import TOLERANCE
 from hornbeam.programs.program import read_program

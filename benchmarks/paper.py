@@ -28,7 +28,6 @@ from common import DATA, finish
 from hornbeam.counting.opening import open_engine
 from hornbeam.crossval import World, task_worlds
 from hornbeam.learning.greedy import Greedy
-from hornbeam.learning.newton import Newton
 from hornbeam.learning.ppll import Ppll
 from hornbeam.learning.problem import Problem
 from hornbeam.rules.rule_model import Counts, Relaxation
@@ -116,7 +115,7 @@ def paper_ppll(step: float, iterations: int = 150) -> Ppll:
 
 def paper_gls() -> Greedy:
     """Algorithm 1 with at most 15 steps in each fit."""
-    return Greedy(weight_variance=NO_PRIOR, newton=Newton(iterations=15, tolerance=1e-6))
+    return Greedy(weight_variance=NO_PRIOR)
 
 
 def best_step(

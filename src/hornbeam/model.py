@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Floats
+from hornbeam.choices import Sampling, Score
 from hornbeam.compiled import announced
 from hornbeam.counting.collective.collective_statistics import (
     CollectiveStatistics,
@@ -30,7 +31,7 @@ from hornbeam.errors import DataError, HornbeamWarning, InputError, UnknownTarge
 from hornbeam.explaining.collective_explainer import CollectiveExplainer
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.independent_explainer import PATHS, Explainer
-from hornbeam.facts.negatives import Sampling, with_negatives
+from hornbeam.facts.negatives import with_negatives
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.files import save_text
 from hornbeam.learning.histogram_learning import learn_from_histograms
@@ -46,7 +47,7 @@ from hornbeam.rules.model_file import model_text, parse_model
 from hornbeam.rules.rule_model import Counts, Relaxation, RuleModel, Semantics
 from hornbeam.scoring.batches import scored_batches
 from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
-from hornbeam.scoring.independent_scorer import Score, score_targets
+from hornbeam.scoring.independent_scorer import score_targets
 from hornbeam.scoring.proposals import best_new_links, subjects_of
 
 __all__ = ["Model", "discover", "learn", "select_target"]

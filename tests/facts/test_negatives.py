@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam import read_facts
+from hornbeam.choices import Sampling
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.facts import negatives
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.names import Names
-from hornbeam.facts.negatives import Sampling, positives_of, with_negatives
+from hornbeam.facts.negatives import positives_of, with_negatives
 from hornbeam.facts.table import HALF, ONE, Atoms, Facts, Targets
 from tests.support.worlds import SOFT, World, facts_of, worlds
 

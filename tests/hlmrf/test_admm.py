@@ -241,8 +241,8 @@ def test_a_small_program_is_solved_without_a_compiler() -> None:
     """What a newcomer runs first does not wait for Numba."""
     code = """
 import sys
+from hornbeam.choices import Solver
 from hornbeam.hlmrf.map_inference import solve
-from hornbeam.hlmrf.solver import Solver
 from tests.support.random_programs import synthetic
 for solver in (Solver.ADMM, Solver.AUTO):
     assert solve(synthetic(2000, squared=True), solver).solver.endswith("admm")

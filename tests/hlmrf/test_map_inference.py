@@ -7,6 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from hornbeam.choices import Solver
 from hornbeam.errors import InfeasibleError
 from hornbeam.hlmrf import map_inference
 from hornbeam.hlmrf.admm import Admm
@@ -14,7 +15,6 @@ from hornbeam.hlmrf.exact import Exact, find_conflict
 from hornbeam.hlmrf.map_inference import solve
 from hornbeam.hlmrf.map_state import Status
 from hornbeam.hlmrf.potentials import Kind, Potentials
-from hornbeam.hlmrf.solver import Solver
 from tests.support.random_programs import program, programs, synthetic
 
 TIGHT = Admm(epsilon_abs=1e-9, epsilon_rel=1e-9, max_violation=1e-6, max_iterations=200_000)

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from hornbeam.choices import WeightMethod
 from hornbeam.language.syntax import PslRule, parse_rules
 from hornbeam.learning.hinge_problem import HingeProblem
 from hornbeam.programs.grounding.ground import ground
 from hornbeam.programs.program_weights import fit_weights, ground_problem, piece
-from hornbeam.programs.weight_method import WeightMethod
 from tests.programs.grounding.test_ground import program_data, variables_of, worlds
 from tests.support.brute_grounding import Ground, Key, World, ground_by_brute_force
 

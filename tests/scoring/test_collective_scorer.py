@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.arrays import Floats
+from hornbeam.choices import Score
 from hornbeam.errors import InputError
 from hornbeam.hlmrf.exact import Exact
 from hornbeam.rules.body import Body, Step
@@ -21,7 +22,6 @@ from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Counts, Relaxation, Rule, RuleModel, Semantics
 from hornbeam.scoring import linked_clauses as linked
 from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
-from hornbeam.scoring.independent_scorer import Score
 from tests.support.brute_force import Triple
 from tests.support.ground_clauses import ground_clauses
 from tests.support.worlds import TARGETS, World, worlds

@@ -11,18 +11,14 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.arrays import Floats
+from hornbeam.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Counts, Relaxation, Rule, RuleModel, Semantics
-from hornbeam.scoring.independent_scorer import Score, score_targets, strengths
-from tests.support.random_rules import (
-    ReferenceModel,
-    energy,
-    mean_by_quadrature,
-    rule_models,
-)
+from hornbeam.scoring.independent_scorer import score_targets, strengths
+from tests.support.random_rules import ReferenceModel, energy, mean_by_quadrature, rule_models
 from tests.support.worlds import SOFT, World, worlds
 
 FACTS = hb.read_facts([("a", "p", "b")])

@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
+from hornbeam.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
 from hornbeam.scoring import proposals
-from hornbeam.scoring.independent_scorer import Score, score_targets
+from hornbeam.scoring.independent_scorer import score_targets
 from hornbeam.scoring.proposals import best_new_links, subjects_of
 from tests.support.brute_force import ONE, Triple
 from tests.support.random_rules import ReferenceModel, rule_models

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hornbeam.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.model import Model
 from hornbeam.rules.rule_model import Rule
-from hornbeam.scoring.independent_scorer import Score
 from hornbeam.serve import predictions
 from hornbeam.serve.predictions import Reacher
 from tests.scoring.test_proposals import expected_links

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, progress_shown, read_files, screen
+from hornbeam.cli.console import print_json, print_table, read_files, screen
 from hornbeam.cli.evidence import open_evidence
 
 if TYPE_CHECKING:
@@ -15,23 +15,13 @@ if TYPE_CHECKING:
 
 
 def candidates(
+    *,
     facts: options.FactFiles,
     labels: options.LabelFiles,
     target: options.Target = None,
-    max_length: options.MaxLength = 3,
-    min_coverage: options.MinCoverage = 10,
-    top: options.Top = None,
-    distinct_variables: options.DistinctVariables = False,
-    max_fanout: options.MaxFanout = None,
-    engine: options.EngineOption = options.EngineName.MEMORY,
-    threads: options.Threads = None,
-    memory_limit: options.MemoryLimit = None,
-    spill_dir: options.SpillDir = None,
-    master: options.Master = None,
-    spark_conf: options.SparkConf = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    rules: options.LanguageOptions,
+    engine: options.EngineOptions,
+    console: options.ConsoleOptions,
 ) -> None:
     """List the candidate rules: relation paths that connect labelled pairs, with exact counts.
 
@@ -47,27 +37,22 @@ def candidates(
     """
     import hornbeam as hb
 
-    with progress_shown(quiet, verbose) as progress, ExitStack() as stack:
+    with console.progress() as progress, ExitStack() as stack:
         started = time.perf_counter()
-        evidence = stack.enter_context(
-            open_evidence(
-                facts, engine, progress, threads=threads, memory_limit=memory_limit,
-                spill_dir=spill_dir, master=master, spark_conf=spark_conf,
-            )
-        )  # fmt: skip
+        evidence = stack.enter_context(open_evidence(facts, engine, progress))
         labelled = hb.select_target(read_files(hb.read_labels, labels, progress), target)
         loaded = time.perf_counter()
-        language = hb.Language(max_length, min_coverage, top, distinct_variables, max_fanout)
+        language = rules.language()
         found = hb.discover(
             evidence,
             labelled,
             language,
-            threads=threads,
+            threads=engine.threads,
             statistics=False,
             progress=progress,
         )
         seconds = {"load": loaded - started, "generate": time.perf_counter() - loaded}
-    if as_json:
+    if console.as_json:
         print_json(_as_dict(found, len(labelled), seconds))
     else:
         _show(found, len(labelled), seconds)

@@ -12,6 +12,8 @@ from typer.main import get_command
 
 from hornbeam.cli.flags import flags_of, spoken_in_flags
 from hornbeam.cli.help import help_text
+from hornbeam.cli.option_groups import with_options
+from hornbeam.cli.plain_values import without_pydantic
 
 #: A context of Click, which older Typers import and newer ones bring along.
 Context = Any
@@ -54,6 +56,11 @@ COMMANDS = {
 class Command(TyperCommand):
     """A command that names options where the library names parameters."""
 
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """Read the options."""
+        without_pydantic(self.get_params(ctx))
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Context) -> object:
         """Run the command; advice about options that it has not is about `learn`."""
         with spoken_in_flags(lambda: flags_of(load("learn")) | flags_of(self)):
@@ -69,6 +76,11 @@ class LazyGroup(TyperGroup):
             for name, summary in commands.items():
                 self.add_command(TyperCommand(name, help=summary, rich_help_panel=heading))
 
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """Read the options before the command."""
+        without_pydantic(self.get_params(ctx))
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: Context, args: list[str]
     ) -> tuple[str | None, TyperCommand | None, list[str]]:
@@ -78,9 +90,8 @@ class LazyGroup(TyperGroup):
 
 
 def function_of(name: str) -> Callable[..., None]:
-    """Import the function of a command."""
-    function: Callable[..., None] = getattr(import_module(f"hornbeam.cli.{name}"), name)
-    return function
+    """Import the function of a command, with one argument per option."""
+    return with_options(getattr(import_module(f"hornbeam.cli.{name}"), name))
 
 
 def load(name: str) -> TyperCommand:

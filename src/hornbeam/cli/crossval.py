@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, progress_shown, screen
+from hornbeam.cli.console import print_json, print_table, screen
 
 if TYPE_CHECKING:
     from hornbeam.crossval import MethodResult
 
 
 def crossval(
+    *,
     task_dir: Annotated[
         str | None, typer.Argument(metavar="[TASK_DIR]", help="A folder with fold0, fold1, ...")
     ] = None,
@@ -30,13 +31,11 @@ def crossval(
     max_length: options.MaxLength = 3,
     min_coverage: options.MinCoverage = 10,
     top: options.Top = None,
-    counts: options.CountsOption = options.CountsName.AUTO,
+    counts: options.CountsOption = "auto",
     collective: options.Collective = False,
     seed: options.Seed = 0,
     threads: options.Threads = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    console: options.ConsoleOptions,
 ) -> None:
     """Learn and evaluate on every fold of a task; mean, spread, significance, rules, seconds.
 
@@ -52,12 +51,13 @@ def crossval(
     """
     import hornbeam as hb
     from hornbeam.crossval import cross_validate, label_worlds, significance, task_worlds
-    from hornbeam.learning.learner import LEARNERS
+    from hornbeam.learning.registry import learner_names
 
+    known = learner_names()
     names = [name.strip() for name in methods.split(",") if name.strip()]
-    if unknown := [name for name in names or [methods] if name not in LEARNERS]:
+    if unknown := [name for name in names or [methods] if name not in known]:
         raise hb.errors.InputError(
-            f"unknown method {unknown[0]!r}; expected some of: {', '.join(LEARNERS)}"
+            f"unknown method {unknown[0]!r}; expected some of: {', '.join(known)}"
         )
     language = hb.Language(max_length, min_coverage, top)
     if task_dir is not None:
@@ -68,15 +68,15 @@ def crossval(
         raise hb.errors.InputError("give a TASK_DIR, or --facts and --labels")
     learners = {
         name: partial(
-            hb.learn, method=name, language=language, counts=counts.value,
+            hb.learn, method=name, language=language, counts=counts,
             collective=collective, seed=seed, threads=threads,
         )
         for name in names
     }  # fmt: skip
-    with progress_shown(quiet, verbose) as progress:
+    with console.progress() as progress:
         results = cross_validate(worlds, learners, lambda fold: progress.message(f"{fold} ..."))
     chances = significance(results)
-    if as_json:
+    if console.as_json:
         print_json(_as_dict(results, chances))
     else:
         _show(results, chances)

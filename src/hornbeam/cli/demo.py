@@ -64,13 +64,12 @@ STEPS = (
 
 
 def demo(
+    *,
     keep: Annotated[
         Path | None,
         typer.Option("--keep", metavar="DIR", help="Leave the data and the model in a new folder."),
     ] = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    console: options.ConsoleOptions,
 ) -> None:
     """Take a tour: the whole flow on the bundled countries, with the commands you would type.
 
@@ -83,13 +82,16 @@ def demo(
 
       hornbeam demo --keep countries
     """
-    loudness = [*(["--quiet"] if quiet else []), *(["--verbose"] if verbose else [])]
+    loudness = [
+        *(["--quiet"] if console.quiet else []),
+        *(["--verbose"] if console.verbose else []),
+    ]
     with _folder(keep) as folder, chdir(folder):
-        if as_json:
+        if console.as_json:
             print_json({"steps": [_result(step, loudness) for step in STEPS]})
         else:
             _tour(screen(), loudness)
-    if not as_json:
+    if not console.as_json:
         _show_next(screen(), keep)
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, progress_shown, screen
+from hornbeam.cli.console import print_json, screen
 
 if TYPE_CHECKING:
     from hornbeam.cli.checkup import Checkup
 
 
 def doctor(
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    *,
+    console: options.ConsoleOptions,
 ) -> None:
     """Show versions, threads, compiled kernels, Java, memory and disk, and mark problems.
 
@@ -29,10 +28,10 @@ def doctor(
     """
     from hornbeam.cli.checkup import examine
 
-    with progress_shown(quiet, verbose) as progress:
+    with console.progress() as progress:
         progress.detail("Looking at libraries, kernels, Java, memory and disk.")
         found = examine()
-    if as_json:
+    if console.as_json:
         print_json(_as_dict(found))
     else:
         _show(found)

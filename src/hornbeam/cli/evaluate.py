@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
+from hornbeam.choices import Score
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, progress_shown, read_files, screen
+from hornbeam.cli.console import print_json, read_files, screen
 from hornbeam.cli.evidence import open_evidence
 
 
 def evaluate(
+    *,
     model: options.ModelFile,
     facts: options.FactFiles,
     labels: options.LabelFiles,
-    score: options.ScoreOption = options.ScoreName.MEAN,
-    engine: options.EngineOption = options.EngineName.MEMORY,
-    threads: options.Threads = None,
-    memory_limit: options.MemoryLimit = None,
-    spill_dir: options.SpillDir = None,
-    master: options.Master = None,
-    spark_conf: options.SparkConf = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    score: options.ScoreOption = Score.MEAN,
+    engine: options.EngineOptions,
+    console: options.ConsoleOptions,
 ) -> None:
     """Score labelled pairs and say how well the scores agree with the labels.
 
@@ -34,23 +29,18 @@ def evaluate(
     """
     import hornbeam as hb
 
-    with progress_shown(quiet, verbose) as progress, ExitStack() as stack:
+    with console.progress() as progress, ExitStack() as stack:
         loaded = hb.Model.load(model)
-        evidence = stack.enter_context(
-            open_evidence(
-                facts, engine, progress, threads=threads, memory_limit=memory_limit,
-                spill_dir=spill_dir, master=master, spark_conf=spark_conf,
-            )
-        )  # fmt: skip
+        evidence = stack.enter_context(open_evidence(facts, engine, progress))
         labelled = read_files(hb.read_labels, labels, progress)
         result = loaded.evaluate(
             evidence,
             labelled,
-            score=score.value,
-            threads=threads,
+            score=score,
+            threads=engine.threads,
             progress=progress,
         )
-    if as_json:
+    if console.as_json:
         print_json(result.as_dict())
         return
     out = screen()

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from hornbeam.choices import EngineName
 from hornbeam.cli.console import TerminalProgress, read_files
-from hornbeam.cli.options import EngineName
+from hornbeam.cli.options import EngineOptions
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
@@ -15,36 +16,22 @@ if TYPE_CHECKING:
 
 #: Which engines an option belongs to.
 BELONGS = {
-    "--memory-limit": [EngineName.DUCKDB],
-    "--spill-dir": [EngineName.DUCKDB, EngineName.SPARK],
-    "--master": [EngineName.SPARK],
-    "--spark-conf": [EngineName.SPARK],
+    "memory_limit": (EngineName.DUCKDB,),
+    "spill_dir": (EngineName.DUCKDB, EngineName.SPARK),
+    "master": (EngineName.SPARK,),
+    "spark_conf": (EngineName.SPARK,),
 }
 
 
 @contextmanager
 def open_evidence(
-    facts: Sequence[str],
-    engine: EngineName,
-    progress: TerminalProgress,
-    *,
-    threads: int | None,
-    memory_limit: str | None,
-    spill_dir: str | None,
-    master: str | None,
-    spark_conf: Sequence[str] | None,
+    facts: Sequence[str], options: EngineOptions, progress: TerminalProgress
 ) -> Iterator[Evidence]:
     """Read or open the facts; whatever the engine put on disk is gone afterwards."""
-    given = {
-        "--memory-limit": memory_limit,
-        "--spill-dir": spill_dir,
-        "--master": master,
-        "--spark-conf": spark_conf,
-    }
-    for option, value in given.items():
-        if value and engine not in BELONGS[option]:
-            raise InputError(f"{option} is for --engine {' or '.join(BELONGS[option])}")
-    match engine:
+    for option, engines in BELONGS.items():
+        if getattr(options, option) and options.engine not in engines:
+            raise InputError(f"`{option}` is for --engine {' or '.join(engines)}")
+    match options.engine:
         case EngineName.MEMORY:
             import hornbeam as hb
 
@@ -54,22 +41,21 @@ def open_evidence(
 
             with open_duckdb(
                 *facts,
-                memory_limit=memory_limit,
-                spill_dir=spill_dir,
-                threads=threads,
+                memory_limit=options.memory_limit,
+                spill_dir=options.spill_dir,
+                threads=options.threads,
                 progress=progress,
             ) as opened:
                 yield opened
         case EngineName.SPARK:
             from hornbeam.counting.sql.spark_engine import open_spark
 
-            default = "local[*]" if threads is None else f"local[{threads}]"
-            conf = dict(_setting(text) for text in spark_conf or ())
+            default = "local[*]" if options.threads is None else f"local[{options.threads}]"
             with open_spark(
                 *facts,
-                master=master or default,
-                conf=conf,
-                spill_dir=spill_dir,
+                master=options.master or default,
+                conf=dict(_setting(text) for text in options.spark_conf or ()),
+                spill_dir=options.spill_dir,
                 progress=progress,
             ) as started:
                 yield started

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, progress_shown, read_files, screen
+from hornbeam.cli.console import print_json, read_files, screen
 
 if TYPE_CHECKING:
     from hornbeam.explaining.explanation import Explanation
@@ -27,6 +27,7 @@ MANY_NAMES = 200_000
 
 
 def explain(
+    *,
     model: options.ModelFile,
     subject: Annotated[str, typer.Argument(metavar="SUBJECT", help="First entity of the pair.")],
     object_: Annotated[str, typer.Argument(metavar="OBJECT", help="Second entity of the pair.")],
@@ -48,9 +49,7 @@ def explain(
             help="For a collective model: all pairs that are scored together.",
         ),
     ] = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    console: options.ConsoleOptions,
 ) -> None:
     """Say why a pair scores as it does: the rules for and against it, and what would flip it.
 
@@ -67,7 +66,7 @@ def explain(
     """
     import hornbeam as hb
 
-    with progress_shown(quiet, verbose) as progress:
+    with console.progress() as progress:
         loaded = hb.Model.load(model)
         evidence = read_files(hb.read_facts, facts, progress)
         together = None
@@ -85,7 +84,7 @@ def explain(
         )
         for name in found.unseen:
             progress.message(_unseen(name, evidence.entities, loaded.semantics.collective))
-    if as_json:
+    if console.as_json:
         print_json(found.as_dict())
     else:
         _show(found)

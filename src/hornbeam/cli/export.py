@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, progress_shown, read_files, screen
+from hornbeam.cli.console import print_json, read_files, screen
 
 
 def export(
+    *,
     model: options.ModelFile,
     facts: options.FactFiles,
     pairs: Annotated[
@@ -20,9 +21,7 @@ def export(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the program.")
     ],
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    console: options.ConsoleOptions,
 ) -> None:
     """Write a model as a PSL 2.4 program (rules, data, JSON) that the Java runtime runs as it is.
 
@@ -34,11 +33,11 @@ def export(
     """
     import hornbeam as hb
 
-    with progress_shown(quiet, verbose) as progress:
+    with console.progress() as progress:
         loaded = hb.Model.load(model)
         evidence = read_files(hb.read_facts, facts, progress)
         program = loaded.export(evidence, read_files(hb.read_pairs, pairs, progress), output)
-    if as_json:
+    if console.as_json:
         print_json({"program": str(program)})
     else:
         from rich.markup import escape

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hornbeam.choices import Solver
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, progress_shown, say, screen
-from hornbeam.hlmrf.solver import Solver
+from hornbeam.cli.console import print_json, print_table, say, screen
 
 if TYPE_CHECKING:
     from hornbeam.programs.inference import Inference
@@ -42,6 +42,7 @@ MaxGroundRules = Annotated[
 
 
 def infer(
+    *,
     program: ProgramFile,
     output: Annotated[
         Path | None,
@@ -70,9 +71,7 @@ def infer(
     split: Split = None,
     max_ground_rules: MaxGroundRules = None,
     threads: options.Threads = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    console: options.ConsoleOptions,
 ) -> None:
     """Infer the most probable values of a PSL program's targets, without Java.
 
@@ -87,7 +86,7 @@ def infer(
     """
     import hornbeam as hb
 
-    with progress_shown(quiet, verbose) as progress:
+    with console.progress() as progress:
         found = hb.infer(
             program,
             split=split,
@@ -98,7 +97,7 @@ def infer(
             progress=progress,
         )
         written = found.save(output) if output is not None else []
-    if as_json:
+    if console.as_json:
         print_json({**found.as_dict(), "written": [str(path) for path in written]})
     else:
         _show(found, written)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hornbeam.arrays import Floats
+from hornbeam.choices import Score
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, progress_shown, read_files
+from hornbeam.cli.console import print_json, read_files
 from hornbeam.cli.evidence import open_evidence
 from hornbeam.errors import InputError
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 
 def predict(
+    *,
     model: options.ModelFile,
     facts: options.FactFiles,
     pairs: Annotated[
@@ -31,7 +33,7 @@ def predict(
             "--pairs", metavar="FILE", help="Pairs to score; without it, new links are proposed."
         ),
     ] = None,
-    score: options.ScoreOption = options.ScoreName.MEAN,
+    score: options.ScoreOption = Score.MEAN,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of stdout.")
     ] = None,
@@ -44,15 +46,8 @@ def predict(
         typer.Option("--subject", metavar="NAME", help="Propose links of this subject only."),
     ] = None,
     target: options.Target = None,
-    engine: options.EngineOption = options.EngineName.MEMORY,
-    threads: options.Threads = None,
-    memory_limit: options.MemoryLimit = None,
-    spill_dir: options.SpillDir = None,
-    master: options.Master = None,
-    spark_conf: options.SparkConf = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    engine: options.EngineOptions,
+    console: options.ConsoleOptions,
 ) -> None:
     """Score pairs (their columns, then the score), or propose the best new links.
 
@@ -67,37 +62,32 @@ def predict(
     """
     import hornbeam as hb
 
-    with progress_shown(quiet, verbose) as progress, ExitStack() as stack:
+    with console.progress() as progress, ExitStack() as stack:
         loaded = hb.Model.load(model)
-        evidence = stack.enter_context(
-            open_evidence(
-                facts, engine, progress, threads=threads, memory_limit=memory_limit,
-                spill_dir=spill_dir, master=master, spark_conf=spark_conf,
-            )
-        )  # fmt: skip
+        evidence = stack.enter_context(open_evidence(facts, engine, progress))
         if pairs:
             wanted = read_files(hb.read_pairs, pairs, progress)
             if output is not None and output.suffix == ".parquet":
-                _write_parquet(loaded, evidence, wanted, output, score.value, progress)
+                _write_parquet(loaded, evidence, wanted, output, score, progress)
                 return
             found = loaded.predict(
                 evidence,
                 wanted,
-                score=score.value,
-                threads=threads,
+                score=score,
+                threads=engine.threads,
                 progress=progress,
             )
         else:
             if not isinstance(evidence, hb.Facts):
-                raise InputError(f"--engine {engine.value} scores given pairs: give --pairs")
+                raise InputError(f"--engine {engine.engine} scores given pairs: give --pairs")
             wanted, found = loaded.propose(
                 evidence,
                 target=target,
                 top=top,
                 per_subject=per_subject,
                 subjects=subject,
-                score=score.value,
-                threads=threads,
+                score=score,
+                threads=engine.threads,
                 progress=progress,
             )
             if not len(wanted):
@@ -106,9 +96,9 @@ def predict(
     lines = ("\t".join([*row[:3], f"{row[3]:.6g}"]) + "\n" for row in rows)
     if output is not None:
         hb.save_text(output, "".join(lines))
-    elif not as_json:
+    elif not console.as_json:
         sys.stdout.writelines(lines)
-    if as_json:
+    if console.as_json:
         print_json({"predictions": [dict(zip(KEYS, row, strict=True)) for row in rows]})
 
 

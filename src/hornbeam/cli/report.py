@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, progress_shown, read_files, screen
+from hornbeam.cli.console import print_json, read_files, screen
 from hornbeam.cli.learn import check_output, trace_path
 
 
 def report(
+    *,
     model: options.ModelFile,
     facts: options.FactFiles,
     labels: options.LabelFiles,
@@ -20,9 +21,7 @@ def report(
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes.")
     ],
     threads: options.Threads = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    console: options.ConsoleOptions,
 ) -> None:
     """Write a page about a model: what was learned, how good it is, how it was learned, its errors.
 
@@ -38,14 +37,14 @@ def report(
     from hornbeam.learning.trace import read_trace
 
     check_output(output)
-    with progress_shown(quiet, verbose) as progress:
+    with console.progress() as progress:
         loaded = hb.Model.load(model)
         trace = read_trace(trace_path(Path(model)))
         evidence = read_files(hb.read_facts, facts, progress)
         labelled = read_files(hb.read_labels, labels, progress)
         page = loaded.report(evidence, labelled, trace=trace, threads=threads, progress=progress)
     hb.save_text(output, page)
-    if as_json:
+    if console.as_json:
         print_json({"output": str(output), "bytes": len(page.encode()), "trace": trace is not None})
     else:
         from rich.text import Text

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, progress_shown, read_files, say
+from hornbeam.cli.console import print_json, read_files, say
 from hornbeam.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def serve(
+    *,
     model: options.ModelFile,
     facts: options.FactFiles,
     labels: options.OptionalLabelFiles = None,
@@ -53,9 +54,7 @@ def serve(
         bool, typer.Option("--open", help="Open the browser when it is ready.")
     ] = False,
     threads: options.Threads = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    console: options.ConsoleOptions,
 ) -> None:
     """Explore a model in the browser: search entities, see reasons, edit rules, compare models.
 
@@ -85,7 +84,7 @@ def serve(
     loaded, other = hb.Model.load(model), hb.Model.load(compare) if compare else None
     # before the facts are read: neither this nor a port that is taken should cost a minute
     refuse_without_pairs([(loaded, model), (other, compare or "")], bool(pairs))
-    with listen(host, port) as opened, progress_shown(quiet, verbose) as progress:
+    with listen(host, port) as opened, console.progress() as progress:
         access = access_for(host, opened.getsockname()[1], token)
         name, other_name = _names(model, compare or "")
         explorer = Explorer(
@@ -101,7 +100,11 @@ def serve(
         )
         progress.close()
         try:
-            run(make_app(explorer, access), opened, lambda: _tell(access, as_json, open_browser))
+            run(
+                make_app(explorer, access),
+                opened,
+                lambda: _tell(access, console.as_json, open_browser),
+            )
         except KeyboardInterrupt:
             progress.message("Stopped.")
 

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hornbeam.choices import WeightMethod
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, progress_shown, screen
+from hornbeam.cli.console import print_json, print_table, screen
 from hornbeam.cli.infer import MaxGroundRules, ProgramFile, Split
-from hornbeam.programs.weight_method import WeightMethod
 
 if TYPE_CHECKING:
     from hornbeam.programs.program_weights import LearnedWeights
 
 
 def weights(
+    *,
     program: ProgramFile,
     output: Annotated[
         Path,
@@ -33,9 +34,7 @@ def weights(
     split: Split = None,
     max_ground_rules: MaxGroundRules = None,
     threads: options.Threads = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    console: options.ConsoleOptions,
 ) -> None:
     """Learn the weights of a PSL program's logical rules by exact pseudolikelihood.
 
@@ -50,7 +49,7 @@ def weights(
 
     if weight_variance <= 0:
         raise InputError(f"--weight-variance is {weight_variance:g}; expected a number above 0")
-    with progress_shown(quiet, verbose) as progress:
+    with console.progress() as progress:
         learned = hb.learn_weights(
             program,
             method=method,
@@ -61,7 +60,7 @@ def weights(
             progress=progress,
         )
     learned.save(output)
-    if as_json:
+    if console.as_json:
         print_json(learned.as_dict())
     else:
         _show(learned, output)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Floats, Positions
+from hornbeam.choices import Score
 from hornbeam.counting.collective.target_edges import with_targets
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
@@ -36,7 +37,6 @@ from hornbeam.scoring.collective_scorer import (
     ConditionalHinges,
     infer_pairs,
 )
-from hornbeam.scoring.independent_scorer import Score
 
 #: Truth below half a millionth is none.
 LEAST = 0.5 / ONE

@@ -8,13 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
+from hornbeam.choices import Score
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.counterfactual import sides
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.rules.body import Body
 from hornbeam.rules.rule_model import Rule, RuleModel
-from hornbeam.scoring.independent_scorer import Score, score_targets
+from hornbeam.scoring.independent_scorer import score_targets
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,18 +16,17 @@ import math
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Bools, Floats, Ids, Ints
+from hornbeam.choices import Sampling
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE, Facts, Targets
-
-Sampling = Literal["uniform", "frequency", "typed"]
 
 #: Draws for each wanted negative before rejection gives up on a relation that is nearly complete.
 PATIENCE = 50

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Floats
+from hornbeam.choices import Solver
 from hornbeam.errors import InfeasibleError
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.exact import Exact, find_conflict
 from hornbeam.hlmrf.map_state import MapState, Status, assess, start_at
 from hornbeam.hlmrf.potentials import Potentials
 from hornbeam.hlmrf.single_variables import settle
-from hornbeam.hlmrf.solver import Solver
 from hornbeam.progress import SILENT, Progress
 
 #: Literals up to which `auto` solves exactly: a few hundredths of a second.

@@ -7,7 +7,7 @@ tolerance. What the paper prints differently (`current <- prev`, `or` for `and`)
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from hornbeam.arrays import Floats
 from hornbeam.learning.hinge_problem import Learnable
 from hornbeam.learning.newton import Fit, Newton, Status
 from hornbeam.learning.ppll import fit_priors
-from hornbeam.learning.settings import check_not_negative, check_positive, check_whole
+from hornbeam.learning.settings import Setting, check_settings, option
 from hornbeam.progress import SILENT, Progress
 
 
@@ -34,21 +34,21 @@ class Greedy:
         Variance of the Gaussian prior on weights.
     length_penalty
         beta: a clause must gain more than beta times its length.
-    newton
-        The inner fits; `Newton(iterations=15)` allows what the paper does.
+    iterations
+        Most steps of an inner fit; the paper allows 15.
+    inner_tolerance
+        The inner fits' own (see `Newton`).
     """
 
-    max_rules: int = 15
-    tolerance: float = 1e-3
-    weight_variance: float = 100.0
-    length_penalty: float = 0.0
-    newton: Newton = field(default_factory=lambda: Newton(iterations=15, tolerance=1e-6))
+    max_rules: int = option("max_rules")
+    tolerance: float = option("tolerance")
+    weight_variance: float = option("weight_variance")
+    length_penalty: float = option("length_penalty")
+    iterations: int = option("iterations", 15)
+    inner_tolerance: float = Setting(1e-6, least=0.0).field()
 
     def __post_init__(self) -> None:
-        check_whole("number of rules", self.max_rules, 0)
-        check_not_negative("tolerance", self.tolerance)
-        check_positive("weight variance", self.weight_variance)
-        check_not_negative("length penalty", self.length_penalty)
+        check_settings(self)
 
     def fit(self, problem: Learnable, progress: Progress = SILENT) -> Fit:
         """Choose clauses one at a time; weights of the others are 0."""
@@ -80,7 +80,8 @@ class Greedy:
         """Refit the small model alone: only its columns are looked at."""
         members = np.flatnonzero(tried)
         small = problem.only(members)
-        fit = self.newton.fit(small, np.zeros(len(members)), ridge[members], start[members])
+        newton = Newton(self.iterations, self.inner_tolerance)
+        fit = newton.fit(small, np.zeros(len(members)), ridge[members], start[members])
         weights = np.zeros(len(problem.clauses))
         weights[members] = fit.weights
         return Fit(weights, fit.status, fit.loss, fit.iterations)

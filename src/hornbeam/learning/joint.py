@@ -17,7 +17,7 @@ import numpy.typing as npt
 from hornbeam.arrays import Floats
 from hornbeam.learning.hinge_problem import Learnable
 from hornbeam.learning.newton import Fit, Newton
-from hornbeam.learning.settings import check_not_negative, check_positive, check_whole
+from hornbeam.learning.settings import Setting, check_settings, option
 from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
 
@@ -48,21 +48,17 @@ class Joint:
         Deals targets to folds.
     """
 
-    strengths: int = 30
-    smallest: float = 1e-3
-    folds: int = 5
+    strengths: int = Setting(30, least=1).field()
+    smallest: float = Setting(1e-3, above=0.0).field()
+    folds: int = Setting(5, least=2).field()
     patience: int = 4
-    weight_variance: float = 100.0
-    length_penalty: float = 0.0
+    weight_variance: float = option("weight_variance")
+    length_penalty: float = option("length_penalty")
     seed: int = 0
     newton: Newton = field(default_factory=lambda: Newton(iterations=50, tolerance=1e-5))
 
     def __post_init__(self) -> None:
-        check_whole("number of strengths", self.strengths, 1)
-        check_whole("number of folds", self.folds, 2)
-        check_positive("smallest strength", self.smallest)
-        check_positive("weight variance", self.weight_variance)
-        check_not_negative("length penalty", self.length_penalty)
+        check_settings(self)
 
     def path(self, problem: Learnable, strengths: Floats) -> list[Fit]:
         """One fit a strength, each warm from the last, the first from the priors alone."""

@@ -25,11 +25,10 @@ from hornbeam.arrays import Floats
 from hornbeam.densities.hinges import rule_covariance
 from hornbeam.densities.integrals import one_sided
 from hornbeam.densities.strengths import DOWN, Densities
-from hornbeam.errors import InputError
 from hornbeam.learning.hinge_problem import HingeProblem, Learnable
 from hornbeam.learning.newton import Fit, Newton, Status
 from hornbeam.learning.problem import Problem
-from hornbeam.learning.settings import check_not_negative, check_positive, check_whole
+from hornbeam.learning.settings import Setting, check_settings, option
 from hornbeam.progress import SILENT, Progress
 
 NONE = np.empty(0, dtype=np.int64)
@@ -123,22 +122,16 @@ class Ppll:
         beta: a clause stays only if it gains more than beta times its length.
     """
 
-    solver: str = "newton"
-    iterations: int = 150
-    step_size: float = 0.01
-    tolerance: float = 1e-6
+    solver: str = option("solver")
+    iterations: int = option("iterations", 150)
+    step_size: float = option("step_size")
+    tolerance: float = Setting(1e-6, least=0.0).field()
     prior_inside: bool = True
-    weight_variance: float = 100.0
-    length_penalty: float = 0.0
+    weight_variance: float = option("weight_variance")
+    length_penalty: float = option("length_penalty")
 
     def __post_init__(self) -> None:
-        if self.solver not in ("newton", "gradient"):
-            raise InputError(f"unknown solver {self.solver!r}; expected newton or gradient")
-        check_whole("number of iterations", self.iterations, 1)
-        check_not_negative("step size", self.step_size)
-        check_not_negative("tolerance", self.tolerance)
-        check_positive("weight variance", self.weight_variance)
-        check_not_negative("length penalty", self.length_penalty)
+        check_settings(self)
 
     def fit(self, problem: Learnable, progress: Progress = SILENT) -> Fit:
         """Weights of all clauses; those that do not pay are exactly 0."""

@@ -1,25 +1,98 @@
-"""Ranges of the learners' settings, checked when a learner is made."""
+"""Settings of the learners: their ranges, checked when a learner is made, and their help.
+
+A learner is a frozen dataclass. Fields that `Setting.field` or `option` made have a range, which
+`check_settings` holds them to; those with a help are options of `hornbeam learn` too.
+"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import Field, dataclass, field, fields
+from typing import TYPE_CHECKING, Any
 
 from hornbeam.errors import InputError
 
-
-def check_not_negative(name: str, value: float) -> None:
-    """Refuse a number below 0, infinite or not a number."""
-    if not (math.isfinite(value) and value >= 0.0):
-        raise InputError(f"the {name} is {value:g}; expected a number of at least 0")
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
-def check_positive(name: str, value: float) -> None:
-    """Refuse a number that is not above 0; infinity is one."""
-    if not value > 0.0:
-        raise InputError(f"the {name} is {value:g}; expected a number above 0")
+@dataclass(frozen=True)
+class Setting:
+    """What a learner's field may be.
+
+    Parameters
+    ----------
+    default
+        Its value where none is given; None for a whole number of which every learner has its own.
+    help
+        One sentence for `hornbeam learn --help`; without it the command line has no such option.
+    least
+        The smallest value; the value must be finite, too.
+    above
+        The value must be larger; infinity is.
+    choices
+        The words it may be.
+    """
+
+    default: float | str | None
+    help: str = ""
+    least: float | None = None
+    above: float | None = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> type:
+        """Its type."""
+        return int if self.default is None else type(self.default)
+
+    def field(self, default: float | str | None = None) -> Any:  # noqa: ANN401
+        """Make the field of a learner, with a default of its own where one is given."""
+        return field(
+            default=self.default if default is None else default, metadata={"setting": self}
+        )
+
+    def check(self, name: str, value: Any) -> None:  # noqa: ANN401
+        """Refuse a value out of range."""
+        if self.choices and value not in self.choices:
+            expected = " or ".join(self.choices)
+            raise InputError(f"unknown `{name}` {value!r}; expected {expected}")
+        if self.least is not None and not (math.isfinite(value) and value >= self.least):
+            raise InputError(f"`{name}` is {value:g}; expected a number of at least {self.least:g}")
+        if self.above is not None and not value > self.above:
+            raise InputError(f"`{name}` is {value:g}; expected a number above {self.above:g}")
 
 
-def check_whole(name: str, value: int, least: int) -> None:
-    """Refuse a number below the least."""
-    if value < least:
-        raise InputError(f"the {name} is {value}; expected at least {least}")
+#: Options of the learners that come with Hornbeam, by the name of the field. They stand here and
+#: not with the learners so that `hornbeam learn --help` need not import NumPy.
+OPTIONS = {
+    "max_rules": Setting(15, "greedy: most rules besides the prior.", least=0),
+    "tolerance": Setting(1e-3, "greedy: least gain of one more rule.", least=0.0),
+    "solver": Setting(
+        "newton",
+        "ppll: exact Newton steps, or the paper's projected gradient.",
+        choices=("newton", "gradient"),
+    ),
+    "iterations": Setting(None, "ppll gradient: 150; greedy: inner steps, 15.", least=1),
+    "step_size": Setting(0.01, "ppll gradient: step size.", least=0.0),
+    "weight_variance": Setting(100.0, "Variance of the Gaussian prior on weights.", above=0.0),
+    "length_penalty": Setting(0.0, "Exponential prior on clause length.", least=0.0),
+}
+
+
+def option(name: str, default: float | str | None = None) -> Any:  # noqa: ANN401
+    """Make a field that is one of the `OPTIONS`."""
+    return OPTIONS[name].field(default)
+
+
+def setting_of(one: Field[Any]) -> Setting | None:
+    """Find the setting that a field of a learner is, if it is one."""
+    setting: Setting | None = one.metadata.get("setting")
+    return setting
+
+
+def check_settings(learner: DataclassInstance) -> None:
+    """Refuse a learner with a field out of its range."""
+    for one in fields(learner):
+        setting = setting_of(one)
+        if setting is not None:
+            setting.check(one.name, getattr(learner, one.name))

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from hornbeam.arrays import Floats
+from hornbeam.choices import Solver
 from hornbeam.errors import InfeasibleError, InputError
 from hornbeam.facts.table import html_table
 from hornbeam.files import save_text
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.map_inference import solve
 from hornbeam.hlmrf.map_state import MapState
-from hornbeam.hlmrf.solver import Solver
 from hornbeam.language.syntax import PslRule
 from hornbeam.programs.grounding.ground import GroundProgram, ground
 from hornbeam.programs.program import Program, read_program

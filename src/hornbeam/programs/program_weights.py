@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from hornbeam.arrays import Floats
+from hornbeam.choices import WeightMethod
 from hornbeam.compiled import announced
 from hornbeam.errors import DataError
 from hornbeam.files import save_text
@@ -39,7 +40,6 @@ from hornbeam.programs.grounding.ground import ground
 from hornbeam.programs.program import Program, read_program
 from hornbeam.programs.program_data import ProgramData, atom_places
 from hornbeam.programs.program_options import inference_options
-from hornbeam.programs.weight_method import WeightMethod
 from hornbeam.progress import SILENT, Progress
 
 

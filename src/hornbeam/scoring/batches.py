@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from hornbeam.choices import Score
 from hornbeam.counting.engine import Engine
 from hornbeam.facts.table import Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import RuleModel
-from hornbeam.scoring.independent_scorer import Score, score_targets
+from hornbeam.scoring.independent_scorer import score_targets
 
 #: Pairs counted at once; each block costs the engine a pass over the facts.
 BLOCK = 500_000

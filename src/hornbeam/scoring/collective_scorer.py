@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Floats
+from hornbeam.choices import Score
 from hornbeam.counting.collective.target_edges import among_facts, collective_facts
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.opening import open_engine
@@ -32,7 +33,7 @@ from hornbeam.hlmrf.map_state import MapState
 from hornbeam.hlmrf.potentials import Kind, Potentials
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import Counts, Relaxation, RuleModel
-from hornbeam.scoring.independent_scorer import Score, strengths
+from hornbeam.scoring.independent_scorer import strengths
 from hornbeam.scoring.linked_clauses import LinkedPairs
 
 #: Of ADMM: tighter than its usual tolerances, since scores are read off the state, and steps that

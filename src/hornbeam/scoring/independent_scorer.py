@@ -6,13 +6,13 @@ conditional density, or the MAP state.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Floats
+from hornbeam.choices import Score
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import group_hinges, hinge_map, hinge_moments
 from hornbeam.densities.integrals import score_map, score_mean
@@ -21,13 +21,6 @@ from hornbeam.learning.hinge_problem import hinge_rows
 from hornbeam.learning.problem import count_columns
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation, RuleModel
-
-
-class Score(StrEnum):
-    """Which number of the conditional distribution is the score."""
-
-    MEAN = "mean"  #: E[y]: ranks well, ties are rare
-    MAP = "map"  #: the most probable state, as PSL's inference gives
 
 
 def score_targets(

@@ -14,13 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Floats, Ids
+from hornbeam.choices import Score
 from hornbeam.counting.engine import Engine
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.rule_model import Rule, RuleModel
-from hornbeam.scoring.independent_scorer import Score, score_targets
+from hornbeam.scoring.independent_scorer import score_targets
 
 if TYPE_CHECKING:
     from scipy import sparse

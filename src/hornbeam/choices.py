@@ -1,0 +1,40 @@
+"""Choices that users make by name, where the module of the work itself is slow to import."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+
+class EngineName(StrEnum):
+    """Where paths are counted."""
+
+    MEMORY = "memory"  #: facts in memory, compiled loops
+    DUCKDB = "duckdb"  #: facts larger than memory
+    SPARK = "spark"  #: facts larger than one machine
+
+
+class Score(StrEnum):
+    """Which number of the conditional distribution is the score."""
+
+    MEAN = "mean"  #: E[y]: ranks well, ties are rare
+    MAP = "map"  #: the most probable state, as PSL's inference gives
+
+
+class Solver(StrEnum):
+    """How to find the MAP state."""
+
+    AUTO = "auto"  #: closed forms where variables stand alone; for the rest exact if small, or ADMM
+    ADMM = "admm"  #: consensus ADMM on the whole program, as PSL does
+    EXACT = "exact"  #: an LP or QP solver on the whole program
+
+
+#: How negatives are drawn where there are no labels.
+Sampling = Literal["uniform", "frequency", "typed"]
+
+
+class WeightMethod(StrEnum):
+    """How weights of given rules are learned."""
+
+    JOINT = "joint"  #: all weights together
+    PPLL = "ppll"  #: each rule alone (piecewise)

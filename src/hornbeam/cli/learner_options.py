@@ -1,0 +1,145 @@
+"""Options of learning: those of every learner, and those that are a learner's own settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from inspect import Parameter
+from typing import TYPE_CHECKING, Annotated, Any, Self, get_args
+
+import typer
+
+from hornbeam.choices import Sampling
+from hornbeam.cli import options
+from hornbeam.cli.option_groups import OneOf, Options
+from hornbeam.errors import InputError
+from hornbeam.learning.registry import learner_class, learner_names, other_learners
+from hornbeam.learning.settings import OPTIONS, Setting, setting_of
+from hornbeam.rules.rule_model import Relaxation
+
+if TYPE_CHECKING:
+    from hornbeam.learning.learner import Learner
+
+SAMPLINGS = OneOf(lambda: get_args(Sampling))
+
+
+@dataclass(frozen=True)
+class FitOptions(Options):
+    """How rules are learned, whichever the learner is."""
+
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            help="joint: all rules at once with L1 (best). ppll: each rule alone (fastest). "
+            "greedy: one rule after the other (fewest).",
+            rich_help_panel=options.LEARNER,
+        ),
+        OneOf(learner_names),
+    ] = "joint"
+    counts: options.CountsOption = "auto"
+    relaxation: Annotated[
+        Relaxation | None,
+        typer.Option(
+            "--relaxation",
+            help="Targets are 0 or 1 (boolean; joint's default), or lie between with hinges of "
+            "power 1 (linear; ppll's and greedy's) or 2 (squared).",
+            rich_help_panel=options.LEARNER,
+        ),
+    ] = None
+    collective: options.Collective = False
+    refit: Annotated[
+        bool,
+        typer.Option(
+            "--refit",
+            help="Fit the surviving rules once more, together.",
+            rich_help_panel=options.LEARNER,
+        ),
+    ] = False
+    negatives: Annotated[
+        float,
+        typer.Option(
+            "--negatives",
+            min=0.01,
+            metavar="X",
+            help="Without labels: sampled negatives per positive.",
+            rich_help_panel=options.LEARNER,
+        ),
+    ] = 1.0
+    negative_sampling: Annotated[
+        Sampling,
+        typer.Option(
+            help="Without labels: replace an end of a known link by any entity (uniform), by how "
+            "often the relation has it there (frequency), or by one it has been seen with (typed).",
+            rich_help_panel=options.LEARNER,
+        ),
+        SAMPLINGS,
+    ] = "uniform"
+
+
+@dataclass(frozen=True)
+class LearnerOptions(Options):
+    """What was given of the learners' own settings, by the name of the field."""
+
+    given: Mapping[str, Any]
+
+    @classmethod
+    def parameters(cls) -> list[Parameter]:
+        """List one option per setting of any learner."""
+        return [
+            Parameter(
+                name, Parameter.KEYWORD_ONLY, default=one.default, annotation=_option(name, one)
+            )
+            for name, one in _settings().items()
+        ]
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """Leave out what is as it is by default: learners have defaults of their own."""
+        settings = _settings()
+        return cls({name: one for name, one in given.items() if one != settings[name].default})
+
+    def learner(self, method: str, seed: int) -> Learner:
+        """Make the learner; refuse a setting that it has not."""
+        kind = learner_class(method)
+        own = dict(_own_settings(kind))
+        for name in self.given.keys() - own.keys():
+            having = [
+                one for one in learner_names() if name in dict(_own_settings(learner_class(one)))
+            ]
+            raise InputError(
+                f"`{name}` is for " + " or ".join(f'`method="{one}"`' for one in having)
+            )
+        seeded = {"seed": seed} if "seed" in {one.name for one in fields(kind)} else {}
+        learner: Learner = kind(**self.given, **seeded)
+        return learner
+
+
+def _settings() -> dict[str, Setting]:
+    """Settings of all learners; those of other packages are imported to know theirs."""
+    others = (pair for point in other_learners() for pair in _own_settings(point.load()))
+    return dict(others) | OPTIONS
+
+
+def _own_settings(learner: type[Any]) -> Iterator[tuple[str, Setting]]:
+    """List the settings of one learner that are options."""
+    for one in fields(learner):
+        setting = setting_of(one)
+        if setting is not None and setting.help:
+            yield one.name, setting
+
+
+def _option(name: str, setting: Setting) -> Any:  # noqa: ANN401
+    """Annotate a setting as Typer wants it."""
+    flag = f"--{name.replace('_', '-')}"
+    if setting.choices:
+        choice = typer.Option(flag, help=setting.help, rich_help_panel=options.LEARNER)
+        return Annotated[str, choice, OneOf(lambda: setting.choices)]
+    number = typer.Option(
+        flag,
+        min=setting.least,
+        metavar="N" if setting.kind is int else "X",
+        help=setting.help,
+        rich_help_panel=options.LEARNER,
+    )
+    return Annotated[setting.kind if setting.default is not None else setting.kind | None, number]

@@ -1,0 +1,81 @@
+"""Words of the command line turned into values without pydantic.
+
+Newer Typers convert every option with pydantic, whose import takes longer than all other work of a
+short command. Words that are plainly of the wanted type are converted here; all others, wrong ones
+among them, are left to Typer, so that its messages stay the same.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+WHOLE = re.compile(r"-?\d{1,18}", re.ASCII)
+DECIMAL = re.compile(r"-?\d{1,18}(\.\d{1,18})?(e-?\d{1,2})?", re.ASCII)
+
+
+class NotPlainError(Exception):
+    """A word that Typer has to look at."""
+
+
+@dataclass(frozen=True)
+class PlainRuntime:
+    """In place of Typer's converter of one option."""
+
+    typers: Callable[[], Any]
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ANN401
+        """Convert what was given, or the default."""
+        several = param.multiple or param.nargs == -1
+        if value is None:
+            return () if several else None
+        try:
+            return plain(value, param.type_descriptor.annotation, param)
+        except NotPlainError:
+            return self.typers().coerce(value, param=param, ctx=ctx)
+
+
+def without_pydantic(params: Iterable[Any]) -> None:
+    """Convert options here where Typer would import pydantic for it."""
+    for param in params:
+        if hasattr(param, "get_runtime_param") and hasattr(param, "type_descriptor"):
+            runtime = PlainRuntime(param.get_runtime_param)
+            param.get_runtime_param = lambda runtime=runtime: runtime
+
+
+def plain(value: Any, kind: Any, param: Any) -> Any:  # noqa: ANN401
+    """Convert a plain word (or a default) to a type."""
+    if get_origin(kind) is list and isinstance(value, list | tuple):
+        return [plain(one, get_args(kind)[0], param) for one in value]
+    if not isinstance(kind, type) or not isinstance(value, str | int | float):
+        raise NotPlainError
+    if kind in (str, bool) and type(value) is kind:
+        return value
+    if kind is int and (type(value) is int or WHOLE.fullmatch(str(value))):
+        return _within(int(value), param)
+    if kind is float and (type(value) is float or DECIMAL.fullmatch(str(value))):
+        return _within(float(value), param)
+    if issubclass(kind, Enum):
+        found = [one for one in kind if one.value == value]
+        if found:
+            return found[0]
+    # Typer refuses what is there and cannot be read
+    if (
+        kind is Path
+        and isinstance(value, str)
+        and (os.access(value, os.R_OK) or not os.path.exists(value))
+    ):
+        return Path(value)
+    raise NotPlainError
+
+
+def _within(number: float, param: Any) -> float:  # noqa: ANN401
+    low, high = param.min, param.max
+    if (low is not None and number < low) or (high is not None and number > high):
+        raise NotPlainError
+    return number

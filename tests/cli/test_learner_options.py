@@ -1,0 +1,77 @@
+"""Options of `hornbeam learn` that are settings of learners."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hornbeam.cli.learner_options import LearnerOptions
+from hornbeam.errors import InputError
+from hornbeam.learning.greedy import Greedy
+from hornbeam.learning.joint import Joint
+from hornbeam.learning.ppll import Ppll
+from hornbeam.learning.settings import OPTIONS
+from tests.support.commands import EVIDENCE, TRAIN, hornbeam_
+from tests.support.other_package import register_learner
+
+#: All options as they are by default.
+DEFAULTS = {name: setting.default for name, setting in OPTIONS.items()}
+
+MINE = """
+from dataclasses import dataclass
+from hornbeam.learning.settings import Setting, check_settings, option
+
+@dataclass(frozen=True)
+class Mine:
+    boldness: float = Setting(0.5, "mine: how bold it is.", least=0.0).field()
+    weight_variance: float = option("weight_variance", 7.0)
+    hidden: int = 3
+
+    def __post_init__(self):
+        check_settings(self)
+"""
+
+
+def test_a_learner_gets_what_was_given_and_keeps_its_defaults() -> None:
+    given = DEFAULTS | {"weight_variance": 3.0}
+    assert LearnerOptions.of(given).learner("joint", 4) == Joint(weight_variance=3.0, seed=4)
+    given = DEFAULTS | {"iterations": 9, "solver": "gradient"}
+    assert LearnerOptions.of(given).learner("ppll", 4) == Ppll("gradient", iterations=9)
+    given = DEFAULTS | {"iterations": 9, "tolerance": 0.5}
+    assert LearnerOptions.of(given).learner("greedy", 4) == Greedy(tolerance=0.5, iterations=9)
+    assert LearnerOptions.of(DEFAULTS).learner("ppll", 0) == Ppll()
+
+
+def test_a_setting_of_another_learner_is_refused() -> None:
+    with pytest.raises(InputError, match=r'^`max_rules` is for `method="greedy"`$'):
+        LearnerOptions.of(DEFAULTS | {"max_rules": 2}).learner("joint", 0)
+    with pytest.raises(InputError, match=r'`method="ppll"` or `method="greedy"`$'):
+        LearnerOptions.of(DEFAULTS | {"iterations": 2}).learner("joint", 0)
+    # a field of ppll that is no option: the one of the command line is greedy's
+    with pytest.raises(InputError, match=r'^`tolerance` is for `method="greedy"`$'):
+        LearnerOptions.of(DEFAULTS | {"tolerance": 0.5}).learner("ppll", 0)
+
+
+def test_the_command_line_refuses_it_in_its_own_words(tmp_path: Path) -> None:
+    words = ("learn", *EVIDENCE, *TRAIN, "-o", tmp_path / "model.psl")
+    ended = hornbeam_(*words, "--max-rules", 2)
+    assert (ended.code, ended.told) == (2, ["hornbeam: --max-rules is for --method greedy"])
+    ended = hornbeam_(*words, "--method", "nope")
+    assert ended.code == 2
+    assert "'nope'" in ended.stderr
+
+
+def test_a_learner_of_another_package_has_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register_learner(tmp_path, monkeypatch, MINE, {"mine": "Mine"})
+    names = [one.name for one in LearnerOptions.parameters()]
+    assert set(names) == {"boldness", *OPTIONS}
+    learner = LearnerOptions.of(DEFAULTS | {"boldness": 0.25}).learner("mine", 4)
+    assert (learner.boldness, learner.weight_variance) == (0.25, 7.0)  # type: ignore[union-attr]
+    with pytest.raises(InputError, match=r'^`boldness` is for `method="mine"`$'):
+        LearnerOptions.of(DEFAULTS | {"boldness": 0.25}).learner("joint", 0)
+    shown = " ".join(hornbeam_("learn", "--help").stdout.split())
+    assert "joint|ppll|greedy|mine" in shown
+    assert "mine: how bold it is." in shown

@@ -1,0 +1,66 @@
+"""Groups of options: Typer sees their fields, the command gets the group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from inspect import Parameter, signature
+from typing import Annotated, get_args
+
+import typer
+from typer.main import get_command
+
+from hornbeam.cli.option_groups import OneOf, Options, with_options
+
+COLOURS = OneOf(lambda: ("red", "blue"))
+
+
+@dataclass(frozen=True)
+class Size(Options):
+    """How large."""
+
+    width: Annotated[int, typer.Option("--width", min=1)]
+    depth: Annotated[int | None, typer.Option("--depth")] = None
+
+
+@dataclass(frozen=True)
+class Look(Options):
+    """How it looks."""
+
+    colour: Annotated[str, typer.Option("--colour"), COLOURS] = "red"
+
+
+CALLS: list[tuple[str, Size, Look]] = []
+
+
+def paint(*, name: Annotated[str, typer.Argument()], size: Size, look: Look) -> None:
+    """Paint it."""
+    CALLS.append((name, size, look))
+
+
+def run(*words: str) -> tuple[str, Size, Look]:
+    """Run the command as Typer does."""
+    app = typer.Typer(add_completion=False)
+    app.command()(with_options(paint))
+    get_command(app)(list(words), standalone_mode=False)
+    return CALLS.pop()
+
+
+def test_the_command_gets_groups() -> None:
+    assert run("wall", "--width", "3") == ("wall", Size(3), Look())
+    assert run("wall", "--width", "3", "--depth", "2", "--colour", "blue") == (
+        "wall",
+        Size(3, 2),
+        Look("blue"),
+    )
+    assert type(run("wall", "--width", "3")[2].colour) is str
+
+
+def test_typer_sees_the_fields() -> None:
+    command = with_options(paint)
+    parameters = signature(command).parameters
+    assert list(parameters) == ["name", "width", "depth", "colour"]
+    assert parameters["width"].default is Parameter.empty
+    assert parameters["depth"].default is None
+    words = get_args(parameters["colour"].annotation)[0]
+    assert [word.value for word in words] == ["red", "blue"]
+    assert command.__doc__ == "Paint it."

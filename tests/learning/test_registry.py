@@ -1,0 +1,37 @@
+"""Learners by name, those of other packages too."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hornbeam.errors import InputError
+from hornbeam.learning.greedy import Greedy
+from hornbeam.learning.registry import learner_class, learner_names
+from tests.support.other_package import register_learner
+
+
+def test_the_bundled_learners_have_names() -> None:
+    assert learner_names() == ["joint", "ppll", "greedy"]
+    assert learner_class("greedy") is Greedy
+    with pytest.raises(InputError, match="unknown method 'jiont'; expected one of: joint, ppll"):
+        learner_class("jiont")
+
+
+def test_names_are_known_without_importing_learners() -> None:
+    code = (
+        "import sys; from hornbeam.learning.registry import learner_names; learner_names(); "
+        "print('numpy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_learners_of_other_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    register_learner(tmp_path, monkeypatch, "class Mine: pass\n", {"mine": "Mine", "joint": "Mine"})
+    assert learner_names() == ["joint", "ppll", "greedy", "mine"]
+    assert learner_class("mine").__name__ == "Mine"
+    assert learner_class("joint").__name__ == "Joint", "no package takes a name away"
