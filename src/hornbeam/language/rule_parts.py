@@ -1,4 +1,4 @@
-"""What stands in a rule: its atoms, literals, terms, variables, and the parts of coefficients."""
+"""Parts of a rule: its atoms, literals, terms, variables, and the parts of coefficients."""
 
 from __future__ import annotations
 

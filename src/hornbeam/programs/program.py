@@ -47,12 +47,12 @@ ENDINGS = {
 
 @dataclass(frozen=True)
 class Program:
-    """A program that makes sense: every rule has been checked against the predicates.
+    """A program whose rules have been checked against its predicates.
 
     Parameters
     ----------
     name
-        The file, as the user calls it.
+        The file, as the user names it.
     rules
         Rules in their order, in PSL's normal form (see `hornbeam.programs.normal_form`), with
         predicates spelt as declared.

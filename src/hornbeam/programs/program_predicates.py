@@ -16,7 +16,7 @@ PROPERTIES = (
     "name", "type", "arity", "types", "force-open", "observations", "targets", "truth", "function",
     "evaluations", "options",
 )  # fmt: skip
-#: What PSL may do with a predicate that is not asked for here.
+#: The type of predicate that is supported, by both its names.
 _STANDARD = ("StandardPredicate", "org.linqs.psl.model.predicate.StandardPredicate")
 
 

@@ -14,7 +14,7 @@ powers.
 * ppll: the same for each rule alone, as if there were no other (piecewise).
 
 Both are concave, with a Gaussian prior on the weights, and fitted by Newton's method. Hard rules
-have no weight and are left out: conditioned on the truth they allow a single value or say nothing.
+have no weight and are left out: conditioned on the truth they allow one value or any.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def psl_sources(space: Workspace, file: File, role: Role, split: str | None = No
 def _partition_sources(
     space: Workspace, file: File, role: Role, partition: Partition, items: list[str | list[str]]
 ) -> Iterator[Source]:
-    """One source a file, and one for all rows that stand in the program itself."""
+    """One source per file, and one for all rows in the program itself."""
     name = partition.predicate
     arguments = [f"a{k}" for k in range(1, partition.arity + 1)]
     columns = (*arguments, "" if role is Role.PAIRS else "value")
@@ -232,6 +232,6 @@ def _items(file: File, value: object, where: str) -> Iterator[str | list[str]]:
 
 
 def kind_of(value: object) -> str:
-    """How messages call what stands where something else was expected."""
+    """What was found where something else was expected, for messages."""
     kinds = {dict: "a mapping", list: "a list", str: f"{value!r}", type(None): "nothing"}
     return kinds.get(type(value), str(value))

@@ -33,9 +33,9 @@ from hornbeam.language.syntax import (
     Variable,
 )
 from hornbeam.programs.grounding.atom_tables import AtomTables
-from hornbeam.programs.grounding.coefficients import evaluate
+from hornbeam.programs.grounding.coefficients import coefficient_values
 from hornbeam.programs.grounding.ground_queries import OPERATORS, OPPOSITES, Joins
-from hornbeam.programs.grounding.ground_rows import Rows
+from hornbeam.programs.grounding.ground_rows import GroundRows
 
 #: The literals that each filtered variable must meet.
 Filters = Mapping[str, tuple[Literal, ...]]
@@ -56,7 +56,7 @@ def sum_joins(rule: ArithmeticRule, tables: AtomTables) -> Joins:
     return joins
 
 
-def ground_sums(rule: ArithmeticRule, tables: AtomTables) -> Rows:
+def ground_sums(rule: ArithmeticRule, tables: AtomTables) -> GroundRows:
     """Rows of left minus right."""
     plain = sorted(
         {t.name for atom in _atoms(rule) for t in atom.arguments if isinstance(t, Variable)}
@@ -101,7 +101,7 @@ class _Expansion:
     filters: Filters
     n_groups: int
 
-    def rows(self) -> Rows:
+    def rows(self) -> GroundRows:
         """Expand, evaluate the coefficients and put the literals into rows."""
         expanded = {id(atom): self._expanded(atom) for atom in _atoms(self.rule)}
         cardinalities = self._cardinalities(expanded)
@@ -109,7 +109,7 @@ class _Expansion:
         literals: list[tuple[Ints, npt.NDArray[np.int32], Floats]] = []
         for sign, side in ((1.0, self.rule.left), (-1.0, self.rule.right)):
             for summand in side:
-                value = sign * evaluate(summand.coefficient, cardinalities)
+                value = sign * coefficient_values(summand.coefficient, cardinalities)
                 coefficient = np.broadcast_to(value, (self.n_groups,))
                 if summand.atom is None:
                     self._check(coefficient, np.arange(self.n_groups))
@@ -125,7 +125,7 @@ class _Expansion:
         is_open = np.zeros(self.n_groups, dtype=np.bool_)
         is_open[group[variable >= 0]] = True
         ones = np.ones(self.n_groups, dtype=np.int64)
-        return Rows.of_literals(group, variable, coefficients, constant, ones).take(is_open)
+        return GroundRows.of_literals(group, variable, coefficients, constant, ones).take(is_open)
 
     def _check(self, coefficient: Floats, groups: Ints) -> None:
         if not np.isfinite(coefficient[groups]).all():
