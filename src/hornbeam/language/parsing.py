@@ -23,7 +23,7 @@ from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from hornbeam.errors import DataError
-from hornbeam.language.syntax import PslRule
+from hornbeam.language.syntax import Place, PslRule, error_at
 from hornbeam.language.trees import TOO_DEEP, MisplacedError, rule_of
 
 #: Names of the grammar's tokens in messages, in the order in which they are listed.
@@ -145,10 +145,9 @@ def read_rules(text: str, name: str) -> Iterator[PslRule]:
         position = stray.pos_in_stream or 0
         raise _error(text, name, position, partial, _quoted(text[position])) from None
     except RecursionError:
-        place = (
-            (partial.tokens[0].line, partial.tokens[0].column) if partial.tokens else (None, None)
-        )
-        raise DataError(name, TOO_DEEP, line=place[0], column=place[1]) from None
+        first = partial.tokens[0] if partial.tokens else None
+        place = Place(first.line or 1, first.column or 1) if first else None
+        raise error_at(place, name, TOO_DEEP) from None
 
 
 def _quoted(letter: str) -> str:
@@ -183,8 +182,7 @@ def _rule(tree: Tree[Token], name: str) -> PslRule:
     try:
         return rule_of(tree)
     except MisplacedError as misplaced:
-        place = misplaced.place
-        raise DataError(name, str(misplaced), line=place.line, column=place.column) from None
+        raise error_at(misplaced.place, name, str(misplaced)) from None
 
 
 def _error(text: str, name: str, position: int, partial: _PartialRule, found: str) -> DataError:

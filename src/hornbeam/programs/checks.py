@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from hornbeam.errors import DataError
 from hornbeam.language.rule_parts import (
     atoms_of,
     cardinalities_of,
@@ -32,6 +31,7 @@ from hornbeam.language.syntax import (
     SumAtom,
     SumVariable,
     Variable,
+    error_at,
 )
 from hornbeam.programs.program_predicates import ProgramPredicate
 
@@ -62,10 +62,8 @@ def check_rules(
         except _RuleError as wrong:
             text = str(rule)
             shown = text if len(text) <= 200 else f"{text[:200]}..."
-            place = wrong.place or rule.place
-            line, column = (place.line, place.column) if place else (None, None)
             problem = f"{wrong} (the rule is: {shown})"
-            raise DataError(source, problem, line=line, column=column) from None
+            raise error_at(wrong.place or rule.place, source, problem) from None
 
 
 def _check(rule: PslRule, known: dict[str, ProgramPredicate]) -> None:
@@ -82,7 +80,7 @@ def _check(rule: PslRule, known: dict[str, ProgramPredicate]) -> None:
     else:
         _check_sums(rule)
         _check_filters(rule, known)
-        for summand in (*rule.left, *rule.right):
+        for summand in rule.summands:
             _check_coefficient(summand.coefficient)
 
 
@@ -133,14 +131,12 @@ def _check_safe(rule: LogicalRule) -> None:
 
 
 def _check_sums(rule: ArithmeticRule) -> None:
-    atoms = [summand.atom for summand in (*rule.left, *rule.right) if summand.atom is not None]
-    if not atoms:
+    if not rule.atoms:
         raise _RuleError("the rule has no atoms; expected at least one")
-    sums = Counter(
-        term.name for atom in atoms for term in atom.arguments if isinstance(term, SumVariable)
-    )
-    plain = {term.name for atom in atoms for term in atom.arguments if isinstance(term, Variable)}
-    for atom in atoms:
+    arguments = [term for atom in rule.atoms for term in atom.arguments]
+    sums = Counter(term.name for term in arguments if isinstance(term, SumVariable))
+    plain = {term.name for term in arguments if isinstance(term, Variable)}
+    for atom in rule.atoms:
         for term in atom.arguments:
             if not isinstance(term, SumVariable):
                 continue
@@ -150,7 +146,7 @@ def _check_sums(rule: ArithmeticRule) -> None:
             if term.name in plain:
                 problem = f"{term.name} stands with a '+' and without; expected two variables"
                 raise _RuleError(problem, atom)
-    for summand in (*rule.left, *rule.right):
+    for summand in rule.summands:
         for name in cardinalities_of(summand.coefficient):
             if name not in sums:
                 problem = f"|{name}| counts no summation variable; expected '+{name}' in an atom"
@@ -162,8 +158,7 @@ def _check_sums(rule: ArithmeticRule) -> None:
 
 
 def _check_filters(rule: ArithmeticRule, known: dict[str, ProgramPredicate]) -> None:
-    atoms = [summand.atom for summand in (*rule.left, *rule.right) if summand.atom is not None]
-    arguments = [term for atom in atoms for term in atom.arguments]
+    arguments = [term for atom in rule.atoms for term in atom.arguments]
     sums = {term.name for term in arguments if isinstance(term, SumVariable)}
     plain = {term.name for term in arguments if isinstance(term, Variable)}
     seen: set[str] = set()

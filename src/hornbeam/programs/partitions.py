@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -17,14 +16,13 @@ import numpy.typing as npt
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.diagnosis import atom_text, first_mistake
-from hornbeam.facts.reading.input_files import find_file
+from hornbeam.facts.reading.input_files import is_empty
 from hornbeam.facts.reading.interning import fetch_names, reading_error
+from hornbeam.facts.reading.psl_data import AtomList
 from hornbeam.facts.reading.sources import Source
-from hornbeam.facts.reading.tables import tuple_source
-from hornbeam.facts.reading.text import delimited
 from hornbeam.facts.reading.workspace import Workspace, workspace
 from hornbeam.programs.program_data import AtomTable, PredicateTables, ProgramData
-from hornbeam.programs.program_predicates import AtomList, ProgramPredicate
+from hornbeam.programs.program_predicates import ProgramPredicate
 
 PARTITIONS = ("observations", "targets", "truth")
 OBSERVED, TARGET, TRUTH = range(3)
@@ -85,23 +83,13 @@ def load_partitions(
 def _sources(
     space: Workspace, predicate: ProgramPredicate, partition: int, program: str
 ) -> Iterator[Source]:
-    """One source per file (but none for an empty one), and one for the rows of the program."""
-    atoms: AtomList = getattr(predicate, PARTITIONS[partition])
-    arguments = [f"a{k}" for k in range(1, predicate.arity + 1)]
-    columns = (*arguments, "" if partition == TARGET else "value")
-    where = f"{PARTITIONS[partition]} of {predicate.name}"
-    for name in atoms.files:
-        # PSL takes an empty file for no atoms, and splits of data sets often have some.
-        if Path(name).is_file() and not Path(name).stat().st_size:
-            continue
-        try:
-            file = find_file(name, space.folder)
-        except DataError as error:
-            raise DataError(program, f"{where}: {error}") from None
-        yield delimited(file, columns, "\t", predicate=predicate.name, optional_last=True)
-    if atoms.rows:
-        called = f"{program}, {where}"
-        yield tuple_source(space, called, atoms.rows, columns, predicate.name, optional_last=True)
+    """Sources of one partition. PSL takes an empty file for no atoms; splits often have some."""
+    name = PARTITIONS[partition]
+    atoms: AtomList = getattr(predicate, name)
+    files = tuple(file for file in atoms.files if not is_empty(file))
+    return AtomList(files, atoms.rows).sources(
+        space, program, predicate.name, predicate.arity, name
+    )
 
 
 def _loaded(

@@ -43,13 +43,13 @@ Filters = Mapping[str, tuple[Literal, ...]]
 
 def has_sums(rule: ArithmeticRule) -> bool:
     """Whether an arithmetic rule adds up atoms."""
-    return any(isinstance(term, SumVariable) for atom in _atoms(rule) for term in atom.arguments)
+    return any(isinstance(term, SumVariable) for atom in rule.atoms for term in atom.arguments)
 
 
 def sum_joins(rule: ArithmeticRule, tables: AtomTables) -> Joins:
     """Join all atoms of a rule, its summation variables like any other."""
     joins = Joins(tables)
-    for atom in _atoms(rule):
+    for atom in rule.atoms:
         joins.inner(atom)
     for comparison in rule.comparisons:
         joins.compare(comparison, holds=True)
@@ -59,7 +59,7 @@ def sum_joins(rule: ArithmeticRule, tables: AtomTables) -> Joins:
 def ground_sums(rule: ArithmeticRule, tables: AtomTables) -> GroundRows:
     """Rows of left minus right."""
     plain = sorted(
-        {t.name for atom in _atoms(rule) for t in atom.arguments if isinstance(t, Variable)}
+        {t.name for atom in rule.atoms for t in atom.arguments if isinstance(t, Variable)}
     )
     joins = sum_joins(rule, tables)
     if plain:
@@ -76,10 +76,6 @@ def ground_sums(rule: ArithmeticRule, tables: AtomTables) -> GroundRows:
     places = {name: f"groups.x{i}" for i, name in enumerate(plain)}
     filters = {one.variable: tuple(literals_of(one.condition)) for one in rule.filters}
     return _Expansion(rule, tables, places, filters, n_groups).rows()
-
-
-def _atoms(rule: ArithmeticRule) -> list[SumAtom]:
-    return [one.atom for one in (*rule.left, *rule.right) if one.atom is not None]
 
 
 def _one(tables: AtomTables, select: str) -> int:
@@ -103,7 +99,7 @@ class _Expansion:
 
     def rows(self) -> GroundRows:
         """Expand, evaluate the coefficients and put the literals into rows."""
-        expanded = {id(atom): self._expanded(atom) for atom in _atoms(self.rule)}
+        expanded = {id(atom): self._expanded(atom) for atom in self.rule.atoms}
         cardinalities = self._cardinalities(expanded)
         constant = np.zeros(self.n_groups)
         literals: list[tuple[Ints, npt.NDArray[np.int32], Floats]] = []
@@ -157,12 +153,10 @@ class _Expansion:
     ) -> dict[str, Floats]:
         """|V| in every group, for the variables that a coefficient counts."""
         counted = {
-            name
-            for summand in (*self.rule.left, *self.rule.right)
-            for name in cardinalities_of(summand.coefficient)
+            name for summand in self.rule.summands for name in cardinalities_of(summand.coefficient)
         }
         sizes: dict[str, Floats] = {}
-        for atom in _atoms(self.rule):
+        for atom in self.rule.atoms:
             names = {t.name for t in atom.arguments if isinstance(t, SumVariable)}
             if names & counted:
                 if self.tables.predicate(atom.predicate).closed:
