@@ -17,7 +17,7 @@ from hornbeam.errors import InfeasibleError
 from hornbeam.hlmrf import admm
 from hornbeam.hlmrf.admm import RELAXED, Acceleration, Admm
 from hornbeam.hlmrf.exact import Exact, find_conflict
-from hornbeam.hlmrf.map_state import Status
+from hornbeam.hlmrf.map_state import MapStatus
 from hornbeam.hlmrf.potentials import Kind, Potentials
 from tests.support.random_programs import program, programs, synthetic
 
@@ -41,7 +41,7 @@ def every_way(request: pytest.FixtureRequest) -> Iterator[None]:
 def test_reaches_the_optimum(potentials: Potentials) -> None:
     best = Exact().solve(potentials)
     found = TIGHT.solve(potentials)
-    assert found.status is Status.CONVERGED
+    assert found.status is MapStatus.CONVERGED
     assert found.objective == pytest.approx(best.objective, rel=1e-5, abs=1e-5)
     assert found.bound == pytest.approx(best.objective, rel=1e-4, abs=1e-4)
     assert found.bound <= best.objective + 1e-6 * (1 + best.objective)
@@ -67,7 +67,7 @@ def test_is_the_textbook_iteration(potentials: Potentials, iterations: int, way:
     assume(len(potentials.variable))
     loop = Admm(max_iterations=iterations, acceleration=Acceleration(way), epsilon_rel=-1.0)
     found = loop.solve(potentials)
-    assume(found.status is Status.ITERATIONS)
+    assume(found.status is MapStatus.ITERATIONS)
     state, primal, dual = textbook(potentials, iterations, 1.0 if way == "plain" else RELAXED)
     np.testing.assert_allclose(found.state, state, atol=1e-9)
     assert found.primal_residual == pytest.approx(primal, abs=1e-6)
@@ -179,7 +179,7 @@ def test_squared_hinges_are_relaxed_and_others_anchored(potentials: Potentials) 
 def test_a_large_linear_program_converges_to_tight_tolerances() -> None:
     potentials = synthetic(1000, squared=False)
     found = Admm(epsilon_abs=1e-8, epsilon_rel=1e-8).solve(potentials)
-    assert found.status is Status.CONVERGED
+    assert found.status is MapStatus.CONVERGED
     assert 0 <= found.gap <= 1e-5 * found.objective
 
 
@@ -187,7 +187,7 @@ def test_a_large_linear_program_converges_to_tight_tolerances() -> None:
 def test_default_tolerances_come_near_the_optimum(squared: bool) -> None:
     potentials = synthetic(500, squared)
     found, best = Admm().solve(potentials), Exact().solve(potentials)
-    assert found.status is Status.CONVERGED
+    assert found.status is MapStatus.CONVERGED
     assert best.objective <= found.objective <= 1.02 * best.objective
 
 
@@ -253,7 +253,7 @@ assert "numba" not in sys.modules, "Numba was loaded"
 
 def test_the_iteration_limit_is_not_called_converged() -> None:
     found = replace(TIGHT, max_iterations=3).solve(synthetic(500, squared=True))
-    assert (found.status, found.iterations) == (Status.ITERATIONS, 3)
+    assert (found.status, found.iterations) == (MapStatus.ITERATIONS, 3)
 
 
 @pytest.mark.usefixtures("every_way")
@@ -261,9 +261,9 @@ def test_the_iteration_limit_is_not_called_converged() -> None:
 @settings(max_examples=60, deadline=None)
 def test_never_claims_convergence_on_a_contradiction(potentials: Potentials) -> None:
     assume(len(find_conflict(potentials)))
-    assert TIGHT.solve(potentials).status is Status.INFEASIBLE
+    assert TIGHT.solve(potentials).status is MapStatus.INFEASIBLE
     # nor with tolerances that the residuals of a large program would pass
-    assert Admm(epsilon_abs=1.0).solve(potentials).status is Status.INFEASIBLE
+    assert Admm(epsilon_abs=1.0).solve(potentials).status is MapStatus.INFEASIBLE
 
 
 def test_one_contradiction_in_a_large_program_is_seen() -> None:
@@ -280,7 +280,7 @@ def test_one_contradiction_in_a_large_program_is_seen() -> None:
         np.concatenate([large.rule, [1, 1]]).astype(np.int32),
     )
     found = Admm().solve(potentials)
-    assert found.status is Status.INFEASIBLE
+    assert found.status is MapStatus.INFEASIBLE
     assert found.violated.tolist()
     assert set(found.violated) <= {20_000, 20_001}
     with pytest.raises(InfeasibleError):
@@ -290,6 +290,6 @@ def test_one_contradiction_in_a_large_program_is_seen() -> None:
 @pytest.mark.usefixtures("every_way")
 def test_an_empty_program_is_solved() -> None:
     found = Admm().solve(program(2, [], offset=1.5), start=np.array([0.3, 2.0]))
-    assert found.status is Status.CONVERGED
+    assert found.status is MapStatus.CONVERGED
     assert found.state.tolist() == [0.3, 1.0]
     assert (found.objective, found.bound) == (1.5, 1.5)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hornbeam.errors import InfeasibleError, InputError
 from hornbeam.hlmrf.exact import Exact, find_conflict
-from hornbeam.hlmrf.map_state import Status, dual_value
+from hornbeam.hlmrf.map_state import MapStatus, dual_value
 from hornbeam.hlmrf.potentials import Kind, Potentials
 from tests.support.random_programs import Row, program, programs
 
@@ -36,7 +36,7 @@ def test_rows_of_weight_0_do_not_lead_the_solver_astray() -> None:
         (Kind.EQUAL, 0.0, {0: 1.0}, -0.75),
     ]
     found = Exact().solve(program(1, [*nothing, *listed]))
-    assert found.status is Status.OPTIMAL
+    assert found.status is MapStatus.OPTIMAL
     assert found.objective == pytest.approx(0.225, rel=1e-9)
 
 
@@ -55,7 +55,7 @@ def test_no_grid_point_is_better(potentials: Potentials) -> None:
 def check_against_grid(potentials: Potentials) -> None:
     found = Exact().solve(potentials)
     best = grid_best(potentials)
-    assert found.status is Status.OPTIMAL
+    assert found.status is MapStatus.OPTIMAL
     assert found.objective <= best + 1e-6
     # the planted state is on the grid, so some point is feasible; the grid is coarse, though
     assert np.isfinite(best)
@@ -70,7 +70,7 @@ def check_against_grid(potentials: Potentials) -> None:
 @settings(max_examples=150, deadline=None)
 def test_multipliers_prove_that_it_is_optimal(potentials: Potentials) -> None:
     found = Exact().solve(potentials)
-    assert found.status is Status.OPTIMAL
+    assert found.status is MapStatus.OPTIMAL
     assert abs(found.gap) <= 1e-6 * (1 + found.objective)
     assert found.objective == pytest.approx(potentials.objective(found.state), abs=1e-12)
     assert ((found.state >= 0) & (found.state <= 1)).all()

@@ -13,7 +13,7 @@ from hornbeam.hlmrf import map_inference
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.exact import Exact, find_conflict
 from hornbeam.hlmrf.map_inference import solve
-from hornbeam.hlmrf.map_state import Status
+from hornbeam.hlmrf.map_state import MapStatus
 from hornbeam.hlmrf.potentials import Kind, Potentials
 from tests.support.random_programs import program, programs, synthetic
 
@@ -68,7 +68,7 @@ def test_auto_settles_what_stands_alone_and_solves_the_rest() -> None:
     found = solve(potentials, start=np.full(5, 0.6))
     np.testing.assert_allclose(found.state, [0.75, 0.6, 0.25, 0.75, 0.6], atol=1e-7)
     assert found.solver == "closed form, exact"
-    assert found.status is Status.OPTIMAL
+    assert found.status is MapStatus.OPTIMAL
     assert found.objective == pytest.approx(0.75 + 0.75 + 1.0 + 10.0)
     assert found.gap == pytest.approx(0.0, abs=1e-6)
 
@@ -96,11 +96,11 @@ def test_violated_constraints_are_named_by_their_row() -> None:
         np.zeros(1002, dtype=np.int32),
     )
     found = solve(potentials, start=np.zeros(large.n_variables), admm=Admm(max_iterations=1))
-    assert found.status is Status.ITERATIONS
+    assert found.status is MapStatus.ITERATIONS
     assert found.violated.tolist() == [1001]
     assert found.violation == pytest.approx([abs(potentials.forms(found.state)[1001])])
     converged = solve(potentials)
-    assert converged.status is Status.CONVERGED
+    assert converged.status is MapStatus.CONVERGED
     assert not len(converged.violated)
 
 

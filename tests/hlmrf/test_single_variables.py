@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hornbeam.hlmrf.exact import Exact, find_conflict
 from hornbeam.hlmrf.potentials import Kind, Potentials
-from hornbeam.hlmrf.single_variables import settle
+from hornbeam.hlmrf.single_variables import solve_single_variables
 from tests.support.random_programs import Row, program, programs
 
 numbers = st.floats(-2, 2).map(lambda x: round(x, 3))
@@ -25,7 +25,7 @@ rows = st.tuples(
 def test_nothing_in_a_dense_search_is_better(listed: list[Row], start: float) -> None:
     potentials = program(1, listed)
     state = np.array([start])
-    assert not len(settle(potentials, state))
+    assert not len(solve_single_variables(potentials, state))
     best = potentials.objective(state)
     knees = -potentials.constant / potentials.coefficient
     dense = np.concatenate([np.linspace(0, 1, 2001), np.clip(knees, 0, 1)])
@@ -43,7 +43,7 @@ def test_nothing_in_a_dense_search_is_better(listed: list[Row], start: float) ->
 def test_agrees_with_the_exact_solver(potentials: Potentials) -> None:
     potentials = potentials.select(np.diff(potentials.indptr) == 1)
     state = np.full(potentials.n_variables, 0.4)
-    assert not len(settle(potentials, state))
+    assert not len(solve_single_variables(potentials, state))
     assert potentials.violations(state).max(initial=0.0) <= 1e-9
     best = Exact().solve(potentials).objective
     assert potentials.objective(state) <= best + 1e-6 * (1 + best)
@@ -53,7 +53,7 @@ def test_agrees_with_the_exact_solver(potentials: Potentials) -> None:
 @settings(max_examples=100, deadline=None)
 def test_names_the_variables_with_contradictory_constraints(potentials: Potentials) -> None:
     potentials = potentials.select(np.diff(potentials.indptr) == 1)
-    stuck = settle(potentials, np.ones(potentials.n_variables))
+    infeasible = solve_single_variables(potentials, np.ones(potentials.n_variables))
     for variable in range(potentials.n_variables):
         mine = np.flatnonzero(potentials.variable == variable)
-        assert (variable in stuck) == bool(len(find_conflict(potentials, mine)))
+        assert (variable in infeasible) == bool(len(find_conflict(potentials, mine)))

@@ -2,7 +2,7 @@
 
 A ground clause whose body has truth b in [0, 1] pulls its head up by max(0, b - y)^p, or
 pushes it down (negated head) by max(0, b + y - 1)^p. With 0/1 evidence every b is 1 and
-`hornbeam.densities.integrals` knows all; with soft evidence each hinge has a knee of its own,
+`hornbeam.densities.integrals` suffices; with soft evidence each hinge has a knee of its own,
 
     f(y) = sum over rules g of w_g phi_g(y),
     phi_g(y) = sum over its hinges k of c_k max(0, b_k - y)^p      (up, knee at b_k)
@@ -14,7 +14,7 @@ joined by their shares of Z. Then log Z, E[y] and Var[y] follow; E[phi_g] = -d l
 the covariances of the phi_g are the Hessian of log Z in the weights.
 
 `group_hinges` sorts a table once: its knees do not move when the weights do. The functions
-after it cost a few hundred nanoseconds a hinge at most (p = 2) and do not allocate per target.
+after it cost a few hundred nanoseconds per hinge at most (p = 2) and do not allocate per target.
 
 A target that occurs m >= 2 times in a ground clause gives max(0, m y - (m-1))^p, which is the
 down hinge of b = 1/m with count m^p. BOOLEAN targets need no hinges: y is at an end, so
@@ -108,7 +108,7 @@ class HingeCovariance(NamedTuple):
 
 
 class _Integrated(NamedTuple):
-    """All that `combine` leaves behind."""
+    """Results of `combine`."""
 
     totals: Floats
     mass: Floats
@@ -249,7 +249,7 @@ def hinge_moments(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> Hin
         log Z, E[y], Var[y] of each target and E[phi_g] of each group. As exact as the answer
         is determined: the errors are those of changing each weight by a few parts in 1e16.
         So they stay below 1e-12 unless strong rules oppose each other over a long slope,
-        where a sum of weights times 1e-16 is no longer small beside the slope they leave.
+        where a sum of weights times 1e-16 is no longer small compared with the slope that is left.
 
     Notes
     -----
@@ -309,7 +309,7 @@ def hinge_map(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> Floats:
 
 
 def hinge_values(hinges: Hinges, y: npt.ArrayLike, powers: Powers) -> Floats:
-    """phi_g(y_i) of each group at the given truth value of its target (one y a target)."""
+    """phi_g(y_i) of each group at the given truth value of its target (one y per target)."""
     squared = _kinds(hinges, powers) % 2 == 1
     group = hinges.group
     at = np.asarray(y, dtype=np.float64)[hinges.target][group]

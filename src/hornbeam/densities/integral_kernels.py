@@ -12,7 +12,7 @@ The formulas stand in `integrals`; here no difference of nearly equal numbers is
   lost;
 * a piece of a quadratic with its mode outside: quadrature of up to 28 nodes on the part within
   exp(-50) of the peak. The textbook form, erfcx and a recurrence, loses every digit of the
-  moments when the curvature is small beside the slope; the quadrature loses none.
+  moments when the curvature is small compared with the slope; the quadrature loses none.
 """
 
 import math

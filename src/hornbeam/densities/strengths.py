@@ -1,6 +1,6 @@
 """Densities of targets from their strengths: what each side's potentials add up to.
 
-A target y in [0, 1] has the density exp(-sum_s a_s S_s(y)) / Z, one strength a_s a side s:
+A target y in [0, 1] has the density exp(-sum_s a_s S_s(y)) / Z, with one strength a_s per side s:
 
     side 0, "up"        S = (1 - y)^p                    ground clauses with the target as head
     side 1, "down"      S = y^p                          negated heads, and body atoms
@@ -41,7 +41,7 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Densities:
-    """How targets answer to their strengths.
+    """Densities of targets as functions of their strengths.
 
     `times` holds the m of the sides from 2 on, `repeated` the targets that have any of them.
     """
@@ -98,7 +98,7 @@ class Densities:
 
     @cached_property
     def _hinges(self) -> Hinges:
-        """One hinge a side of every repeated target, each with a weight of its own."""
+        """One hinge per side of every repeated target, each with a weight of its own."""
         n = len(self.repeated)
         height = np.array([1.0, 1.0, *(1.0 / m for m in self.times)])
         count = np.array([1.0, 1.0, *(float(m**self.power) for m in self.times)])

@@ -24,7 +24,7 @@ number s for every row, as it is at u = 0, then v = (2z - e) + s a and
 
 So an iteration is one pass over the literals by row (from q = 2z - e to t) and one by variable
 (from s to z), and the norms of the residuals follow from sums over rows and over variables.
-step * t are the rows' Lagrange multipliers, which gives a lower bound of the optimum for nothing.
+step * t are the rows' Lagrange multipliers, which prove a lower bound of the optimum.
 
 T does not expand distances, so a fixed point may be sought faster than by w <- T(w):
 
@@ -61,14 +61,14 @@ from hornbeam.hlmrf.admm_arrays import ArraySteps
 from hornbeam.hlmrf.admm_compiled import CompiledSteps
 from hornbeam.hlmrf.admm_point import (
     PLAIN,
+    AdmmRows,
+    AdmmSteps,
     Point,
     Residuals,
-    Rows,
     Steering,
-    Steps,
     StoppingRule,
 )
-from hornbeam.hlmrf.map_state import MapState, Status, assess, dual_value, start_at
+from hornbeam.hlmrf.map_state import MapState, MapStatus, assess, dual_value, start_at
 from hornbeam.hlmrf.potentials import Kind, Potentials
 from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
@@ -78,7 +78,7 @@ PERIOD = 50
 #: Literals below which threads cost more than they give.
 WORTH_THREADS = 200_000
 #: Literals times iterations that cost as much by arrays as loading Numba and the compiled loops
-#: does (0.6 s), and the literals that the calls of an iteration by arrays are worth.
+#: does (0.6 s), and the literals that cost as much as the NumPy calls of one iteration.
 WORTH_COMPILING, ARRAY_CALLS = 20_000_000, 2_000
 #: Violation, averaged by the multipliers, up to which nothing counts as a contradiction.
 NO_CONTRADICTION = 1e-6
@@ -146,28 +146,28 @@ class Admm:
         began = time.perf_counter()
         hard = np.flatnonzero(potentials.is_constraint)
         constraints = potentials.select(potentials.is_constraint)
-        iterations, least, status = 0, 1, Status.ITERATIONS
+        iterations, least, status = 0, 1, MapStatus.ITERATIONS
         residuals = Residuals()
         with ThreadPoolExecutor(worker_threads(self.threads)) as pool:
-            work = _Work.of(potentials, start, self, pool, progress)
-            steps = work.steps()
-            while iterations < self.max_iterations and status is Status.ITERATIONS:
-                steps, before = work.steps(), work.point.s[hard]
+            run = _Run.of(potentials, start, self, pool, progress)
+            steps = run.steps()
+            while iterations < self.max_iterations and status is MapStatus.ITERATIONS:
+                steps, before = run.steps(), run.point.s[hard]
                 most = min(PERIOD, self.max_iterations - iterations)
-                done, residuals = work.run(steps, least, most)
+                done, residuals = run.run(steps, least, most)
                 iterations += done
                 progress.advance("ADMM", iterations, self.max_iterations)
                 at_rest = residuals.within_limits
-                if at_rest and self._hold(constraints, work.point.state):
-                    status = Status.CONVERGED
-                elif contradict(constraints, work.point.s[hard] - before):
-                    status = Status.INFEASIBLE
+                if at_rest and self._hold(constraints, run.point.state):
+                    status = MapStatus.CONVERGED
+                elif contradict(constraints, run.point.s[hard] - before):
+                    status = MapStatus.INFEASIBLE
                 # at rest but for a constraint: look again after a whole period
                 least = PERIOD if at_rest else 1
-            multiplier = work.multipliers(steps)
+            multiplier = run.multipliers(steps)
         return assess(
             potentials,
-            work.point.state,
+            run.point.state,
             multiplier,
             status=status,
             solver="admm",
@@ -184,12 +184,12 @@ class Admm:
 
 
 @dataclass(frozen=True, eq=False)
-class _Work:
-    """One run: the literals, where it stands, and who does the steps."""
+class _Run:
+    """One run: the literals, the current point, and what computes the steps."""
 
     settings: Admm
     potentials: Potentials
-    rows: Rows
+    rows: AdmmRows
     point: Point
     steering: Steering
     rule: StoppingRule
@@ -204,13 +204,13 @@ class _Work:
         settings: Admm,
         pool: ThreadPoolExecutor,
         progress: Progress,
-    ) -> _Work:
+    ) -> _Run:
         """Lay out the literals; duals start at 0."""
         tolerances = settings.step, settings.epsilon_abs, settings.epsilon_rel
         return cls(
             settings,
             potentials,
-            Rows.of(potentials, _step(potentials, settings)),
+            AdmmRows.of(potentials, _step(potentials, settings)),
             Point.at(start_at(potentials, start), len(potentials)),
             Steering(_relaxation(settings, potentials)),
             StoppingRule(len(potentials.variable), *tolerances),
@@ -218,7 +218,7 @@ class _Work:
             progress,
         )
 
-    def run(self, steps: Steps, least: int, most: int) -> tuple[int, Residuals]:
+    def run(self, steps: AdmmSteps, least: int, most: int) -> tuple[int, Residuals]:
         """Iterate until the stopping rule is met, `least` to `most` times."""
         point, residuals = self.point, Residuals()
         for done in range(1, most + 1):
@@ -231,8 +231,8 @@ class _Work:
                 return done, residuals
         return most, residuals
 
-    def steps(self) -> Steps:
-        """Whoever is to do the next steps: arrays as long as that costs less than loading Numba."""
+    def steps(self) -> AdmmSteps:
+        """What computes the next steps: arrays as long as that costs less than loading Numba."""
         soon = self.steering.total + PERIOD
         if soon * (len(self.potentials.variable) + ARRAY_CALLS) <= WORTH_COMPILING:
             return self._arrays
@@ -249,19 +249,19 @@ class _Work:
         with announced(self.progress):
             return CompiledSteps.of(self.rows, self.point, threads, self.pool)
 
-    def multipliers(self, steps: Steps) -> Floats:
+    def multipliers(self, steps: AdmmSteps) -> Floats:
         """Lagrange multipliers of the rows: step * t of one more local step, the anchor left out.
 
         It ends the run: the point is no iterate any more.
         """
-        point, home = self.point, self.steering.home
+        point, share = self.point, self.steering.anchor_share
         for part, anchor in (
             (point.s, point.anchor_s),
             (point.e, point.anchor_e),
             (point.pull, point.anchor_pull),
         ):
-            part -= home * anchor
-            part /= 1.0 - home
+            part -= share * anchor
+            part /= 1.0 - share
         degree = np.bincount(self.potentials.variable, minlength=len(point.z))
         mean = point.e - point.pull / np.maximum(degree, 1)
         point.q[:] = 2.0 * np.clip(mean, 0.0, 1.0) - point.e

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Floats
-from hornbeam.hlmrf.admm_point import FAINT, Mixture, Point, Rows
+from hornbeam.hlmrf.admm_point import SMALLEST_DUAL, AdmmRows, Mixture, Point
 from hornbeam.hlmrf.potentials import Kind, Potentials
 
 
 @dataclass(frozen=True, eq=False)
 class ArraySteps:
-    """What `hornbeam.hlmrf.admm_point.Steps` asks for.
+    """Implements `hornbeam.hlmrf.admm_point.AdmmSteps`.
 
     The local step of every kind of row is t = form * factor, kept between `least` and `most`,
     where the form is that of its literals plus `reach` times the old t. In a row without literals
@@ -33,7 +33,7 @@ class ArraySteps:
     degree: Floats
 
     @classmethod
-    def of(cls, potentials: Potentials, rows: Rows) -> ArraySteps:
+    def of(cls, potentials: Potentials, rows: AdmmRows) -> ArraySteps:
         """Lay out a program."""
         squared = rows.kind == Kind.SQUARED
         reach = np.where((rows.norm > 0.0) | squared, rows.norm, 1.0)
@@ -53,22 +53,22 @@ class ArraySteps:
 
     def local_steps(self, point: Point, mixture: Mixture) -> Floats:
         """Solve every row alone."""
-        go, stay, home = mixture
+        of_step, of_old, of_anchor = mixture
         old = point.s.copy()
         literals = np.bincount(self.row, self.coefficient * point.q[self.variable], len(old))
         form = literals + self.constant + self.reach * old
         t = np.minimum(np.maximum(form * self.factor, self.least), self.most)
-        point.s[:] = go * t + stay * old + home * point.anchor_s
-        point.s[np.abs(point.s) <= FAINT] = 0.0
+        point.s[:] = of_step * t + of_old * old + of_anchor * point.anchor_s
+        point.s[np.abs(point.s) <= SMALLEST_DUAL] = 0.0
         return np.array([np.einsum("i,i,i", self.norm, x, x) for x in (old - t, t)])
 
     def consensus(self, point: Point, mixture: Mixture) -> Floats:
         """Move e, and find the consensus there."""
-        go, stay, home = mixture
+        of_step, of_old, of_anchor = mixture
         degree, e, z, q = self.degree, point.e, point.z, point.q
         pull = np.bincount(self.variable, self.coefficient * point.s[self.row], len(z))
         # sum of t a: what the pull would be after a plain step
-        plain = (pull - stay * point.pull - home * point.anchor_pull) / go
+        plain = (pull - of_old * point.pull - of_anchor * point.anchor_pull) / of_step
         back = point.pull - plain
         copies = np.maximum(degree, 1.0)
         new = np.clip(z - plain / copies, 0.0, 1.0)
@@ -81,7 +81,7 @@ class ArraySteps:
             degree * step * step + 2.0 * step * plain,
             degree * change * change + 2.0 * change * back,
         ]
-        moved = go * z + stay * e + home * point.anchor_e
+        moved = of_step * z + of_old * e + of_anchor * point.anchor_e
         agreed = np.clip(moved - pull / copies, 0.0, 1.0)
         point.pull[:] = pull
         # variables without a literal stay where they are, to the last bit

@@ -11,18 +11,19 @@ import numpy as np
 
 from hornbeam.arrays import Floats
 from hornbeam.hlmrf import admm_kernels as kernels
-from hornbeam.hlmrf.admm_point import PLAIN, Mixture, Point, Rows
+from hornbeam.hlmrf.admm_point import PLAIN, AdmmRows, Mixture, Point
 
 
 @dataclass(frozen=True, eq=False)
 class CompiledSteps:
-    """What `hornbeam.hlmrf.admm_point.Steps` asks for.
+    """Implements `hornbeam.hlmrf.admm_point.AdmmSteps`.
 
     Rows and variables are walked in blocks of fixed size. Every block writes its own sums, which
-    are added up in the order of the blocks, so the result does not depend on who walked which.
+    are added up in the order of the blocks, so the result is the same for any
+    number of threads.
     """
 
-    rows: Rows
+    rows: AdmmRows
     columns: kernels.Columns
     row_sums: Floats
     variable_sums: Floats
@@ -30,7 +31,9 @@ class CompiledSteps:
     pool: ThreadPoolExecutor
 
     @classmethod
-    def of(cls, rows: Rows, point: Point, threads: int, pool: ThreadPoolExecutor) -> CompiledSteps:
+    def of(
+        cls, rows: AdmmRows, point: Point, threads: int, pool: ThreadPoolExecutor
+    ) -> CompiledSteps:
         """Lay out the literals by variable too; compiles the loops, or loads them."""
         n_rows, n_variables = len(point.s), len(point.z)
         steps = cls(
@@ -59,7 +62,7 @@ class CompiledSteps:
     def _share(
         self,
         kernel: Callable[..., None],
-        side: Rows | kernels.Columns,
+        side: AdmmRows | kernels.Columns,
         point: Point,
         mixture: Mixture,
         sums: Floats,

@@ -22,10 +22,10 @@ kernel = kernels("the solver")
 #: Rows, and variables, in a block.
 BLOCK = 1 << 13
 
-# `Kind` as plain numbers, which kernels can compare with, and `FAINT`: the cache of compiled code
-# would not notice a change in another file
+# `Kind` as plain numbers, which kernels can compare with, and `SMALLEST_DUAL`, both repeated here:
+# the cache of compiled code would not notice a change in another file
 SQUARED, EQUAL = 1, 3
-FAINT = 1e-100
+SMALLEST_DUAL = 1e-100
 
 
 class Columns(NamedTuple):
@@ -60,7 +60,7 @@ def by_variable(indptr, variable, coefficient, n_variables):
 def local_steps(rows, point, mixture, first, last, sums):
     """Solve the rows of blocks `first` to `last`: moves s."""
     indptr, variable, coefficient, q = rows.indptr, rows.variable, rows.coefficient, point.q
-    go, stay, home = mixture
+    of_step, of_old, of_anchor = mixture
     for block in range(first, last):
         moved, total = 0.0, 0.0
         for k in range(block * BLOCK, min((block + 1) * BLOCK, len(rows.constant))):
@@ -75,10 +75,10 @@ def local_steps(rows, point, mixture, first, last, sums):
                 t = form / norm if norm > 0.0 else old + form
                 if rows.kind[k] != EQUAL:
                     t = min(max(t, 0.0), rows.strength[k])
-            new = go * t + stay * old
-            if home != 0.0:
-                new += home * point.anchor_s[k]
-            point.s[k] = new if abs(new) > FAINT else 0.0
+            new = of_step * t + of_old * old
+            if of_anchor != 0.0:
+                new += of_anchor * point.anchor_s[k]
+            point.s[k] = new if abs(new) > SMALLEST_DUAL else 0.0
             moved += norm * (old - t) * (old - t)
             total += norm * t * t
         sums[block, 0] = moved
@@ -89,7 +89,7 @@ def local_steps(rows, point, mixture, first, last, sums):
 def consensus(columns, point, mixture, first, last, sums):
     """Move e of the variables of blocks `first` to `last`, and find the consensus there."""
     s, e, z, q = point.s, point.e, point.z, point.q
-    go, stay, home = mixture
+    of_step, of_old, of_anchor = mixture
     for block in range(first, last):
         gap, copies, agreed, moved, dual, movement = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for i in range(block * BLOCK, min((block + 1) * BLOCK, len(z))):
@@ -101,7 +101,7 @@ def consensus(columns, point, mixture, first, last, sums):
             for literal in range(low, high):
                 pull += columns.coefficient[literal] * s[columns.row[literal]]
             # sum of t a: what the pull would be after a plain step
-            plain = (pull - stay * point.pull[i] - home * point.anchor_pull[i]) / go
+            plain = (pull - of_old * point.pull[i] - of_anchor * point.anchor_pull[i]) / of_step
             back = point.pull[i] - plain
             new = min(max(z[i] - plain / degree, 0.0), 1.0)
             apart, step, change = q[i] - new, new - z[i], z[i] - e[i]
@@ -111,7 +111,7 @@ def consensus(columns, point, mixture, first, last, sums):
             moved += degree * step * step
             dual += degree * step * step + 2.0 * step * plain
             movement += degree * change * change + 2.0 * change * back
-            e[i] = go * z[i] + stay * e[i] + home * point.anchor_e[i]
+            e[i] = of_step * z[i] + of_old * e[i] + of_anchor * point.anchor_e[i]
             z[i] = min(max(e[i] - pull / degree, 0.0), 1.0)
             q[i] = 2.0 * z[i] - e[i]
             point.pull[i], point.state[i] = pull, new

@@ -16,16 +16,16 @@ import numpy.typing as npt
 from hornbeam.arrays import Floats, Unsigned
 from hornbeam.hlmrf.potentials import Kind, Potentials
 
-#: Shares of the plain step, of where it started and of the anchor in the next iterate.
+#: Shares of the plain step, of the old iterate and of the anchor in the next iterate.
 Mixture = tuple[float, float, float]
 
 #: Nothing but the plain step.
 PLAIN: Mixture = (1.0, 0.0, 0.0)
 #: Size below which a dual counts as 0: numbers below the normal ones are ten times slower.
-FAINT = 1e-100
+SMALLEST_DUAL = 1e-100
 
 
-class Rows(NamedTuple):
+class AdmmRows(NamedTuple):
     """The literals by row, and what the local step of a row needs."""
 
     indptr: Unsigned
@@ -37,7 +37,7 @@ class Rows(NamedTuple):
     strength: Floats  #: largest t of a linear hinge; t / l of a squared one
 
     @classmethod
-    def of(cls, potentials: Potentials, step: float) -> Rows:
+    def of(cls, potentials: Potentials, step: float) -> AdmmRows:
         """Work out norms and strengths; constraints have no limit."""
         coefficient, weight = potentials.coefficient, potentials.weight
         norm = np.bincount(potentials.row, coefficient * coefficient, len(potentials))
@@ -90,8 +90,8 @@ class Point(NamedTuple):
         self.anchor_s[:], self.anchor_e[:], self.anchor_pull[:] = self.s, self.e, self.pull
 
 
-class Steps(Protocol):
-    """Who does the two halves of an iteration; each returns sums for the residuals."""
+class AdmmSteps(Protocol):
+    """The two halves of an iteration; each returns sums for the residuals."""
 
     def local_steps(self, point: Point, mixture: Mixture) -> Floats:
         """Solve every row alone, which moves s; sums of |a|^2 (s - t)^2 and |a|^2 t^2."""
@@ -104,7 +104,7 @@ class Steps(Protocol):
 
 
 class Residuals(NamedTuple):
-    """How far from agreement and from rest, and how far is near enough."""
+    """Residuals of an iteration, and the limits of the stopping rule."""
 
     primal: float = math.inf
     dual: float = math.inf
@@ -120,7 +120,7 @@ class Residuals(NamedTuple):
 
 @dataclass(frozen=True)
 class StoppingRule:
-    """Tolerances of a program with so many literals."""
+    """Tolerances of a program with `literals` literals."""
 
     literals: int
     step: float
@@ -144,14 +144,14 @@ class StoppingRule:
 
 @dataclass
 class Steering:
-    """What the next iterate is mixed of; `relaxation` is 0 where the iteration is anchored."""
+    """How the next iterate is mixed; `relaxation` is 0 where the iteration is anchored."""
 
     relaxation: float
     age: int = 0  #: iterations since the anchor was set; -1: set it after the next
     first: float = 0.0  #: movement when the anchor was set
     latest: float = 0.0  #: movement in the last iteration
     total: int = 0  #: iterations in all
-    home: float = 0.0  #: the anchor's share in the point
+    anchor_share: float = 0.0  #: the anchor's share in the point
 
     def mixture(self) -> Mixture:
         """How to mix the next iterate."""
@@ -159,17 +159,17 @@ class Steering:
             return self.relaxation, 1.0 - self.relaxation, 0.0
         if self.age < 0:
             return PLAIN
-        home = 1.0 / (self.age + 2.0)
-        return 2.0 * (1.0 - home), home - 1.0, home
+        of_anchor = 1.0 / (self.age + 2.0)
+        return 2.0 * (1.0 - of_anchor), of_anchor - 1.0, of_anchor
 
     def steer(self, point: Point, mixture: Mixture, movement: float) -> None:
-        """After an iteration, see to the anchor.
+        """After an iteration, decide whether the anchor moves.
 
         It moves once the movement has shrunk much, or has shrunk and grows again, or after a share
         of all iterations: the rules, and the numbers, of restarted first-order methods for LPs.
         """
         self.total += 1
-        self.home = mixture[2]
+        self.anchor_share = mixture[2]
         if self.relaxation > 0.0:
             return
         if self.age < 0:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from hornbeam.arrays import Floats
 from hornbeam.errors import InfeasibleError
-from hornbeam.hlmrf.map_state import MapState, Status, assess, start_at
+from hornbeam.hlmrf.map_state import MapState, MapStatus, assess, start_at
 from hornbeam.hlmrf.potentials import Kind, Potentials
 
 #: Total violation up to which constraints count as satisfiable: a solver's own accuracy.
@@ -58,20 +58,20 @@ class Exact:
         """
         began = time.perf_counter()
         scale = potentials.weight.max(initial=0.0) or 1.0
-        # rows of weight 0 say nothing, and a solver may lose its way among their slacks
-        speaks = potentials.is_constraint | (potentials.weight > 0.0)
-        scaled = replace(potentials.select(speaks), weight=potentials.weight[speaks] / scale)
+        # rows of weight 0 add nothing, and a solver may fail among their slack variables
+        matters = potentials.is_constraint | (potentials.weight > 0.0)
+        scaled = replace(potentials.select(matters), weight=potentials.weight[matters] / scale)
         squared = bool((scaled.kind == Kind.SQUARED).any())
         answer = (_quadratic_program if squared else _linear_program)(scaled)
         multiplier = np.zeros(len(potentials))
-        multiplier[speaks] = answer.multiplier * scale
+        multiplier[matters] = answer.multiplier * scale
         free = np.bincount(potentials.variable, minlength=potentials.n_variables) == 0
         state = np.where(free, start_at(potentials, start), np.clip(answer.state, 0.0, 1.0))
         result = assess(
             potentials,
             state,
             multiplier,
-            status=Status.OPTIMAL,
+            status=MapStatus.OPTIMAL,
             solver="exact",
             max_violation=self.max_violation,
             iterations=answer.iterations,
@@ -81,7 +81,7 @@ class Exact:
             conflict = find_conflict(potentials)
             if len(conflict):
                 raise InfeasibleError(conflict.tolist())
-            return replace(result, status=Status.ITERATIONS)
+            return replace(result, status=MapStatus.ITERATIONS)
         return result
 
 

@@ -12,7 +12,7 @@ from hornbeam.arrays import Floats
 from hornbeam.hlmrf.potentials import Kind, Potentials
 
 
-class Status(StrEnum):
+class MapStatus(StrEnum):
     """How inference ended."""
 
     OPTIMAL = "optimal"
@@ -56,7 +56,7 @@ class MapState:
     iterations: int
     primal_residual: float
     dual_residual: float
-    status: Status
+    status: MapStatus
     solver: str
     violated: npt.NDArray[np.intp]
     violation: Floats
@@ -97,7 +97,7 @@ def dual_value(potentials: Potentials, multiplier: Floats) -> float:
     pull = np.bincount(
         potentials.variable, potentials.coefficient * m[potentials.row], potentials.n_variables
     )
-    # no product of vectors: BLAS would wake its threads for it, and add up in an order of theirs
+    # no product of vectors: BLAS would start its threads, whose order of summation varies
     value = (m * potentials.constant).sum() - conjugate.sum() + np.minimum(pull, 0.0).sum()
     return float(value) + potentials.offset
 
@@ -105,8 +105,8 @@ def dual_value(potentials: Potentials, multiplier: Floats) -> float:
 def start_at(potentials: Potentials, start: Floats | None) -> Floats:
     """A copy of the state to start from, in [0, 1].
 
-    By default it is all ones: that is what PSL 2.4.1 answers for a target that no ground rule
-    speaks of.
+    By default it is all ones: that is what PSL 2.4.1 answers for a target that is in no
+    ground rule.
     """
     if start is None:
         return np.ones(potentials.n_variables)
@@ -117,7 +117,7 @@ def assess(
     potentials: Potentials,
     state: Floats,
     multiplier: Floats,
-    status: Status,
+    status: MapStatus,
     solver: str,
     max_violation: float,
     iterations: int = 0,

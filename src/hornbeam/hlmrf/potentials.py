@@ -1,7 +1,7 @@
 """A ground program as arrays: weighted hinges and linear constraints over variables in [0, 1].
 
 This is what grounding makes of rules and data, and what inference and weight learning read. Row k
-speaks of the linear form
+has the linear form
 
     l_k(y) = sum over its literals of coefficient * y[variable] + constant[k],
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Kind(IntEnum):
-    """What a row says of its linear form."""
+    """What a row does with its linear form."""
 
     LINEAR = 0  #: weight * max(0, l)
     SQUARED = 1  #: weight * max(0, l)^2

@@ -21,7 +21,7 @@ ROUNDING = 1e-13
 CROSSING = 1e-9
 
 
-def settle(potentials: Potentials, state: Floats) -> npt.NDArray[np.intp]:
+def solve_single_variables(potentials: Potentials, state: Floats) -> npt.NDArray[np.intp]:
     """Move every variable of one-literal rows to its best value, in place.
 
     Of several best values it takes the nearest to where the variable stood.
@@ -36,16 +36,16 @@ def settle(potentials: Potentials, state: Floats) -> npt.NDArray[np.intp]:
     Returns
     -------
     ndarray
-        Variables whose constraints contradict each other; they come to rest between them.
+        Variables whose constraints contradict each other; they end between them.
     """
     low, high = _feasible(potentials)
-    stuck = np.flatnonzero(low - high > CROSSING)
+    infeasible = np.flatnonzero(low - high > CROSSING)
     low, high = np.where(low > high, (low + high) / 2.0, [low, high])
-    hinges = _Hinges.of(potentials)
+    hinges = _SingleHinges.of(potentials)
     least = hinges.least_minimisers(low, high)
     most = np.maximum(hinges.greatest_minimisers(low, high), least)
     state[:] = np.minimum(np.maximum(state, least), most)
-    return stuck
+    return infeasible
 
 
 def _feasible(potentials: Potentials) -> tuple[Floats, Floats]:
@@ -61,7 +61,7 @@ def _feasible(potentials: Potentials) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Hinges:
+class _SingleHinges:
     """Hinges in one variable each, in no particular order."""
 
     variable: npt.NDArray[np.int32]
@@ -71,7 +71,7 @@ class _Hinges:
     squared: npt.NDArray[np.bool_]
 
     @classmethod
-    def of(cls, potentials: Potentials) -> _Hinges:
+    def of(cls, potentials: Potentials) -> _SingleHinges:
         """The potentials of a program whose rows have one literal each."""
         own = ~potentials.is_constraint
         slope = potentials.coefficient[own]
@@ -84,9 +84,9 @@ class _Hinges:
         )
 
     def greatest_minimisers(self, low: Floats, high: Floats) -> Floats:
-        """Greatest minimisers in [low, high]: the least ones of the program turned around."""
-        around = replace(self, knee=-self.knee, slope=-self.slope)
-        return -around.least_minimisers(-high, -low)
+        """Greatest minimisers in [low, high]: the least ones of the mirrored program."""
+        mirrored = replace(self, knee=-self.knee, slope=-self.slope)
+        return -mirrored.least_minimisers(-high, -low)
 
     def least_minimisers(self, low: Floats, high: Floats) -> Floats:
         """Least minimisers in [low, high]: where the derivative from above is first not negative.
@@ -114,7 +114,7 @@ class _Hinges:
         return np.where(falling < 0, low, np.minimum(root, end))
 
     def _derivatives(self, y: Floats) -> tuple[Floats, Floats]:
-        """Every variable's derivative just above y, 0 if it is rounding, and its own derivative."""
+        """First (just above y, 0 if it is rounding) and second derivative of every variable."""
         n, at = len(y), y[self.variable]
         active = np.where(self.slope > 0.0, at >= self.knee, at < self.knee)
         bend = np.where(active & self.squared, 2.0 * self.weight * self.slope * self.slope, 0.0)

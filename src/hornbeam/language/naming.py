@@ -1,8 +1,8 @@
-"""Names of predicates as PSL identifiers, without loss and without surprises.
+"""Names of predicates as PSL identifiers, one to one.
 
 PSL ignores the case of predicates and allows letters, digits and underscores only. A name that is
 such an identifier stays as it is; any other is spelt with underscores, with a number behind it
-where two would look the same.
+where two would be spelt alike.
 """
 
 from __future__ import annotations

@@ -23,10 +23,10 @@ from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from hornbeam.errors import DataError
-from hornbeam.language.syntax import PslRule
+from hornbeam.language.syntax import Place, PslRule, error_at
 from hornbeam.language.trees import TOO_DEEP, MisplacedError, rule_of
 
-#: How messages call the tokens of the grammar, in the order in which they are listed.
+#: Names of the grammar's tokens in messages, in the order in which they are listed.
 _WORDS = {
     "NAME": "a name",
     "NUMBER": "a number",
@@ -82,7 +82,7 @@ def _tokens(text: str) -> Iterator[Token]:
     return tokens
 
 
-class _Begun:
+class _PartialRule:
     """A rule that is being read: its tokens, and where it might have ended already."""
 
     def __init__(self) -> None:
@@ -112,41 +112,42 @@ class _Begun:
             return None
         return tree
 
-    def without(self, stray: Token) -> tuple[Tree[Token], _Begun] | None:
+    def without(self, stray: Token) -> tuple[Tree[Token], _PartialRule] | None:
         """End the rule earlier, where it might have ended, and begin another there."""
         if self.ended is None:
             return None
         tree, end = self.ended
-        other = _Begun()
+        other = _PartialRule()
         fits = all(other.feed(token) for token in [*self.tokens[end:], stray])
         return (tree, other) if fits else None
 
 
 def read_rules(text: str, name: str) -> Iterator[PslRule]:
     """Yield the rules of a text; see `parse_rules`."""
-    begun = _Begun()
+    partial = _PartialRule()
     try:
         for token in _tokens(text):
-            if begun.feed(token):
+            if partial.feed(token):
                 continue
-            if begun.tokens and _may_begin_a_rule(token, begun):
-                yield _rule(_finished(begun, text, name), name)
-                begun = _Begun()
-                if begun.feed(token):
+            if partial.tokens and _may_begin_a_rule(token, partial):
+                yield _rule(_finished(partial, text, name), name)
+                partial = _PartialRule()
+                if partial.feed(token):
                     continue
-            elif parted := begun.without(token):
-                tree, begun = parted
+            elif parted := partial.without(token):
+                tree, partial = parted
                 yield _rule(tree, name)
                 continue
-            raise _error(text, name, token.start_pos or 0, begun, f"'{token}'")
-        if begun.tokens:
-            yield _rule(_finished(begun, text, name), name)
+            raise _error(text, name, token.start_pos or 0, partial, f"'{token}'")
+        if partial.tokens:
+            yield _rule(_finished(partial, text, name), name)
     except UnexpectedCharacters as stray:
         position = stray.pos_in_stream or 0
-        raise _error(text, name, position, begun, _quoted(text[position])) from None
+        raise _error(text, name, position, partial, _quoted(text[position])) from None
     except RecursionError:
-        place = (begun.tokens[0].line, begun.tokens[0].column) if begun.tokens else (None, None)
-        raise DataError(name, TOO_DEEP, line=place[0], column=place[1]) from None
+        first = partial.tokens[0] if partial.tokens else None
+        place = Place(first.line or 1, first.column or 1) if first else None
+        raise error_at(place, name, TOO_DEEP) from None
 
 
 def _quoted(letter: str) -> str:
@@ -158,22 +159,22 @@ def _on_new_line(token: Token, last: Token) -> bool:
     return (token.line or 0) > (last.end_line or 0)
 
 
-def _may_begin_a_rule(token: Token, begun: _Begun) -> bool:
+def _may_begin_a_rule(token: Token, partial: _PartialRule) -> bool:
     """Whether a token that cannot continue a rule begins the next; on its line, behind an end."""
-    last = begun.tokens[-1]
+    last = partial.tokens[-1]
     if _on_new_line(token, last):
         return True
     marked = last.type in ("PERIOD", "RBRACE") or token.type == "NUMBER"
-    return marked and begun.finished() is not None
+    return marked and partial.finished() is not None
 
 
-def _finished(begun: _Begun, text: str, name: str) -> Tree[Token]:
+def _finished(partial: _PartialRule, text: str, name: str) -> Tree[Token]:
     """Tree of the rule that has been fed; an error if it is incomplete."""
-    tree = begun.finished()
+    tree = partial.finished()
     if tree is None:
-        position = begun.tokens[-1].end_pos or 0
+        position = partial.tokens[-1].end_pos or 0
         found = "the end of the line" if text[position:].strip() else "the end of the text"
-        raise _error(text, name, position, begun, found)
+        raise _error(text, name, position, partial, found)
     return tree
 
 
@@ -181,16 +182,15 @@ def _rule(tree: Tree[Token], name: str) -> PslRule:
     try:
         return rule_of(tree)
     except MisplacedError as misplaced:
-        place = misplaced.place
-        raise DataError(name, str(misplaced), line=place.line, column=place.column) from None
+        raise error_at(misplaced.place, name, str(misplaced)) from None
 
 
-def _error(text: str, name: str, position: int, begun: _Begun, found: str) -> DataError:
-    """Say what is wrong at a position of the text, behind the tokens of the rule begun."""
-    kinds = [token.type for token in begun.tokens]
+def _error(text: str, name: str, position: int, partial: _PartialRule, found: str) -> DataError:
+    """Say what is wrong at a position of the text, behind the tokens of the partial rule."""
+    kinds = [token.type for token in partial.tokens]
     if found == "':'" and kinds == ["NAME"]:
-        position = begun.tokens[0].start_pos or 0
-        problem = f"'{begun.tokens[0]}' is no weight; expected a finite number such as 0.83"
+        position = partial.tokens[0].start_pos or 0
+        problem = f"'{partial.tokens[0]}' is no weight; expected a finite number such as 0.83"
     elif found in ("'''", "'\"'"):
         problem = (
             "a constant is not closed on its line, or has an escape other than "
@@ -200,7 +200,7 @@ def _error(text: str, name: str, position: int, begun: _Begun, found: str) -> Da
         position = text.rindex("/", 0, position + 1)
         problem = "a comment is not closed; expected '*/'"
     else:
-        accepted: set[str] = begun.state.accepts()  # type: ignore[no-untyped-call]
+        accepted: set[str] = partial.state.accepts()  # type: ignore[no-untyped-call]
         problem = f"expected {_expected(accepted, at_start=not kinds)}, found {found}"
         if kinds[:1] == ["NUMBER"] != kinds and not {"COLON", "RELATION"} & {*kinds}:
             problem += " (a weight is followed by ':')"
@@ -209,7 +209,7 @@ def _error(text: str, name: str, position: int, begun: _Begun, found: str) -> Da
 
 
 def _expected(tokens: set[str], at_start: bool) -> str:
-    """Put the tokens that could stand here in words."""
+    """Describe the tokens that could stand here."""
     words = ["a weight such as '0.83:'"] if at_start else []
     if {"COLON", "RELATION"} <= tokens:
         words, tokens = ["':' (which ends a weight)", "an operator of arithmetic"], set()

@@ -1,4 +1,4 @@
-"""What stands in a rule: its atoms, literals, terms, variables, and the parts of coefficients."""
+"""Parts of a rule: its atoms, literals, terms, variables, and the parts of coefficients."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ def atoms_of(rule: PslRule) -> Iterator[Atom | SumAtom]:
     if isinstance(rule, LogicalRule):
         literals = [*rule.body, *rule.head]
     else:
-        summands = (*rule.left, *rule.right)
-        yield from (summand.atom for summand in summands if summand.atom is not None)
+        yield from rule.atoms
         literals = [literal for one in rule.filters for literal in literals_of(one.condition)]
     yield from (literal.atom for literal in literals if isinstance(literal.atom, Atom))
 

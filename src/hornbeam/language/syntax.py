@@ -38,6 +38,12 @@ class Place:
     column: int
 
 
+def error_at(place: Place | None, name: str, problem: str) -> DataError:
+    """Make an error at a place (if known) of the text that messages call `name`."""
+    line, column = (place.line, place.column) if place else (None, None)
+    return DataError(name, problem, line=line, column=column)
+
+
 @dataclass(frozen=True)
 class Variable:
     """A term that stands for any constant."""
@@ -301,6 +307,16 @@ class ArithmeticRule:
     def __str__(self) -> str:
         return rule_text(self)
 
+    @property
+    def summands(self) -> tuple[Summand, ...]:
+        """Summands of both sides."""
+        return (*self.left, *self.right)
+
+    @property
+    def atoms(self) -> list[SumAtom]:
+        """Atoms of both sides."""
+        return [summand.atom for summand in self.summands if summand.atom is not None]
+
 
 PslRule = LogicalRule | ArithmeticRule
 
@@ -387,8 +403,7 @@ def parse_logical_rules(text: str, name: str) -> list[LogicalRule]:
                 f"'{rule.relation}' makes this an arithmetic rule, and only logical rules are "
                 f"read here (the rule is: {rule})"
             )
-            line, column = (rule.place.line, rule.place.column) if rule.place else (None, None)
-            raise DataError(name, problem, line=line, column=column)
+            raise error_at(rule.place, name, problem)
         rules.append(rule)
     return rules
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from hornbeam.errors import DataError
 from hornbeam.language.rule_parts import (
     atoms_of,
     cardinalities_of,
@@ -32,11 +31,12 @@ from hornbeam.language.syntax import (
     SumAtom,
     SumVariable,
     Variable,
+    error_at,
 )
 from hornbeam.programs.program_predicates import ProgramPredicate
 
 
-class _WrongError(Exception):
+class _RuleError(Exception):
     """What is wrong with a rule, and where it shows; without a place, in the whole rule."""
 
     def __init__(self, problem: str, at: Atom | SumAtom | Comparison | None = None) -> None:
@@ -53,19 +53,17 @@ def check_rules(
     ------
     DataError
         At the first rule that has an unknown predicate, a wrong number of arguments, a negative
-        weight or a variable that nothing limits, or whose arithmetic makes no sense.
+        weight or a variable that nothing limits, or whose arithmetic is not well formed.
     """
     known = {predicate.name: predicate for predicate in predicates}
     for rule, source in rules:
         try:
             _check(rule, known)
-        except _WrongError as wrong:
+        except _RuleError as wrong:
             text = str(rule)
             shown = text if len(text) <= 200 else f"{text[:200]}..."
-            place = wrong.place or rule.place
-            line, column = (place.line, place.column) if place else (None, None)
             problem = f"{wrong} (the rule is: {shown})"
-            raise DataError(source, problem, line=line, column=column) from None
+            raise error_at(wrong.place or rule.place, source, problem) from None
 
 
 def _check(rule: PslRule, known: dict[str, ProgramPredicate]) -> None:
@@ -74,7 +72,7 @@ def _check(rule: PslRule, known: dict[str, ProgramPredicate]) -> None:
             f"the weight {rule.weight:g} is negative, and inference would not be convex; expected "
             "a weight of at least 0 (a rule is discouraged by negating its head)"
         )
-        raise _WrongError(problem)
+        raise _RuleError(problem)
     for atom in atoms_of(rule):
         _check_atom(atom, known)
     if isinstance(rule, LogicalRule):
@@ -82,7 +80,7 @@ def _check(rule: PslRule, known: dict[str, ProgramPredicate]) -> None:
     else:
         _check_sums(rule)
         _check_filters(rule, known)
-        for summand in (*rule.left, *rule.right):
+        for summand in rule.summands:
             _check_coefficient(summand.coefficient)
 
 
@@ -91,13 +89,13 @@ def _check_atom(atom: Atom | SumAtom, known: dict[str, ProgramPredicate]) -> Non
     if predicate is None:
         listed = ", ".join(list(known)[:10]) + (", ..." if len(known) > 10 else "")
         problem = f"unknown predicate {atom.predicate!r}; expected one of: {listed or 'none'}"
-        raise _WrongError(problem, atom)
+        raise _RuleError(problem, atom)
     if len(atom.arguments) != predicate.arity:
         problem = (
             f"{atom.predicate} has {len(atom.arguments)} arguments here; expected "
             f"{predicate.arity}, as in its declaration"
         )
-        raise _WrongError(problem, atom)
+        raise _RuleError(problem, atom)
 
 
 # Logical rules ------------------------------------------------------------------------------------
@@ -120,75 +118,72 @@ def _check_safe(rule: LogicalRule) -> None:
                 f"the variable {name} is not limited; expected it in a positive atom of the body "
                 "(or a negated one of the head)"
             )
-            raise _WrongError(problem, atom)
+            raise _RuleError(problem, atom)
     if not used:
         problem = (
             "the rule has no variables; expected one, or an arithmetic rule such as "
             f"'{next(atoms_of(rule), 'a(A)')} >= 1'"
         )
-        raise _WrongError(problem)
+        raise _RuleError(problem)
 
 
 # Arithmetic rules ---------------------------------------------------------------------------------
 
 
 def _check_sums(rule: ArithmeticRule) -> None:
-    atoms = [summand.atom for summand in (*rule.left, *rule.right) if summand.atom is not None]
-    if not atoms:
-        raise _WrongError("the rule has no atoms; expected at least one")
-    sums = Counter(
-        term.name for atom in atoms for term in atom.arguments if isinstance(term, SumVariable)
-    )
-    plain = {term.name for atom in atoms for term in atom.arguments if isinstance(term, Variable)}
-    for atom in atoms:
+    if not rule.atoms:
+        raise _RuleError("the rule has no atoms; expected at least one")
+    arguments = [term for atom in rule.atoms for term in atom.arguments]
+    sums = Counter(term.name for term in arguments if isinstance(term, SumVariable))
+    plain = {term.name for term in arguments if isinstance(term, Variable)}
+    for atom in rule.atoms:
         for term in atom.arguments:
             if not isinstance(term, SumVariable):
                 continue
             if sums[term.name] > 1:
                 problem = f"{term} stands more than once; expected another variable in each place"
-                raise _WrongError(problem, atom)
+                raise _RuleError(problem, atom)
             if term.name in plain:
                 problem = f"{term.name} stands with a '+' and without; expected two variables"
-                raise _WrongError(problem, atom)
-    for summand in (*rule.left, *rule.right):
+                raise _RuleError(problem, atom)
+    for summand in rule.summands:
         for name in cardinalities_of(summand.coefficient):
             if name not in sums:
                 problem = f"|{name}| counts no summation variable; expected '+{name}' in an atom"
-                raise _WrongError(problem, summand.atom)
+                raise _RuleError(problem, summand.atom)
     for comparison in rule.comparisons:
         for name in sorted(variables_of(comparison) - plain):
             problem = f"the variable {name} is in no atom; expected it in one, without a '+'"
-            raise _WrongError(problem, comparison)
+            raise _RuleError(problem, comparison)
 
 
 def _check_filters(rule: ArithmeticRule, known: dict[str, ProgramPredicate]) -> None:
-    atoms = [summand.atom for summand in (*rule.left, *rule.right) if summand.atom is not None]
-    arguments = [term for atom in atoms for term in atom.arguments]
+    arguments = [term for atom in rule.atoms for term in atom.arguments]
     sums = {term.name for term in arguments if isinstance(term, SumVariable)}
     plain = {term.name for term in arguments if isinstance(term, Variable)}
     seen: set[str] = set()
     for one in rule.filters:
         if one.variable not in sums:
             problem = f"the filter is for {one.variable}; expected a summation variable"
-            raise _WrongError(f"{problem}, '+{one.variable}' in an atom")
+            raise _RuleError(f"{problem}, '+{one.variable}' in an atom")
         if one.variable in seen:
-            raise _WrongError(f"{one.variable} has two filters; expected one, joined by '&'")
+            raise _RuleError(f"{one.variable} has two filters; expected one, joined by '&'")
         seen.add(one.variable)
         for literal in literals_of(one.condition):
             for name in sorted(variables_of(literal.atom) - plain - {one.variable}):
                 problem = f"the filter has the variable {name}; expected {one.variable}"
                 others = f" or one of {', '.join(sorted(plain))}" if plain else ""
-                raise _WrongError(f"{problem}{others}", literal.atom)
+                raise _RuleError(f"{problem}{others}", literal.atom)
             if isinstance(literal.atom, Atom) and not known[literal.atom.predicate].closed:
                 problem = f"the filter has {literal.atom.predicate}, which is open"
-                raise _WrongError(f"{problem}; expected closed predicates", literal.atom)
+                raise _RuleError(f"{problem}; expected closed predicates", literal.atom)
 
 
 def _check_coefficient(coefficient: Coefficient) -> None:
     """Refuse a division by a number that is zero."""
     if isinstance(coefficient, Operation):
         if coefficient.operator == "/" and fixed_value(coefficient.right) == 0:
-            raise _WrongError(f"{coefficient} divides by zero")
+            raise _RuleError(f"{coefficient} divides by zero")
         _check_coefficient(coefficient.left)
         _check_coefficient(coefficient.right)
     elif isinstance(coefficient, Extreme):

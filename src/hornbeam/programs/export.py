@@ -3,7 +3,7 @@
 * A rule's head ranges over the listed pairs only, so every rule gets them as a first body atom
   (blocking); they stand in a closed predicate of their own.
 * In a model that is not collective, observed facts of a target predicate become a closed predicate
-  of their own, which stands for it in bodies: targets do not speak of each other. A pair that also
+  of their own, which stands for it in bodies: targets do not depend on each other. A pair that also
   stands among the facts is no evidence for itself; where there is such a pair, a rule through
   known facts is written once for every way in which the fact can differ from the head.
 * In a collective model the target predicate itself stands in bodies, and pairs are not observed.
@@ -61,7 +61,7 @@ class _Spelling:
         """Spell every predicate of the rules; no two look alike when case is ignored."""
         names = set(targets).union(*(body.predicates for body in model.bodies))
         plain = dict(identifiers(names))
-        # no name has a tab, so that these are no predicate's own; they are spelt last
+        # names hold no tab, so these cannot clash with a predicate's; they are spelt last
         made = {what: {t: f"{plain[t]}\t{what}" for t in targets} for what in ("pairs", "known")}
         invented = [name for some in made.values() for name in some.values()]
         spelt = identifiers([*plain.values(), *invented])
@@ -71,7 +71,7 @@ class _Spelling:
 
 @dataclass(frozen=True, eq=False)
 class Export:
-    """A model that has been found fit for export, with its facts and pairs."""
+    """A model that can be exported, with its facts and pairs."""
 
     model: RuleModel
     facts: Facts
@@ -240,7 +240,7 @@ def export_program(
     Raises
     ------
     InputError
-        Where the model cannot be said in plain PSL, or nothing in it is about the pairs.
+        Where the model cannot be written in plain PSL, or no rule of it is about the pairs.
     """
     export = Export(model, facts, pairs)
     if not export.targets:
@@ -282,7 +282,7 @@ def _write(export: Export, folder: FilePath) -> None:
 
 
 def _take_place(made: FilePath, folder: FilePath) -> None:
-    """Move what was made to its place; an older export there gives way."""
+    """Move the new folder to its place, over an older export there."""
     if folder.is_dir() and any(folder.iterdir()):
         if not (folder / "program.json").is_file():
             raise InputError(f"{folder}: holds other files; expected a new or an empty folder")

@@ -1,4 +1,4 @@
-"""Where the rules of a JSON or YAML program stand, so that mistakes in them are found there.
+"""Places of the rules in a JSON or YAML program, so that mistakes are reported there.
 
 The parser counts lines and columns of the text it is given. A rule of a program is therefore given
 to it behind as many line ends and blanks as put it where it stands in its file. (Escapes of JSON

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -16,15 +15,14 @@ import numpy.typing as npt
 
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
-from hornbeam.facts.reading.diagnosis import first_mistake, show
-from hornbeam.facts.reading.input_files import find_file
-from hornbeam.facts.reading.interning import explained, fetch_names
+from hornbeam.facts.reading.diagnosis import atom_text, first_mistake
+from hornbeam.facts.reading.input_files import is_empty
+from hornbeam.facts.reading.interning import fetch_names, reading_error
+from hornbeam.facts.reading.psl_data import AtomList
 from hornbeam.facts.reading.sources import Source
-from hornbeam.facts.reading.tables import tuple_source
-from hornbeam.facts.reading.text import delimited
 from hornbeam.facts.reading.workspace import Workspace, workspace
 from hornbeam.programs.program_data import AtomTable, PredicateTables, ProgramData
-from hornbeam.programs.program_predicates import AtomList, ProgramPredicate
+from hornbeam.programs.program_predicates import ProgramPredicate
 
 PARTITIONS = ("observations", "targets", "truth")
 OBSERVED, TARGET, TRUTH = range(3)
@@ -79,29 +77,19 @@ def load_partitions(
         try:
             return _loaded(space, predicates, listed, extra)
         except duckdb.Error as error:
-            raise explained(error, [one.source for one in listed]) from None
+            raise reading_error(error, [one.source for one in listed]) from None
 
 
 def _sources(
     space: Workspace, predicate: ProgramPredicate, partition: int, program: str
 ) -> Iterator[Source]:
-    """One source a file (but none for an empty one), and one for the rows of the program."""
-    atoms: AtomList = getattr(predicate, PARTITIONS[partition])
-    arguments = [f"a{k}" for k in range(1, predicate.arity + 1)]
-    columns = (*arguments, "" if partition == TARGET else "value")
-    where = f"{PARTITIONS[partition]} of {predicate.name}"
-    for name in atoms.files:
-        # PSL takes an empty file for no atoms, and splits of data sets often have some.
-        if Path(name).is_file() and not Path(name).stat().st_size:
-            continue
-        try:
-            file = find_file(name, space.folder)
-        except DataError as error:
-            raise DataError(program, f"{where}: {error}") from None
-        yield delimited(file, columns, "\t", predicate=predicate.name, optional_last=True)
-    if atoms.rows:
-        called = f"{program}, {where}"
-        yield tuple_source(space, called, atoms.rows, columns, predicate.name, optional_last=True)
+    """Sources of one partition. PSL takes an empty file for no atoms; splits often have some."""
+    name = PARTITIONS[partition]
+    atoms: AtomList = getattr(predicate, name)
+    files = tuple(file for file in atoms.files if not is_empty(file))
+    return AtomList(files, atoms.rows).sources(
+        space, program, predicate.name, predicate.arity, name
+    )
 
 
 def _loaded(
@@ -118,10 +106,10 @@ def _loaded(
     names = _names(space, listed, arities, extra)
     tables: dict[int, list[AtomTable]] = {}
     for arity in arities:
-        alike = [one for one in listed if one.source.arity == arity]
-        tables |= _tables(connection, predicates, alike, names)
+        same_arity = [one for one in listed if one.source.arity == arity]
+        tables |= _tables(connection, predicates, same_arity, names)
     nothing = {
-        number: [_table(_Columns.empty(predicate.arity), slice(0, 0), k) for k in range(3)]
+        number: [_table(_AtomColumns.empty(predicate.arity), slice(0, 0), k) for k in range(3)]
         for number, predicate in enumerate(predicates)
     }
     found = nothing | tables
@@ -176,19 +164,19 @@ def _names(
         "CAST(row_number() OVER (ORDER BY name) - 1 AS INTEGER) AS id "
         f"FROM (SELECT DISTINCT name FROM ({' UNION ALL '.join(selects)}))"
     )
-    odd = space.connection.execute(
+    unusual = space.connection.execute(
         "SELECT name FROM constants WHERE name IS NULL OR name = '' OR contains(name, chr(0)) "
         "OR contains(name, chr(9)) OR contains(name, chr(10)) OR contains(name, chr(13))"
     ).fetchall()
-    # A constant of a rule may be any text, and so may stand here by right.
-    if odd and not {name for (name,) in odd} <= set(extra):
+    # A constant of a rule may be any text, so such names are no mistake of the data.
+    if unusual and not {name for (name,) in unusual} <= set(extra):
         sources = [one.source for one in listed]
         raise first_mistake(sources) or DataError(sources[0].name, "a name is empty or malformed")
     return fetch_names(space.connection, "constants")
 
 
 @dataclass(frozen=True)
-class _Columns:
+class _AtomColumns:
     """Atoms of one arity, sorted by predicate, arguments, partition and value."""
 
     predicate: npt.NDArray[np.int32]
@@ -197,7 +185,7 @@ class _Columns:
     value: npt.NDArray[np.float64]
 
     @classmethod
-    def empty(cls, arity: int) -> _Columns:
+    def empty(cls, arity: int) -> _AtomColumns:
         none = np.empty(0, dtype=np.int32)
         return cls(none, (none,) * arity, none, np.empty(0))
 
@@ -219,7 +207,7 @@ def _tables(
         "partition, value"
     ).fetchnumpy()
     arguments = tuple(np.asarray(fetched[f"a{k}"]) for k in range(1, arity + 1))
-    rows = _Columns(
+    rows = _AtomColumns(
         *(np.asarray(fetched["predicate"]), arguments),
         *(np.asarray(fetched["partition"]), np.asarray(fetched["value"])),
     )
@@ -231,18 +219,18 @@ def _tables(
     }
 
 
-def _table(rows: _Columns, where: slice, partition: int) -> AtomTable:
+def _table(rows: _AtomColumns, where: slice, partition: int) -> AtomTable:
     chosen = rows.partition[where] == partition
     arguments = tuple(column[where][chosen] for column in rows.arguments)
     return AtomTable(arguments, None if partition == TARGET else rows.value[where][chosen])
 
 
 def _once(
-    rows: _Columns,
+    rows: _AtomColumns,
     predicates: Sequence[ProgramPredicate],
     listed: Sequence[_Listed],
     names: Names,
-) -> _Columns:
+) -> _AtomColumns:
     """Drop repeated rows; an atom with two values, or both observed and a target, is an error."""
     same = rows.predicate[1:] == rows.predicate[:-1]
     for column in rows.arguments:
@@ -262,11 +250,11 @@ def _once(
         return rows
     keep = np.concatenate([[True], ~repeated])
     arguments = tuple(column[keep] for column in rows.arguments)
-    return _Columns(rows.predicate[keep], arguments, rows.partition[keep], rows.value[keep])
+    return _AtomColumns(rows.predicate[keep], arguments, rows.partition[keep], rows.value[keep])
 
 
 def _clash(listed: Sequence[_Listed], atom: dict[str, str]) -> DataError:
-    """Name two places that do not go together."""
+    """Name two places that contradict each other."""
     first: dict[int, tuple[str, float]] = {}
     for one in listed:
         for at, fields in one.source.rows():
@@ -275,10 +263,12 @@ def _clash(listed: Sequence[_Listed], atom: dict[str, str]) -> DataError:
                 continue
             value = float(str(row.get("value", 1)))
             if one.partition == TARGET and OBSERVED in first:
-                problem = f"{show(atom)} is a target here and observed in {first[OBSERVED][0]}"
+                problem = f"{atom_text(atom)} is a target here and observed in {first[OBSERVED][0]}"
                 return one.source.error(f"{problem}; expected one of both", at)
             place, other = first.setdefault(one.partition, (one.source.place(at), value))
             if value != other and one.partition != TARGET:
-                problem = f"{show(atom)} has value {value:.9g} here and {other:.9g} in {place}"
+                problem = f"{atom_text(atom)} has value {value:.9g} here and {other:.9g} in {place}"
                 return one.source.error(f"{problem}; expected one value", at)
-    return DataError(listed[0].source.name, f"{show(atom)} does not stand once; expected it once")
+    return DataError(
+        listed[0].source.name, f"{atom_text(atom)} does not stand once; expected it once"
+    )

@@ -19,7 +19,7 @@ from typing import Any
 
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.reading.documents import document_text
-from hornbeam.facts.reading.input_files import File, find_file
+from hornbeam.facts.reading.input_files import File, find_file, is_empty
 from hornbeam.facts.reading.psl_data import SPLITS, program_document
 from hornbeam.language.rule_parts import constants_of
 from hornbeam.language.syntax import PslRule, parse_rules
@@ -47,12 +47,12 @@ ENDINGS = {
 
 @dataclass(frozen=True)
 class Program:
-    """A program that makes sense: every rule has been checked against the predicates.
+    """A program whose rules have been checked against its predicates.
 
     Parameters
     ----------
     name
-        The file, as the user calls it.
+        The file, as the user names it.
     rules
         Rules in their order, in PSL's normal form (see `hornbeam.programs.normal_form`), with
         predicates spelt as declared.
@@ -162,7 +162,7 @@ def _one_rule(file: File, entry: Placed) -> list[PslRule]:
 
 
 def _rule_file(name: str, folder: Path) -> list[_Entry]:
-    if Path(name).is_file() and not Path(name).stat().st_size:
+    if is_empty(name):
         return []
     file = find_file(name, folder)
     return [_Entry(file.name, parse_rules(document_text(file), file.name))]

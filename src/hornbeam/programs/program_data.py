@@ -14,7 +14,7 @@ from hornbeam.facts.names import Names
 
 @dataclass(frozen=True, eq=False)
 class AtomTable:
-    """Atoms of one predicate: one column of ids an argument; `value` None where all are 1."""
+    """Atoms of one predicate: one column of ids per argument; `value` is None where all are 1."""
 
     arguments: tuple[Ids, ...]
     value: npt.NDArray[np.float64] | None = None

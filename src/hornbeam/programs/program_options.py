@@ -24,15 +24,15 @@ METHODS = (
     "DualBCDInference",
     "DistributedDualBCDInference",
 )
-#: Options that cannot change the answer here and are not worth a word: nothing is random, the
-#: weights' scale does not move the optimum, and inference is what was asked for.
-MOOT = ("random.seed", "inference.normalize", "runtime.inference")
+#: Options that cannot change the answer here and are not reported as ignored: nothing is random,
+#: the weights' scale does not move the optimum, and inference is what was asked for.
+WITHOUT_EFFECT = ("random.seed", "inference.normalize", "runtime.inference")
 INITIAL_VALUES = ("RANDOM", "ZERO", "HALF", "ONE", "ATOM")
 
 
 @dataclass(frozen=True)
 class InferenceOptions:
-    """How a program wants to be inferred.
+    """How a program asks to be inferred.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class InferenceOptions:
     epsilon_absolute, epsilon_relative
         Its tolerances; None where the program does not set them.
     relax, relax_multiplier, relax_squared
-        Whether hard rules become weighted ones, with so many times the largest weight, squared.
+        Whether hard rules become weighted ones, with this multiple of the largest weight, squared.
     initial_value
         Where targets start: at random, at 0, ½ or 1, or (ATOM) at the values given with them.
     require_targets
@@ -66,7 +66,7 @@ class InferenceOptions:
     ignored: tuple[str, ...] = ()
 
 
-class _WrongError(Exception):
+class _OptionError(Exception):
     """What was expected of an option's value."""
 
 
@@ -77,7 +77,7 @@ def _number(least: float, above: bool = False) -> Callable[[str], float]:
         except ValueError:
             value = math.nan
         if not (math.isfinite(value) and (value > least if above else value >= least)):
-            raise _WrongError(f"a number {'above' if above else 'of at least'} {least:g}")
+            raise _OptionError(f"a number {'above' if above else 'of at least'} {least:g}")
         return value
 
     return read
@@ -88,9 +88,9 @@ def _integer(least: int | None) -> Callable[[str], int]:
         try:
             value = int(text)
         except ValueError:
-            raise _WrongError("a whole number") from None
+            raise _OptionError("a whole number") from None
         if least is not None and value < least:
-            raise _WrongError(f"a whole number of at least {least}")
+            raise _OptionError(f"a whole number of at least {least}")
         return value
 
     return read
@@ -98,13 +98,13 @@ def _integer(least: int | None) -> Callable[[str], int]:
 
 def _flag(text: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise _WrongError("true or false")
+        raise _OptionError("true or false")
     return text.lower() == "true"
 
 
 def _initial_value(text: str) -> str:
     if text.upper() not in INITIAL_VALUES:
-        raise _WrongError(f"one of {', '.join(INITIAL_VALUES)}")
+        raise _OptionError(f"one of {', '.join(INITIAL_VALUES)}")
     return text.upper()
 
 
@@ -149,10 +149,10 @@ def inference_options(program: Program) -> InferenceOptions:
             field, read = _READERS[name]
             try:
                 found[field] = read(text.strip())
-            except _WrongError as wrong:
+            except _OptionError as wrong:
                 problem = f"the option {name!r} is {text!r}; expected {wrong}"
                 raise DataError(program.name, problem) from None
-        elif name not in MOOT:
+        elif name not in WITHOUT_EFFECT:
             ignored.append(name)
     return InferenceOptions(**found, ignored=tuple(sorted(ignored)))
 

@@ -1,43 +1,22 @@
-"""The predicates of a PSL program: what is closed, where the atoms are, how to evaluate them."""
+"""The predicates of a PSL program: what is closed, and where the atoms are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.input_files import File
-from hornbeam.facts.reading.psl_data import Declared, declared, kind_of, partitions
+from hornbeam.facts.reading.psl_data import AtomList, Declared, declared, kind_of, partitions
 
 #: What a predicate of a 2.4 program may say about itself.
 PROPERTIES = (
     "name", "type", "arity", "types", "force-open", "observations", "targets", "truth", "function",
     "evaluations", "options",
 )  # fmt: skip
-#: What PSL may do with a predicate that is not asked for here.
+#: The type of predicate that is supported, by both its names.
 _STANDARD = ("StandardPredicate", "org.linqs.psl.model.predicate.StandardPredicate")
-
-
-@dataclass(frozen=True)
-class AtomList:
-    """Atoms of a predicate in one partition: files (as found from here), and rows."""
-
-    files: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.files or self.rows)
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """An evaluator that the program asks for, such as AUCEvaluator, and its options."""
-
-    evaluator: str
-    options: Mapping[str, str] = field(default_factory=dict)
-    primary: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,8 +32,6 @@ class ProgramPredicate:
         targets.
     observations, targets, truth
         Where its atoms stand.
-    evaluations
-        How its inferred values are to be compared with the truth.
     options
         Options of the predicate alone.
     """
@@ -62,10 +39,9 @@ class ProgramPredicate:
     name: str
     arity: int
     closed: bool
-    observations: AtomList = AtomList()
-    targets: AtomList = AtomList()
-    truth: AtomList = AtomList()
-    evaluations: tuple[Evaluation, ...] = ()
+    observations: AtomList = field(default_factory=AtomList)
+    targets: AtomList = field(default_factory=AtomList)
+    truth: AtomList = field(default_factory=AtomList)
     options: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -73,15 +49,11 @@ def program_predicates(file: File, document: dict[str, Any], split: str) -> list
     """Predicates of a program (or `.data` file), with the data of a split and of all splits."""
     known = declared(file, document)
     found = partitions(file, document, known)
-    folder = Path(file.name).parent
     lists: dict[str, dict[str, AtomList]] = {name: {} for name in known}
     for wanted, listed in found.items():
         for partition in listed:
-            items = [item for name in ("all", split) for item in partition.splits.get(name, [])]
-            lists[partition.predicate.casefold()][wanted] = AtomList(
-                tuple(str(folder / item) for item in items if isinstance(item, str)),
-                tuple(tuple(item) for item in items if not isinstance(item, str)),
-            )
+            atoms = AtomList.of(file, partition, ("all", split))
+            lists[partition.predicate.casefold()][wanted] = atoms
     return [_predicate(file, one, lists[key]) for key, one in known.items()]
 
 
@@ -103,32 +75,29 @@ def _predicate(file: File, one: Declared, lists: dict[str, AtomList]) -> Program
     if "closed" in one.flags and lists.get("targets"):
         problem = f"{where} is closed and has targets; expected it to be open"
         raise DataError(file.name, problem)
+    _check_evaluations(file, one)
     forced = "open" in one.flags or str(one.about.get("force-open", "")).lower() == "true"
     return ProgramPredicate(
         one.name,
         one.arity,
         not (forced or lists.get("targets")),
         **lists,
-        evaluations=tuple(_evaluations(file, one)),
         options=text_options(file, one.about.get("options"), f"options of {one.name}"),
     )
 
 
-def _evaluations(file: File, one: Declared) -> list[Evaluation]:
+def _check_evaluations(file: File, one: Declared) -> None:
+    """Check the list of evaluators; all that apply are reported, whichever are listed."""
     where = f"evaluations of {one.name}"
     listed = one.about.get("evaluations") or []
     if not isinstance(listed, list):
         raise DataError(file.name, f"{where}: expected a list, found {kind_of(listed)}")
-    found = []
     for item in listed:
         about = {"evaluator": item} if isinstance(item, str) else item
         if not isinstance(about, dict) or not isinstance(about.get("evaluator"), str):
             problem = f"{where}: expected names of evaluators, found {kind_of(item)}"
             raise DataError(file.name, problem)
-        options = text_options(file, about.get("options"), where)
-        primary = str(about.get("primary", "")).lower() == "true"
-        found.append(Evaluation(about["evaluator"], options, primary))
-    return found
+        text_options(file, about.get("options"), where)
 
 
 def text_options(file: File, value: object, where: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ powers.
 * ppll: the same for each rule alone, as if there were no other (piecewise).
 
 Both are concave, with a Gaussian prior on the weights, and fitted by Newton's method. Hard rules
-have no weight and are left out: conditioned on the truth they allow a single value or say nothing.
+have no weight and are left out: conditioned on the truth they allow one value or any.
 """
 
 from __future__ import annotations
@@ -33,7 +33,13 @@ from hornbeam.compiled import announced
 from hornbeam.errors import DataError
 from hornbeam.files import save_text
 from hornbeam.hlmrf.potentials import Kind, Potentials
-from hornbeam.language.syntax import ArithmeticRule, LogicalRule, PslRule, weight_text
+from hornbeam.language.syntax import (
+    ArithmeticRule,
+    LogicalRule,
+    PslRule,
+    error_at,
+    weight_text,
+)
 from hornbeam.learning.hinge_problem import HingeProblem
 from hornbeam.learning.newton import Fit, Newton
 from hornbeam.programs.grounding.ground import ground
@@ -154,14 +160,8 @@ def _unweighted(rule: PslRule) -> str:
 def _refuse_arithmetic(program: Program) -> None:
     for rule, source in zip(program.rules, program.sources, strict=True):
         if isinstance(rule, ArithmeticRule) and rule.weight is not None:
-            line, column = (rule.place.line, rule.place.column) if rule.place else (None, None)
-            raise DataError(
-                source,
-                f"weights are learned for logical rules only, not for {rule}; make it a hard rule "
-                "or leave it out",
-                line=line,
-                column=column,
-            )
+            problem = f"weights are learned for logical rules only, not for {rule}"
+            raise error_at(rule.place, source, f"{problem}; make it a hard rule or leave it out")
 
 
 def _truth(program: Program, data: ProgramData) -> Floats:

@@ -41,7 +41,7 @@ class TruthEvaluation:
 def evaluate_truth(
     tables: PredicateTables, values: npt.NDArray[np.float64], close_truth: bool = False
 ) -> TruthEvaluation | None:
-    """Hold inferred values of a predicate's targets against its truth; None without any.
+    """Compare inferred values of a predicate's targets with its truth; None without any.
 
     Targets without truth are left out, or false where `close_truth`.
     """
@@ -55,14 +55,14 @@ def evaluate_truth(
     known |= close_truth
     expected, found = expected[known], values[known]
     ranked = evaluate(expected, np.clip(found, 0.0, 1.0))
-    is_true, said = expected >= TRUE, found >= TRUE
-    hits = int(np.count_nonzero(is_true & said))
-    relevant = int(is_true.sum()) + int(said.sum())
+    is_true, found_true = expected >= TRUE, found >= TRUE
+    hits = int(np.count_nonzero(is_true & found_true))
+    relevant = int(is_true.sum()) + int(found_true.sum())
     return TruthEvaluation(
         auc_roc=ranked.auc_roc,
         auc_pr=ranked.auc_pr,
         f1=2 * hits / relevant if relevant else None,
-        accuracy=float(np.mean(is_true == said)),
+        accuracy=float(np.mean(is_true == found_true)),
         mae=float(np.mean(np.abs(expected - found))),
         mse=float(np.mean((expected - found) ** 2)),
         n=int(known.sum()),

@@ -18,7 +18,7 @@ from hornbeam.counting.sql.duckdb_engine import DuckDB, duckdb_engine, open_duck
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.reading.sources import literal
-from hornbeam.facts.reading.storing import trouble
+from hornbeam.facts.reading.storing import resource_error
 from hornbeam.facts.table import ONE
 from hornbeam.rules.candidates import Language
 from tests.contracts.test_engines import figures_of, rows_of
@@ -180,8 +180,8 @@ def test_a_full_disk_says_so(tmp_path: Path) -> None:
 
 def test_a_device_without_space_is_a_full_disk() -> None:
     error = duckdb.IOException('Could not write file "x.tmp": No space left on device')
-    assert "is full" in str(trouble(error))
-    assert trouble(duckdb.ParserException("syntax")) is None
+    assert "is full" in str(resource_error(error))
+    assert resource_error(duckdb.ParserException("syntax")) is None
 
 
 def test_engines_by_name() -> None:

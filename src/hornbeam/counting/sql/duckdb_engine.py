@@ -18,7 +18,7 @@ from hornbeam.counting.sql.sql_engine import ROW_BYTES, Columns, SqlEngine, fact
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.reading.readers import Input, sources_of
 from hornbeam.facts.reading.sources import Role, literal
-from hornbeam.facts.reading.storing import store_facts, trouble
+from hornbeam.facts.reading.storing import resource_error, store_facts
 from hornbeam.facts.reading.workspace import workspace
 from hornbeam.facts.table import Facts
 from hornbeam.progress import SILENT, Progress
@@ -77,7 +77,7 @@ class DuckDB:
         try:
             return self.connection.execute(statement)
         except duckdb.Error as error:
-            explained = trouble(error)
+            explained = resource_error(error)
             if explained is None:
                 raise
             raise explained from None

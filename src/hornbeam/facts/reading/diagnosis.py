@@ -49,7 +49,7 @@ def _problem(source: Source, fields: Sequence[object]) -> str | None:
 
 
 def _word(source: Source, column: str) -> str:
-    """How a person calls a column; subject and object are words of triples only."""
+    """Name of a column in messages; only triples have a subject and an object."""
     if column.startswith("a") and source.predicate is not None:
         return f"argument {column[1:]}"
     return WORDS.get(column, "ignored")
@@ -99,14 +99,14 @@ def contradiction(sources: Sequence[Source], atom: Mapping[str, str]) -> DataErr
                 first = (source.place(at), value)
             elif round(value * ONE) != round(first[1] * ONE):
                 return source.error(
-                    f"{show(atom)} has value {value:g} here and {first[1]:g} in {first[0]}; "
+                    f"{atom_text(atom)} has value {value:g} here and {first[1]:g} in {first[0]}; "
                     "expected one value",
                     at,
                 )
-    return DataError(sources[0].name, f"{show(atom)} has two values; expected one")
+    return DataError(sources[0].name, f"{atom_text(atom)} has two values; expected one")
 
 
-def show(atom: Mapping[str, str]) -> str:
+def atom_text(atom: Mapping[str, str]) -> str:
     """Write the atom as text, long names cut."""
     arguments = [quote(name, "") for column, name in atom.items() if column != "predicate"]
     return f"{quote(atom['predicate'], '')}({', '.join(arguments)})"

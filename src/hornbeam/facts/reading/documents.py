@@ -27,7 +27,7 @@ def is_json(name: str) -> bool:
 
 
 def document_text(file: File) -> str:
-    """Text of a document; comments of JSON give way to blanks, so that every place stays."""
+    """Text of a document; comments of JSON become blanks, so that lines and columns stay."""
     raw = b"".join(file.blocks())
     try:
         text = raw.decode("utf-8-sig")
@@ -86,7 +86,7 @@ class TextLoader(yaml.BaseLoader):
         for key, _ in node.value:
             problem = None
             if not isinstance(key, yaml.ScalarNode):
-                problem = "a key is no plain text"
+                problem = "a key is not plain text"
             elif key.value in seen:
                 problem = f"the key {key.value!r} stands twice in one mapping"
             if problem is not None:

@@ -58,6 +58,12 @@ def find_file(item: str, folder: Path) -> File:
         raise DataError(name, f"cannot be read: {reason}") from None
 
 
+def is_empty(name: str) -> bool:
+    """Whether a name is that of a regular file without any bytes."""
+    path = Path(name)
+    return path.is_file() and not path.stat().st_size
+
+
 def _located(path: Path, folder: Path) -> Path:
     """Find a regular file that SQL can name and that can be read again and again."""
     real = path.resolve()

@@ -37,20 +37,20 @@ def intern_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source
     try:
         connection.execute("SET preserve_insertion_order = false")
         entities, predicates = _all_names(connection, sources)
-        alike = {
+        same_arity = {
             arity: [source for source in sources if source.arity == arity]
             for arity in sorted({source.arity for source in sources})
         }
         columns = {
             arity: _fetch(connection, some, any(source.valued for source in some))
-            for arity, some in alike.items()
+            for arity, some in same_arity.items()
         }
         # what DuckDB holds is not needed any more, and sorting needs the room
         connection.execute("DROP TABLE entity_ids")
     except duckdb.Error as error:
-        raise explained(error, sources) from None
+        raise reading_error(error, sources) from None
     atoms = {}
-    for arity, some in alike.items():
+    for arity, some in same_arity.items():
         table = _atoms(columns.pop(arity), some, entities, predicates)
         if len(table):
             atoms[arity] = table
@@ -67,7 +67,7 @@ def intern_targets(
         entities, predicates = _all_names(connection, sources)
         parts = [_fetch(connection, [source], labelled, ordered=True) for source in sources]
     except duckdb.Error as error:
-        raise explained(error, sources) from None
+        raise reading_error(error, sources) from None
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     if not labelled:
         return Targets(entities, predicates, *columns)
@@ -115,7 +115,7 @@ def _number(
     ).fetchone()
     size, bad = counts or (0, 0)
     if not size:
-        raise DataError(listed(sources), "no facts found; expected at least one")
+        raise DataError(source_names(sources), "no facts found; expected at least one")
     if bad:
         raise first_mistake(sources) or DataError(sources[0].name, "a name is empty or malformed")
 
@@ -269,19 +269,19 @@ def _check_one_arity(sources: Sequence[Source], predicates: Names, atoms: dict[i
             other = seen.setdefault(p, arity)
             if other != arity:
                 name = predicates[p]
-                alike = [s for s in sources if s.predicate in (None, name) and s.arity == arity]
+                at = [s for s in sources if s.predicate in (None, name) and s.arity == arity]
                 problem = f"{name!r} has {arity} arguments here and {other} elsewhere"
-                raise DataError(alike[0].name, f"{problem}; expected the same number")
+                raise DataError(at[0].name, f"{problem}; expected the same number")
 
 
-def explained(error: duckdb.Error, sources: Sequence[Source]) -> DataError:
+def reading_error(error: duckdb.Error, sources: Sequence[Source]) -> DataError:
     """Find the mistake behind a failure of the fast reader, by line where it can be found."""
     mistake = first_mistake(sources)
     if mistake is not None:
         return mistake
-    return DataError(listed(sources), f"cannot be read: {reason(error)}")
+    return DataError(source_names(sources), f"cannot be read: {reason(error)}")
 
 
-def listed(sources: Sequence[Source]) -> str:
+def source_names(sources: Sequence[Source]) -> str:
     """Name the sources."""
     return ", ".join(dict.fromkeys(source.name for source in sources))

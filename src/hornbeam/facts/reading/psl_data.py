@@ -7,7 +7,7 @@ files under each partition. A program with several splits is read as `program.js
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,35 +68,53 @@ def psl_sources(space: Workspace, file: File, role: Role, split: str | None = No
     splits = _chosen_splits(file, by_partition, split)
     sources: list[Source] = []
     for partition in by_partition[wanted]:
-        items = [item for name in splits for item in partition.splits.get(name, [])]
-        if items and partition.arity != 2 and role is not Role.FACTS:
+        atoms = AtomList.of(file, partition, splits)
+        if atoms and partition.arity != 2 and role is not Role.FACTS:
             problem = f"{wanted} of {partition.predicate}/{partition.arity}"
             raise DataError(file.name, f"{problem}; expected two arguments: targets are pairs")
-        sources += _partition_sources(space, file, role, partition, items)
+        name, arity = partition.predicate, partition.arity
+        sources += atoms.sources(space, file.name, name, arity, wanted)
     if not sources:
         problem = f"no predicate has {wanted}; expected files under {wanted!r} to read {role} from"
         raise DataError(file.name, problem)
     return sources
 
 
-def _partition_sources(
-    space: Workspace, file: File, role: Role, partition: Partition, items: list[str | list[str]]
-) -> Iterator[Source]:
-    """One source a file, and one for all rows that stand in the program itself."""
-    name = partition.predicate
-    arguments = [f"a{k}" for k in range(1, partition.arity + 1)]
-    columns = (*arguments, "" if role is Role.PAIRS else "value")
-    where = f"{PARTITIONS[role]} of {name}"
-    for item in items:
-        if isinstance(item, str):
+@dataclass(frozen=True)
+class AtomList:
+    """Atoms of a predicate in one partition: files (as found from here), and rows."""
+
+    files: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+    @classmethod
+    def of(cls, file: File, partition: Partition, splits: Iterable[str]) -> AtomList:
+        """Atoms of some splits; names of files are relative to the program."""
+        items = [item for name in splits for item in partition.splits.get(name, [])]
+        return cls(
+            tuple(str(Path(file.name).parent / item) for item in items if isinstance(item, str)),
+            tuple(tuple(item) for item in items if not isinstance(item, str)),
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.files or self.rows)
+
+    def sources(
+        self, space: Workspace, program: str, predicate: str, arity: int, partition: str
+    ) -> Iterator[Source]:
+        """One source per file, and one for all rows in the program itself."""
+        arguments = [f"a{k}" for k in range(1, arity + 1)]
+        columns = (*arguments, "" if partition == PARTITIONS[Role.PAIRS] else "value")
+        where = f"{partition} of {predicate}"
+        for name in self.files:
             try:
-                data = find_file(str(Path(file.name).parent / item), space.folder)
+                file = find_file(name, space.folder)
             except DataError as error:
-                raise DataError(file.name, f"{where}: {error}") from None
-            yield delimited(data, columns, "\t", predicate=name, optional_last=True)
-    rows = [item for item in items if not isinstance(item, str)]
-    if rows:
-        yield tuple_source(space, f"{file.name}, {where}", rows, columns, name, optional_last=True)
+                raise DataError(program, f"{where}: {error}") from None
+            yield delimited(file, columns, "\t", predicate=predicate, optional_last=True)
+        if self.rows:
+            called = f"{program}, {where}"
+            yield tuple_source(space, called, self.rows, columns, predicate, optional_last=True)
 
 
 def _chosen_splits(
@@ -232,6 +250,6 @@ def _items(file: File, value: object, where: str) -> Iterator[str | list[str]]:
 
 
 def kind_of(value: object) -> str:
-    """How messages call what stands where something else was expected."""
+    """What was found where something else was expected, for messages."""
     kinds = {dict: "a mapping", list: "a list", str: f"{value!r}", type(None): "nothing"}
     return kinds.get(type(value), str(value))

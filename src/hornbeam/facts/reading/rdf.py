@@ -73,5 +73,5 @@ def _triples(file: File, suffix: str, anonymous: str) -> Iterator[tuple[str, str
                 yield name(quad.subject), quad.predicate.value, name(quad.object)
     except SyntaxError as error:
         kind = {".nt": "N-Triples", ".nq": "N-Quads", ".ttl": "Turtle"}[suffix]
-        said = (error.msg or "").split(": ", 1)[-1]
-        raise DataError(file.name, f"{said}; expected {kind}", line=error.lineno) from None
+        problem = (error.msg or "").split(": ", 1)[-1]
+        raise DataError(file.name, f"{problem}; expected {kind}", line=error.lineno) from None

@@ -2,7 +2,8 @@
 
 `read_facts`, `read_labels` and `read_pairs` take one or several of: a path (TSV, CSV, Parquet,
 a DuckDB file, a PSL program or data file, N-Triples or Turtle; text plain or gzipped; "-" is the
-standard input), a frame that speaks Arrow (pandas, polars, pyarrow, DuckDB), or a list of tuples.
+standard input), a frame with an Arrow interface (pandas, polars, pyarrow, DuckDB), or a list of
+tuples.
 """
 
 from __future__ import annotations

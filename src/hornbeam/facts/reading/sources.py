@@ -1,7 +1,7 @@
 """What a reader makes of its input: one SQL select of (predicate, arguments, value) and its rows.
 
-A `Source` has two faces: `select`, which DuckDB reads at full speed, and `rows`, a slow and strict
-scan in plain Python that is only used to name the line of a mistake after the fast path failed.
+A `Source` can be read in two ways: by `select`, which DuckDB runs at full speed, and by `rows`, a
+slow and strict scan in plain Python that only names the line of a mistake once `select` failed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hornbeam.errors import DataError
 
 Row = tuple[int, Sequence[object]]
 
-#: Header words we understand, by the column they stand for.
+#: Column names that are understood, with the column that each stands for.
 HEADER_WORDS = {
     "subject": "a1", "head": "a1", "source": "a1", "from": "a1",
     "predicate": "predicate", "relation": "predicate", "property": "predicate",
@@ -48,7 +48,7 @@ class Source:
     Parameters
     ----------
     name
-        How messages call it.
+        Its name in messages.
     select
         SQL that yields `predicate`, `a1` .. `ak` as text and `value` as a double; NULL where a
         row is malformed.
@@ -84,7 +84,7 @@ class Source:
         return "value" in self.columns
 
     def place(self, at: int) -> str:
-        """How messages call one of the rows."""
+        """Name of one of the rows in messages."""
         return f"{self.name}, {self.unit} {at}"
 
     def error(self, problem: str, at: int | None = None) -> DataError:

@@ -15,7 +15,7 @@ import duckdb
 from hornbeam.errors import DataError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.diagnosis import contradiction, first_mistake
-from hornbeam.facts.reading.interning import MILLIONTHS, explained, fetch_names, number_names
+from hornbeam.facts.reading.interning import MILLIONTHS, fetch_names, number_names, reading_error
 from hornbeam.facts.reading.sources import Source
 from hornbeam.facts.table import ONE
 
@@ -31,7 +31,7 @@ class Stored:
 def store_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> Stored:
     """Create `entity_ids` (name, id) and `facts` (subject, predicate, object, value).
 
-    Facts of other than two arguments lend their entities, and are not stored: no path walks them.
+    Of facts of other than two arguments only the entities are stored: no path has such a fact.
     """
     binary = [source for source in sources if source.arity == 2]
     try:
@@ -40,7 +40,7 @@ def store_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]
         connection.execute(f"CREATE TABLE facts AS {_distinct_facts(binary)}")
         soft = any(source.valued for source in binary) and _checked_values(connection, binary)
     except duckdb.Error as error:
-        raise trouble(error) or explained(error, sources) from None
+        raise resource_error(error) or reading_error(error, sources) from None
     return Stored(fetch_names(connection, "predicate_ids"), soft)
 
 
@@ -86,7 +86,7 @@ def _checked_values(connection: duckdb.DuckDBPyConnection, sources: Sequence[Sou
     return least is not None and least < ONE
 
 
-def trouble(error: duckdb.Error) -> DataError | None:
+def resource_error(error: duckdb.Error) -> DataError | None:
     """Explain an error of memory or disk, which is no mistake in the data."""
     text = str(error)
     if "No space left" in text or "max_temp_directory_size" in text:

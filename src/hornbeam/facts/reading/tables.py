@@ -1,4 +1,4 @@
-"""Tables that DuckDB can describe: Parquet files, frames that speak Arrow, lists of tuples."""
+"""Tables that DuckDB can describe: Parquet files, frames through Arrow, lists of tuples."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def database_source(space: Workspace, file: File, role: Role) -> Source:
 
 
 def frame_source(space: Workspace, frame: object, role: Role, name: str) -> Source:
-    """Read a frame that speaks Arrow (pandas, polars, pyarrow, DuckDB), or a list of tuples."""
+    """Read a frame through Arrow (pandas, polars, pyarrow, DuckDB), or a list of tuples."""
     connection, view = space.connection, space.fresh("frame")
     if type(frame).__module__.split(".")[0] == "pandas":
         connection.register(view, frame)

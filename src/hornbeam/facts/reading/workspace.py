@@ -1,4 +1,4 @@
-"""Where reading takes place: a private DuckDB and a temporary folder that vanish together."""
+"""A private DuckDB and a temporary folder for reading; both are deleted at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The atoms of a program in a private DuckDB, one table a predicate, ids only.
+"""The atoms of a program in a private DuckDB, one table per predicate, ids only.
 
 Table `atoms_K` of predicate K has the columns a0, a1, ... (ids of constants), `v` (the number of
 the random variable, -1 for an observed atom) and `t` (its truth value, 0 for a random variable).
@@ -43,7 +43,7 @@ class StoredPredicate:
 
     @property
     def is_plain(self) -> bool:
-        """Whether every atom is observed and true, so that neither `v` nor `t` tells anything."""
+        """Whether every atom is observed and true, so that neither `v` nor `t` is needed."""
         return not self.has_variables and self.all_ones
 
 
@@ -60,7 +60,7 @@ class AtomTables:
     n_variables: int
 
     def arguments(self, predicate: str) -> tuple[Ids, ...]:
-        """Ids of a predicate's atoms, a column an argument."""
+        """Ids of a predicate's atoms, one column per argument."""
         stored = self.predicate(predicate)
         return _arguments(list(self.data.predicates.values())[stored.number])
 
@@ -77,7 +77,7 @@ class AtomTables:
 def atom_tables(
     data: ProgramData, closed: Collection[str], threads: int | None = None
 ) -> Iterator[AtomTables]:
-    """Load a program's atoms; the tables vanish with the context."""
+    """Load a program's atoms; the tables are dropped with the context."""
     with workspace() as space:
         connection = space.connection
         if threads is not None:

@@ -10,7 +10,7 @@ from hornbeam.arrays import Floats
 from hornbeam.language.syntax import Cardinality, Coefficient, Extreme, Number, Operation
 
 
-def evaluate(coefficient: Coefficient, cardinalities: Mapping[str, Floats]) -> Floats:
+def coefficient_values(coefficient: Coefficient, cardinalities: Mapping[str, Floats]) -> Floats:
     """Value of a coefficient in every ground rule; `cardinalities` has |V| of each.
 
     Where it divides by zero the value is not finite.
@@ -21,15 +21,15 @@ def evaluate(coefficient: Coefficient, cardinalities: Mapping[str, Floats]) -> F
         case Cardinality():
             return cardinalities[coefficient.variable]
         case Extreme():
-            values = [evaluate(part, cardinalities) for part in coefficient.arguments]
+            values = [coefficient_values(part, cardinalities) for part in coefficient.arguments]
             choose = np.minimum if coefficient.function == "Min" else np.maximum
             result = values[0]
             for value in values[1:]:
                 result = choose(result, value)
             return result
         case Operation():
-            left = evaluate(coefficient.left, cardinalities)
-            right = evaluate(coefficient.right, cardinalities)
+            left = coefficient_values(coefficient.left, cardinalities)
+            right = coefficient_values(coefficient.right, cardinalities)
             with np.errstate(divide="ignore", invalid="ignore"):
                 match coefficient.operator:
                     case "+":

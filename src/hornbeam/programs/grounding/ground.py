@@ -1,7 +1,7 @@
 """Grounding: rules and atoms in, potentials and constraints out.
 
 Each rule is one query (`ground_queries`, `ground_sums`). Before a large one runs, its answer is
-forecast from a sample of its first table, so that a rule whose grounding would explode is refused
+forecast from a sample of its first table, so that a rule with too many groundings is refused
 before it fills the memory.
 """
 
@@ -27,7 +27,7 @@ from hornbeam.programs.grounding.ground_queries import (
     arithmetic_query,
     logical_query,
 )
-from hornbeam.programs.grounding.ground_rows import Rows, as_potentials
+from hornbeam.programs.grounding.ground_rows import GroundRows, as_potentials
 from hornbeam.programs.grounding.ground_sums import ground_sums, has_sums, sum_joins
 from hornbeam.programs.program_data import ProgramData
 from hornbeam.progress import SILENT, Progress
@@ -37,12 +37,12 @@ SMALL = 1_000_000
 #: How much larger each further sample of the first table is, and how many rows are left of a
 #: table that is thinned.
 GROWTH, THINNED = 16, 32
-#: A sample is large enough with so many ground rules, and is cut off at so many.
+#: Ground rules with which a sample is large enough, and at which it is cut off.
 ENOUGH, CUT_OFF = 10_000, 2_000_000
 #: Memory that a ground rule takes at most while a program is grounded and solved.
 BYTES = 120
 
-Part = tuple[int, Kind, float, Rows]
+Part = tuple[int, Kind, float, GroundRows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class GroundProgram:
     """Potentials and constraints, and what their variables and rows stand for.
 
     `counts` has the number of ground rules of every rule as PSL counts them, before those that are
-    alike are merged and those that can never matter dropped.
+    alike are merged and those that no state can violate are dropped.
     """
 
     potentials: Potentials
@@ -68,7 +68,7 @@ class GroundProgram:
         raise IndexError(variable)
 
     def row_text(self, row: int) -> str:
-        """A ground rule in words: its rule, and the open atoms in it."""
+        """A ground rule as text: its rule, and the open atoms in it."""
         bounds = self.potentials.indptr[row : row + 2]
         atoms = map(self.atom_text, self.potentials.variable[slice(*bounds)].tolist())
         return f"{self.rules[self.potentials.rule[row]]}  with {', '.join(atoms) or 'no open atom'}"
@@ -99,7 +99,7 @@ def ground(
         Most ground rules; by default as many as the memory holds.
     """
     memory = physical_memory()
-    grounding = _Grounding(missing_is_false, limit or memory // BYTES, limit is None, progress)
+    grounding = _Grounder(missing_is_false, limit or memory // BYTES, limit is None, progress)
     with atom_tables(data, closed, threads) as tables:
         parts: list[Part] = []
         counts = np.zeros(len(rules), dtype=np.int64)
@@ -113,24 +113,24 @@ def ground(
         return GroundProgram(as_potentials(tables.n_variables, parts), rules, counts, data)
 
 
-def _signed(rule: PslRule, rows: Rows) -> list[tuple[Kind, Rows]]:
-    """Rows of left minus right (or of a logical rule) as potentials or constraints that matter."""
+def _signed(rule: PslRule, rows: GroundRows) -> list[tuple[Kind, GroundRows]]:
+    """Rows of left minus right (or of a logical rule) that some state violates, with their kind."""
     weighted = Kind.SQUARED if rule.squared else Kind.LINEAR
     kind = Kind.AT_MOST if rule.weight is None else weighted
     relation = rule.relation if isinstance(rule, ArithmeticRule) else Relation.AT_MOST
     match relation:
         case Relation.AT_MOST:
-            return [(kind, rows.that_matter())]
+            return [(kind, rows.violable())]
         case Relation.AT_LEAST:
-            return [(kind, rows.negated().that_matter())]
+            return [(kind, rows.negated().violable())]
         case Relation.EQUAL if rule.weight is None:
             return [(Kind.EQUAL, rows)]
         case Relation.EQUAL:
-            return [(kind, rows.that_matter()), (kind, rows.negated().that_matter())]
+            return [(kind, rows.violable()), (kind, rows.negated().violable())]
 
 
 @dataclass(frozen=True)
-class _Grounding:
+class _Grounder:
     """How rules are grounded; see `ground`."""
 
     missing_is_false: bool
@@ -138,7 +138,7 @@ class _Grounding:
     limit_is_memory: bool
     progress: Progress
 
-    def rows(self, rule: PslRule, tables: AtomTables, so_far: int) -> Sequence[Rows]:
+    def rows(self, rule: PslRule, tables: AtomTables, so_far: int) -> Sequence[GroundRows]:
         """Rows of a rule's form."""
         if isinstance(rule, ArithmeticRule) and has_sums(rule):
             self._forecast(rule, sum_joins(rule, tables), tables, so_far)
@@ -155,7 +155,7 @@ class _Grounding:
         if any((column == MISSING).any() for column in columns):
             assert isinstance(rule, LogicalRule)
             raise _missing(rule, query, tables)
-        rows = Rows.of_columns(columns, query.coefficients, found["c"], found["n"])
+        rows = GroundRows.of_columns(columns, query.coefficients, found["c"], found["n"])
         if isinstance(rule, LogicalRule):
             # where an atom stands on both sides it has cancelled out: a tautology
             literals = sum((column >= 0).astype(np.float64) for column in columns)
@@ -205,7 +205,7 @@ def _expected(joins: Joins, tables: AtomTables) -> float:
 
 
 def _counted(joins: Joins, strides: Sequence[int], connection: duckdb.DuckDBPyConnection) -> int:
-    """Ground rules among every so-manieth row of the joined tables, at most `CUT_OFF`."""
+    """Count the ground rules of a sample, one row in `strides[i]` of table i; at most `CUT_OFF`."""
     sampled = [f"d{i}.rowid % {stride} = 0" for i, stride in enumerate(strides) if stride > 1]
     answer = connection.execute(
         f"SELECT count(*) FROM (SELECT 1 {joins.restricted(' AND '.join(sampled) or 'true')} "

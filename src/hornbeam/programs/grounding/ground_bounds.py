@@ -1,13 +1,13 @@
 """How many rows a join has at most, without running it.
 
-Let every atom hang on one variable that an atom before it has bound, and forget where else it is
-tied: that can only add rows. What is left is a tree, whose rows are counted from its leaves. With
-ways(V = c), the number of ways to complete all that hangs on V where V is c, an atom that hangs on
-V and binds X, Y, ... brings
+Join every atom on only one of the variables that atoms before it have bound: ignoring the other
+conditions can only add rows. What is left is a tree, whose rows are counted from its leaves. With
+ways(V = c), the number of ways to complete all that is joined on V where V is c, an atom that is
+joined on V and binds X, Y, ... makes
 
     ways(V = c)  <-  ways(V = c)  *  sum over its rows with V = c of ways(X) ways(Y) ...
 
-An atom that binds nothing is there once at most, so it is left out.
+An atom that binds nothing has one row at most, so it is left out.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ def logical_query(
     value 0) where `missing_is_false`.
     """
     absent = OBSERVED if missing_is_false else MISSING
-    joined, looked_up = literals_of(rule)
+    joined, looked_up = _violating_atoms(rule)
     joins = Joins(tables)
     constant = 1.0 - len(joined) - len(looked_up)
     variables: list[tuple[str, float]] = []
@@ -136,7 +136,7 @@ def logical_query(
             constant += 1.0
         elif stored.has_observed:
             parts.append(f"{alias}.t")
-    compare(rule, joins)
+    _compare(rule, joins)
     lookups: list[tuple[Atom, str]] = []
     for atom in looked_up:
         alias, stored = joins.outer(atom)
@@ -188,7 +188,7 @@ def arithmetic_query(rule: ArithmeticRule, tables: AtomTables) -> GroundingQuery
     return _query(joins, variables, parts, constant, [])
 
 
-def literals_of(rule: LogicalRule) -> tuple[list[Atom], list[Atom]]:
+def _violating_atoms(rule: LogicalRule) -> tuple[list[Atom], list[Atom]]:
     """Atoms that must be there for the rule to be violated, and atoms that must not."""
     joined: list[Atom] = []
     looked_up: list[Atom] = []
@@ -200,7 +200,7 @@ def literals_of(rule: LogicalRule) -> tuple[list[Atom], list[Atom]]:
     return joined, looked_up
 
 
-def compare(rule: LogicalRule, joins: Joins) -> None:
+def _compare(rule: LogicalRule, joins: Joins) -> None:
     """Ask for the comparisons without which the rule cannot be violated."""
     for side, in_body in ((rule.body, True), (rule.head, False)):
         for literal in side:

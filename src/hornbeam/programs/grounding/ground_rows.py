@@ -11,12 +11,12 @@ import numpy.typing as npt
 from hornbeam.arrays import Floats
 from hornbeam.hlmrf.potentials import Kind, Potentials
 
-#: A form that stays below this in the whole box can never cost or break anything.
+#: A form that stays below this for all states counts as never violated.
 NEGLIGIBLE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class GroundRows:
     """Rows of one rule: literals in CSR form, constants, and how many ground rules each row is."""
 
     indptr: npt.NDArray[np.int64]
@@ -36,7 +36,7 @@ class Rows:
         coefficient: Floats,
         constant: Floats,
         count: npt.NDArray[np.int64],
-    ) -> Rows:
+    ) -> GroundRows:
         """Build from literals in any order; equal variables of a row are added up.
 
         Literals whose variable is negative are observed and left out.
@@ -64,11 +64,11 @@ class Rows:
         coefficients: Sequence[float],
         constant: Floats,
         count: npt.NDArray[np.int64],
-    ) -> Rows:
-        """Build from one column of variables for each literal."""
+    ) -> GroundRows:
+        """Build from one column of variables per literal."""
         n = len(constant)
         if len(columns) == 1 and (n == 0 or columns[0].min() >= 0):
-            # most rules: one literal a row, nothing to sort
+            # most rules: one literal per row, nothing to sort
             coefficient = np.full(n, coefficients[0])
             return cls(np.arange(n + 1), columns[0], coefficient, constant, count)
         return cls.of_literals(
@@ -79,9 +79,9 @@ class Rows:
             count,
         )
 
-    def negated(self) -> Rows:
+    def negated(self) -> GroundRows:
         """The rows of the opposite form."""
-        return Rows(self.indptr, self.variable, -self.coefficient, -self.constant, self.count)
+        return GroundRows(self.indptr, self.variable, -self.coefficient, -self.constant, self.count)
 
     def largest(self) -> Floats:
         """Largest value of every row's form in the box [0, 1]."""
@@ -95,11 +95,11 @@ class Rows:
         row = np.repeat(np.arange(len(self)), np.diff(self.indptr))
         return np.bincount(row, values, len(self)).astype(np.float64)
 
-    def take(self, keep: npt.NDArray[np.bool_]) -> Rows:
+    def take(self, keep: npt.NDArray[np.bool_]) -> GroundRows:
         """Some of the rows."""
         sizes = np.diff(self.indptr)
         literals = np.repeat(keep, sizes)
-        return Rows(
+        return GroundRows(
             np.concatenate([[0], np.cumsum(sizes[keep])]).astype(np.int64),
             self.variable[literals],
             self.coefficient[literals],
@@ -107,12 +107,14 @@ class Rows:
             self.count[keep],
         )
 
-    def that_matter(self) -> Rows:
-        """Rows of l <= 0 or max(0, l) that some state of the variables breaks."""
+    def violable(self) -> GroundRows:
+        """Rows of l <= 0 or max(0, l) that some state of the variables violates."""
         return self.take(self.largest() > NEGLIGIBLE)
 
 
-def as_potentials(n_variables: int, parts: Sequence[tuple[int, Kind, float, Rows]]) -> Potentials:
+def as_potentials(
+    n_variables: int, parts: Sequence[tuple[int, Kind, float, GroundRows]]
+) -> Potentials:
     """Put rows together; each part is (rule, kind, weight of one ground rule, rows)."""
     sizes = [np.diff(rows.indptr) for *_, rows in parts]
     lengths = [len(rows) for *_, rows in parts]

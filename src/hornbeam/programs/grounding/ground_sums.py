@@ -33,9 +33,9 @@ from hornbeam.language.syntax import (
     Variable,
 )
 from hornbeam.programs.grounding.atom_tables import AtomTables
-from hornbeam.programs.grounding.coefficients import evaluate
+from hornbeam.programs.grounding.coefficients import coefficient_values
 from hornbeam.programs.grounding.ground_queries import OPERATORS, OPPOSITES, Joins
-from hornbeam.programs.grounding.ground_rows import Rows
+from hornbeam.programs.grounding.ground_rows import GroundRows
 
 #: The literals that each filtered variable must meet.
 Filters = Mapping[str, tuple[Literal, ...]]
@@ -43,23 +43,23 @@ Filters = Mapping[str, tuple[Literal, ...]]
 
 def has_sums(rule: ArithmeticRule) -> bool:
     """Whether an arithmetic rule adds up atoms."""
-    return any(isinstance(term, SumVariable) for atom in _atoms(rule) for term in atom.arguments)
+    return any(isinstance(term, SumVariable) for atom in rule.atoms for term in atom.arguments)
 
 
 def sum_joins(rule: ArithmeticRule, tables: AtomTables) -> Joins:
     """Join all atoms of a rule, its summation variables like any other."""
     joins = Joins(tables)
-    for atom in _atoms(rule):
+    for atom in rule.atoms:
         joins.inner(atom)
     for comparison in rule.comparisons:
         joins.compare(comparison, holds=True)
     return joins
 
 
-def ground_sums(rule: ArithmeticRule, tables: AtomTables) -> Rows:
+def ground_sums(rule: ArithmeticRule, tables: AtomTables) -> GroundRows:
     """Rows of left minus right."""
     plain = sorted(
-        {t.name for atom in _atoms(rule) for t in atom.arguments if isinstance(t, Variable)}
+        {t.name for atom in rule.atoms for t in atom.arguments if isinstance(t, Variable)}
     )
     joins = sum_joins(rule, tables)
     if plain:
@@ -76,10 +76,6 @@ def ground_sums(rule: ArithmeticRule, tables: AtomTables) -> Rows:
     places = {name: f"groups.x{i}" for i, name in enumerate(plain)}
     filters = {one.variable: tuple(literals_of(one.condition)) for one in rule.filters}
     return _Expansion(rule, tables, places, filters, n_groups).rows()
-
-
-def _atoms(rule: ArithmeticRule) -> list[SumAtom]:
-    return [one.atom for one in (*rule.left, *rule.right) if one.atom is not None]
 
 
 def _one(tables: AtomTables, select: str) -> int:
@@ -101,15 +97,15 @@ class _Expansion:
     filters: Filters
     n_groups: int
 
-    def rows(self) -> Rows:
+    def rows(self) -> GroundRows:
         """Expand, evaluate the coefficients and put the literals into rows."""
-        expanded = {id(atom): self._expanded(atom) for atom in _atoms(self.rule)}
+        expanded = {id(atom): self._expanded(atom) for atom in self.rule.atoms}
         cardinalities = self._cardinalities(expanded)
         constant = np.zeros(self.n_groups)
         literals: list[tuple[Ints, npt.NDArray[np.int32], Floats]] = []
         for sign, side in ((1.0, self.rule.left), (-1.0, self.rule.right)):
             for summand in side:
-                value = sign * evaluate(summand.coefficient, cardinalities)
+                value = sign * coefficient_values(summand.coefficient, cardinalities)
                 coefficient = np.broadcast_to(value, (self.n_groups,))
                 if summand.atom is None:
                     self._check(coefficient, np.arange(self.n_groups))
@@ -125,7 +121,7 @@ class _Expansion:
         is_open = np.zeros(self.n_groups, dtype=np.bool_)
         is_open[group[variable >= 0]] = True
         ones = np.ones(self.n_groups, dtype=np.int64)
-        return Rows.of_literals(group, variable, coefficients, constant, ones).take(is_open)
+        return GroundRows.of_literals(group, variable, coefficients, constant, ones).take(is_open)
 
     def _check(self, coefficient: Floats, groups: Ints) -> None:
         if not np.isfinite(coefficient[groups]).all():
@@ -157,12 +153,10 @@ class _Expansion:
     ) -> dict[str, Floats]:
         """|V| in every group, for the variables that a coefficient counts."""
         counted = {
-            name
-            for summand in (*self.rule.left, *self.rule.right)
-            for name in cardinalities_of(summand.coefficient)
+            name for summand in self.rule.summands for name in cardinalities_of(summand.coefficient)
         }
         sizes: dict[str, Floats] = {}
-        for atom in _atoms(self.rule):
+        for atom in self.rule.atoms:
             names = {t.name for t in atom.arguments if isinstance(t, SumVariable)}
             if names & counted:
                 if self.tables.predicate(atom.predicate).closed:
