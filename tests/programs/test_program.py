@@ -16,7 +16,7 @@ from hornbeam.programs.partitions import load_partitions
 from hornbeam.programs.program import Program, read_program
 from hornbeam.programs.program_data import AtomTable, ProgramData
 from hornbeam.programs.program_options import InferenceOptions, inference_options
-from hornbeam.programs.program_predicates import AtomList, Evaluation, ProgramPredicate
+from hornbeam.programs.program_predicates import AtomList, EvaluationRequest, ProgramPredicate
 
 RULES = [
     "1.0: Knows(A, B) & Likes(B, C) -> Likes(A, C) ^2",
@@ -81,8 +81,10 @@ def test_a_json_program(folder: Path) -> None:
     assert thing.observations == AtomList((), (("tea",), ("jam", "0.25")))
     assert likes.targets == AtomList((str(folder / "targets.txt"),))
     assert likes.evaluations == (
-        Evaluation("AUCEvaluator"),
-        Evaluation("DiscreteEvaluator", {"discreteevaluator.threshold": "0.3"}, primary=True),
+        EvaluationRequest("AUCEvaluator"),
+        EvaluationRequest(
+            "DiscreteEvaluator", {"discreteevaluator.threshold": "0.3"}, primary=True
+        ),
     )
     assert program.options == {"random.seed": "4", "runtime.inference": "true"}
 

@@ -32,7 +32,7 @@ class AtomList:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class EvaluationRequest:
     """An evaluator that the program asks for, such as AUCEvaluator, and its options."""
 
     evaluator: str
@@ -65,7 +65,7 @@ class ProgramPredicate:
     observations: AtomList = AtomList()
     targets: AtomList = AtomList()
     truth: AtomList = AtomList()
-    evaluations: tuple[Evaluation, ...] = ()
+    evaluations: tuple[EvaluationRequest, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -114,7 +114,7 @@ def _predicate(file: File, one: Declared, lists: dict[str, AtomList]) -> Program
     )
 
 
-def _evaluations(file: File, one: Declared) -> list[Evaluation]:
+def _evaluations(file: File, one: Declared) -> list[EvaluationRequest]:
     where = f"evaluations of {one.name}"
     listed = one.about.get("evaluations") or []
     if not isinstance(listed, list):
@@ -127,7 +127,7 @@ def _evaluations(file: File, one: Declared) -> list[Evaluation]:
             raise DataError(file.name, problem)
         options = text_options(file, about.get("options"), where)
         primary = str(about.get("primary", "")).lower() == "true"
-        found.append(Evaluation(about["evaluator"], options, primary))
+        found.append(EvaluationRequest(about["evaluator"], options, primary))
     return found
 
 
