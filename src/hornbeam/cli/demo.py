@@ -22,7 +22,7 @@ EVIDENCE = ("--facts", "observed.tsv", "--facts", "fold0/obs.tsv")
 
 
 @dataclass(frozen=True)
-class Step:
+class DemoStep:
     """One command of the tour: the question it answers, its words, and what to see in it."""
 
     question: str
@@ -31,23 +31,23 @@ class Step:
 
 
 STEPS = (
-    Step(
+    DemoStep(
         "Which paths lead from a country to its region?",
         ("candidates", *EVIDENCE, "--labels", "fold0/train.tsv", "--top", "6"),
         "A rule that connects many true pairs and few false ones is promising.",
     ),
-    Step(
+    DemoStep(
         "How much is each of them worth, beside the others?",
         ("learn", *EVIDENCE, "--labels", "fold0/train.tsv", "-o", "model.psl"),
         "That is the whole model: PSL text that you can read and edit. The first rule is the "
         "prior: without evidence a link is unlikely.",
     ),
-    Step(
+    DemoStep(
         "How good is it on countries that it has not seen?",
         ("evaluate", "model.psl", *EVIDENCE, "--labels", "fold0/test.tsv"),
         "AUC-ROC is the chance that a true pair scores above a false one.",
     ),
-    Step(
+    DemoStep(
         "Which region does it propose for three of them?",
         (
             "predict", "model.psl", *EVIDENCE, "--top", "1", "--per-subject",
@@ -55,7 +55,7 @@ STEPS = (
         ),
         "No list of pairs was given: the rules are followed forward from the subjects.",
     ),
-    Step(
+    DemoStep(
         "Why Africa for Algeria, and what would change that?",
         ("explain", "model.psl", *EVIDENCE, "algeria", "africa", "--paths", "2"),
         "A pull is how far the score moves when that rule alone is taken away.",
@@ -125,7 +125,7 @@ def _run(words: list[str]) -> None:
     app(words, standalone_mode=False)
 
 
-def _result(step: Step, loudness: list[str]) -> dict[str, Any]:
+def _result(step: DemoStep, loudness: list[str]) -> dict[str, Any]:
     """The JSON of a step."""
     from contextlib import redirect_stdout
     from io import StringIO
@@ -136,7 +136,7 @@ def _result(step: Step, loudness: list[str]) -> dict[str, Any]:
     return {"command": _command(step), "result": json.loads(printed.getvalue())}
 
 
-def _command(step: Step) -> str:
+def _command(step: DemoStep) -> str:
     return f"hornbeam {shlex.join(step.words)}"
 
 

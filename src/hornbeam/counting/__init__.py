@@ -1,1 +1,1 @@
-"""Counting groundings: the narrow waist between engines and learners."""
+"""Counting groundings: what engines find, and all that learners know of the facts."""

@@ -21,8 +21,8 @@ class Histograms:
     """Groups `indptr[c]:indptr[c+1]` of equal (count, label) belong to `bodies[c]`.
 
     `size` says how many targets a group has, `label` its label in millionths. Within a sequence
-    groups are sorted by count, then label. The table they stand for has `n_rows` rows; `max_rows`
-    would have fitted.
+    groups are sorted by count, then label. The table they stand for has `n_rows` rows; it
+    would have fitted with `max_rows`.
     """
 
     bodies: Sequence[Body]

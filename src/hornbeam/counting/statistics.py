@@ -18,6 +18,9 @@ from hornbeam.arrays import Ids, Ints, Millionths
 from hornbeam.facts.table import ONE
 from hornbeam.rules.body import Body
 
+#: Bytes of one row of the sparse table while it is put together.
+ROW_BYTES = 60
+
 
 @dataclass(frozen=True, eq=False)
 class Statistics:

@@ -22,7 +22,7 @@ import numpy as np
 from hornbeam.arrays import Floats
 from hornbeam.compiled import kernels
 
-Moments = tuple[float, float, float, float, float, float]
+SixMoments = tuple[float, float, float, float, float, float]
 
 kernel = kernels("the integrals")
 
@@ -137,7 +137,7 @@ def _central(e1: float, e2: float, e3: float, e4: float) -> tuple[float, float, 
 
 def _quadrature(
     slope: float, curve: float, origin: float, centre: float, nodes: Floats, weights: Floats
-) -> Moments:
+) -> SixMoments:
     """Density exp(-(slope x + curve x^2)), x = t - origin, on [0, 1]: all terms positive."""
     tiny = slope + curve < TINY
     z = e1 = e2 = e3 = e4 = deficit = 0.0
@@ -162,14 +162,14 @@ def _quadrature(
     return log_z, centre + e1, 1 - centre - e1, c2, c3, c22
 
 
-def _flat(slope: float, curve: float, origin: float) -> Moments:
+def _flat(slope: float, curve: float, origin: float) -> SixMoments:
     """Quadrature for exponents under SMALL, few nodes if under TINY."""
     if slope + curve < TINY:
         return _quadrature(slope, curve, origin, 0.5, TINY_NODES, TINY_WEIGHTS)
     return _quadrature(slope, curve, origin, 0.5, SMALL_NODES, SMALL_WEIGHTS)
 
 
-def _mode_inside(up: float, down: float) -> Moments:
+def _mode_inside(up: float, down: float) -> SixMoments:
     """Density exp(-s (t - m)^2) on [0, 1], s = A + B, m = A / s, for 0 <= A <= B.
 
     With z = sqrt(s) (t - m) in [-alpha, beta], alpha = A / sqrt(s), beta = B / sqrt(s), and
@@ -195,20 +195,20 @@ def _mode_inside(up: float, down: float) -> Moments:
     return log_z, (alpha + e1) / root, (beta - e1) / root, c2 / s, c3 / s / root, c22 / s / s
 
 
-def _mirrored(moments: Moments) -> Moments:
+def _mirrored(moments: SixMoments) -> SixMoments:
     """Turn the moments of t into those of 1 - t."""
     log_z, left, right, c2, c3, c22 = moments
     return log_z, right, left, c2, -c3, c22
 
 
-def _normal(up: float, down: float) -> Moments:
+def _normal(up: float, down: float) -> SixMoments:
     """Density exp(-s (t - m)^2) on [0, 1], s = A + B, m = A / s, for any A, B >= 0."""
     if up <= down:
         return _mode_inside(up, down)
     return _mirrored(_mode_inside(down, up))
 
 
-def _falling(slope: float, curve: float) -> Moments:
+def _falling(slope: float, curve: float) -> SixMoments:
     """Density exp(-(slope t + curve t^2)) on [0, 1], slope and curve >= 0."""
     if slope == 0 and curve == 0:
         return 0.0, 0.5, 0.5, 1 / 12, 0.0, 1 / 180
@@ -224,7 +224,7 @@ def _falling(slope: float, curve: float) -> Moments:
     return log_z + math.log(end), mean * end, 1 - mean * end, c2 * end**2, c3 * end**3, c22 * end**4
 
 
-def _segment(up: float, down: float, curve: float) -> Moments:
+def _segment(up: float, down: float, curve: float) -> SixMoments:
     """Tell apart the three shapes of a piece: mode inside, falling, rising."""
     if up > 0 and down > 0 and curve > 0:
         return _normal(up, down)
@@ -235,7 +235,7 @@ def _segment(up: float, down: float, curve: float) -> Moments:
 
 @kernel
 def segments(up: Floats, down: Floats, curve: Floats, out: Floats) -> None:
-    """Rows of out: the six `Moments` of each piece."""
+    """Rows of out: the `SixMoments` of each piece."""
     for i in range(up.size):
         row = _segment(up[i], down[i], curve[i])
         out[0, i], out[1, i], out[2, i], out[3, i], out[4, i], out[5, i] = row
@@ -244,7 +244,7 @@ def segments(up: Floats, down: Floats, curve: Floats, out: Floats) -> None:
 # --- two sides -----------------------------------------------------------------------------
 
 
-def _two_exchange(up: float, down: float, code: int) -> Moments:
+def _two_exchange(up: float, down: float, code: int) -> SixMoments:
     """BOOLEAN and LINEAR, where the statistics 1-y and y mirror each other."""
     log_z, small, var = _boolean(abs(up - down)) if code == 0 else _linear(abs(up - down))
     log_z -= min(up, down)
@@ -254,7 +254,7 @@ def _two_exchange(up: float, down: float, code: int) -> Moments:
     return log_z, large, small, var, var, -var
 
 
-def _two_squared(up: float, down: float) -> Moments:
+def _two_squared(up: float, down: float) -> SixMoments:
     """Moments of (1-y)^2 and y^2 from the central moments c2, c3 and c4 - c2^2 of y.
 
     With mu = E[y], nu = E[1-y] and y = mu + t: y^2 = mu^2 + 2 mu t + t^2 and

@@ -19,7 +19,7 @@ from hornbeam.errors import InputError
 from hornbeam.explaining.counterfactual import Removals, is_monotone
 from hornbeam.explaining.explanation import Explanation, Fact, Flip, Grounding, Reason
 from hornbeam.explaining.flips import EXACT_PATHS, FlipStatus, smallest_flip
-from hornbeam.explaining.groundings import Pair, Paths, cut, first_paths
+from hornbeam.explaining.groundings import NodePair, Paths, cut, first_paths
 from hornbeam.explaining.scored_pair import ScoredPair, one_pair
 from hornbeam.facts.folds import without_targets
 from hornbeam.facts.table import ONE, Facts, Targets
@@ -198,10 +198,10 @@ class Explainer:
         predicates = self.evidence.predicates
         return [step_code(predicates.index(s.predicate), s.inverse) for s in body.steps]
 
-    def _nodes(self, target: str, subject: str, object_: str) -> Pair:
+    def _nodes(self, target: str, subject: str, object_: str) -> NodePair:
         names = self.evidence.entities
         own = step_code(self.evidence.predicates.index(target))
-        return Pair(names.index(subject), names.index(object_), own)
+        return NodePair(names.index(subject), names.index(object_), own)
 
     def _flip(self, scored: ScoredPair, progress: Progress) -> Flip:
         """Look for the fewest facts, take them away, and score again."""

@@ -110,12 +110,13 @@ def make_folds(labels: Targets, n: int, rng: np.random.Generator) -> list[tuple[
         if found < n:
             raise InputError(
                 f"{found:,} {name} labels (a pair and its mirror image counting once) are too few "
-                f"for {n} folds; expected at least one a fold"
+                f"for {n} folds; expected at least one per fold"
             )
     predicate = np.zeros(len(true), dtype=np.int64)
     predicate[group] = labels.predicate
-    # Dealt out in turn in this order, every run of equals is spread evenly. Groups with both
-    # labels stand between the true and the false, so that both classes are runs.
+    # Groups are sorted by class and predicate and then dealt to the parts in turn, which spreads
+    # every run of equals evenly. Groups with both labels stand between the true and the false,
+    # so that the groups with a true label are one run, and those with a false one, too.
     kind = false.astype(np.int64) - true
     order = np.lexsort((rng.permutation(len(true)), predicate, kind))
     part = np.empty(len(true), dtype=np.int64)

@@ -1,7 +1,7 @@
 """Names of entities or predicates: a sorted, compact table between text and integer ids.
 
 The id of a name is its rank in the order of Unicode code points, so permuted input gives the same
-ids. The text is kept as one UTF-8 blob (about 12 bytes a name instead of the 60 of a Python
+ids. The text is kept as one UTF-8 blob (about 12 bytes per name instead of the 60 of a Python
 string), which is what lets ten million entities fit beside a hundred million facts.
 """
 

@@ -28,7 +28,7 @@ from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE, Facts, Targets
 
-#: Draws for each wanted negative before rejection gives up on a relation that is nearly complete.
+#: Draws per wanted negative before rejection gives up on a relation that is nearly complete.
 PATIENCE = 50
 #: The most pairs that are drawn at once, or listed where that is out of proportion to the facts.
 BLOCK = 1 << 22
@@ -77,7 +77,7 @@ def with_negatives(
     predicate
         The target, a predicate of two arguments.
     ratio
-        Negatives for each positive; `round(ratio * positives)` are drawn.
+        Negatives per positive; `round(ratio * positives)` are drawn.
     sampling
         Where replacements come from, and so how hard the negatives are:
 

@@ -26,7 +26,7 @@ HALF = ONE // 2
 class Atoms:
     """Ground atoms of one arity, sorted by arguments[0], predicate, further arguments; distinct.
 
-    `predicate` holds predicate ids, `arguments` one array of entity ids for each position,
+    `predicate` holds predicate ids, `arguments` one array of entity ids per position,
     `millionths` the truth values, or None where every one of them is 1.
     """
 
@@ -54,7 +54,7 @@ class Atoms:
 class Facts:
     """Observed atoms of any arity over one table of entities.
 
-    Path search walks the binary atoms; the others are stored and wait for rules that use them.
+    Path search walks the binary atoms; the others are stored for rules that use them.
 
     Examples
     --------

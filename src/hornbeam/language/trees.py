@@ -45,8 +45,8 @@ from hornbeam.language.syntax import (
     Variable,
 )
 
-Node = Tree[Token]
-Part = Node | Token
+SyntaxNode = Tree[Token]
+SyntaxPart = SyntaxNode | Token
 
 _OPERATORS = {
     "EQUAL": Operator.EQUAL,
@@ -70,7 +70,7 @@ class MisplacedError(Exception):
         self.place = place
 
 
-def rule_of(tree: Node) -> PslRule:
+def rule_of(tree: SyntaxNode) -> PslRule:
     """Rule of a syntax tree.
 
     Raises
@@ -102,7 +102,7 @@ def rule_of(tree: Node) -> PslRule:
     )
 
 
-def _trees(tree: Node, kind: str) -> list[Node]:
+def _trees(tree: SyntaxNode, kind: str) -> list[SyntaxNode]:
     return [part for part in tree.children if isinstance(part, Tree) and part.data == kind]
 
 
@@ -127,12 +127,12 @@ def _operands(one: Coefficient | Condition) -> Sequence[Coefficient | Condition]
     return ()
 
 
-def _place(part: Part) -> Place:
+def _place(part: SyntaxPart) -> Place:
     at = part.meta if isinstance(part, Tree) else part
     return Place(at.line or 1, at.column or 1)
 
 
-def _literals(parts: Iterable[Part]) -> Iterator[Literal]:
+def _literals(parts: Iterable[SyntaxPart]) -> Iterator[Literal]:
     """Yield the literals of a body, head or filter: atoms, each behind its negations."""
     negated = False
     for part in parts:
@@ -143,7 +143,7 @@ def _literals(parts: Iterable[Part]) -> Iterator[Literal]:
             negated ^= part.type == "NOT"
 
 
-def _atom(tree: Node) -> Atom:
+def _atom(tree: SyntaxNode) -> Atom:
     atom = _sum_atom(tree)
     for term, argument in zip(atom.arguments, _arguments(tree), strict=True):
         if isinstance(term, SumVariable):
@@ -152,21 +152,21 @@ def _atom(tree: Node) -> Atom:
     return Atom(atom.predicate, cast("tuple[Term, ...]", atom.arguments), atom.place)
 
 
-def _sum_atom(tree: Node) -> SumAtom:
+def _sum_atom(tree: SyntaxNode) -> SumAtom:
     return SumAtom(str(tree.children[0]), tuple(map(_term, _arguments(tree))), _place(tree))
 
 
-def _arguments(tree: Node) -> list[Node]:
+def _arguments(tree: SyntaxNode) -> list[SyntaxNode]:
     return [part for part in tree.children if isinstance(part, Tree)]
 
 
-def _comparison(tree: Node) -> Comparison:
+def _comparison(tree: SyntaxNode) -> Comparison:
     left, operator, right = tree.children
-    first, second = (cast("Term", _term(cast("Node", term))) for term in (left, right))
+    first, second = (cast("Term", _term(cast("SyntaxNode", term))) for term in (left, right))
     return Comparison(first, _OPERATORS[cast("Token", operator).type], second, _place(tree))
 
 
-def _term(tree: Node) -> Variable | Constant | SumVariable:
+def _term(tree: SyntaxNode) -> Variable | Constant | SumVariable:
     text = "".join(map(str, tree.children))
     match tree.data:
         case "variable":
@@ -190,7 +190,7 @@ class _Part:
     number: Coefficient | None = None
     atom: SumAtom | Comparison | None = None
     denominator: Coefficient | None = None
-    group: Node | None = None
+    group: SyntaxNode | None = None
 
     @property
     def is_number(self) -> bool:
@@ -201,7 +201,7 @@ class _Part:
         return "-" if self.negative else "+"
 
 
-def _side(tree: Node) -> tuple[tuple[Summand, ...], tuple[Comparison, ...]]:
+def _side(tree: SyntaxNode) -> tuple[tuple[Summand, ...], tuple[Comparison, ...]]:
     """Summands of a side, its constants made one and put last; and the comparisons among them."""
     found = list(_summands(tree.children))
     atoms = [Summand(number, atom) for number, atom in found if isinstance(atom, SumAtom)]
@@ -214,7 +214,7 @@ def _side(tree: Node) -> tuple[tuple[Summand, ...], tuple[Comparison, ...]]:
 
 
 def _summands(
-    children: Sequence[Part],
+    children: Sequence[SyntaxPart],
 ) -> Iterator[tuple[Coefficient, SumAtom | Comparison | None]]:
     """Yield (coefficient, atom) in their order; constants have no atom."""
     parts = list(_parts(children))
@@ -242,7 +242,7 @@ def _summands(
             yield coefficient, last.atom
 
 
-def _parts(children: Sequence[Part]) -> Iterator[_Part]:
+def _parts(children: Sequence[SyntaxPart]) -> Iterator[_Part]:
     """Yield the parts between the signs of a sum."""
     negative = False
     for child in children:
@@ -260,7 +260,7 @@ def _parts(children: Sequence[Part]) -> Iterator[_Part]:
             yield _Part(negative, atom=_atom_or_comparison(child))
 
 
-def _weighted(term: Node, negative: bool) -> _Part:
+def _weighted(term: SyntaxNode, negative: bool) -> _Part:
     """Read a term: [number [*]] atom [/ number]."""
     number = denominator = atom = None
     for child in term.children:
@@ -276,7 +276,7 @@ def _weighted(term: Node, negative: bool) -> _Part:
     return _Part(negative, number, atom, denominator)
 
 
-def _atom_or_comparison(tree: Node) -> SumAtom | Comparison:
+def _atom_or_comparison(tree: SyntaxNode) -> SumAtom | Comparison:
     return _comparison(tree) if tree.data == "comparison" else _sum_atom(tree)
 
 
@@ -291,22 +291,22 @@ def _negated(coefficient: Coefficient) -> Coefficient:
     return Operation("*", Number(-1.0), coefficient)
 
 
-def _product(tree: Node) -> Coefficient:
+def _product(tree: SyntaxNode) -> Coefficient:
     """Coefficients with `*` and `/` between them; the tree leans to the left."""
     if len(tree.children) == 1:
-        return _coefficient(cast("Node", tree.children[0]))
+        return _coefficient(cast("SyntaxNode", tree.children[0]))
     before, operator, last = tree.children
-    operands = _product(cast("Node", before)), _coefficient(cast("Node", last))
+    operands = _product(cast("SyntaxNode", before)), _coefficient(cast("SyntaxNode", last))
     return Operation(cast("ArithmeticOperator", str(operator)), *operands)
 
 
-def _constants(tree: Node) -> Coefficient:
+def _constants(tree: SyntaxNode) -> Coefficient:
     """Products with `+` and `-` between them, from left to right."""
     [(constant, _)] = _summands(tree.children)
     return constant
 
 
-def _coefficient(tree: Node) -> Coefficient:
+def _coefficient(tree: SyntaxNode) -> Coefficient:
     match tree.data:
         case "number":
             return Number(_number(tree, "number"))
@@ -314,27 +314,27 @@ def _coefficient(tree: Node) -> Coefficient:
             return Cardinality(str(tree.children[1]))
         case "extreme":
             function, *bounds = tree.children
-            arguments = tuple(_constants(cast("Node", bound)) for bound in bounds)
+            arguments = tuple(_constants(cast("SyntaxNode", bound)) for bound in bounds)
             return Extreme("Min" if function == "@Min" else "Max", arguments)
     return _constants(tree)
 
 
-def _number(tree: Node, called: str) -> float:
+def _number(tree: SyntaxNode, called: str) -> float:
     text = "".join(map(str, tree.children))
     if not math.isfinite(float(text)):
         raise MisplacedError(f"the {called} {text} is too large for a number", _place(tree))
     return float(text)
 
 
-def _filter(tree: Node) -> Filter:
+def _filter(tree: SyntaxNode) -> Filter:
     variable, *condition = tree.children
     [read] = _conditions(condition)
     return Filter(str(variable), read)
 
 
-def _conditions(parts: Iterable[Part]) -> Iterator[Condition]:
+def _conditions(parts: Iterable[SyntaxPart]) -> Iterator[Condition]:
     """Yield the conditions among parts that may hold literals, conjunctions and disjunctions."""
-    literal: list[Part] = []
+    literal: list[SyntaxPart] = []
     for part in parts:
         if isinstance(part, Tree) and part.data in ("all", "any"):
             yield _compound(part)
@@ -345,7 +345,7 @@ def _conditions(parts: Iterable[Part]) -> Iterator[Condition]:
                 literal.clear()
 
 
-def _compound(tree: Node) -> Condition:
+def _compound(tree: SyntaxNode) -> Condition:
     """Conjunction or disjunction, with what it holds of its own kind put in its place."""
     kind = Conjunction if tree.data == "all" else Disjunction
     flat: list[Condition] = []

@@ -14,7 +14,7 @@ from hornbeam.learning.problem import Problem, both_ways
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation
 
-Entries = tuple[npt.NDArray[np.int64], ...]
+CountEntries = tuple[npt.NDArray[np.int64], ...]
 
 
 def conditioned_problem(
@@ -51,7 +51,7 @@ def _entries(
     labels: Targets,
     clauses: Sequence[Clause],
     times: tuple[int, ...],
-) -> Iterator[Entries]:
+) -> Iterator[CountEntries]:
     """(side, clause, target, count) of all terms; repeats without a side of theirs push down."""
     for table, negated, side in (
         (statistics.heads, 0, UP),
@@ -70,6 +70,6 @@ def _entries(
             yield _rows(DOWN if clause.negated else UP, k, np.flatnonzero(mine), 1)
 
 
-def _rows(*columns: npt.ArrayLike) -> Entries:
+def _rows(*columns: npt.ArrayLike) -> CountEntries:
     """Columns of one length, of 64-bit integers."""
     return tuple(np.asarray(c, dtype=np.int64) for c in np.broadcast_arrays(*columns))

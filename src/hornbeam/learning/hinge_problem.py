@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Floats
+from hornbeam.arrays import Bools, Floats, Ints
 from hornbeam.counting.collective.collective_statistics import CollectiveStatistics
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import (
@@ -35,8 +35,6 @@ from hornbeam.learning.problem import Problem, body_lengths, both_ways, transfor
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Counts, Relaxation
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 C = TypeVar("C", covariant=True)
 
 

@@ -17,16 +17,16 @@ from hornbeam.arrays import Array, Keys, Unsigned
 from hornbeam.facts.names import Names
 from hornbeam.rules.body import MAX_LENGTH, Body
 
-#: One number, or an array of them.
-Number = TypeVar("Number", int, Array)
+#: A code or a predicate id, or an array of them.
+Code = TypeVar("Code", int, Array)
 
 
-def step_code(predicate: Number, inverse: bool = False) -> Number:
+def step_code(predicate: Code, inverse: bool = False) -> Code:
     """Code of a step along a predicate, by its id."""
     return 2 * (predicate + 1) + inverse
 
 
-def predicate_of(code: Number) -> Number:
+def predicate_of(code: Code) -> Code:
     """Id of the predicate of a code."""
     return code // 2 - 1
 

@@ -43,7 +43,7 @@ class Walks(NamedTuple):
     rule: npt.NDArray[np.int64]
 
 
-class Rows(NamedTuple):
+class ClauseRows(NamedTuple):
     """A hash table of rows: `slot` holds row + 1 or 0, `key` the rule and variables of a row."""
 
     slot: npt.NDArray[np.int64]
@@ -78,7 +78,7 @@ def doubled(rows):
     slot = np.zeros(2 * len(rows.slot), dtype=np.int64)
     key = np.empty((2 * n, WIDTH + 1), dtype=np.int32)
     weight = np.zeros(2 * n)
-    larger = Rows(slot, key, weight)
+    larger = ClauseRows(slot, key, weight)
     for i in range(n):
         for k in range(WIDTH + 1):
             key[i, k] = rows.key[i, k]
@@ -158,7 +158,7 @@ def ground_walks(graph, walks, by_rule, distinct, start, predicate, source, sink
     `graph.value` is the variable of an edge, 0 for a fact, so variables count from 1 there. Stops
     beyond `limit` rows. Returns keys (rule, head, variables) and weights.
     """
-    rows = Rows(
+    rows = ClauseRows(
         np.zeros(128, dtype=np.int64), np.empty((64, WIDTH + 1), dtype=np.int32), np.zeros(64)
     )
     size = 0

@@ -11,7 +11,7 @@ from hornbeam.arrays import Floats
 from hornbeam.compiled import announced
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.explaining.explanation import Explanation
-from hornbeam.explaining.groundings import Pair, first_paths
+from hornbeam.explaining.groundings import NodePair, first_paths
 from hornbeam.explaining.independent_explainer import Explainer
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
@@ -81,7 +81,7 @@ class Alone:
             walks = reacher.plans[target].forth
             paths_between(reacher.graph, subject, object_, walks, reacher.counters)
             steps = [step_code(int(atoms.predicate[0]))]
-            first_paths(reacher.graph, steps, Pair(subject, object_, 0), False, 1)
+            first_paths(reacher.graph, steps, NodePair(subject, object_, 0), False, 1)
 
     def is_ready(self, rules: Sequence[Rule]) -> bool:
         """Whatever the weights, the counts are there."""

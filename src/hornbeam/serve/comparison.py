@@ -28,7 +28,7 @@ class RulePair:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ModelComparison:
     """The edited model beside another.
 
     `only_here`, `only_there` and `shared` have the larger weights and differences first; `links`
@@ -43,11 +43,11 @@ class Comparison:
     links: Sequence[Link]
 
 
-def compare(explorer: Explorer, edits: Edits, top: int) -> Comparison:
+def compare(explorer: Explorer, edits: Edits, top: int) -> ModelComparison:
     """Compare the model as it is edited with the other one."""
     assert explorer.other is not None
     rules = paired_rules(edits.kept(explorer.model.rules), explorer.other.model.rules)
-    return Comparison(
+    return ModelComparison(
         [pair for pair in rules if pair.there is None],
         [pair for pair in rules if pair.here is None],
         [pair for pair in rules if pair.here is not None and pair.there is not None],

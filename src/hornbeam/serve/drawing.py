@@ -32,7 +32,7 @@ LETTER = 7.0
 
 
 @dataclass(frozen=True)
-class Node:
+class DrawnNode:
     """An entity in its place: centre and width."""
 
     name: str
@@ -88,7 +88,7 @@ class Band:
     hidden: int
     top: float
     height: float
-    nodes: Sequence[Node]
+    nodes: Sequence[DrawnNode]
     edges: Sequence[Edge]
     steps: Sequence[StepLabel]
 
@@ -99,8 +99,8 @@ class Drawing:
 
     width: float
     height: float
-    subject: Node
-    object: Node
+    subject: DrawnNode
+    object: DrawnNode
     bands: Sequence[Band]
     undrawn: int
 
@@ -116,7 +116,7 @@ def draw(explanation: Explanation) -> Drawing | None:
     middle = total / 2
     left, right = MARGIN + ENDS_WIDTH / 2, WIDTH - MARGIN - ENDS_WIDTH / 2
     subject, object_ = (
-        Node(name, _short(name, ENDS_WIDTH), x, middle, ENDS_WIDTH, is_end=True)
+        DrawnNode(name, _short(name, ENDS_WIDTH), x, middle, ENDS_WIDTH, is_end=True)
         for name, x in ((explanation.subject, left), (explanation.object, right))
     )
     bands, top = [], float(MARGIN)
@@ -155,20 +155,22 @@ def _layers(groundings: Sequence[Grounding]) -> list[list[str]]:
     return [list(dict.fromkeys(grounding.entities[k] for grounding in groundings)) for k in inner]
 
 
-def _band(reason: Reason, top: float, height: float, subject: Node, object_: Node) -> Band:
+def _band(
+    reason: Reason, top: float, height: float, subject: DrawnNode, object_: DrawnNode
+) -> Band:
     groundings = _drawable(reason)
     layers = _untangled(_layers(groundings), groundings)
     left, right = subject.right + GUTTER, object_.left - GUTTER
     column = (right - left) / len(groundings[0].facts)
     width = min(column * 0.7, 200.0)
     room = height - HEADER - _footer(reason, groundings)
-    placed: list[dict[str, Node]] = []
+    placed: list[dict[str, DrawnNode]] = []
     for k, layer in enumerate(layers):
         x = left + column * (k + 1)
         first = top + HEADER + (room - ROW * len(layer)) / 2 + ROW / 2
         placed.append(
             {
-                name: Node(name, _short(name, width), x, first + ROW * i, width)
+                name: DrawnNode(name, _short(name, width), x, first + ROW * i, width)
                 for i, name in enumerate(layer)
             }
         )
@@ -213,7 +215,7 @@ def _untangled(layers: list[list[str]], groundings: Sequence[Grounding]) -> list
     return ordered
 
 
-def _curve(here: Node, there: Node, inverse: bool, band_middle: float) -> str:
+def _curve(here: DrawnNode, there: DrawnNode, inverse: bool, band_middle: float) -> str:
     """A line between two nodes, drawn in the direction of its fact so that its arrow is right.
 
     Up and down it goes in the gutters only, or between two columns of a band.

@@ -25,7 +25,7 @@ from hornbeam.rules.codes import path_codes, step_code, turned_sequence
 from hornbeam.rules.rule_model import Rule
 from hornbeam.scoring.independent_scorer import score_targets
 from hornbeam.serve.links import largest
-from hornbeam.serve.walk import NOWHERE, Counters, Ends, Walks, ends_of, neighbours
+from hornbeam.serve.walk import NOWHERE, CodeSequences, Ends, NodeCounters, ends_of, neighbours
 
 #: Where paths have to be counted one by one, only the pairs that most paths connect are scored.
 MOST_COUNTED = 2000
@@ -49,7 +49,7 @@ class Reach:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class TargetPlan:
     """The rules of one target, laid out for walking: looking up paths by name costs time.
 
     `members` are the numbers of its rules; `column` says which body each of them has, -1 for a
@@ -61,8 +61,8 @@ class Plan:
     bodies: Sequence[Body]
     column: npt.NDArray[np.int64]
     pulls_up: npt.NDArray[np.bool_]
-    forth: Walks
-    back: Walks
+    forth: CodeSequences
+    back: CodeSequences
 
     def speaking(self, rules: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Which paths some of the given rules speak for."""
@@ -86,29 +86,29 @@ class Reacher:
         return self.engine.graph if limit is None else self.engine.graph.limited(limit)
 
     @cached_property
-    def counters(self) -> Counters:
+    def counters(self) -> NodeCounters:
         """Where walks count."""
-        return Counters(self.graph.n_entities)
+        return NodeCounters(self.graph.n_entities)
 
     @cached_property
-    def plans(self) -> dict[str, Plan]:
+    def plans(self) -> dict[str, TargetPlan]:
         """A plan for every target."""
         return {target: self._plan(target) for target in self.model.targets}
 
-    def _plan(self, target: str) -> Plan:
+    def _plan(self, target: str) -> TargetPlan:
         rules = self.model.rules
         members = [i for i, rule in enumerate(rules) if rule.clause.target == target]
         bodies = self.model.of_target(target).bodies
         column = {body: j for j, body in enumerate(bodies)}
         clauses = [rules[i].clause for i in members]
         codes = [path_codes(body, self.facts.predicates) or NOWHERE for body in bodies]
-        return Plan(
+        return TargetPlan(
             members,
             bodies,
             np.array([column.get(clause.body, -1) for clause in clauses]),
             np.array([not clause.is_prior and not clause.negated for clause in clauses]),
-            Walks.of(codes),
-            Walks.of([turned_sequence(steps) for steps in codes]),
+            CodeSequences.of(codes),
+            CodeSequences.of([turned_sequence(steps) for steps in codes]),
         )
 
     def reach(self, target: str, entity: int, forward: bool) -> Reach:

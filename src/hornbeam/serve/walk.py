@@ -37,20 +37,20 @@ WORTH_COMPILING = 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class Walks:
+class CodeSequences:
     """Sequences of codes: walk k takes the steps `steps[bounds[k]:bounds[k + 1]]`."""
 
     steps: Ints
     bounds: Ints
 
     @classmethod
-    def of(cls, sequences: Sequence[Sequence[int]]) -> Walks:
+    def of(cls, sequences: Sequence[Sequence[int]]) -> CodeSequences:
         """Lay sequences of codes one behind the other."""
         steps = np.array([code for codes in sequences for code in codes], dtype=np.int64)
         return cls(steps, np.cumsum([0, *(len(codes) for codes in sequences)]))
 
 
-class Counters:
+class NodeCounters:
     """Three arrays of zeros, a number for every node, for each walk that is under way."""
 
     def __init__(self, n_nodes: int) -> None:
@@ -83,10 +83,10 @@ class Ends(NamedTuple):
 def ends_of(
     adjacency: Adjacency,
     start: int,
-    walks: Walks,
+    walks: CodeSequences,
     wanted: npt.NDArray[np.bool_],
     left_out: Ids,
-    counters: Counters,
+    counters: NodeCounters,
 ) -> Ends:
     """Walk every sequence from one node, to what `wanted` walks reach besides nodes left out."""
     with counters.lent() as zeros:
@@ -97,7 +97,9 @@ def ends_of(
     return Ends(*found)
 
 
-def paths_between(graph: Graph, source: int, sink: int, walks: Walks, counters: Counters) -> Ints:
+def paths_between(
+    graph: Graph, source: int, sink: int, walks: CodeSequences, counters: NodeCounters
+) -> Ints:
     """Number of paths of every sequence from one node to another."""
     with counters.lent() as zeros:
         counts: Ints = _run_on(graph.forward, _between)(

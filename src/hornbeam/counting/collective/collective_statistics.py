@@ -43,7 +43,7 @@ from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.candidates import Language
 
-Rows = tuple[Ints, Ints, Ints]
+CountRows = tuple[Ints, Ints, Ints]
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +173,7 @@ class ConditionedWorld:
         negated: bool,
         language: Language,
         progress: Progress,
-    ) -> Rows:
+    ) -> CountRows:
         """Rows (sequence, target, count) of every place of a target in a body."""
         rotated = list(self._rotations(sequences, negated))
         walks = [walk for _, walk in rotated]
@@ -207,7 +207,7 @@ def _sums(keys: list[Ints], count: Ints) -> tuple[Ints, ...]:
     return (*(key[order][starts] for key in keys), total)
 
 
-def _added_up(heads: Statistics, *parts: Rows) -> Statistics:
+def _added_up(heads: Statistics, *parts: CountRows) -> Statistics:
     """Add up rows (sequence, target, count) to one table."""
     sequence, target, count = (np.concatenate([part[k] for part in parts]) for k in range(3))
     sequence, target, count = _sums([sequence, target], count)

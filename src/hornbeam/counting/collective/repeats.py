@@ -23,7 +23,7 @@ from hornbeam.rules.codes import step_code
 
 assert STEPS == MAX_LENGTH + 1, "a closed walk is a body and its head"
 
-#: Blocks of patterns a thread.
+#: Blocks of patterns per thread.
 BLOCKS_PER_THREAD = 8
 
 

@@ -1,8 +1,7 @@
-"""The facts as a graph: one adjacency list a node, over every predicate and its inverse.
+"""The facts as a graph: one adjacency list per node, over every predicate and its inverse.
 
-A step along predicate id p has the code 2(p+1), its inverse 2(p+1)+1, so that `code ^ 1` turns a
-step around and 0 is never a code. Each fact is stored twice, once for either end, in six bytes
-(node and code) each.
+Steps have the codes of `hornbeam.rules.codes`. Each fact is stored twice, once for either end, in
+six bytes (node and code) each.
 """
 
 # mypy: disallow-untyped-calls=false
@@ -17,6 +16,7 @@ import numpy.typing as npt
 
 from hornbeam.compiled import kernels
 from hornbeam.facts.table import Facts
+from hornbeam.rules.codes import code_limit
 
 kernel = kernels("the layout of the graph")
 
@@ -60,7 +60,7 @@ class Graph:
     @classmethod
     def of(cls, facts: Facts, max_fanout: int | None = None) -> Graph:
         """Build from the binary facts; see `limited` for `max_fanout`."""
-        n_codes = 2 * len(facts.predicates) + 2
+        n_codes = code_limit(len(facts.predicates))
         wide = np.uint16 if n_codes <= np.iinfo(np.uint16).max else np.uint32
         atoms = facts.binary
         value = atoms.millionths if atoms.millionths is not None else np.empty(0, dtype=np.int32)

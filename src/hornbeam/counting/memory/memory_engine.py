@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -13,9 +12,16 @@ from hornbeam.arrays import Bools, Ids, Ints, Keys
 from hornbeam.compiled import announced
 from hornbeam.counting.engine import Discovery
 from hornbeam.counting.memory.graph import Graph
-from hornbeam.counting.memory.parallel import Found, Rows, WorkerPool, balanced_blocks, run_blocks
+from hornbeam.counting.memory.parallel import (
+    Found,
+    Rows,
+    WorkerPool,
+    balanced_blocks,
+    concatenated,
+    run_blocks,
+)
 from hornbeam.counting.memory.search import Plan, search_block, two_step_cost
-from hornbeam.counting.statistics import Statistics
+from hornbeam.counting.statistics import ROW_BYTES, Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.names import Names
@@ -44,8 +50,6 @@ BLOCKS_PER_THREAD = 32
 LONG_SEARCH = 100_000_000
 #: Targets in the sample behind a forecast.
 SAMPLE = 256
-#: Bytes of one row of the sparse table while it is put together.
-ROW_BYTES = 60
 
 #: Edges to look at (see `Work.cost`), and with paths of four steps how many times that, above
 #: which compiling the search pays. As it is, it takes some 15 microseconds per edge.
@@ -191,12 +195,7 @@ class MemoryEngine:
                 known = {i: found for i, found in codes.items() if found}
                 if known:
                     parts.append(self._count_known(work, known, language, progress))
-        kinds = (np.int64, np.int32, np.int32, np.int64)
-        columns: list[Any] = [
-            np.concatenate([part[k] for part in parts]) if parts else np.empty(0, dtype=kind)
-            for k, kind in enumerate(kinds)
-        ]
-        return Statistics.of(bodies, len(targets), *columns)
+        return Statistics.of(bodies, len(targets), *concatenated(parts))
 
     def _count_known(
         self, work: Work, known: dict[int, list[int]], language: Language, progress: Progress
@@ -244,7 +243,7 @@ class MemoryEngine:
         )
 
     def _works(self, targets: Targets, language: Language) -> list[Work]:
-        """The searchable targets, one work a target predicate."""
+        """The searchable targets, one `Work` per target predicate."""
         limit, limited = language.max_fanout, self._limited
         if limit is not None and limit not in limited:
             limited[limit] = self.graph.limited(limit)

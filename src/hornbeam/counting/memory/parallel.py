@@ -7,7 +7,7 @@ same result.
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class Found:
 
 @dataclass(eq=False)
 class Worker:
-    """What one thread at a time owns: counters, and a place a node for either half of a path."""
+    """What one thread at a time owns: counters, and one place per node for each half of a path."""
 
     number: int
     counters: Counters
@@ -94,12 +94,16 @@ class WorkerPool:
             (renumbered[number][path], target[row].astype(np.int32), body, count)
             for number, (row, path, body, count) in blocks
         ]
-        kinds = (np.int64, np.int32, np.int32, np.int64)
-        columns = [
-            np.concatenate([part[k] for part in rows]) if rows else np.empty(0, dtype=kind)
-            for k, kind in enumerate(kinds)
-        ]
-        return Found(key, figures, *columns)
+        return Found(key, figures, *concatenated(rows))
+
+
+def concatenated(parts: Sequence[Rows]) -> Rows:
+    """Join rows (path, target, body, count) of several parts, of which there may be none."""
+    kinds = (np.int64, np.int32, np.int32, np.int64)
+    return tuple(
+        np.concatenate([part[k] for part in parts]) if parts else np.empty(0, dtype=kind)
+        for k, kind in enumerate(kinds)
+    )
 
 
 def empty_counters(capacity: int = 1 << 12) -> Counters:

@@ -2,9 +2,9 @@
 
 For one source a and all its targets (a, b) the search meets in the middle:
 
-    heads   a -> u, and a -> u -> v        built once a source, kept only at nodes v that some b
+    heads   a -> u, and a -> u -> v        built once per source, kept only at nodes v that some b
                                            of this source can be left from ("wanted")
-    tails   v -> b, and v -> w -> b        run over once a target
+    tails   v -> b, and v -> w -> b        run over once per target
 
 A path of length s is a head and a tail that share a node: lengths 1, 2, 3, 4 are split 1+0, 1+1,
 2+1, 2+2. Nothing that no target reaches is stored, and the middle edges u -> v are found from
@@ -12,12 +12,13 @@ whichever side has fewer edges to look at.
 
 Each head (a sequence of one or two codes) has a small number within its source, so that counting is
 `counts[head] += 1` in an array that stays in the fastest cache; only the totals of a (source, tail)
-reach the table of all sequences. A sequence is one 64-bit key of `bits` bits a code.
+reach the table of all sequences. A sequence is one 64-bit key of `bits` bits per code.
 
-Three habits keep it fast to run and to compile. Arrays grow once a source, never in an inner loop:
-a variable that is bound to a new array in a loop costs atomic reference counts in every round.
-Arrays are copied element by element: an assignment of slices takes seconds to compile. And numbers
-handed to a function are typed (`ZERO`): a literal would compile the function once more for itself.
+Three habits keep it fast to run and to compile. Arrays grow once per source, never in an inner
+loop: a variable that is bound to a new array in a loop costs atomic reference counts in every
+round. Arrays are copied element by element: an assignment of slices takes seconds to compile. And
+numbers handed to a function are typed (`ZERO`): a literal would compile the function once more for
+itself.
 """
 
 # ruff: noqa: ANN001, ANN201, SIM109
@@ -35,7 +36,7 @@ from hornbeam.compiled import kernels
 #: Truth value 1 in millionths (a literal here: kernels do not import).
 ONE = 1_000_000
 HALF = 500_000
-#: Numbers that are no literals.
+#: Numbers as typed arguments (see above).
 ZERO, FIRST, SECOND = np.int64(0), np.int64(1), np.int64(2)
 
 kernel = kernels("the path search")
@@ -363,7 +364,7 @@ def second_steps(steps, n_steps, near, far, far_slots, plan, n_codes, heads, cod
 
 
 def count_fast(slot, start, stop, head, times, nodes, low, high, counts, touched, n_touched):
-    """Count every head that ends in one of the nodes [low, high): one addition an item."""
+    """Count every head that ends in one of the nodes [low, high): one addition per item."""
     for i in range(low, high):
         s = slot[nodes[i]]
         if s >= 0:
@@ -849,7 +850,7 @@ def search_block(
 ):  # fmt: skip
     """Search all targets of a block, which is sorted by source.
 
-    `near_slot` and `far_slot` are the worker's arrays of -1, one place a node, and are left so.
+    `near_slot` and `far_slot` are the worker's arrays of -1, one place per node, and are left so.
     Returns the counters, how many sequences they hold, and the entries of the sparse table.
     """
     near, far = fresh_heads(near_slot), fresh_heads(far_slot)

@@ -14,7 +14,8 @@ import duckdb
 
 from hornbeam.arrays import Array
 from hornbeam.counting.sql import queries
-from hornbeam.counting.sql.sql_engine import ROW_BYTES, Columns, SqlEngine, fact_columns
+from hornbeam.counting.sql.sql_engine import SqlEngine, TableColumns, fact_columns
+from hornbeam.counting.statistics import ROW_BYTES
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.reading.readers import Input, sources_of
 from hornbeam.facts.reading.sources import Role, literal
@@ -38,7 +39,7 @@ class DuckDB:
         """Make (or replace) a view."""
         self._execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {select}")
 
-    def upload(self, table: str, columns: Columns) -> None:
+    def upload(self, table: str, columns: TableColumns) -> None:
         """Make (or replace) a table from arrays."""
         self.connection.register("uploaded", dict(columns))
         self.create(table, "SELECT * FROM uploaded")
@@ -53,7 +54,7 @@ class DuckDB:
         for table in tables:
             self._execute(f"DROP TABLE IF EXISTS {table}")
 
-    def write_parquet(self, path: str, batches: Iterable[Columns]) -> None:
+    def write_parquet(self, path: str, batches: Iterable[TableColumns]) -> None:
         """Write batches of columns to one file, in their order; all of them or nothing."""
         target = os.path.realpath(path)
         unfinished = f"{target}.{secrets.token_hex(8)}.tmp"

@@ -138,8 +138,8 @@ class Search:
     broadcast: bool
 
     @property
-    def careful(self) -> bool:
-        """Whether a path's single nodes matter."""
+    def needs_nodes(self) -> bool:
+        """Whether the single nodes of a path must be compared, not only its ends."""
         return self.owned or self.distinct
 
     def _hint(self, *tables: str) -> str:
@@ -205,7 +205,7 @@ class Search:
 
     def ends(self) -> str:
         """Ends of no step and, for paths of two or more, of one step."""
-        more = ", t.sink, t.forth, t.back" if self.careful else ""
+        more = ", t.sink, t.forth, t.back" if self.needs_nodes else ""
         none = ", 0 AS deficit, 0 AS doubtful" if self.soft else ""
         apart = "t.source <> t.sink" if self.distinct else "1 = 1"
         at_sink = (
@@ -231,7 +231,7 @@ class Search:
 
     def longer_ends(self) -> str:
         """Ends of two steps."""
-        more = ", e.sink, e.forth, e.back" if self.careful else ""
+        more = ", e.sink, e.forth, e.back" if self.needs_nodes else ""
         tail = f"p.code * CAST({self.base} AS BIGINT) + e.tail"
         conditions = ["e.tail > 0"]
         if self.owned:

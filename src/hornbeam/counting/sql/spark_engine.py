@@ -22,7 +22,7 @@ import numpy as np
 from hornbeam.arrays import Array
 from hornbeam.counting.sql import queries
 from hornbeam.counting.sql.spark_session import check_ready, spark_session
-from hornbeam.counting.sql.sql_engine import Columns, SqlEngine, fact_columns
+from hornbeam.counting.sql.sql_engine import SqlEngine, TableColumns, fact_columns
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.diagnosis import quote
@@ -108,7 +108,7 @@ class Spark:
         """Make (or replace) a view."""
         self.session.sql(select).createOrReplaceTempView(name)
 
-    def upload(self, table: str, columns: Columns) -> None:
+    def upload(self, table: str, columns: TableColumns) -> None:
         """Make (or replace) a table from arrays."""
         import pyarrow
 
@@ -132,7 +132,7 @@ class Spark:
         path = java.org.apache.hadoop.fs.Path(self.folder)
         path.getFileSystem(context._jsc.hadoopConfiguration()).delete(path, True)
 
-    def write_parquet(self, path: str, batches: Iterable[Columns]) -> None:
+    def write_parquet(self, path: str, batches: Iterable[TableColumns]) -> None:
         """Write batches of columns to a folder of Parquet files; all of them or nothing."""
         import pyarrow
 

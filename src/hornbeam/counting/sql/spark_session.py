@@ -30,7 +30,7 @@ CONNECT_SECONDS = 10.0
 #: Seconds that a cluster has to run a first, empty job.
 FIRST_JOB_SECONDS = 180.0
 
-#: Tasks for each core of this machine: enough that none is waited for long.
+#: Tasks per core of this machine: enough that none is waited for long.
 LOCAL_TASKS_PER_CORE = 8
 
 #: What we need of Spark, before the user's own settings.
@@ -42,9 +42,9 @@ SETTINGS = {
     # a few megabytes of frontier meet in hundreds of millions of paths: their size is no reason to
     # give them to one task
     "spark.sql.adaptive.coalescePartitions.enabled": "false",
-    # what is together by source is together by source and node
+    # rows that one worker has by source it also has by source and node: they need not travel again
     "spark.sql.requireAllClusterKeysForCoPartition": "false",
-    # frontiers are small beside what streams past them: hash them, and sort nothing
+    # frontiers are small beside the steps that they are joined to: hash them, and sort nothing
     "spark.sql.join.preferSortMergeJoin": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",

@@ -16,7 +16,7 @@ from hornbeam.counting.engine import Discovery
 from hornbeam.counting.histograms import Histograms
 from hornbeam.counting.sql import queries
 from hornbeam.counting.sql.queries import Search
-from hornbeam.counting.statistics import Statistics
+from hornbeam.counting.statistics import ROW_BYTES, Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Facts, Targets
@@ -33,10 +33,8 @@ from hornbeam.rules.codes import (
     turned_sequence,
 )
 
-Columns = Mapping[str, Array]
+TableColumns = Mapping[str, Array]
 
-#: Bytes of one row of the sparse table while it is put together.
-ROW_BYTES = 60
 #: Codes of a sequence by its length: two of the head, two of the tail.
 PLACES = {1: (0,), 2: (0, 2), 3: (0, 1, 2), 4: (0, 1, 2, 3)}
 
@@ -53,7 +51,7 @@ class Database(Protocol):
     def view(self, name: str, select: str) -> None:
         """Make (or replace) a view."""
 
-    def upload(self, table: str, columns: Columns) -> None:
+    def upload(self, table: str, columns: TableColumns) -> None:
         """Make (or replace) a table from arrays."""
 
     def fetch(self, select: str) -> dict[str, Array]:
@@ -62,13 +60,13 @@ class Database(Protocol):
     def drop(self, *tables: str) -> None:
         """Forget tables that are there."""
 
-    def write_parquet(self, path: str, batches: Iterable[Columns]) -> None:
+    def write_parquet(self, path: str, batches: Iterable[TableColumns]) -> None:
         """Write batches of columns, one after the other; all of them or nothing."""
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
-    """Targets with known entities: their rows, predicates, nodes, own codes (0 for no fact)."""
+class LocatedTargets:
+    """Targets whose entities have facts: rows, predicates, nodes, own codes (0 for no fact)."""
 
     target: Ids
     predicate: Ids
@@ -84,7 +82,7 @@ class Work:
         return len(self.target)
 
     def frontiers(self, flipped: bool) -> tuple[int, int]:
-        """Rows of the first frontiers: steps of every source once, of the sinks a target each."""
+        """Rows of the first frontiers: steps of each source once, of the sink of each target."""
         source, from_source, from_sink = (
             (self.object, self.object_degree, self.subject_degree)
             if flipped
@@ -133,10 +131,10 @@ class SqlEngine:
         progress: Progress = SILENT,
     ) -> Discovery:
         """Find every sequence that connects targets; see `Engine.discover`."""
-        work = self._work(targets)
-        if not len(work):
+        located = self._located(targets)
+        if not len(located):
             return self._nothing(targets, language, statistics)
-        search = self._search(work, language, language.max_length)
+        search = self._search(located, language, language.max_length)
         self._run(search, language, progress)
         found = self.database.fetch(search.figures(language.min_coverage))
         everything = self._candidates(targets, found, search, language)
@@ -145,7 +143,9 @@ class SqlEngine:
         table, histograms = None, None
         if statistics:
             numbers = np.arange(len(rows), dtype=np.int32)
-            self._know({name: found[name][rows] for name in ("predicate", *queries.KEY)}, numbers)
+            self._number_sequences(
+                {name: found[name][rows] for name in ("predicate", *queries.KEY)}, numbers
+            )
             bodies = [kept.body(row) for row in range(len(kept))]
             if int(kept.coverage.sum()) <= self.max_rows:
                 table = self._table(bodies, search, len(targets))
@@ -156,8 +156,8 @@ class SqlEngine:
             kept,
             table,
             found=len(everything) if language.min_coverage == 1 else None,
-            own_edges=int(np.count_nonzero(work.own_code)),
-            unseen=len(targets) - len(work),
+            own_edges=int(np.count_nonzero(located.own_code)),
+            unseen=len(targets) - len(located),
             histograms=histograms,
         )
 
@@ -170,22 +170,22 @@ class SqlEngine:
         progress: Progress = SILENT,
     ) -> Statistics:
         """Count the given sequences for the targets; see `Engine.count`."""
-        work = self._work(targets)
+        located = self._located(targets)
         heads = [targets.predicates.index(body.target) for body in bodies]
         known = {
             i: codes
             for i, body in enumerate(bodies)
             if heads[i] >= 0 and (codes := path_codes(body, self.predicates)) is not None
         }
-        if not len(work) or not known:
+        if not len(located) or not known:
             return _no_counts(bodies, len(targets))
         longest = max(len(bodies[i]) for i in known)
-        search = replace(self._search(work, language, longest), frozen=True)
+        search = replace(self._search(located, language, longest), frozen=True)
         h1, h2, t1, t2 = keys = np.zeros((4, len(known)), dtype=np.int64)
         for column, codes in enumerate(known.values()):
             walked = turned_sequence(codes) if search.flipped else codes
             keys[PLACES[len(walked)], column] = walked
-        self._know(
+        self._number_sequences(
             {
                 "predicate": np.array([heads[i] for i in known], dtype=np.int32),
                 "first": h1,
@@ -224,21 +224,21 @@ class SqlEngine:
         table = _no_counts([], len(targets)) if statistics else None
         return Discovery(candidates, table, found=0, own_edges=0, unseen=len(targets))
 
-    def _work(self, targets: Targets) -> Work:
+    def _located(self, targets: Targets) -> LocatedTargets:
         """The targets whose entities have facts, and which of them are facts themselves."""
         node = self.locate(targets.entities)
         subject, object_ = node[targets.subject], node[targets.object]
         seen = np.flatnonzero((subject >= 0) & (object_ >= 0)).astype(np.int32)
         own = self.predicates.find(targets.predicates)[targets.predicate[seen]].astype(np.int32)
         if not len(seen):
-            return Work(*(seen,) * 9)
+            return LocatedTargets(*(seen,) * 9)
         pairs = {"target": seen, "subject": subject[seen], "object": object_[seen], "own": own}
         self.database.upload("pairs", pairs)
         facts = self.database.fetch(queries.OWN_PAIRS)["target"]
         degrees = self.database.fetch(queries.PAIR_DEGREES)
         self.database.drop("pairs")
         order = np.argsort(degrees["target"])
-        return Work(
+        return LocatedTargets(
             seen,
             targets.predicate[seen].astype(np.int32),
             pairs["subject"],
@@ -250,30 +250,32 @@ class SqlEngine:
             degrees["object_degree"][order],
         )
 
-    def _search(self, work: Work, language: Language, max_length: int) -> Search:
+    def _search(self, located: LocatedTargets, language: Language, max_length: int) -> Search:
         """Upload the targets from the end that is cheaper to start at."""
-        flipped = sum(work.frontiers(flipped=True)) < sum(work.frontiers(flipped=False))
-        source, sink = (work.object, work.subject) if flipped else (work.subject, work.object)
-        forth = turned_each(work.own_code) if flipped else work.own_code
+        flipped = sum(located.frontiers(flipped=True)) < sum(located.frontiers(flipped=False))
+        source, sink = (
+            (located.object, located.subject) if flipped else (located.subject, located.object)
+        )
+        forth = turned_each(located.own_code) if flipped else located.own_code
         self.database.upload(
             "targets",
             {
-                "target": work.target,
-                "predicate": work.predicate,
+                "target": located.target,
+                "predicate": located.predicate,
                 "source": source,
                 "sink": sink,
-                "positive": work.positive,
-                "label": work.label,
+                "positive": located.positive,
+                "label": located.label,
                 "forth": forth,
                 "back": turned_each(forth),
             },
         )
-        longest = max(len(work), *work.frontiers(flipped))
+        longest = max(len(located), *located.frontiers(flipped))
         return Search(
             base=code_limit(len(self.predicates)),
             max_length=max_length,
             soft=self.soft,
-            owned=bool(work.own_code.any()),
+            owned=bool(located.own_code.any()),
             distinct=language.distinct_variables,
             limited=language.max_fanout is not None,
             flipped=flipped,
@@ -311,7 +313,7 @@ class SqlEngine:
         level("counts", search.counts())
 
     def _candidates(
-        self, targets: Targets, found: Columns, search: Search, language: Language
+        self, targets: Targets, found: TableColumns, search: Search, language: Language
     ) -> Candidates:
         """Everything found, as one table over the facts' predicates."""
         halves = (queries.unpacked(found[name], search.base) for name in queries.KEY)
@@ -327,7 +329,7 @@ class SqlEngine:
             distinct=language.distinct_variables,
         )
 
-    def _know(self, keys: Columns, numbers: Array) -> None:
+    def _number_sequences(self, keys: TableColumns, numbers: Array) -> None:
         """Give numbers to sequences."""
         self.database.upload("known", {"path": numbers, **keys})
 
