@@ -25,6 +25,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -51,9 +52,9 @@ ENGINES = ("memory", "duckdb", "spark")
 def opened(engine: str, file: str, folder: str, master: str = "local[2]") -> Iterator[Engine]:
     """Open an engine on a Parquet file."""
     if engine == "memory":
-        made = MemoryEngine(read_facts(file), 2)
-        _ = made.graph
-        yield made
+        memory = MemoryEngine(read_facts(file), 2)
+        _ = memory.graph
+        yield memory
     elif engine == "duckdb":
         from hornbeam.counting.sql.duckdb_engine import open_duckdb
 
@@ -299,7 +300,8 @@ def sampled(facts: Facts, size: int = 1000) -> Targets:
 
 def growth(options: argparse.Namespace) -> None:
     """Measure every engine on every size."""
-    rows, by_engine = [], {engine: [] for engine in options.engines}
+    rows = []
+    by_engine: dict[str, list[Any]] = {engine: [] for engine in options.engines}
     with tempfile.TemporaryDirectory(prefix="hornbeam-", dir=options.folder) as folder:
         for millions in options.millions:
             file, targets = Path(folder) / f"{millions}.parquet", Path(folder) / "targets.pickle"

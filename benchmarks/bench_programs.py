@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -113,7 +114,7 @@ def phases(program: Path) -> Figures:
     Admm(max_iterations=1).solve(grounded.potentials)  # loads the kernels where they are worth it
     tight = Admm(epsilon_abs=TOLERANCE, epsilon_rel=TOLERANCE)
     for name, admm in (("ADMM", tight), ("ADMM loose", Admm())):
-        _, spent = timed(lambda admm=admm: solve(grounded.potentials, Solver.ADMM, admm=admm))
+        _, spent = timed(partial(solve, grounded.potentials, Solver.ADMM, admm=admm))
         figures[name] = spent.cpu
     return figures
 

@@ -159,8 +159,10 @@ def our_models(
     facts: hb.Facts, train: hb.Targets, methods: tuple[str, ...] = ("greedy", "ppll", "joint")
 ) -> dict[str, Callable[[], hb.Model]]:
     """All candidates, every learner as it comes; then the same with `--collective`."""
-    alone = {m: partial(hb.learn, facts, train, method=m) for m in methods}
-    together = {
+    alone: dict[str, Callable[[], hb.Model]] = {
+        m: partial(hb.learn, facts, train, method=m) for m in methods
+    }
+    together: dict[str, Callable[[], hb.Model]] = {
         f"{m}_collective": partial(hb.learn, facts, train, method=m, collective=True)
         for m in methods
     }

@@ -35,7 +35,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     moved = Clock()
-    monkeypatch.setattr(console.time, "monotonic", moved)
+    monkeypatch.setattr("hornbeam.cli.console.time.monotonic", moved)
     return moved
 
 
@@ -174,11 +174,11 @@ def test_a_bar_shows_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None
 
     record = rich.console.Console(record=True, force_terminal=True, width=100, stderr=True)
     monkeypatch.setattr(rich.console, "Console", lambda **_: record)
-    monkeypatch.setattr(console.sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     monkeypatch.setattr(console, "BAR_AFTER_SECONDS", 0.0)
     progress = TerminalProgress()
     moved = Clock()
-    monkeypatch.setattr(console.time, "monotonic", moved)
+    monkeypatch.setattr("hornbeam.cli.console.time.monotonic", moved)
     progress._bar_from = 0.0
     for done in (100, 200, 300):
         progress.advance("Counting paths", done, 1000)

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
@@ -207,14 +208,12 @@ def test_names_never_reach_sql(tmp_path: Path) -> None:
 
 
 def test_spark_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spark_session, "find_spec", lambda name: None)
+    monkeypatch.setattr("hornbeam.counting.sql.spark_session.find_spec", lambda name: None)
     text = refused("candidates", *EVIDENCE, *TRAIN, "--engine", "spark")
     assert "pip install 'hornbeam[spark]'" in text
 
 
-pyspark = pytest.mark.skipif(
-    spark_session.find_spec("pyspark") is None, reason="pip install 'hornbeam[spark]'"
-)
+pyspark = pytest.mark.skipif(find_spec("pyspark") is None, reason="pip install 'hornbeam[spark]'")
 
 
 def fake_java(folder: Path, said: str) -> Path:
@@ -284,7 +283,10 @@ def test_learning_and_scoring_on_spark(java: str, countries_model: Path, tmp_pat
 @pytest.fixture
 def lonely_master(java: str) -> Iterator[str]:
     """A real master of a Spark cluster that has no workers."""
-    starter = Path(spark_session.find_spec("pyspark").origin).parent / "bin" / "spark-class"
+    package = find_spec("pyspark")
+    assert package is not None
+    assert package.origin is not None
+    starter = Path(package.origin).parent / "bin" / "spark-class"
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -316,7 +318,7 @@ def test_a_master_without_workers(lonely_master: str, tmp_path: Path) -> None:
     )
     words = ("--engine", "spark", "--master", lonely_master, "--spill-dir", tmp_path)
     done = subprocess.run(
-        [sys.executable, "-c", impatient, "candidates", "--facts", as_parquet(tmp_path)]
+        [sys.executable, "-c", impatient, "candidates", "--facts", str(as_parquet(tmp_path))]
         + [str(word) for word in (*TRAIN, *words, "--spark-conf", "spark.driver.host=127.0.0.1")],
         capture_output=True,
         text=True,

@@ -110,7 +110,7 @@ def test_top_counts_overall_or_for_every_subject(countries_model: Path) -> None:
     assert not {(row["subject"], row["object"]) for row in everything} & known
     each = hornbeam_(*words, "--top", "1", "--per-subject").json["predictions"]
     assert [row["subject"] for row in each] == sorted({row["subject"] for row in everything})
-    best = {}
+    best: dict[str, dict[str, object]] = {}
     for row in everything:
         best.setdefault(row["subject"], row)
     assert {row["subject"]: row for row in each} == best

@@ -10,7 +10,7 @@ import pytest
 from tests.support.commands import EVIDENCE, TEST, TRAIN, hornbeam_, process
 
 RULES = ["2: Knows(A, B) & Likes(B, C) -> Likes(A, C) ^2", "1: !Likes(A, B) ^2"]
-PREDICATES = {
+PREDICATES: dict[str, dict[str, object]] = {
     "Knows/2": {"observations": ["knows.txt"]},
     "Likes/2": {
         "observations": [["bob", "tea"]],

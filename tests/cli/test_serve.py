@@ -136,7 +136,7 @@ def test_a_collective_model_shows_what_predict_and_explain_say(collective: Path)
     words = (collective, *EVIDENCE, *TEST, "--pairs", test, "--port", 0, "--json", "--quiet")
     with started(*words) as (_, line):
         port = json.loads(line)["port"]
-        shown = {}
+        shown: dict[tuple[str, str], str] = {}
         for number in (1, 2, 3):
             text = page(port, f"/pairs?page={number}")[1]
             rows = re.findall(

@@ -1,6 +1,8 @@
 """Sums of hinges against 40-digit quadrature, the closed forms, and their own derivatives."""
 
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -16,7 +18,8 @@ from hornbeam.densities.hinges import (
     hinge_moments,
     hinge_values,
 )
-from hornbeam.densities.integrals import Relaxation, score_map, score_moments, two_sided
+from hornbeam.densities.integrals import score_map, score_moments, two_sided
+from hornbeam.rules.rule_model import Relaxation
 from tests.support.mp_reference import Measure, derivative, measure, relative_error
 
 CONTINUOUS = [Relaxation.LINEAR, Relaxation.SQUARED]
@@ -74,7 +77,7 @@ def assert_moments(case: Case, relaxation: Relaxation, tolerance: float) -> None
     assert relative_error(found.mean[0], exact.mean(identity)) < tolerance
     assert relative_error(found.var[0], exact.cov(identity, identity)) < tolerance
     for g, rule in enumerate(hinges.rule):
-        expected = exact.mean(lambda y, r=rule: case.potential(r, p, y))
+        expected = exact.mean(partial(case.potential, rule, p))
         assert relative_error(found.expected[g], expected) < tolerance
 
 
@@ -149,7 +152,7 @@ def test_error_is_that_of_rounding_the_weights(relaxation: Relaxation) -> None:
     p, exact = power(relaxation), case.exact(power(relaxation))
     found = hinge_moments(case.hinges(), case.weights, relaxation)
     sensitivity = mp.fsum(
-        w * abs(exact.cov(identity, lambda y, r=r: case.potential(r, p, y)))
+        w * abs(exact.cov(identity, partial(case.potential, r, p)))
         for r, w in enumerate(case.weights)
     )
     error = abs(found.mean[0] - exact.mean(identity))
@@ -193,11 +196,20 @@ def test_a_target_twice_in_a_clause_is_a_hinge(relaxation: Relaxation) -> None:
 # --- against each other --------------------------------------------------------------------
 
 
-def random_table(seed: int, targets: int = 40, hinges: int = 300) -> tuple[np.ndarray, ...]:
+class Table(NamedTuple):
+    target: np.ndarray
+    rule: np.ndarray
+    height: np.ndarray
+    down: np.ndarray
+    number: np.ndarray
+
+
+def random_table(seed: int, targets: int = 40, hinges: int = 300) -> Table:
     rng = np.random.default_rng(seed)
     height = rng.choice([rng.random(hinges), np.round(rng.random(hinges), 1)])
     target, rule = rng.integers(0, targets, hinges), rng.integers(0, 5, hinges)
-    return target, rule, height, rng.random(hinges) < 0.5, rng.integers(1, 5, hinges).astype(float)
+    down = rng.random(hinges) < 0.5
+    return Table(target, rule, height, down, rng.integers(1, 5, hinges).astype(float))
 
 
 @pytest.mark.parametrize("relaxation", CONTINUOUS)
@@ -241,7 +253,7 @@ def test_a_target_is_the_same_alone_and_in_any_order(relaxation: Relaxation) -> 
     w = np.array([1.0, 2.0, 0.3, 7.0, 0.0])
     together = hinge_moments(group_hinges(*table), w, relaxation)
     shuffle = np.random.default_rng(0).permutation(table[0].size)
-    shuffled = hinge_moments(group_hinges(*(c[shuffle] for c in table)), w, relaxation)
+    shuffled = hinge_moments(group_hinges(*Table._make(c[shuffle] for c in table)), w, relaxation)
     for one, other in zip(together, shuffled, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-13)
     for i in np.unique(table[0]):

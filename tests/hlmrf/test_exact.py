@@ -13,7 +13,7 @@ from hornbeam.errors import InfeasibleError, InputError
 from hornbeam.hlmrf.exact import Exact, find_conflict
 from hornbeam.hlmrf.map_state import Status, dual_value
 from hornbeam.hlmrf.potentials import Kind, Potentials
-from tests.support.random_programs import program, programs
+from tests.support.random_programs import Row, program, programs
 
 GRID = np.linspace(0, 1, 81)
 
@@ -29,7 +29,7 @@ def grid_best(potentials: Potentials) -> float:
 
 
 def test_rows_of_weight_0_do_not_lead_the_solver_astray() -> None:
-    nothing = [*[(Kind.LINEAR, 0.0, {}, 0.0)] * 7, (Kind.LINEAR, 0.0, {}, 1.0)]
+    nothing: list[Row] = [*[(Kind.LINEAR, 0.0, {}, 0.0)] * 7, (Kind.LINEAR, 0.0, {}, 1.0)]
     listed = [
         (Kind.LINEAR, 0.3, {0: 1.0}, 0.0),
         (Kind.SQUARED, 0.3, {0: -1.0}, 0.75),
@@ -141,7 +141,7 @@ def test_the_conflict_is_named_among_many_constraints() -> None:
 
 
 def test_a_constraint_without_variables_can_be_the_conflict() -> None:
-    rows = [(Kind.AT_MOST, 0.0, {}, -1.0), (Kind.EQUAL, 0.0, {}, 0.25)]
+    rows: list[Row] = [(Kind.AT_MOST, 0.0, {}, -1.0), (Kind.EQUAL, 0.0, {}, 0.25)]
     with pytest.raises(InfeasibleError) as caught:
         Exact().solve(program(1, rows))
     assert caught.value.rows == [1]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hornbeam.hlmrf.exact import Exact, find_conflict
 from hornbeam.hlmrf.potentials import Kind, Potentials
 from hornbeam.hlmrf.single_variables import settle
-from tests.support.random_programs import program, programs
+from tests.support.random_programs import Row, program, programs
 
 numbers = st.floats(-2, 2).map(lambda x: round(x, 3))
 rows = st.tuples(
@@ -22,7 +22,7 @@ rows = st.tuples(
 
 @given(st.lists(rows, min_size=1, max_size=12), st.floats(0, 1))
 @settings(max_examples=200, deadline=None)
-def test_nothing_in_a_dense_search_is_better(listed: list, start: float) -> None:
+def test_nothing_in_a_dense_search_is_better(listed: list[Row], start: float) -> None:
     potentials = program(1, listed)
     state = np.array([start])
     assert not len(settle(potentials, state))

@@ -317,7 +317,7 @@ def test_arithmetic_is_refused_where_only_logic_is_read() -> None:
         lambda: Number(float("inf")),
         lambda: Extreme("Min", (Number(1.0),)),
         lambda: Conjunction((atom("a", "A"),)),
-        lambda: Disjunction((atom("a", "A"), Disjunction((atom("b", "A"), atom("c", "A"))))),
+        lambda: Disjunction((atom("a", "A"), Disjunction((atom("b", "A"), atom("c", "A"))))),  # type: ignore[arg-type]
         lambda: ArithmeticRule(1.0, (), Relation.EQUAL, (Summand(Number(1.0)),)),
         lambda: ArithmeticRule(
             1.0, (Summand(Number(1.0)),) * 2, Relation.EQUAL, (Summand(Number(1.0)),)
@@ -412,8 +412,8 @@ def conditions(depth: int, outside: type | None = None) -> st.SearchStrategy[Con
     strategy: st.SearchStrategy[Condition] = LITERALS
     for kind in (Conjunction, Disjunction):
         if depth and kind is not outside:
-            parts = st.lists(conditions(depth - 1, kind), min_size=2, max_size=3)
-            strategy |= parts.map(tuple).map(kind)
+            parts = st.lists(conditions(depth - 1, kind), min_size=2, max_size=3).map(tuple)
+            strategy |= st.builds(kind, parts)
     return strategy
 
 

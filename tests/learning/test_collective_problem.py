@@ -121,7 +121,7 @@ def test_newton_finds_the_optimum(relaxation: Relaxation) -> None:
     fit = Newton().fit(problem, np.full(n, 0.05), ridge)
 
     def loss(weights: Floats) -> float:
-        penalty = 0.05 * weights.sum() + 0.05 * float(weights @ weights)
+        penalty = 0.05 * float(weights.sum()) + 0.05 * float(weights @ weights)
         return penalty - reference.log_likelihood(np.maximum(weights, 0.0))
 
     found = minimize(loss, np.full(n, 0.3), bounds=[(0, None)] * n, method="L-BFGS-B")

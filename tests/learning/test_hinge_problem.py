@@ -65,7 +65,8 @@ def test_likelihood_is_that_of_the_definition(relaxation: Relaxation) -> None:
     for row in range(3):
 
         def energy(y: float, row: int = row) -> float:
-            return sum(weights[k] * potential(small, k, row, y) for k in range(len(small.clauses)))
+            n = len(small.clauses)
+            return sum(float(weights[k]) * potential(small, k, row, y) for k in range(n))
 
         knees = np.unique(np.concatenate([[0.0, 1.0], small.height, 1 - small.height]))
         z = sum(
@@ -129,4 +130,4 @@ def test_every_learner_learns_and_scores(method: str, relaxation: Relaxation) ->
     for score in ("mean", "map"):
         found = again.predict(facts, labels, score=score)
         assert np.all((found >= 0) & (found <= 1))
-    assert again.evaluate(facts, labels).auc_roc > 0.5
+    assert again.evaluate(facts, labels).auc_roc > 0.5  # type: ignore[operator]

@@ -12,7 +12,7 @@ from scipy.optimize import minimize, minimize_scalar
 
 from hornbeam.errors import InputError
 from hornbeam.learning.newton import Status
-from hornbeam.learning.ppll import Ppll, fit_priors, make_piece, prior_of_rows
+from hornbeam.learning.ppll import Piece, Ppll, fit_priors, make_piece, prior_of_rows
 from hornbeam.learning.problem import Problem
 from hornbeam.rules.rule_model import Counts, Relaxation
 from tests.support.problems import Floats, Reference, dense, density, problem_of, problems
@@ -88,6 +88,7 @@ def test_every_slope_is_zero_or_the_weight_is(inside: bool, problem: Problem) ->
     home = prior_of_rows(problem, fit_priors(problem, 1 / VARIANCE).weights)
     for k in clauses_of(problem):
         piece = make_piece(problem, k, home if inside else None)
+        assert isinstance(piece, Piece)
         _, slope, curvature = piece.derivatives(fit.weights[k], problem)
         slope -= fit.weights[k] / VARIANCE
         scale = 1e-9 * (1 + np.sum(piece.x @ piece.size))
@@ -237,6 +238,7 @@ def test_grouping_equals_no_grouping(problem: Problem, weight: float) -> None:
     home = home_of(problem, inside=True)
     for k in clauses_of(problem):
         piece = make_piece(problem, k, np.stack(home))
+        assert isinstance(piece, Piece)
         part = problem.entries(k, int(problem.clauses[k].negated))
         assert piece.size.sum() == part.stop - part.start
         groups = list(zip(*piece.x.tolist(), piece.y.tolist(), strict=True))

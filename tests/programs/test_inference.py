@@ -14,7 +14,7 @@ from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 
 import hornbeam as hb
 from hornbeam.errors import DataError, InputError
-from hornbeam.hlmrf.map_inference import solve
+from hornbeam.hlmrf.map_inference import Solver, solve
 from hornbeam.language.syntax import parse_rules
 from hornbeam.programs.grounding.ground import ground
 from hornbeam.programs.program import read_program
@@ -211,10 +211,10 @@ def dense_world(seed: int) -> World:
 def test_psl_grounds_and_infers_the_same(psl_runtime: Path, java: str, tmp_path: Path) -> None:
     """Each rule on a world of its own, all in one run of PSL; predicates are numbered by world."""
     texts = LOGICAL + ARITHMETIC
-    rules, predicates, worlds = [], {}, []
+    rules: list[str] = []
+    predicates: dict[str, dict[str, object]] = {}
     for i, text in enumerate(texts):
         world = dense_world(i)
-        worlds.append(world)
         mine = [
             text,
             *(
@@ -244,8 +244,8 @@ def test_psl_grounds_and_infers_the_same(psl_runtime: Path, java: str, tmp_path:
         "admmreasoner.epsilonabs": "1e-7", "admmreasoner.epsilonrel": "1e-6",
     }  # fmt: skip
     (tmp_path / "rules.psl").write_text("\n".join(rules))
-    program = {"rules": "rules.psl", "predicates": predicates, "options": options}
-    path.write_text(json.dumps(program))
+    content = {"rules": "rules.psl", "predicates": predicates, "options": options}
+    path.write_text(json.dumps(content))
     ran = subprocess.run(
         [java, "-jar", str(psl_runtime), str(path)],
         capture_output=True,
@@ -269,20 +269,19 @@ def test_psl_grounds_and_infers_the_same(psl_runtime: Path, java: str, tmp_path:
             for k in range(len(tables.targets))
         ]
     )
-    best = solve(grounded.potentials, "exact")
+    best = solve(grounded.potentials, Solver.EXACT)
     for i, text in enumerate(texts):
-        mine = [
-            k for k, rule in enumerate(program.rules) if re.search(rf"\b[PQRSTU]{i}x\(", str(rule))
-        ]
-        keep = np.isin(grounded.potentials.rule, mine)
-        part = grounded.potentials.select(keep)
-        gap = part.objective(state) - part.objective(best.state)
-        assert abs(gap) <= 2e-3 * (1.0 + part.objective(best.state)), text
-        assert part.violations(state).max(initial=0.0) <= 2e-2, text
+        its = re.compile(rf"\b[PQRSTU]{i}x\(")
+        numbers = [k for k, rule in enumerate(program.rules) if its.search(str(rule))]
+        keep = np.isin(grounded.potentials.rule, numbers)
+        own = grounded.potentials.select(keep)
+        gap = own.objective(state) - own.objective(best.state)
+        assert abs(gap) <= 2e-3 * (1.0 + own.objective(best.state)), text
+        assert own.violations(state).max(initial=0.0) <= 2e-2, text
         if "+" in text:  # PSL leaves out some that can never be broken
-            assert grounded.counts[mine].sum() >= logged[i] > 0, text
+            assert grounded.counts[numbers].sum() >= logged[i] > 0, text
         else:
-            assert grounded.counts[mine].sum() == logged[i], text
+            assert grounded.counts[numbers].sum() == logged[i], text
 
 
 def test_rules_of_the_tests_parse() -> None:

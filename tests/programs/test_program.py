@@ -281,7 +281,7 @@ WRONG_PROGRAMS: list[tuple[dict[str, object], str]] = [
 
 
 @pytest.mark.parametrize(("changes", "said"), WRONG_PROGRAMS)
-def test_mistakes_in_programs(folder: Path, changes: dict[str, object], said: str) -> None:
+def test_mistakes_in_programs(folder: Path, changes: dict[str, Any], said: str) -> None:
     with pytest.raises(DataError, match=said):
         read_program(write(folder, **changes))
 
@@ -478,8 +478,8 @@ def test_options_have_the_names_and_defaults_of_psl(psl_runtime: Path) -> None:
     }
     ours = InferenceOptions()
     for name, (field, read) in _READERS.items():
-        if theirs[name] is not None and getattr(ours, field) is not None:
-            assert read(theirs[name]) == pytest.approx(getattr(ours, field)), name
+        if (text := theirs[name]) is not None and getattr(ours, field) is not None:
+            assert read(text) == pytest.approx(getattr(ours, field)), name
 
 
 @pytest.mark.shared

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from hornbeam.language.syntax import LogicalRule, PslRule, parse_rules
+from hornbeam.language.syntax import PslRule, parse_rules
 from hornbeam.learning.hinge_problem import HingeProblem
 from hornbeam.programs.grounding.ground import ground
 from hornbeam.programs.program_weights import fit_weights, ground_problem, piece
@@ -33,7 +33,7 @@ def potential(one: Ground, state: dict[Key, float]) -> float:
 
 
 def log_likelihood(
-    rules: list[LogicalRule], world: World, truth: dict[Key, float], weights: np.ndarray
+    rules: list[PslRule], world: World, truth: dict[Key, float], weights: np.ndarray
 ) -> float:
     """sum_i log p(y_i | the others), every integral over [0, 1] by a fine composite rule."""
     nodes, areas = np.polynomial.legendre.leggauss(12)
@@ -48,20 +48,21 @@ def log_likelihood(
     ]
     total = 0.0
     for key in variables_of(world):
-        energy, observed = np.zeros(len(grid)), 0.0
+        energy = np.zeros(len(grid))
+        observed = 0.0
         for k, one in grounded:
             if any(atom == key for _, atom in one.literals):
                 observed += weights[k] * potential(one, truth)
                 energy += weights[k] * np.array(
                     [potential(one, {**truth, key: float(y)}) for y in grid]
                 )
-        total += -observed - np.log(area @ np.exp(-energy))
+        total += -observed - float(np.log(area @ np.exp(-energy)))
     return total
 
 
 def problem_of(
     world: World, truth: dict[Key, float]
-) -> tuple[list[LogicalRule], HingeProblem[PslRule]]:
+) -> tuple[list[PslRule], HingeProblem[PslRule]]:
     rules = parse_rules("\n".join(RULES), "test")
     closed = [name for name, is_closed in world.closed.items() if is_closed]
     grounded = ground(rules, program_data(world), closed, missing_is_false=True)
@@ -90,7 +91,7 @@ def planted() -> tuple[World, dict[Key, float]]:
     rng = np.random.default_rng(5)
     constants = ["a", "b", "c"]
     pairs = [(c, d) for c in constants for d in constants]
-    observed = {("Q", p): 1.0 for p in pairs if rng.random() < 0.6}
+    observed: dict[Key, float] = {("Q", p): 1.0 for p in pairs if rng.random() < 0.6}
     observed |= {("R", p): 1.0 for p in pairs if rng.random() < 0.6} | {("P", ("a",)): 1.0}
     targets = {(n, p) for n in "ST" for p in pairs} | {("U", (c,)) for c in constants}
     closed = {"P": True, "Q": True, "R": True, "S": False, "T": False, "U": False}
@@ -117,7 +118,7 @@ def test_no_other_weights_are_better(method: WeightMethod) -> None:
     for part, mine in zip(parts, weights, strict=True):
 
         def loss(w: np.ndarray, part: HingeProblem[PslRule] = part) -> float:
-            return w @ w / 20.0 - part.log_likelihood(np.maximum(w, 0.0))
+            return float(w @ w) / 20.0 - part.log_likelihood(np.maximum(w, 0.0))
 
         best = minimize(loss, np.ones(len(mine)), bounds=[(0.0, None)] * len(mine), tol=1e-12)
         assert loss(mine) <= best.fun + 1e-7

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_rel
-from sklearn import metrics  # type: ignore[import-untyped]
+from sklearn import metrics
 
 from hornbeam.arrays import Floats
 from hornbeam.errors import InputError

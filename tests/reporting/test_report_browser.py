@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -36,7 +36,7 @@ class Watched:
 
 
 def opened(
-    browser: Browser, path: Path, width: int = DESKTOP, scheme: str = "light"
+    browser: Browser, path: Path, width: int = DESKTOP, scheme: Literal["light", "dark"] = "light"
 ) -> Iterator[Watched]:
     context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
     watched = Watched(context.new_page())

@@ -66,6 +66,7 @@ def test_a_path_is_seen_in_any_order_and_by_any_variables(
     rule = Rule(0.5, Clause(path, negated))
     model = RuleModel((rule,), Semantics(distinct_variables=distinct))
     [written] = parse_rules(model_text(model), "model.psl")
+    assert isinstance(written, LogicalRule)
     body = list(written.body)
     chance.shuffle(body)
     shuffled = rule_text(LogicalRule(written.weight, tuple(body), written.head))
@@ -201,6 +202,7 @@ def test_a_path_that_meets_itself() -> None:
 
 def test_long_rules_are_cut_in_messages() -> None:
     [rule] = parse_rules(f"1: {' & '.join(['p(A, B)'] * 100)} -> t(A, B)", "model.psl")
+    assert isinstance(rule, LogicalRule)
     with pytest.raises(DataError) as caught:
         path_clause(rule, {}, "model.psl")
     assert len(str(caught.value)) < 350

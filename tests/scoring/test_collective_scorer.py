@@ -117,7 +117,8 @@ def test_rows_add_up_to_the_energy_of_all_ground_clauses(
     state = inferred(rules, world, relaxation, distinct)
     energy = Energy(rules, world, relaxation, distinct)
     rng = np.random.default_rng(seed)
-    for y in (rng.random(len(world.labels)), rng.integers(0, 2, len(world.labels)) * 1.0):
+    n = len(world.labels)
+    for y in (rng.random(n), rng.integers(0, 2, n).astype(np.float64)):
         expected = energy(at(state, y))
         assert state.potentials.objective(y) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.explaining.independent_explainer import one_pair
+from hornbeam.explaining.scored_pair import one_pair
 from hornbeam.model import Model
 from hornbeam.serve.alone import Alone
 from hornbeam.serve.pair_counts import PairCounter

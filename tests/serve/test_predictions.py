@@ -51,7 +51,7 @@ def test_they_are_the_best_of_all_pairs(
     assert found == _close(sorted(to_it, key=lambda row: (-row[2], row[0])))
 
 
-def _close(rows: Scored) -> Scored:
+def _close(rows: Scored) -> list[tuple[str, str, object]]:
     return [(s, o, pytest.approx(score, abs=1e-12)) for s, o, score in rows]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import socket
 import threading
 import time
 from contextlib import suppress
@@ -267,10 +268,10 @@ def test_what_is_no_proper_request(client: Client, sent: bytes, status: bytes) -
 # -- slow and many ---------------------------------------------------------------------------------
 
 
-def is_closed(connection: object, seconds: float) -> bool:
-    connection.settimeout(seconds)  # type: ignore[attr-defined]
+def is_closed(connection: socket.socket, seconds: float) -> bool:
+    connection.settimeout(seconds)
     try:
-        return connection.recv(1) == b""  # type: ignore[attr-defined]
+        return connection.recv(1) == b""
     except ConnectionError:
         return True
     except TimeoutError:

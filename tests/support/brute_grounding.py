@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -10,7 +10,9 @@ from hornbeam.language.syntax import (
     ArithmeticRule,
     Atom,
     Cardinality,
+    Coefficient,
     Comparison,
+    Condition,
     Conjunction,
     Constant,
     Disjunction,
@@ -22,7 +24,9 @@ from hornbeam.language.syntax import (
     Operator,
     PslRule,
     Relation,
+    SumAtom,
     SumVariable,
+    Term,
 )
 
 Key = tuple[str, tuple[str, ...]]
@@ -69,15 +73,15 @@ def ground_by_brute_force(rule: PslRule, world: World) -> Iterator[Ground]:
             yield from _arithmetic(rule, filters, world)
 
 
-def _names(terms: Sequence[object]) -> list[str]:
+def _names(terms: Iterable[Term | SumVariable]) -> list[str]:
     return [t.name for t in terms if not isinstance(t, Constant | SumVariable)]
 
 
-def _value(term: object, substitution: Mapping[str, str]) -> str:
+def _value(term: Term | SumVariable, substitution: Mapping[str, str]) -> str:
     return term.value if isinstance(term, Constant) else substitution[term.name]
 
 
-def _key(atom: object, substitution: Mapping[str, str]) -> Key:
+def _key(atom: Atom | SumAtom, substitution: Mapping[str, str]) -> Key:
     return atom.predicate, tuple(_value(t, substitution) for t in atom.arguments)
 
 
@@ -129,7 +133,7 @@ def _logical(rule: LogicalRule, world: World) -> Iterator[Ground]:
 
 
 def _alternatives(rule: ArithmeticRule) -> Iterator[dict[str, list[Literal]]]:
-    def conjunctions(condition: object) -> list[list[Literal]]:
+    def conjunctions(condition: Condition) -> list[list[Literal]]:
         if isinstance(condition, Disjunction):
             return [c for part in condition.parts for c in conjunctions(part)]
         if isinstance(condition, Conjunction):
@@ -144,7 +148,7 @@ def _alternatives(rule: ArithmeticRule) -> Iterator[dict[str, list[Literal]]]:
         yield dict(chosen)
 
 
-def _evaluate(coefficient: object, sizes: Mapping[str, int]) -> float:
+def _evaluate(coefficient: Coefficient, sizes: Mapping[str, int]) -> float:
     match coefficient:
         case Number():
             return coefficient.value
@@ -197,7 +201,7 @@ def _arithmetic(
 
 
 def _expanded(
-    atom: object,
+    atom: SumAtom,
     substitution: Mapping[str, str],
     filters: Mapping[str, list[Literal]],
     world: World,

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from mpmath import mp, mpf
 from mpmath.calculus.quadrature import GaussLegendre
 
@@ -17,6 +19,7 @@ NODES = GaussLegendre(mp).get_nodes(-1, 1, 4, mp.prec)
 RESOLVE = 150  # panels grow dyadically until f has changed by this much
 FORGET = 720  # what lies below exp(-720) of the peak is left out
 Function = Callable[[mpf], mpf]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ def two_sided_measure(a: float, b: float, p: int) -> Measure:
     )
 
 
-def relative_error(found: float, exact: mpf) -> float:
+def relative_error(found: float | Floats, exact: mpf) -> float:
     """|found - exact| / |exact|; underflow to 0 is no error."""
     if abs(exact) < mpf(10) ** -300:
         return float(abs(found - exact) / mpf(10) ** -300)

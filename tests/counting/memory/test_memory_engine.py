@@ -117,6 +117,7 @@ def test_threads_change_nothing(max_length: int, soft: bool, distinct: bool) -> 
     one, *others = (
         MemoryEngine(facts, threads).discover(targets, language) for threads in (1, 2, 3, 8)
     )
+    assert one.found is not None
     assert one.found > len(one.candidates) > 10
     for other in others:
         for name in ("steps", "target", "coverage", "coverage_true", "paths"):

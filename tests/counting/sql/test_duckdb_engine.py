@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hornbeam import read_facts, read_labels
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.opening import discover, open_engine
-from hornbeam.counting.sql.duckdb_engine import duckdb_engine, open_duckdb, size_in_bytes
+from hornbeam.counting.sql.duckdb_engine import DuckDB, duckdb_engine, open_duckdb, size_in_bytes
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.reading.sources import literal
@@ -100,7 +100,7 @@ def test_little_memory_spills_and_changes_nothing(tmp_path: Path) -> None:
     spilled = 0
     with open_duckdb(rows, memory_limit="100MB", spill_dir=tmp_path, threads=2) as engine:
 
-        class Watching(type(engine.database)):
+        class Watching(DuckDB):
             """Looks how much lies in the folder after every table."""
 
             def create(self, table: str, select: str) -> None:
@@ -109,6 +109,7 @@ def test_little_memory_spills_and_changes_nothing(tmp_path: Path) -> None:
                 sizes = (file.stat().st_size for file in tmp_path.rglob("*.tmp"))
                 spilled = max(spilled, sum(sizes))
 
+        assert isinstance(engine.database, DuckDB)
         found = type(engine)(Watching(engine.database.connection), engine.predicates, engine.soft)
         discovery = found.discover(data.labels, language)
     assert figures_of(discovery) == figures_of(expected)
@@ -182,6 +183,7 @@ def test_a_full_disk_says_so(tmp_path: Path) -> None:
     """DuckDB counts what it spills; a folder that takes nothing is a full one."""
     facts = random_facts(2000, 40_000, 4, seed=2)
     engine = duckdb_engine(facts)
+    assert isinstance(engine.database, DuckDB)
     connection = engine.database.connection
     connection.execute("SET memory_limit = '60MB'")
     connection.execute("SET max_temp_directory_size = '1MB'")

@@ -61,7 +61,7 @@ def worlds(draw: st.DrawFn) -> World:
     soft = draw(st.booleans())
     values = st.sampled_from([0.0, 0.3, 0.7, 1.0] if soft else [1.0])
     for name, arity in ARITIES.items():
-        places = [(c,) for c in CONSTANTS]
+        places: list[tuple[str, ...]] = [(c,) for c in CONSTANTS]
         if arity == 2:
             places = [(c, d) for c in CONSTANTS for d in CONSTANTS]
         for arguments in places:
