@@ -145,7 +145,7 @@ def test_a_killed_executor_changes_nothing(java: str, tmp_path: Path) -> None:
     """Two executors in processes of their own; one is killed between two levels of the search."""
     world = many_worlds(30, soft=False, seed=5)
     file = parquet(world, tmp_path / "facts.parquet")
-    script = Path(__file__).with_name("killed_executor.py")
+    script = Path(__file__).parents[2] / "support" / "killed_executor.py"
     command = [sys.executable, str(script), file]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
