@@ -1,10 +1,10 @@
-# Two commands on a fresh machine: `make demo` and `make test`.
+# On a fresh machine: `make demo`, `make test`, and `make quick` while you work.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 DATA   ?= $(or $(HORNBEAM_DATA),../shared/data)
 
-.PHONY: help setup demo test lint docs bench paper clean
+.PHONY: help setup demo quick test lint docs bench paper clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -27,6 +27,10 @@ lint: setup  ## ruff and mypy --strict
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+quick: lint  ## the inner loop, a minute: no Java, no browser, no large data, few examples
+	$(BIN)/pytest -q -n auto -m "not slow and not java and not browser and not shared" \
+	  --hypothesis-profile quick
 
 test: lint  ## lint, types, tests
 	$(BIN)/pytest -n auto

@@ -17,9 +17,26 @@ if TYPE_CHECKING:
 
 # Reading starts a database and compiles kernels: the first example may take its time.
 settings.register_profile("hornbeam", deadline=None, max_examples=50)
+# `make quick`: a few examples of everything, also of what asks for more (see below)
+settings.register_profile("quick", parent=settings.get_profile("hornbeam"), max_examples=3)
 settings.load_profile("hornbeam")
 
 ROOT = Path(__file__).parents[1]
+#: Markers that a test has because it asks for a fixture.
+NEEDS = {"shared_data": "shared", "java": "java", "browser": "browser"}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark tests by what they ask for; with `--hypothesis-profile quick` limit all examples."""
+    quick = config.getoption("--hypothesis-profile") == "quick"
+    for item in items:
+        for fixture in NEEDS.keys() & set(getattr(item, "fixturenames", ())):
+            item.add_marker(NEEDS[fixture])
+        test = getattr(item, "obj", None)
+        mine = getattr(test, "_hypothesis_internal_use_settings", None)
+        if quick and mine is not None:
+            limit = min(mine.max_examples, settings.get_profile("quick").max_examples)
+            vars(test)["_hypothesis_internal_use_settings"] = settings(mine, max_examples=limit)
 
 
 def _missing(reason: str) -> None:
