@@ -14,29 +14,51 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+    from pyspark.sql import SparkSession
 
 # Reading starts a database and compiles kernels: the first example may take its time.
 settings.register_profile("hornbeam", deadline=None, max_examples=50)
-# `make quick`: a few examples of everything, also of what asks for more (see below)
+# `make quick`: a few examples of every property, also of those that ask for more
 settings.register_profile("quick", parent=settings.get_profile("hornbeam"), max_examples=3)
 settings.load_profile("hornbeam")
 
 ROOT = Path(__file__).parents[1]
 #: Markers that a test has because it asks for a fixture.
 NEEDS = {"shared_data": "shared", "java": "java", "browser": "browser"}
+#: Fixtures that are dear to start: tests that ask for one run in the same worker.
+ONE_WORKER = ("spark", "psl_runtime", "browser", "site")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests by what they ask for; with `--hypothesis-profile quick` limit all examples."""
-    quick = config.getoption("--hypothesis-profile") == "quick"
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by the fixtures they ask for."""
     for item in items:
-        for fixture in NEEDS.keys() & set(getattr(item, "fixturenames", ())):
-            item.add_marker(NEEDS[fixture])
-        test = getattr(item, "obj", None)
-        mine = getattr(test, "_hypothesis_internal_use_settings", None)
-        if quick and mine is not None:
-            limit = min(mine.max_examples, settings.get_profile("quick").max_examples)
-            vars(test)["_hypothesis_internal_use_settings"] = settings(mine, max_examples=limit)
+        fixtures = set(getattr(item, "fixturenames", ()))
+        for name in NEEDS.keys() & fixtures:
+            item.add_marker(NEEDS[name])
+        for name in fixtures.intersection(ONE_WORKER):
+            item.add_marker(pytest.mark.xdist_group(name))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
+    """Try at most as many examples as the marker `examples` and the profile `quick` allow.
+
+    Hypothesis keeps settings by function; a limit may be that of one parameter.
+    """
+    limits = [mark.args[0] for mark in pyfuncitem.iter_markers("examples")]
+    if pyfuncitem.config.getoption("--hypothesis-profile") == "quick":
+        limits.append(settings.get_profile("quick").max_examples)
+    name = "_hypothesis_internal_use_settings"
+    test = pyfuncitem.obj
+    whole = getattr(test, name, None)
+    if whole is None or not limits:
+        return (yield)
+    setattr(test, name, settings(whole, max_examples=min(whole.max_examples, *limits)))
+    try:
+        return (yield)
+    finally:
+        setattr(test, name, whole)
 
 
 def _missing(reason: str) -> None:
@@ -72,6 +94,17 @@ def java() -> str:
         _missing("no Java runtime on the path")
     assert found is not None
     return found
+
+
+@pytest.fixture(scope="session")
+def spark(java: str) -> Iterator[SparkSession]:
+    """Start Spark once for all tests of a worker: it takes longer than most of them."""
+    if importlib.util.find_spec("pyspark") is None:
+        _missing("no Spark: pip install 'hornbeam[spark]'")
+    from tests.support.sparks import small_session
+
+    with small_session() as session:
+        yield session
 
 
 @pytest.fixture(scope="session")

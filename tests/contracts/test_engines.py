@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -25,7 +26,8 @@ from hornbeam.language.naming import identifiers
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.candidates import Language
 from hornbeam.rules.clause import Clause
-from tests.support.brute_force import ONE, Rows, kept, search
+from tests.support.brute_force import ONE, Figures, Rows, kept, search
+from tests.support.many_worlds import many_worlds
 from tests.support.worlds import (
     CRISP,
     PREDICATES,
@@ -50,18 +52,45 @@ ENGINES: dict[type, list[Make]] = {
     ],
     SqlEngine: [duckdb_engine],
 }
-every_engine = pytest.mark.parametrize(
-    "make",
+
+
+def few_examples(engine: type, number: int) -> list[pytest.MarkDecorator]:
+    """One thread in memory sees all examples, what else there is a few.
+
+    Threads run the same kernel on blocks of targets. A database takes as long for one world as
+    for a hundred, and sees hundreds of them in `test_many_worlds_at_once`.
+    """
+    return [pytest.mark.examples(15)] if number > 1 or engine is not MemoryEngine else []
+
+
+FIRST, OTHERS = (
     [
-        pytest.param(make, id=f"{engine.__name__}-{number}")
+        pytest.param(make, id=f"{engine.__name__}-{number}", marks=few_examples(engine, number))
         for engine, makers in ENGINES.items()
         for number, make in enumerate(makers, start=1)
-    ],
+        if (number == 1) is first
+    ]
+    for first in (True, False)
 )
-first_of_every_engine = pytest.mark.parametrize(
-    "make", [pytest.param(makers[0], id=engine.__name__) for engine, makers in ENGINES.items()]
+SPARK = pytest.param(
+    "spark", id="Spark", marks=[pytest.mark.java, pytest.mark.xdist_group("spark")]
 )
+every_engine = pytest.mark.parametrize("make", FIRST + OTHERS)
+first_of_every_engine = pytest.mark.parametrize("make", FIRST)
+with_spark = pytest.mark.parametrize("make", [*FIRST, SPARK], indirect=True)
 values = pytest.mark.parametrize("value", [CRISP, SOFT], ids=["crisp", "soft"])
+
+
+@pytest.fixture(scope="session")
+def make(request: pytest.FixtureRequest) -> Make:
+    """Return a maker of engines; that of Spark needs a session."""
+    if request.param != "spark":
+        maker: Make = request.param
+        return maker
+    from hornbeam.counting.sql.spark_engine import spark_engine
+
+    session = request.getfixturevalue("spark")
+    return lambda facts: spark_engine(session, facts)
 
 
 def test_every_engine_is_held_to_the_contract() -> None:
@@ -99,10 +128,13 @@ def texts_of(world: World, paths: list[Body], distinct: bool) -> dict[Body, str]
     return {path: Clause(path).text(spelt, distinct=distinct) for path in paths}
 
 
-def check(make: Make, world: World, language: Language) -> Discovery:
-    """Compare a discovery with brute force in every figure."""
+def check(
+    make: Make, world: World, language: Language, found: dict[Body, Figures] | None = None
+) -> Discovery:
+    """Compare a discovery with what brute force finds, in every figure."""
     discovery = make(world.facts).discover(world.targets, language)
-    found = search(world.values, world.labels, language)
+    if found is None:
+        found = search(world.values, world.labels, language)
     texts = texts_of(world, list(found), language.distinct_variables)
     expected = kept(found, world.labels, language, texts)
     assert figures_of(discovery) == expected
@@ -145,17 +177,11 @@ def test_pruning_and_order(
     check(make, world, replace(language, min_coverage=min_coverage, top=top))
 
 
-@first_of_every_engine
-@pytest.mark.parametrize("soft", [False, True])
-@pytest.mark.parametrize("max_length", [1, 2, 3, 4])
-@pytest.mark.parametrize("distinct", [False, True])
-@pytest.mark.parametrize("max_fanout", [None, 4])
-def test_more_than_a_handful(
-    make: Make, soft: bool, max_length: int, distinct: bool, max_fanout: int | None
-) -> None:
-    """Enough relations and paths for every growing array to grow."""
-    rng = np.random.default_rng([max_length, soft])
-    n_facts = 220 if max_length < 4 else 90
+@cache
+def handful(soft: bool, language: Language) -> tuple[World, dict[Body, Figures]]:
+    """Enough relations and paths for every growing array to grow, and what brute force finds."""
+    rng = np.random.default_rng([language.max_length, soft])
+    n_facts = 220 if language.max_length < 4 else 90
 
     def draw(predicates: int) -> tuple[str, str, str]:
         s, o = (25 * rng.random(2) ** 2).astype(int)
@@ -165,7 +191,42 @@ def test_more_than_a_handful(
         {draw(12): int(rng.integers(1, ONE + 1)) if soft else ONE for _ in range(n_facts)},
         [(draw(14), int(rng.integers(2)) * ONE) for _ in range(25)],
     )
-    check(make, world, Language(max_length, 1, None, distinct, max_fanout))
+    return world, search(world.values, world.labels, language)
+
+
+@first_of_every_engine
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize("max_length", [1, 2, 3, 4])
+@pytest.mark.parametrize("distinct", [False, True])
+@pytest.mark.parametrize("max_fanout", [None, 4])
+@pytest.mark.xdist_group("handful")  # brute force searches once for all engines
+def test_more_than_a_handful(
+    make: Make, soft: bool, max_length: int, distinct: bool, max_fanout: int | None
+) -> None:
+    language = Language(max_length, 1, None, distinct, max_fanout)
+    world, found = handful(soft, language)
+    check(make, world, language, found)
+
+
+@with_spark
+@pytest.mark.parametrize(
+    ("language", "soft"),
+    [
+        (Language(3, 1), False),
+        (Language(4, 1, distinct_variables=True), True),
+        (Language(4, 1, max_fanout=2), False),
+        (Language(3, 3, top=20), True),
+    ],
+)
+def test_many_worlds_at_once(make: Make, language: Language, soft: bool) -> None:
+    """Every kind of search at least once; what is kept is counted again, found or not."""
+    world = many_worlds(100, soft, seed=language.max_length)
+    discovery = check(make, world, language)
+    paths = [candidate.body for candidate in discovery.candidates][::-1]
+    unknown = Body((Step("unknown"),), "t")
+    counted = make(world.facts).count(world.targets, [*paths, unknown], language)
+    assert discovery.statistics is not None
+    assert rows_of(counted) == [*rows_of(discovery.statistics)[::-1], []]
 
 
 @first_of_every_engine

@@ -19,6 +19,8 @@ Triple = tuple[str, str, str]
 World = Mapping[Triple, int]
 #: Targets with their labels in millionths, in order; repeats are allowed.
 Labels = Sequence[tuple[Triple, int]]
+#: Steps that may be walked from a node: the step, its fact, and where it leads.
+Leaving = Mapping[str, list[tuple[Step, Triple, str]]]
 #: Rows of the sparse table: (target, body truth, paths).
 Rows = list[tuple[int, int, int]]
 
@@ -40,8 +42,9 @@ class Figures:
 def search(world: World, labels: Labels, language: Language) -> dict[Body, Figures]:
     """Every sequence with a path, rounded or soft, between the arguments of some target."""
     found: dict[Body, Figures] = defaultdict(Figures)
+    leaving = steps_by_node(world, language.max_fanout)
     for row, (target, _) in enumerate(labels):
-        for steps, values in walks(world, target, language):
+        for steps, values in walks(world, target, language, leaving):
             figures = found[Body(steps, target[1])]
             if all(2 * value >= ONE for value in values):
                 figures.covered.add(row)
@@ -53,10 +56,10 @@ def search(world: World, labels: Labels, language: Language) -> dict[Body, Figur
 
 
 def walks(
-    world: World, target: Triple, language: Language
+    world: World, target: Triple, language: Language, leaving: Leaving | None = None
 ) -> Iterator[tuple[tuple[Step, ...], list[int]]]:
     """Steps and truth values of every walk from the target's subject to its object."""
-    leaving = steps_by_node(world, language.max_fanout)
+    leaving = leaving or steps_by_node(world, language.max_fanout)
     subject, _, object_ = target
     stack: list[tuple[list[str], tuple[Step, ...], list[int]]] = [([subject], (), [])]
     while stack:
@@ -69,13 +72,13 @@ def walks(
             # a target is no evidence for itself, whichever way it is walked
             if fact == target or (language.distinct_variables and there in nodes):
                 continue
+            if len(steps) + 1 == language.max_length and there != object_:
+                continue
             stack.append(([*nodes, there], (*steps, step), [*values, world[fact]]))
 
 
-def steps_by_node(
-    world: World, max_fanout: int | None
-) -> Mapping[str, list[tuple[Step, Triple, str]]]:
-    """Steps that may be walked from every node: the step, its fact, and where it leads."""
+def steps_by_node(world: World, max_fanout: int | None) -> Leaving:
+    """Steps that may be walked from every node."""
     leaving: dict[str, list[tuple[Step, Triple, str]]] = defaultdict(list)
     for fact in world:
         subject, predicate, object_ = fact

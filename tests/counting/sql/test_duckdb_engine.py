@@ -21,8 +21,7 @@ from hornbeam.facts.reading.sources import literal
 from hornbeam.facts.reading.storing import trouble
 from hornbeam.facts.table import ONE
 from hornbeam.rules.candidates import Language
-from tests.contracts.test_engines import check, figures_of, rows_of
-from tests.support.many_worlds import many_worlds
+from tests.contracts.test_engines import figures_of, rows_of
 from tests.support.synthetic import planted, random_facts
 from tests.support.worlds import SOFT, World, languages, worlds
 
@@ -37,19 +36,6 @@ def same(one: Statistics | None, other: Statistics | None) -> bool:
 
 def triples(world: World) -> list[tuple[str, str, str, float]]:
     return [(*fact, value / ONE) for fact, value in world.values.items()]
-
-
-@pytest.mark.parametrize("soft", [False, True])
-@pytest.mark.parametrize(
-    "language",
-    [
-        Language(4, 1),
-        Language(4, 2, distinct_variables=True, max_fanout=2),
-        Language(3, 3, top=9),
-    ],
-)
-def test_hundred_worlds_at_once(soft: bool, language: Language) -> None:
-    check(duckdb_engine, many_worlds(100, soft, seed=language.min_coverage), language)
 
 
 @given(worlds(SOFT), languages())
