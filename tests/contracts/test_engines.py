@@ -27,7 +27,6 @@ from hornbeam.rules.body import Body, Step
 from hornbeam.rules.candidates import Language
 from hornbeam.rules.clause import Clause
 from tests.support.brute_force import ONE, Figures, Rows, kept, search
-from tests.support.many_worlds import many_worlds
 from tests.support.worlds import (
     CRISP,
     PREDICATES,
@@ -36,6 +35,7 @@ from tests.support.worlds import (
     World,
     entities_of,
     languages,
+    many_worlds,
     mirrored,
     renamed,
     worlds,

@@ -12,8 +12,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from hornbeam.counting.sql.spark_engine import open_spark
 from hornbeam.rules.candidates import Language
-from tests.support.many_worlds import many_worlds
 from tests.support.sparks import SMALL
+from tests.support.worlds import many_worlds
 
 
 def executors() -> list[int]:

@@ -22,8 +22,7 @@ from hornbeam.facts.reading.sources import literal
 from hornbeam.rules.candidates import Language
 from tests.contracts.test_engines import figures_of, rows_of
 from tests.support.brute_force import ONE
-from tests.support.many_worlds import many_worlds
-from tests.support.worlds import World
+from tests.support.worlds import World, many_worlds
 
 pytestmark = pytest.mark.java
 
