@@ -24,7 +24,7 @@ settings.load_profile("hornbeam")
 
 ROOT = Path(__file__).parents[1]
 #: Markers that a test has because it asks for a fixture.
-NEEDS = {"shared_data": "shared", "java": "java", "browser": "browser"}
+NEEDS = {"shared_data": "shared", "java": "java", "browser": "browser", "site": "slow"}
 #: Fixtures that are dear to start: tests that ask for one run in the same worker.
 ONE_WORKER = ("spark", "psl_runtime", "browser", "site")
 

@@ -153,6 +153,7 @@ def run_page(page: Path, folder: Path) -> None:
     [page for page in PAGES if blocks_of(page)],
     ids=lambda page: str(page.relative_to(ROOT)),
 )
+@pytest.mark.slow
 def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path) -> None:
     run_page(page, tmp_path)
 

@@ -258,6 +258,7 @@ def test_a_rule_over_an_unknown_predicate_is_only_a_warning(task: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

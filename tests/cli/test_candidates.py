@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.commands import EVIDENCE, HOSTILE, TRAIN, hornbeam_, process, write
+from tests.support.commands import EVIDENCE, HOSTILE, TRAIN, hornbeam_, write
 
 CITES = [("paper1", "cites", "paper2"), ("paper2", "mentions", "gene")]
 
@@ -79,7 +79,7 @@ def test_what_is_odd_is_told_on_stderr(tmp_path: Path) -> None:
          ("nobody", "mentions", "gene", 0)],
     )  # fmt: skip
     words = ("--facts", facts, "--labels", labels, "--min-coverage", "1")
-    ended = process("candidates", *words, "--json")
+    ended = hornbeam_("candidates", *words, "--json")
     assert len(ended.json["candidates"]) > 0
     assert ended.told == [
         "hornbeam: warning: 1 labelled targets stand among the facts too; "

@@ -161,6 +161,7 @@ def test_help_shows_the_examples_and_no_markup() -> None:
         assert "[/" not in shown
 
 
+@pytest.mark.slow
 def test_colours_are_for_terminals_that_want_them() -> None:
     assert "\x1b" not in hornbeam_("doctor").stdout
     assert "\x1b[1mPython" in on_a_terminal("doctor")
@@ -211,6 +212,7 @@ def test_tables_fit_and_lose_nothing(columns: int, monkeypatch: pytest.MonkeyPat
     assert "log-loss" in ended.stdout
 
 
+@pytest.mark.slow
 def test_completion_knows_commands_and_options() -> None:
     def complete(words: str, last: int) -> list[str]:
         done = subprocess.run(

@@ -30,6 +30,7 @@ def test_the_json_has_the_keys_of_the_design() -> None:
     assert ended.told == ["fold0 ...", "fold1 ..."]
 
 
+@pytest.mark.slow
 def test_a_fold_is_learn_then_evaluate(tmp_path: Path) -> None:
     found = hornbeam_("crossval", COUNTRIES, "--methods", "joint", "--folds", "2", "--json").json
     fold = COUNTRIES / "fold1"
@@ -79,6 +80,7 @@ def test_a_test_target_is_no_evidence_while_its_fold_is_tested() -> None:
         assert not {subject for subject, p in engine_pairs if p == "t"} & tested
 
 
+@pytest.mark.slow
 def test_separate_worlds_are_tested_on_their_own_facts(tmp_path: Path) -> None:
     """Training and test share no entity: a rule has to carry over."""
     for fold in range(2):
@@ -100,6 +102,7 @@ def test_separate_worlds_are_tested_on_their_own_facts(tmp_path: Path) -> None:
     assert all(pair["p_value"] == 1.0 for pair in found["significance"])
 
 
+@pytest.mark.slow
 def test_a_test_of_one_class_has_no_auc_and_the_rest_counts(tmp_path: Path) -> None:
     task = tmp_path / "task"
     shutil.copytree(COUNTRIES, task)

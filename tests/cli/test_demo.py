@@ -11,6 +11,8 @@ import pytest
 from hornbeam.cli.demo import STEPS
 from tests.support.commands import COUNTRIES, hornbeam_, listing, process
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_demo_runs_and_leaves_nothing_behind(tmp_path: Path, scratch: Path) -> None:
     ended = process("demo", cwd=tmp_path)

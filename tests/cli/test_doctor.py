@@ -44,6 +44,7 @@ def test_it_is_readable_at_any_width(monkeypatch: pytest.MonkeyPatch) -> None:
         assert f"\n{name}" in f"\n{ended.stdout}"
 
 
+@pytest.mark.slow
 def test_kernels_count_as_compiled_once_they_have_run(tmp_path: Path) -> None:
     """A process with a fresh cache has none; after reading facts, some are there."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}

@@ -62,6 +62,7 @@ def as_parquet(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("method", ["joint", "ppll"])
+@pytest.mark.slow
 def test_the_same_model(tmp_path: Path, scratch: Path, method: str) -> None:
     one, two = tmp_path / "memory.psl", tmp_path / "duckdb.psl"
     common = (*EVIDENCE, *TRAIN, "--method", method, "--quiet")
@@ -74,6 +75,7 @@ def test_the_same_model(tmp_path: Path, scratch: Path, method: str) -> None:
                                  "memory.trace.json"]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_same_candidates_and_evaluation(countries_model: Path) -> None:
     for words in (
         ("candidates", *EVIDENCE, *TRAIN),

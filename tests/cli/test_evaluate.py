@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from sklearn.metrics import average_precision_score, brier_score_loss, log_loss, roc_auc_score
 
-from tests.support.commands import EVIDENCE, TEST, hornbeam_, process, write
+from tests.support.commands import EVIDENCE, TEST, hornbeam_, write
 
 
 def test_the_json_has_the_keys_of_the_design(countries_model: Path) -> None:
-    ended = process("evaluate", countries_model, *EVIDENCE, *TEST, "--json")
+    ended = hornbeam_("evaluate", countries_model, *EVIDENCE, *TEST, "--json")
     assert {"auc_roc", "auc_pr", "n", "positives"} <= set(ended.json)
     assert ended.stdout.count("\n") == 1
     assert ended.told == []

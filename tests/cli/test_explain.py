@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hornbeam as hb
-from tests.support.commands import EVIDENCE, HOSTILE, TEST, hornbeam_, process, write
+from tests.support.commands import EVIDENCE, HOSTILE, TEST, hornbeam_, write
 
 MODEL = """2: knows(A, B) & knows(B, C) -> trusts(A, C)
 1.5: owes(A, B) -> !trusts(A, B)
@@ -167,6 +167,6 @@ def test_escape_sequences_do_not_reach_the_terminal(small: Path, tmp_path: Path)
     facts = write(
         tmp_path / "names.tsv", [("ann", "knows", "\x1b[2J"), ("\x1b[2J", "knows", "cid")]
     )
-    ended = process("explain", "model.psl", "--facts", facts, "ann", "cid", cwd=tmp_path)
+    ended = hornbeam_("explain", "model.psl", "--facts", facts, "ann", "cid")
     assert "\x1b" not in ended.stdout
     assert "ann -knows-> \\x1b[2J -knows-> cid" in ended.stdout

@@ -134,6 +134,7 @@ def test_facts_alone_are_enough(tmp_path: Path, sampling: str) -> None:
     assert (tmp_path / "one.psl").read_bytes() != (tmp_path / "three.psl").read_bytes()
 
 
+@pytest.mark.slow
 def test_the_same_seed_writes_the_same_bytes(tmp_path: Path, countries_model: Path) -> None:
     path = tmp_path / "again.psl"
     ended = process(*LEARN, "-o", path, "--quiet", "--threads", "1", "--seed", "0")
@@ -142,6 +143,7 @@ def test_the_same_seed_writes_the_same_bytes(tmp_path: Path, countries_model: Pa
     assert path.read_bytes() == countries_model.read_bytes()
 
 
+@pytest.mark.slow
 def test_stdout_and_stderr_are_kept_apart(tmp_path: Path) -> None:
     """Own facts give a warning, entities never seen a message: both on stderr."""
     labels = write(
@@ -158,6 +160,7 @@ def test_stdout_and_stderr_are_kept_apart(tmp_path: Path) -> None:
     assert ".py" not in ended.stderr
 
 
+@pytest.mark.slow
 def test_the_model_can_go_to_a_pipe(tmp_path: Path) -> None:
     ended = process(*LEARN, "-o", "/dev/stdout", "--quiet", cwd=tmp_path)
     assert ended.code == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hornbeam as hb
-from tests.support.commands import COUNTRIES, EVIDENCE, TEST, hornbeam_, listing, process, write
+from tests.support.commands import COUNTRIES, EVIDENCE, TEST, hornbeam_, listing, write
 
 PAIRS = ("--pairs", TEST[1])
 
@@ -123,7 +123,7 @@ def test_unknown_predicates_warn_and_unseen_pairs_are_counted(
     model = tmp_path / "model.psl"
     model.write_text("1: hates(A, B) -> !trusts(A, B)\n1: !trusts(A, B)\n")
     pairs = write(tmp_path / "pairs.tsv", [("ann", "trusts", "bob"), ("new", "trusts", "bob")])
-    ended = process("predict", model, "--facts", facts, "--pairs", pairs)
+    ended = hornbeam_("predict", model, "--facts", facts, "--pairs", pairs)
     assert ended.rows == [
         ["ann", "trusts", "bob", "0.268941"],
         ["new", "trusts", "bob", "0.268941"],

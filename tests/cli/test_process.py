@@ -16,6 +16,8 @@ import hornbeam as hb
 from tests.support.commands import COUNTRIES, EVIDENCE, TRAIN, command, hornbeam_, listing, write
 from tests.support.synthetic import random_facts
 
+pytestmark = pytest.mark.slow
+
 #: Takes half a second or more to import, and is of no use for help.
 HEAVY = ("numpy", "scipy", "numba", "duckdb", "lark", "pandas", "pyarrow", "sklearn", "matplotlib")
 

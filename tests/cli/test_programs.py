@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commands import EVIDENCE, TEST, TRAIN, hornbeam_, process
+from tests.support.commands import EVIDENCE, TEST, TRAIN, hornbeam_
 
 RULES = ["2: Knows(A, B) & Likes(B, C) -> Likes(A, C) ^2", "1: !Likes(A, B) ^2"]
 PREDICATES: dict[str, dict[str, object]] = {
@@ -30,7 +30,7 @@ def program(tmp_path: Path) -> Path:
 
 
 def test_infer_prints_the_keys_of_the_design(program: Path) -> None:
-    ended = process("infer", program, "--json")
+    ended = hornbeam_("infer", program, "--json")
     found = ended.json
     assert {"objective", "iterations", "atoms", "ground_rules"} <= set(found)
     assert (found["atoms"], found["ground_rules"]) == (2, 4)

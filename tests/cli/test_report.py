@@ -43,6 +43,7 @@ def test_the_json_says_where_it_is(small: Path) -> None:
     assert found == {"output": "out.html", "bytes": len(page), "trace": False}
 
 
+@pytest.mark.slow
 def test_the_same_page_from_another_process(small: Path) -> None:
     assert hornbeam_(*WORDS).code == 0
     first = (small / "out.html").read_bytes()

@@ -53,6 +53,7 @@ def page(port: int, path: str = "/", host: str = "127.0.0.1") -> tuple[int, str]
         connection.close()
 
 
+@pytest.mark.slow
 def test_it_says_where_it_is_and_stops_at_ctrl_c(countries_model: Path) -> None:
     words = (countries_model, *EVIDENCE, *TEST, "--port", 0, "--json")
     with started(*words) as (running, line):
@@ -74,6 +75,7 @@ def test_it_says_where_it_is_and_stops_at_ctrl_c(countries_model: Path) -> None:
         ]
 
 
+@pytest.mark.slow
 def test_a_person_reads_the_address(countries_model: Path) -> None:
     words = (countries_model, *EVIDENCE, "--port", 0, "--host", "0.0.0.0", "--quiet")
     with started(*words) as (running, line):
@@ -89,6 +91,7 @@ def test_a_person_reads_the_address(countries_model: Path) -> None:
         assert running.returncode == -signal.SIGTERM
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_told_before_anything_is_read(countries_model: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -127,6 +130,7 @@ def collective(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_collective_model_shows_what_predict_and_explain_say(collective: Path) -> None:
     test = COUNTRIES / "fold0" / "test.tsv"
     expected = {
