@@ -19,8 +19,8 @@ from hornbeam.learning.histogram_learning import learn_from_histograms, screen
 from hornbeam.learning.joint import Joint
 from hornbeam.learning.learner import Learner, learn_rules
 from hornbeam.learning.ppll import Ppll
+from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Language
-from hornbeam.rules.clause import Path
 from hornbeam.rules.rule_model import Counts, Relaxation, Semantics
 from tests.support.synthetic import planted
 from tests.support.worlds import World
@@ -94,9 +94,9 @@ def test_others_learn_from_what_ppll_keeps_and_say_so(
         def advance(self, stage: str, done: int, total: int) -> None:
             pass
 
-    counted: list[Path] = []
+    counted: list[Body] = []
 
-    def count(paths: Sequence[Path]) -> Statistics:
+    def count(paths: Sequence[Body]) -> Statistics:
         counted.extend(paths)
         return engine.count(DATA.labels, paths, LANGUAGE)
 

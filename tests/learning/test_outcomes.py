@@ -8,7 +8,6 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.learning.learner import LEARNERS
-from hornbeam.rules.clause import PathClause
 
 P, TWIN, AGAINST, NOISE = (f"{name}(A, B) -> t(A, B)" for name in ("p", "twin", "against", "noise"))
 
@@ -48,7 +47,7 @@ def weights_of(model: hb.Model, candidate: str) -> list[str]:
     """What the model's text says of a candidate: the weights of its clause and of its negation."""
     said = []
     for rule in model.rules:
-        if isinstance(rule.clause, PathClause) and rule.weight > 0:
+        if rule.weight > 0 and not rule.clause.is_prior:
             positive = str(rule.clause).replace("-> !t", "-> t")
             side = " against the target" if rule.clause.negated else ""
             said += [f"weight {rule.weight:.3g}{side}"] if positive == candidate else []

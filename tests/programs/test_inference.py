@@ -14,7 +14,8 @@ from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 
 import hornbeam as hb
 from hornbeam.errors import DataError, InputError
-from hornbeam.hlmrf.map_inference import Solver, solve
+from hornbeam.hlmrf.map_inference import solve
+from hornbeam.hlmrf.solver import Solver
 from hornbeam.language.syntax import parse_rules
 from hornbeam.programs.grounding.ground import ground
 from hornbeam.programs.program import read_program
