@@ -28,7 +28,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 import hornbeam as hb
 from common import DATA, finish, markdown
@@ -39,8 +38,6 @@ from hornbeam.learning.ppll import make_piece, maximise
 from hornbeam.learning.problem import Problem
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.rule_model import Counts, Relaxation
-
-Floats = npt.NDArray[np.float64]
 
 PROGRAMS = ("n10", "n25", "n50")
 PREDICATES = ("Cites", "Mentions", "Coauthor", "Follows", "Works")

@@ -17,7 +17,7 @@ def keys_of(atoms: list[tuple[int, int, int]], n_entities: int, n_predicates: in
     """Keys of atoms (subject, predicate, object), ids in the types that tables hold."""
     subject, predicate, object_ = (np.array(column) for column in zip(*atoms, strict=True))
     ids = subject.astype(np.int32), predicate.astype(np.uint16), object_.astype(np.int32)
-    return atom_keys(*ids, n_entities, n_predicates).tolist()
+    return list(map(int, atom_keys(*ids, n_entities, n_predicates)))
 
 
 @given(st.integers(1, 4), st.integers(1, 4))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from hornbeam.arrays import Floats
 from hornbeam.errors import InputError
 from hornbeam.learning.joint import Joint, deal, log_loss
 from hornbeam.learning.learner import Learned, learn_rules
@@ -16,7 +17,6 @@ from hornbeam.learning.newton import Newton
 from hornbeam.learning.problem import Problem
 from hornbeam.rules.rule_model import Counts, Relaxation, Semantics
 from tests.support.problems import (
-    Floats,
     Reference,
     labels_of,
     problem_of,

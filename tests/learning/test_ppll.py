@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 
+from hornbeam.arrays import Floats
 from hornbeam.errors import InputError
 from hornbeam.learning.newton import Status
 from hornbeam.learning.ppll import Piece, Ppll, fit_priors, make_piece, prior_of_rows
 from hornbeam.learning.problem import Problem
 from hornbeam.rules.rule_model import Counts, Relaxation
-from tests.support.problems import Floats, Reference, dense, density, problem_of, problems
+from tests.support.problems import Reference, dense, density, problem_of, problems
 
 VARIANCE = 20.0
 CONTINUOUS = st.sampled_from([Relaxation.LINEAR, Relaxation.SQUARED])
