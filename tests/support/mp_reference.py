@@ -14,6 +14,8 @@ import numpy.typing as npt
 from mpmath import mp, mpf
 from mpmath.calculus.quadrature import GaussLegendre
 
+from hornbeam.arrays import Floats
+
 mp.dps = 40
 NODES = GaussLegendre(mp).get_nodes(-1, 1, 4, mp.prec)
 RESOLVE = 150  # panels grow dyadically until f has changed by this much
