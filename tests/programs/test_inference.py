@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hornbeam.hlmrf.solver import Solver
 from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 
 import hornbeam as hb

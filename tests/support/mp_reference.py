@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from mpmath import mp, mpf
 from mpmath.calculus.quadrature import GaussLegendre
 
@@ -21,7 +19,6 @@ NODES = GaussLegendre(mp).get_nodes(-1, 1, 4, mp.prec)
 RESOLVE = 150  # panels grow dyadically until f has changed by this much
 FORGET = 720  # what lies below exp(-720) of the peak is left out
 Function = Callable[[mpf], mpf]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
