@@ -23,15 +23,15 @@ import numpy as np
 
 from common import DATA, finish, markdown
 from hornbeam import Statistics, Targets, read_labels
+from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.greedy import Greedy
 from hornbeam.learning.joint import Joint
-from hornbeam.learning.learner import learn_rules
 from hornbeam.learning.ppll import Ppll
-from hornbeam.learning.problem import Problem
 from hornbeam.rules.body import Body, Step
-from hornbeam.rules.rule_model import Counts, Relaxation, Semantics
+from hornbeam.rules.rule_model import Counts, Relaxation
 from paper import TASKS, TREE_ROWS, run_task
 from paper_page import mean_sd
+from tests.support.problems import learned_rules
 
 #: Least mean AUC-ROC that is wanted of a method on a task.
 WANTED = {
@@ -105,17 +105,17 @@ def learner_rows() -> list[list[str]]:
         print(f"{what}: {seconds:.2f} s", file=sys.stderr, flush=True)
 
     table, labels = synthetic(200, 100_000)
-    problem = Problem.of(table, labels, Counts.RAW, Relaxation.LINEAR)
+    problem = CountProblem.of(table, labels, Counts.RAW, Relaxation.LINEAR)
     add("`ppll`, 200 sequences with their negations x 100,000 targets", table,
         cpu_of(lambda: Ppll().fit(problem)), 1.0)  # fmt: skip
     table, labels = synthetic(200, 1_000)
-    small = Problem.of(table, labels, Counts.RAW, Relaxation.LINEAR)
+    small = CountProblem.of(table, labels, Counts.RAW, Relaxation.LINEAR)
     add("`greedy`, 200 sequences with their negations, 1,000 targets, 15 rules", table,
         cpu_of(lambda: Greedy(max_rules=15).fit(small)), 20.0)  # fmt: skip
     table, labels = synthetic(1_000, 3_000)
     for counts in (Counts.RAW, Counts.LOG, None):
         shown = counts.value if counts else "chosen among three (auto)"
-        work = partial(learn_rules, table, labels, Joint(), counts, Relaxation.BOOLEAN, Semantics())
+        work = partial(learned_rules, table, labels, Joint(), counts)
         add("`joint`, 1,000 sequences with their negations x 3,000 targets, path, 5-fold choice "
             f"of strength, counts {shown}", table, cpu_of(work, 1), 10.0)  # fmt: skip
     return rows

@@ -33,9 +33,9 @@ import hornbeam as hb
 from common import DATA, finish, markdown
 from hornbeam.arrays import Floats
 from hornbeam.counting.opening import open_engine
+from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.newton import Newton
-from hornbeam.learning.ppll import make_piece, maximise
-from hornbeam.learning.problem import Problem
+from hornbeam.learning.pieces import maximise
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.rule_model import Counts, Relaxation
 
@@ -93,7 +93,7 @@ def sequence(rule: str) -> Body:
     return Body(tuple(steps), "Target")
 
 
-def counted(folder: Path, program: Program) -> tuple[Problem, float]:
+def counted(folder: Path, program: Program) -> tuple[CountProblem, float]:
     """The learning problem of the program's rules, p = 2, and the CPU seconds of counting."""
     data = folder / "links" / "data"
     rows = [
@@ -106,7 +106,7 @@ def counted(folder: Path, program: Program) -> tuple[Problem, float]:
     labels = hb.read_labels([(a, "Target", b, float(y)) for a, b, y in truth])
     clock = time.process_time()
     statistics = open_engine(facts).count(labels, program.paths, hb.Language())
-    problem = Problem.of(statistics, labels, Counts.RAW, Relaxation.SQUARED)
+    problem = CountProblem.of(statistics, labels, Counts.RAW, Relaxation.SQUARED)
     cpu = time.process_time() - clock
     positive = [
         k for k, clause in enumerate(problem.clauses) if clause.negated == bool(problem.is_prior[k])
@@ -122,28 +122,26 @@ def fields(path: Path) -> list[list[str]]:
 # --- our side ------------------------------------------------------------------------------
 
 
-def piecewise(problem: Problem) -> Floats:
+def piecewise(problem: CountProblem) -> Floats:
     """Each rule alone, the prior too: PSL's piecewise objective."""
     rules = range(len(problem.clauses))
-    return np.array([maximise(make_piece(problem, k, None), problem, RIDGE) for k in rules])
+    return np.array([maximise(problem.pieces(None)(k), RIDGE) for k in rules])
 
 
-def pseudolikelihood(problem: Problem) -> Floats:
+def pseudolikelihood(problem: CountProblem) -> Floats:
     """All rules together."""
     n = len(problem.clauses)
     return Newton(tolerance=1e-9).fit(problem, np.zeros(n), np.full(n, RIDGE)).weights
 
 
-def log_ppll(problem: Problem, weights: Floats) -> float:
+def log_ppll(problem: CountProblem, weights: Floats) -> float:
     """The exact log piecewise pseudolikelihood of given weights."""
-    pieces = (make_piece(problem, k, None) for k in range(len(weights)))
-    values = [
-        piece.derivatives(float(w), problem)[0] for piece, w in zip(pieces, weights, strict=True)
-    ]
+    pieces = map(problem.pieces(None), range(len(weights)))
+    values = [piece.derivatives(float(w))[0] for piece, w in zip(pieces, weights, strict=True)]
     return sum(values) - penalty(weights)
 
 
-def log_pll(problem: Problem, weights: Floats) -> float:
+def log_pll(problem: CountProblem, weights: Floats) -> float:
     """The exact log pseudolikelihood of given weights."""
     return problem.log_likelihood(weights) - penalty(weights)
 
@@ -153,7 +151,7 @@ def penalty(weights: Floats) -> float:
     return 0.5 * RIDGE * float(weights @ weights)
 
 
-def cpu_of(learn: Callable[[Problem], Floats], problem: Problem) -> tuple[Floats, float]:
+def cpu_of(learn: Callable[[CountProblem], Floats], problem: CountProblem) -> tuple[Floats, float]:
     """Weights, and mean CPU seconds of a fit once compiled code is loaded."""
     weights = learn(problem)
     clock = time.process_time()

@@ -27,9 +27,9 @@ import hornbeam as hb
 from common import DATA, finish
 from hornbeam.counting.opening import open_engine
 from hornbeam.crossval import World, task_worlds
+from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.greedy import Greedy
 from hornbeam.learning.ppll import Ppll
-from hornbeam.learning.problem import Problem
 from hornbeam.rules.rule_model import Counts, Relaxation
 
 Floats = npt.NDArray[np.float64]
@@ -125,7 +125,7 @@ def best_step(
     models = [
         learn_as_paper(facts, train, paper_ppll(step), relaxation, collective) for step in STEPS
     ]
-    return min(models, key=lambda model: float(model.trace["loss"]))
+    return min(models, key=lambda model: model.trace.loss)  # type: ignore[union-attr, arg-type, return-value]
 
 
 def learn_as_paper(
@@ -258,7 +258,7 @@ def runtime(data: str, task: str, max_length: int, sizes: tuple[int, ...]) -> li
     chosen = sorted({min(size, available) for size in sizes if size <= available} | {
         min(available, max(sizes))
     })  # fmt: skip
-    problem = Problem.of(found, train, Counts.RAW, Relaxation.LINEAR)
+    problem = CountProblem.of(found, train, Counts.RAW, Relaxation.LINEAR)
     timings = []
     for size in chosen:
         first = np.arange(len(problem.clauses)) < 2 * size
@@ -271,7 +271,7 @@ def runtime(data: str, task: str, max_length: int, sizes: tuple[int, ...]) -> li
     return timings
 
 
-def cpu_of(learner: Ppll | Greedy, problem: Problem) -> float:
+def cpu_of(learner: Ppll | Greedy, problem: CountProblem) -> float:
     """CPU seconds of one fit."""
     clock = time.process_time()
     learner.fit(problem)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 import hornbeam as hb
-from hornbeam.learning.ppll import fit_priors, make_piece, maximise
-from hornbeam.learning.problem import Problem
+from hornbeam.learning.count_problem import CountProblem
+from hornbeam.learning.pieces import maximise
+from hornbeam.learning.problem import fit_priors
 from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
 from paper import NO_PRIOR, STEPS, TOP, auc_and_ties, worlds
 
@@ -32,16 +33,16 @@ def ascent(data: str, task: str) -> Ascent:
     _, facts, train, test_facts, test = next(worlds(data, task, 1))
     statistics = hb.discover(facts, train, hb.Language(3, 10, TOP)).statistics
     assert statistics is not None
-    problem = Problem.of(statistics, train, Counts.RAW, Relaxation.LINEAR)
+    problem = CountProblem.of(statistics, train, Counts.RAW, Relaxation.LINEAR)
     clauses = np.flatnonzero(~problem.is_prior).tolist()
     prior = fit_priors(problem, 1.0 / NO_PRIOR).weights
-    pieces = {k: make_piece(problem, k, None) for k in clauses}
+    pieces = {k: problem.pieces(None)(k) for k in clauses}
 
     def reached(weight_of: Callable[[int], float]) -> tuple[float, float]:
         weights = prior.copy()
         for k in clauses:
             weights[k] = weight_of(k)
-        value = sum(pieces[k].derivatives(weights[k], problem)[0] for k in clauses)
+        value = sum(pieces[k].derivatives(weights[k])[0] for k in clauses)
         pairs = zip(weights.tolist(), problem.clauses, strict=True)
         rules = tuple(Rule(weight, clause) for weight, clause in pairs if weight > 0)
         model = hb.Model(rules, Semantics(Counts.RAW, Relaxation.LINEAR))
@@ -50,14 +51,14 @@ def ascent(data: str, task: str) -> Ascent:
     def climbed(k: int, step: float, sign: float) -> float:
         weight = 0.0
         for _ in range(150):
-            slope = pieces[k].derivatives(weight, problem)[1]
+            slope = pieces[k].derivatives(weight)[1]
             weight = max(0.0, weight + step * sign * slope)
         return weight
 
     up = [reached(lambda k, s=step: climbed(k, s, 1.0)) for step in STEPS]  # type: ignore[misc]
     best = int(np.argmax([value for value, _ in up]))
     down = reached(lambda k: climbed(k, STEPS[best], -1.0))
-    exact = reached(lambda k: maximise(pieces[k], problem, 1.0 / NO_PRIOR))
+    exact = reached(lambda k: maximise(pieces[k], 1.0 / NO_PRIOR))
     return Ascent(task, exact, up[best], down, tuple(value for value, _ in up))
 
 
@@ -80,11 +81,11 @@ def runaway(data: str, task: str) -> Runaway | None:
         return None
     row = int(safe[0])
     problems = [
-        Problem.of(found.statistics, train, Counts.RAW, relaxation)
+        CountProblem.of(found.statistics, train, Counts.RAW, relaxation)
         for relaxation in (Relaxation.LINEAR, Relaxation.SQUARED)
     ]
     weights = tuple(
-        tuple(maximise(make_piece(p, 2 * row, None), p, 1.0 / variance) for p in problems)
+        tuple(maximise(p.pieces(None)(2 * row), 1.0 / variance) for p in problems)
         for variance in VARIANCES
     )
     candidate = found.candidates[row]

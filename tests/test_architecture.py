@@ -27,7 +27,9 @@ LAYERS: list[set[str]] = [
     {"explaining"},
     {"reporting"},
     {"programs"},
-    {"model", "crossval"},
+    {"model"},
+    {"flow"},
+    {"crossval"},
     {"serve"},
     {"cli"},
 ]

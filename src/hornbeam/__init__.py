@@ -20,27 +20,38 @@ _HOMES = {
     "Language": "hornbeam.rules.candidates",
     "Candidates": "hornbeam.rules.candidates",
     "Statistics": "hornbeam.counting.statistics",
+    "Discovery": "hornbeam.counting.engine",
+    "discover": "hornbeam.counting.opening",
     "open_duckdb": "hornbeam.counting.sql.duckdb_engine",
     "open_spark": "hornbeam.counting.sql.spark_engine",
-    "select_target": "hornbeam.model",
-    "discover": "hornbeam.model",
-    "learn": "hornbeam.model",
+    "Joint": "hornbeam.learning.joint",
+    "Ppll": "hornbeam.learning.ppll",
+    "Greedy": "hornbeam.learning.greedy",
+    "learn": "hornbeam.flow",
     "Model": "hornbeam.model",
+    "Explanation": "hornbeam.explaining.explanation",
     "Evaluation": "hornbeam.reporting.evaluation",
+    "cross_validate": "hornbeam.crossval",
     "read_program": "hornbeam.programs.program",
     "infer": "hornbeam.programs.inference",
     "learn_weights": "hornbeam.programs.program_weights",
-    "save_text": "hornbeam.files",
 }
 
 if TYPE_CHECKING:
+    from hornbeam.counting.engine import Discovery
+    from hornbeam.counting.opening import discover
     from hornbeam.counting.sql.duckdb_engine import open_duckdb
     from hornbeam.counting.sql.spark_engine import open_spark
     from hornbeam.counting.statistics import Statistics
+    from hornbeam.crossval import cross_validate
+    from hornbeam.explaining.explanation import Explanation
     from hornbeam.facts.reading.readers import read_facts, read_labels, read_pairs
     from hornbeam.facts.table import Facts, Targets
-    from hornbeam.files import save_text
-    from hornbeam.model import Model, discover, learn, select_target
+    from hornbeam.flow import learn
+    from hornbeam.learning.greedy import Greedy
+    from hornbeam.learning.joint import Joint
+    from hornbeam.learning.ppll import Ppll
+    from hornbeam.model import Model
     from hornbeam.programs.inference import infer
     from hornbeam.programs.program import read_program
     from hornbeam.programs.program_weights import learn_weights
@@ -49,13 +60,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Candidates",
+    "Discovery",
     "Evaluation",
+    "Explanation",
     "Facts",
+    "Greedy",
+    "Joint",
     "Language",
     "Model",
+    "Ppll",
     "Statistics",
     "Targets",
     "__version__",
+    "cross_validate",
     "discover",
     "errors",
     "infer",
@@ -67,8 +84,6 @@ __all__ = [
     "read_labels",
     "read_pairs",
     "read_program",
-    "save_text",
-    "select_target",
 ]
 
 
@@ -78,3 +93,7 @@ def __getattr__(name: str) -> object:
     from importlib import import_module
 
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,12 +1,18 @@
-"""Writing files: all of a text or nothing."""
+"""Writing files, all of a text or nothing; and the fingerprints of texts."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 from pathlib import Path
 
 from hornbeam.errors import DataError
+
+
+def fingerprint(text: str) -> str:
+    """Short name that a text has, and hardly any other."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def save_text(path: str | os.PathLike[str], text: str) -> None:

@@ -1,56 +1,37 @@
-"""The whole flow on one page: facts and labels in, a model out, scores from the model.
-
-facts -> candidates -> statistics -> weights -> model -> scores -> evaluation
-"""
+"""The face of a model: score, propose, evaluate, explain, report, export."""
 
 from __future__ import annotations
 
 import os
-import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Floats
-from hornbeam.choices import Sampling, Score
-from hornbeam.compiled import announced
-from hornbeam.counting.collective.collective_statistics import (
-    CollectiveStatistics,
-    discover_collective,
-)
+from hornbeam.choices import Score
 from hornbeam.counting.engine import Engine
-from hornbeam.counting.opening import Evidence, discover, open_engine, select_target
+from hornbeam.counting.opening import Evidence, open_engine
 from hornbeam.counting.sql.sql_engine import SqlEngine
-from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import DataError, HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.explaining.collective_explainer import CollectiveExplainer
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.independent_explainer import PATHS, Explainer
-from hornbeam.facts.negatives import with_negatives
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.files import save_text
-from hornbeam.learning.histogram_learning import learn_from_histograms
-from hornbeam.learning.joint import Joint
-from hornbeam.learning.learner import LEARNERS, Learner, learn_rules
-from hornbeam.learning.outcomes import candidate_outcomes
-from hornbeam.learning.trace import Trace, trace_of
+from hornbeam.learning.trace import Trace
 from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting.evaluation import Evaluation, evaluate
-from hornbeam.rules.candidates import Language
 from hornbeam.rules.model_file import model_text, parse_model
-from hornbeam.rules.rule_model import Counts, Relaxation, RuleModel, Semantics
+from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.batches import scored_batches
 from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
 from hornbeam.scoring.independent_scorer import score_targets
 from hornbeam.scoring.proposals import best_new_links, subjects_of
-
-__all__ = ["Model", "discover", "learn", "select_target"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +48,7 @@ class Model(RuleModel):
     array([0.731])
     """
 
-    trace: dict[str, Any] = field(default_factory=dict)
+    trace: Trace | None = None
 
     @property
     def text(self) -> str:
@@ -279,13 +260,11 @@ class Model(RuleModel):
 
         self._check(facts)
         self._check_targets(labels)
-        if trace is None and self.trace:
-            trace = trace_of(self.trace)
         workers = worker_threads(threads)
         if self.semantics.collective:
             together = self.collective_explainer(facts, labels, threads=workers)
-            return report(together, labels, trace, progress)
-        return report(self.explainer(facts, threads=workers), labels, trace, progress)
+            return report(together, labels, trace or self.trace, progress)
+        return report(self.explainer(facts, threads=workers), labels, trace or self.trace, progress)
 
     def export(self, facts: Facts, pairs: Targets, folder: str | os.PathLike[str]) -> FilePath:
         """Write a PSL program that the Java runtime runs as it is; returns its path."""
@@ -340,159 +319,6 @@ class Model(RuleModel):
             for rule, text in zip(self.rules, self.clause_texts, strict=True)
         )
         return f"<table><tr><th>weight</th><th>rule</th></tr>{rows}</table>"
-
-
-def learn(
-    facts: Evidence,
-    labels: Targets | None = None,
-    *,
-    target: str | None = None,
-    method: str | Learner = "joint",
-    language: Language | None = None,
-    counts: Counts | str = "auto",
-    relaxation: Relaxation | str | None = None,
-    collective: bool = False,
-    refit: bool = False,
-    negatives: float = 1.0,
-    negative_sampling: Sampling = "uniform",
-    seed: int = 0,
-    engine: str = "memory",
-    threads: int | None = None,
-    progress: Progress = SILENT,
-) -> Model:
-    """Learn a rule model from facts and labelled targets.
-
-    Without labels the facts of `target` are the positives and negatives are sampled.
-
-    Parameters
-    ----------
-    facts
-        The evidence.
-    labels
-        Labelled targets, or None.
-    target
-        Learn this target predicate only; required without labels.
-    method
-        "joint", "ppll", "greedy", or a learner with settings of your own.
-    language
-        Which clauses are candidates.
-    counts
-        How much n groundings weigh: "raw", "log", "exists", or "auto" (the joint learner chooses
-        by internal validation; the others take "raw").
-    relaxation
-        "boolean", "linear" or "squared"; by default the one the method is best with.
-    collective
-        Let bodies hold labelled targets too. The model then scores all pairs together.
-    refit
-        Fit the surviving rules once more, together and without L1.
-    negatives, negative_sampling
-        Sampled negatives a positive, and how; see `hornbeam.facts.negatives`.
-    seed
-        Of everything random: folds of the internal validation, sampled negatives.
-    """
-    seconds = {}
-    clock = time.perf_counter()
-    language = language or Language()
-    labels, sampled = _labels(facts, labels, target, negatives, negative_sampling, seed)
-    check_labels(labels)
-    statistics: Statistics | CollectiveStatistics | None
-    if collective:
-        conditioned = discover_collective(
-            facts, labels, language, engine=engine, threads=threads, progress=progress,
-            own_facts_expected=sampled,
-        )  # fmt: skip
-        found, statistics = conditioned.search, conditioned.statistics
-    else:
-        opened = open_engine(facts, engine, threads)
-        found = discover(opened, labels, language, progress=progress, own_facts_expected=sampled)
-        statistics = found.statistics
-    if not len(found.candidates):
-        raise InputError(
-            f"no relation sequence up to length {language.max_length} connects "
-            f"{language.min_coverage} or more targets of {', '.join(labels.predicates)}: "
-            "try a lower `min_coverage`, a larger `max_length`, or more facts"
-        )
-    seconds["generate"] = time.perf_counter() - clock
-    clock = time.perf_counter()
-    learner, usual = _learner(method, seed)
-    setup = (
-        labels,
-        learner,
-        None if counts == "auto" else Counts(counts),
-        Relaxation(relaxation) if relaxation is not None else usual,
-        Semantics(max_fanout=language.max_fanout, distinct_variables=language.distinct_variables),
-        refit,
-    )
-    if statistics is None:
-        assert found.histograms is not None
-        learned = learn_from_histograms(
-            found.histograms,
-            *setup,
-            lambda paths: opened.count(labels, paths, language, progress=progress),
-            progress,
-        )
-    else:
-        with announced(progress):
-            learned = learn_rules(statistics, *setup, progress)
-    seconds["learn"] = time.perf_counter() - clock
-    name = type(learner).__name__.lower()
-    trace = {
-        "method": name,
-        "seed": seed,
-        "language": asdict(language),
-        "targets": len(labels),
-        "positives": int(labels.positive.sum()),
-        "sampled_negatives": negative_sampling if sampled else None,
-        "found": found.found,
-        "candidates": candidate_outcomes(
-            found.candidates, found.statistics, learned.rules, learned.semantics.counts, name
-        ),
-        "seconds": seconds,
-        **learned.trace,
-    }
-    return Model(learned.rules, learned.semantics, trace)
-
-
-def _labels(
-    facts: Evidence,
-    labels: Targets | None,
-    target: str | None,
-    negatives: float,
-    sampling: Sampling,
-    seed: int,
-) -> tuple[Targets, bool]:
-    """Choose the labels to learn from, and say whether they were sampled from the facts."""
-    if labels is not None:
-        return select_target(labels, target), False
-    if target is None:
-        raise InputError("without labels, name the predicate to learn: `target=PREDICATE`")
-    if not isinstance(facts, Facts):
-        raise InputError(
-            "this engine leaves the facts where they are and samples no negatives: give `labels`"
-        )
-    rng = np.random.default_rng(seed)
-    return with_negatives(facts, target, negatives, sampling, rng=rng), True
-
-
-def check_labels(labels: Targets) -> None:
-    """Refuse labels from which nothing can be learned."""
-    positives = int(labels.positive.sum())
-    if positives in (0, len(labels)):
-        kind = "false" if positives == 0 else "true"
-        raise InputError(
-            f"all {len(labels):,} labels are {kind}; learning needs both true and false targets "
-            "(leave out `labels` and give `target` to sample negatives)"
-        )
-
-
-def _learner(method: str | Learner, seed: int) -> tuple[Learner, Relaxation]:
-    if isinstance(method, str):
-        if method not in LEARNERS:
-            raise InputError(f"unknown method {method!r}; expected one of {', '.join(LEARNERS)}")
-        make, usual = LEARNERS[method]
-        learner = make()
-        return (replace(learner, seed=seed) if isinstance(learner, Joint) else learner), usual
-    return method, LEARNERS[type(method).__name__.lower()][1]
 
 
 def _known_subjects(facts: Facts, names: Sequence[str]) -> npt.NDArray[np.int32]:

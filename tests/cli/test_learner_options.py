@@ -69,7 +69,7 @@ def test_a_learner_of_another_package_has_options(
     names = [one.name for one in LearnerOptions.parameters()]
     assert set(names) == {"boldness", *OPTIONS}
     learner = LearnerOptions.of(DEFAULTS | {"boldness": 0.25}).learner("mine", 4)
-    assert (learner.boldness, learner.weight_variance) == (0.25, 7.0)  # type: ignore[union-attr]
+    assert (learner.boldness, learner.weight_variance) == (0.25, 7.0)  # type: ignore[attr-defined]
     with pytest.raises(InputError, match=r'^`boldness` is for `method="mine"`$'):
         LearnerOptions.of(DEFAULTS | {"boldness": 0.25}).learner("joint", 0)
     shown = " ".join(hornbeam_("learn", "--help").stdout.split())

@@ -8,7 +8,7 @@ import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,8 +17,10 @@ import hornbeam.learning
 from hornbeam import Facts, Language, Model, Targets, learn, read_facts, read_labels
 from hornbeam.learning.greedy import Greedy
 from hornbeam.learning.joint import Joint
-from hornbeam.learning.learner import LEARNERS, Learner
+from hornbeam.learning.learner import Learner
 from hornbeam.learning.ppll import Ppll
+from hornbeam.learning.registry import BUNDLED
+from hornbeam.learning.trace import Trace
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Counts, Relaxation
@@ -51,7 +53,7 @@ Triple = tuple[str, str, str]
 
 
 def test_every_learner_is_held_to_the_contract() -> None:
-    named = {type(make()) for make, _ in LEARNERS.values()}
+    named = {point.load() for point in BUNDLED}
     found = set()
     for module in pkgutil.iter_modules(hornbeam.learning.__path__, "hornbeam.learning."):
         for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
@@ -60,8 +62,10 @@ def test_every_learner_is_held_to_the_contract() -> None:
             if {"weight_variance", "length_penalty"} <= names:
                 found.add(kind)
     assert found == set(CONTRACT), "add the learner to CONTRACT: it must pass this suite"
-    assert named == set(CONTRACT), "add the learner to LEARNERS: it needs a name"
-    assert set(get_args(Learner)) == set(CONTRACT)
+    assert named == set(CONTRACT), "add the learner to BUNDLED: it needs a name"
+    assert {point.name for point in BUNDLED} == {
+        make().name for kinds in CONTRACT.values() for make in kinds.values()
+    }
 
 
 @dataclass(frozen=True)
@@ -113,8 +117,9 @@ def weights_of(model: Model) -> dict[str, float]:
     return {str(rule.clause): rule.weight for rule in model.rules}
 
 
-def without_seconds(model: Model) -> dict[str, Any]:
-    return {key: value for key, value in model.trace.items() if key != "seconds"}
+def without_seconds(model: Model) -> Trace:
+    assert model.trace is not None
+    return replace(model.trace, seconds={})
 
 
 @every_setting

@@ -12,22 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 
+import hornbeam as hb
 from hornbeam.arrays import Floats
 from hornbeam.counting.collective.collective_statistics import (
     CollectiveStatistics,
     discover_collective,
 )
 from hornbeam.errors import InputError
-from hornbeam.learning.collective_problem import conditioned_problem
+from hornbeam.learning.collective_problem import collective_problem
+from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.greedy import Greedy
-from hornbeam.learning.hinge_problem import learnable
 from hornbeam.learning.joint import Joint
-from hornbeam.learning.learner import learn_rules
 from hornbeam.learning.newton import Newton
-from hornbeam.learning.ppll import Ppll, fit_priors, make_piece, prior_of_rows
-from hornbeam.learning.problem import Problem
+from hornbeam.learning.ppll import Ppll
+from hornbeam.learning.problem import fit_priors
 from hornbeam.rules.candidates import Language
-from hornbeam.rules.rule_model import Counts, Relaxation, Semantics
+from hornbeam.rules.rule_model import Counts, Relaxation
 from tests.support.ground_clauses import Conditioned
 from tests.support.worlds import World, worlds
 
@@ -74,13 +74,13 @@ class Reference:
         return float(total)
 
 
-def both(world: World, relaxation: Relaxation, top: int = 6) -> tuple[Problem, Reference]:
+def both(world: World, relaxation: Relaxation, top: int = 6) -> tuple[CountProblem, Reference]:
     """The problem, and the same by the definition."""
     language = Language(3, 1, top)
     found = discover_collective(
         world.facts, world.targets, language, threads=1, own_facts_expected=True
     )
-    problem = conditioned_problem(found.statistics, world.targets, relaxation)
+    problem = collective_problem(found.statistics, world.targets, relaxation)
     ground = Conditioned(world.values, world.labels)
     terms = []
     for clause in problem.clauses:
@@ -162,9 +162,7 @@ def test_every_ppll_weight_is_the_optimum_of_its_piece(
         found = minimize_scalar(minus, bounds=(0.0, 20.0), options={"xatol": 1e-6})
         best = float(found.x) if found.fun < minus(0.0) - 1e-12 else 0.0
         assert fit.weights[k] == pytest.approx(best, abs=2e-4)
-        home = prior_of_rows(problem, prior)
-        piece = make_piece(problem, k, home if inside else None)
-        value = piece.derivatives(0.7, problem)[0]
+        value = problem.pieces(prior if inside else None)(k).derivatives(0.7)[0]
         expected = 0.7**2 / 8 - minus(0.7)
         assert value == pytest.approx(expected, rel=1e-9)
     assert repeated > 1
@@ -173,16 +171,22 @@ def test_every_ppll_weight_is_the_optimum_of_its_piece(
 @pytest.mark.parametrize("relaxation", list(Relaxation))
 @pytest.mark.parametrize("learner", [Joint(folds=2, strengths=4), Ppll(), Greedy(max_rules=3)])
 def test_every_learner_learns(relaxation: Relaxation, learner: Joint | Ppll | Greedy) -> None:
-    learned = learn_rules(statistics(), LABELS, learner, None, relaxation, Semantics())
-    assert learned.semantics.collective
-    assert learned.semantics.counts is Counts.RAW
-    assert learned.rules
+    world = small_world()
+    language = Language(max_length=2, min_coverage=1)
+    model = hb.learn(
+        world.facts, world.targets, method=learner, language=language, relaxation=relaxation,
+        collective=True,
+    )  # fmt: skip
+    assert model.semantics.collective
+    assert model.semantics.counts is Counts.RAW
+    assert model.rules
 
 
 def test_other_counts_are_refused() -> None:
+    world = small_world()
     for counts in (Counts.LOG, Counts.EXISTS):
         with pytest.raises(InputError, match='`counts="raw"`'):
-            learnable(statistics(), LABELS, counts, Relaxation.BOOLEAN)
+            hb.learn(world.facts, world.targets, counts=counts, collective=True)
 
 
 LABELS = small_world().targets

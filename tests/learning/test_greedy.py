@@ -10,13 +10,19 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hornbeam.errors import InputError
+from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.greedy import Greedy
-from hornbeam.learning.learner import learn_rules
 from hornbeam.learning.newton import Newton
-from hornbeam.learning.ppll import fit_priors
-from hornbeam.learning.problem import Problem
-from hornbeam.rules.rule_model import Relaxation, Semantics
-from tests.support.problems import Reference, labels_of, problem_of, problems, statistics_of
+from hornbeam.learning.problem import fit_priors
+from hornbeam.rules.rule_model import Relaxation
+from tests.support.problems import (
+    Reference,
+    labels_of,
+    learned_rules,
+    problem_of,
+    problems,
+    statistics_of,
+)
 
 VARIANCE = 20.0
 EXACT = Newton()
@@ -32,17 +38,17 @@ def greedy(
     )
 
 
-def reference_of(problem: Problem) -> Reference:
+def reference_of(problem: CountProblem) -> Reference:
     n = len(problem.clauses)
     return Reference(problem, np.zeros(n), np.full(n, 1 / VARIANCE))
 
 
-def priors_of(problem: Problem) -> list[int]:
+def priors_of(problem: CountProblem) -> list[int]:
     return np.flatnonzero(problem.is_prior).tolist()
 
 
 def steps_by_exhaustion(
-    problem: Problem, max_rules: int, tolerance: float, beta: float = 0.0
+    problem: CountProblem, max_rules: int, tolerance: float, beta: float = 0.0
 ) -> tuple[list[int], list[float]]:
     """Clauses in the order they are taken, and the losses from the priors alone on.
 
@@ -71,7 +77,7 @@ def steps_by_exhaustion(
 
 @given(problems(max_columns=3))
 @settings(max_examples=10)
-def test_the_first_pick_is_the_best_single_clause(problem: Problem) -> None:
+def test_the_first_pick_is_the_best_single_clause(problem: CountProblem) -> None:
     reference = reference_of(problem)
     alone = {
         k: reference.minimum([k, *priors_of(problem)])[1]
@@ -94,7 +100,7 @@ def test_the_first_pick_is_the_best_single_clause(problem: Problem) -> None:
 @given(problems(max_columns=2), st.sampled_from([0.0, 0.05, 0.5]))
 @settings(max_examples=6)
 def test_every_pick_is_the_best_after_refitting_everything(
-    problem: Problem, tolerance: float
+    problem: CountProblem, tolerance: float
 ) -> None:
     chosen, losses = steps_by_exhaustion(problem, 3, tolerance)
     for rules in range(4):
@@ -108,7 +114,7 @@ def test_every_pick_is_the_best_after_refitting_everything(
 
 @given(problems(max_columns=2), st.floats(0.05, 1.0))
 @settings(max_examples=6)
-def test_the_length_penalty_is_paid_by_every_pick(problem: Problem, beta: float) -> None:
+def test_the_length_penalty_is_paid_by_every_pick(problem: CountProblem, beta: float) -> None:
     chosen, losses = steps_by_exhaustion(problem, 2, 0.0, beta)
     fit = greedy(2, length_penalty=beta).fit(problem)
     assert fit.iterations == len(chosen)
@@ -117,7 +123,7 @@ def test_the_length_penalty_is_paid_by_every_pick(problem: Problem, beta: float)
 
 @given(problems(max_columns=2))
 @settings(max_examples=6)
-def test_it_stops_when_nothing_improves(problem: Problem) -> None:
+def test_it_stops_when_nothing_improves(problem: CountProblem) -> None:
     fit = greedy(tolerance=1e-6).fit(problem)
     reference = reference_of(problem)
     members = np.flatnonzero((fit.weights > 0) | problem.is_prior).tolist()
@@ -129,7 +135,7 @@ def test_it_stops_when_nothing_improves(problem: Problem) -> None:
 
 @given(problems(max_columns=2))
 @settings(max_examples=4)
-def test_it_lies_between_the_prior_and_the_best_subset(problem: Problem) -> None:
+def test_it_lies_between_the_prior_and_the_best_subset(problem: CountProblem) -> None:
     reference = reference_of(problem)
     priors = priors_of(problem)
     others = [k for k in range(len(problem.clauses)) if k not in priors]
@@ -179,12 +185,12 @@ def test_a_twin_is_never_taken_beside_the_first() -> None:
     learner = Greedy(4, tolerance=1e-6, weight_variance=0.5)
     raw = learner.fit(problem_of(counts, y, Relaxation.LINEAR)).weights
     assert (raw[0] > 0, raw[2] > 0) == (True, True)
-    learned = learn_rules(
-        statistics_of(counts), labels_of(y), learner, None, Relaxation.LINEAR, Semantics()
+    learned = learned_rules(
+        statistics_of(counts), labels_of(y), learner, relaxation=Relaxation.LINEAR
     )
     walked = {
         step.predicate
-        for rule in learned.rules
+        for rule in learned.model.rules
         if not rule.clause.is_prior
         for step in rule.clause.body.steps
     }

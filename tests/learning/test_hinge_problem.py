@@ -9,9 +9,10 @@ from scipy import optimize
 import hornbeam as hb
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.table import Targets
-from hornbeam.learning.hinge_problem import HingeProblem, hinge_problem, learnable
-from hornbeam.learning.learner import LEARNERS
+from hornbeam.learning.hinge_problem import HingeProblem, hinge_problem
 from hornbeam.learning.newton import Newton, penalised_loss
+from hornbeam.learning.registry import BUNDLED
+from hornbeam.learning.rule_learning import problem_of
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Counts, Relaxation
 
@@ -81,7 +82,7 @@ def test_likelihood_is_that_of_the_definition(relaxation: Relaxation) -> None:
 @pytest.mark.parametrize("relaxation", CONTINUOUS)
 def test_fit_reaches_scipys_optimum(relaxation: Relaxation) -> None:
     table, labels = discovered()
-    problem = learnable(table, labels, Counts.RAW, relaxation)
+    problem = problem_of(table, labels, Counts.RAW, relaxation)
     assert isinstance(problem, HingeProblem)
     n = len(problem.clauses)
     linear, ridge = np.where(problem.is_prior, 0.0, 0.5), np.full(n, 0.05)
@@ -102,7 +103,7 @@ def test_fit_reaches_scipys_optimum(relaxation: Relaxation) -> None:
 def test_values_of_one_are_the_ordinary_problem(relaxation: Relaxation) -> None:
     table, labels = discovered()
     crisp = Statistics(table.bodies, table.n_targets, *crisp_rows(table))
-    ordinary = learnable(crisp, labels, Counts.RAW, relaxation)
+    ordinary = problem_of(crisp, labels, Counts.RAW, relaxation)
     hinged = hinge_problem(crisp, labels, Counts.RAW, relaxation)
     weights = np.random.default_rng(2).uniform(0, 0.5, len(ordinary.clauses))
     assert hinged.log_likelihood(weights) == pytest.approx(ordinary.log_likelihood(weights))
@@ -121,7 +122,7 @@ def crisp_rows(table: Statistics) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("relaxation", CONTINUOUS)
-@pytest.mark.parametrize("method", LEARNERS)
+@pytest.mark.parametrize("method", [point.name for point in BUNDLED])
 def test_every_learner_learns_and_scores(method: str, relaxation: Relaxation) -> None:
     facts, labels = soft_world()
     language = hb.Language(max_length=2, min_coverage=5)

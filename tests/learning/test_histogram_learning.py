@@ -17,11 +17,12 @@ from hornbeam.errors import InputError
 from hornbeam.learning.greedy import Greedy
 from hornbeam.learning.histogram_learning import learn_from_histograms, screen
 from hornbeam.learning.joint import Joint
-from hornbeam.learning.learner import Learner, learn_rules
+from hornbeam.learning.learner import Learner
 from hornbeam.learning.ppll import Ppll
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Language
 from hornbeam.rules.rule_model import Counts, Relaxation, Semantics
+from tests.support.problems import learned_rules
 from tests.support.synthetic import planted
 from tests.support.worlds import World
 
@@ -72,11 +73,11 @@ def test_ppll_learns_the_same_rules(
     relaxation: Relaxation,
     learner: Ppll,
 ) -> None:
-    expected = learn_rules(whole, DATA.labels, learner, counts, relaxation, Semantics())
+    expected = learned_rules(whole, DATA.labels, learner, counts, relaxation)
     found = screen(small[1], DATA.labels, learner, counts, relaxation)
     # sums in another order: the last digits of a weight may differ
     assert {rule.clause: rule.weight for rule in found.rules} == pytest.approx(
-        {rule.clause: rule.weight for rule in expected.rules}, rel=1e-9
+        {rule.clause: rule.weight for rule in expected.model.rules}, rel=1e-9
     )
 
 
@@ -101,13 +102,14 @@ def test_others_learn_from_what_ppll_keeps_and_say_so(
         return engine.count(DATA.labels, paths, LANGUAGE)
 
     learned = learn_from_histograms(
-        histograms, DATA.labels, learner, Counts.RAW, Relaxation.BOOLEAN, Semantics(),
-        False, count, Told(),
+        histograms, DATA.labels, learner, (Counts.RAW,), Semantics(), False, count, Told()
     )  # fmt: skip
-    name = type(learner).__name__.lower()
-    assert any("too many to hold" in text and f"{name} learns from" in text for text in messages)
-    assert learned.trace["screening"]["kept"] == len(counted) < len(histograms.bodies)
-    kept = {rule.clause.body for rule in learned.rules if not rule.clause.is_prior}
+    assert any(
+        "too many to hold" in text and f"{learner.name} learns from" in text for text in messages
+    )
+    assert learned.screening is not None
+    assert learned.screening.kept == len(counted) < len(histograms.bodies)
+    kept = {rule.clause.body for rule in learned.model.rules if not rule.clause.is_prior}
     assert kept <= set(counted)
     assert len(engine.count(DATA.labels, counted, LANGUAGE).count) <= engine.max_rows
 
@@ -116,8 +118,8 @@ def test_nothing_fits_at_all(small: tuple[SqlEngine, Histograms]) -> None:
     histograms = replace(small[1], max_rows=1)
     with pytest.raises(InputError, match='use `method="ppll"`'):
         learn_from_histograms(
-            histograms, DATA.labels, Joint(), Counts.RAW, Relaxation.BOOLEAN, Semantics(),
-            False, lambda paths: pytest.fail("nothing to count"),
+            histograms, DATA.labels, Joint(), (Counts.RAW,), Semantics(), False,
+            lambda paths: pytest.fail("nothing to count"),
         )  # fmt: skip
 
 

@@ -11,14 +11,15 @@ from hypothesis import given, settings
 
 from hornbeam.arrays import Floats
 from hornbeam.errors import InputError
+from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.joint import Joint, deal, log_loss
-from hornbeam.learning.learner import Learned, learn_rules
 from hornbeam.learning.newton import Newton
-from hornbeam.learning.problem import Problem
-from hornbeam.rules.rule_model import Counts, Relaxation, Semantics
+from hornbeam.learning.rule_learning import LearnedRules
+from hornbeam.rules.rule_model import Counts, Relaxation
 from tests.support.problems import (
     Reference,
     labels_of,
+    learned_rules,
     problem_of,
     problems,
     statistics_of,
@@ -41,10 +42,8 @@ def planted(
 
 def learned(
     counts: np.ndarray, y: Floats, learner: Joint, kind: Counts | None = Counts.RAW
-) -> Learned:
-    return learn_rules(
-        statistics_of(counts), labels_of(y), learner, kind, Relaxation.BOOLEAN, Semantics()
-    )
+) -> LearnedRules:
+    return learned_rules(statistics_of(counts), labels_of(y), learner, kind)
 
 
 @RELAXATIONS
@@ -78,7 +77,7 @@ def test_the_strongest_strength_is_the_smallest_that_keeps_no_rule(relaxation: R
 
 @given(problems())
 @settings(max_examples=8)
-def test_every_point_of_the_path_is_an_optimum(problem: Problem) -> None:
+def test_every_point_of_the_path_is_an_optimum(problem: CountProblem) -> None:
     learner = Joint(weight_variance=20.0, length_penalty=0.3, newton=EXACT)
     unit = learner.unit_penalty(problem)
     n = len(problem.y)
@@ -138,7 +137,7 @@ def test_the_length_penalty_prefers_short_rules() -> None:
 
 @given(problems())
 @settings(max_examples=20)
-def test_repeated_columns_change_nothing_about_the_optimum(problem: Problem) -> None:
+def test_repeated_columns_change_nothing_about_the_optimum(problem: CountProblem) -> None:
     """A column that stands there twice may share its weight; the ridge alone notices.
 
     Without ridge the optimum with and without twins is the same.
@@ -169,7 +168,7 @@ def test_distinct_columns_keep_the_first_of_each_kind() -> None:
 
 
 @given(problems())
-def test_distinct_columns_lose_no_likelihood(problem: Problem) -> None:
+def test_distinct_columns_lose_no_likelihood(problem: CountProblem) -> None:
     kept = problem.distinct_columns()
     n = len(kept.clauses)
     # moving a twin's weight to the first of its kind leaves every strength as it is
@@ -186,7 +185,7 @@ def test_distinct_columns_lose_no_likelihood(problem: Problem) -> None:
     np.testing.assert_allclose(problem.strengths(weights), kept.strengths(moved), rtol=1e-12)
 
 
-def _column(problem: Problem, k: int) -> list[tuple[int, int, float]]:
+def _column(problem: CountProblem, k: int) -> list[tuple[int, int, float]]:
     return [
         (side, row, x)
         for side in range(2)
@@ -201,9 +200,10 @@ def _column(problem: Problem, k: int) -> list[tuple[int, int, float]]:
 def test_the_same_seed_gives_the_same_bytes() -> None:
     counts, y = planted()
     one, again, other = (learned(counts, y, Joint(seed=seed), None) for seed in (3, 3, 4))
-    assert one.rules == again.rules
-    assert one.trace == again.trace
-    assert one.trace["validation"] != other.trace["validation"]
+    assert one == again
+    assert one.choice is not None
+    assert other.choice is not None
+    assert one.choice.validation != other.choice.validation
 
 
 def test_validation_is_the_held_out_log_loss() -> None:
@@ -235,16 +235,18 @@ def test_the_strength_of_least_validation_loss_is_chosen() -> None:
     counts, y = planted()
     learner = Joint()
     result = learned(counts, y, learner)
-    shown = result.trace["validation"]["raw"]
-    at = int(np.argmin(shown["log_loss"]))
-    assert result.trace["strength"] == shown["strengths"][at]
-    assert result.trace["validation_log_loss"] == shown["log_loss"][at]
+    choice = result.choice
+    assert choice is not None
+    [shown] = choice.validation
+    at = int(np.argmin(shown.log_loss))
+    assert choice.strength == shown.strengths[at]
+    assert choice.log_loss == shown.log_loss[at]
     problem = problem_of(counts, y).distinct_columns()
-    direct = learner.fit(problem, result.trace["strength"]).weights
-    weights = {str(rule.clause): rule.weight for rule in result.rules}
+    direct = learner.fit(problem, choice.strength).weights
+    weights = {str(rule.clause): rule.weight for rule in result.model.rules}
     for k, clause in enumerate(problem.clauses):
         assert weights.get(str(clause), 0.0) == pytest.approx(direct[k], abs=1e-3)
-    assert [step["strength"] for step in result.trace["path"]] == shown["strengths"][: at + 1]
+    assert tuple(point.strength for point in choice.path) == shown.strengths[: at + 1]
 
 
 @pytest.mark.parametrize("truth", list(Counts))
@@ -256,13 +258,16 @@ def test_auto_counts_are_those_of_least_validation_loss(truth: Counts) -> None:
     lean = x[truth][:, 0] - x[truth][:, 1]
     y = (rng.random(600) < 1 / (1 + np.exp(-lean))).astype(float)
     result = learned(counts, y, Joint(), kind=None)
-    losses = {kind: min(result.trace["validation"][kind.value]["log_loss"]) for kind in Counts}
-    assert result.semantics.counts is truth
+    assert result.choice is not None
+    losses = {Counts(run.counts): min(run.log_loss) for run in result.choice.validation}
+    assert set(losses) == set(Counts)
+    assert result.model.semantics.counts is truth
     assert min(losses, key=lambda kind: losses[kind]) is truth
     for kind in Counts:
         alone = learned(counts, y, Joint(), kind)
-        assert alone.semantics.counts is kind
-        assert alone.trace["validation_log_loss"] == pytest.approx(losses[kind], abs=2e-2)
+        assert alone.model.semantics.counts is kind
+        assert alone.choice is not None
+        assert alone.choice.log_loss == pytest.approx(losses[kind], abs=2e-2)
 
 
 def test_folds_spread_classes_evenly_whatever_the_order() -> None:

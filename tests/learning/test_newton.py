@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.newton import Newton, Status, penalised_loss
-from hornbeam.learning.problem import Problem
 from hornbeam.rules.rule_model import Counts, Relaxation
 from tests.support.problems import Reference, dense, problem_of, problems, violation
 
@@ -19,7 +19,7 @@ RELAXATIONS = pytest.mark.parametrize("relaxation", list(Relaxation))
 PENALTIES = pytest.mark.parametrize(("l1", "ridge"), [(0.0, 0.05), (0.3, 0.0), (0.1, 0.5)])
 
 
-def reference(problem: Problem, l1: float, ridge: float) -> Reference:
+def reference(problem: CountProblem, l1: float, ridge: float) -> Reference:
     n = len(problem.clauses)
     return Reference(problem, np.full(n, l1), np.full(n, ridge))
 
@@ -47,7 +47,7 @@ def test_the_fit_is_scipys_optimum(
 
 @given(problems(st.just(Relaxation.BOOLEAN), soft=True))
 @settings(max_examples=20)
-def test_without_penalties_soft_labels_have_an_optimum(problem: Problem) -> None:
+def test_without_penalties_soft_labels_have_an_optimum(problem: CountProblem) -> None:
     expected = reference(problem, 0.0, 0.0)
     fit = Newton().fit(problem, expected.linear, expected.ridge)
     assert fit.loss <= expected.minimum()[1] + 1e-6
@@ -65,7 +65,7 @@ def test_columns_that_nearly_repeat_each_other_do_not_hold_the_fit_up() -> None:
 
 
 @given(problems(), st.integers(0, 2**32 - 1))
-def test_log_likelihood_is_its_definition(problem: Problem, seed: int) -> None:
+def test_log_likelihood_is_its_definition(problem: CountProblem, seed: int) -> None:
     weights = np.random.default_rng(seed).exponential(2.0, len(problem.clauses))
     weights[np.random.default_rng(seed).random(len(weights)) < 0.3] = 0.0
     up, down = problem.strengths(weights)
@@ -79,7 +79,7 @@ def test_log_likelihood_is_its_definition(problem: Problem, seed: int) -> None:
 
 @given(problems(soft=True), st.integers(0, 2**32 - 1))
 @settings(max_examples=20)
-def test_the_gradient_is_the_slope_of_the_loss(problem: Problem, seed: int) -> None:
+def test_the_gradient_is_the_slope_of_the_loss(problem: CountProblem, seed: int) -> None:
     n = len(problem.clauses)
     weights = np.random.default_rng(seed).exponential(1.0, n) + 0.1
     zeros = np.zeros(n)
@@ -139,7 +139,7 @@ def test_warm_starts_end_at_the_same_optimum() -> None:
 
 @given(problems(), st.data())
 @settings(max_examples=15)
-def test_only_allowed_clauses_get_weights(problem: Problem, data: st.DataObject) -> None:
+def test_only_allowed_clauses_get_weights(problem: CountProblem, data: st.DataObject) -> None:
     n = len(problem.clauses)
     allowed = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
     expected = reference(problem, 0.0, 0.1)
@@ -162,7 +162,7 @@ def test_a_strong_l1_leaves_exact_zeros() -> None:
 
 
 @given(problems())
-def test_subsets_of_targets_add_up(problem: Problem) -> None:
+def test_subsets_of_targets_add_up(problem: CountProblem) -> None:
     some = np.arange(len(problem.y)) % 3 == 0
     weights = np.linspace(0, 2, len(problem.clauses))
     parts = [problem.subset(rows).log_likelihood(weights) for rows in (some, ~some)]

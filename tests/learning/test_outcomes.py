@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import hornbeam as hb
-from hornbeam.learning.learner import LEARNERS
+from hornbeam.learning.registry import BUNDLED
+from hornbeam.learning.trace import CandidateOutcome
 
 P, TWIN, AGAINST, NOISE = (f"{name}(A, B) -> t(A, B)" for name in ("p", "twin", "against", "noise"))
 
@@ -36,11 +37,12 @@ def world() -> tuple[hb.Facts, hb.Targets]:
     return hb.read_facts(facts), hb.read_labels(labels)
 
 
-def learned(method: str, **options: Any) -> tuple[hb.Model, dict[str, dict[str, Any]]]:  # noqa: ANN401
+def learned(method: str, **options: Any) -> tuple[hb.Model, dict[str, CandidateOutcome]]:  # noqa: ANN401
     """A model, and what its trace says of every candidate."""
     language = hb.Language(max_length=1, min_coverage=1)
     model = hb.learn(*world(), method=method, language=language, **options)
-    return model, {row["clause"]: row for row in model.trace["candidates"]}
+    assert model.trace is not None
+    return model, {row.clause: row for row in model.trace.candidates}
 
 
 def weights_of(model: hb.Model, candidate: str) -> list[str]:
@@ -55,7 +57,7 @@ def weights_of(model: hb.Model, candidate: str) -> list[str]:
 
 
 def test_every_learner_is_in_this_suite() -> None:
-    assert set(DROPPED) == set(LEARNERS)
+    assert set(DROPPED) == {point.name for point in BUNDLED}
 
 
 @pytest.mark.parametrize("refit", [False, True])
@@ -65,37 +67,37 @@ def test_what_is_kept_is_what_has_a_rule_and_its_weight_is_told(method: str, ref
     assert set(rows) == {P, TWIN, AGAINST, NOISE}
     for candidate, row in rows.items():
         weights = weights_of(model, candidate)
-        assert row["kept"] is bool(weights)
-        if row["kept"]:
-            assert row["outcome"] == " and ".join(weights)
-    assert rows[P]["kept"]
-    assert rows[P]["outcome"].count("weight") == 1
-    assert not rows[P]["outcome"].endswith("against the target")
+        assert row.kept is bool(weights)
+        if row.kept:
+            assert row.outcome == " and ".join(weights)
+    assert rows[P].kept
+    assert rows[P].outcome.count("weight") == 1
+    assert not rows[P].outcome.endswith("against the target")
 
 
 @pytest.mark.parametrize("method", list(DROPPED))
 def test_what_tells_nothing_is_dropped_for_the_learners_own_reason(method: str) -> None:
     _, rows = learned(method)
-    assert not rows[NOISE]["kept"]
-    assert rows[NOISE]["outcome"] == DROPPED[method]
+    assert not rows[NOISE].kept
+    assert rows[NOISE].outcome == DROPPED[method]
 
 
 def test_a_rule_against_the_target_is_said_to_be_one() -> None:
     _, rows = learned("ppll")
-    assert rows[AGAINST]["kept"]
-    assert rows[AGAINST]["outcome"].startswith("weight ")
-    assert rows[AGAINST]["outcome"].endswith(" against the target")
+    assert rows[AGAINST].kept
+    assert rows[AGAINST].outcome.startswith("weight ")
+    assert rows[AGAINST].outcome.endswith(" against the target")
 
 
 @pytest.mark.parametrize("method", list(DROPPED))
 def test_twins_crowd_each_other_out_only_where_rules_are_weighed_together(method: str) -> None:
     _, rows = learned(method)
     if method == "ppll":
-        assert rows[TWIN]["kept"]
-        assert rows[TWIN]["outcome"] == rows[P]["outcome"]
+        assert rows[TWIN].kept
+        assert rows[TWIN].outcome == rows[P].outcome
     else:
-        assert not rows[TWIN]["kept"]
-        assert rows[TWIN]["outcome"] == f"same counts on every pair as {P}"
+        assert not rows[TWIN].kept
+        assert rows[TWIN].outcome == f"same counts on every pair as {P}"
 
 
 @pytest.mark.parametrize("counts", ["raw", "exists"])
@@ -109,7 +111,8 @@ def test_twins_are_those_of_the_counts_in_use(counts: str) -> None:
         hb.read_facts(facts), hb.read_labels(labels), method="greedy", counts=counts,
         language=hb.Language(max_length=2, min_coverage=1),
     )  # fmt: skip
-    rows = {row["clause"]: row["outcome"] for row in model.trace["candidates"]}
+    assert model.trace is not None
+    rows = {row.clause: row.outcome for row in model.trace.candidates}
     two = "q(A, B) & r(B, C) -> t(A, C)"
     twins = rows[two] == f"same counts on every pair as {P}"
     assert twins == (counts == "exists")
@@ -117,9 +120,10 @@ def test_twins_are_those_of_the_counts_in_use(counts: str) -> None:
 
 def test_the_trace_tells_what_was_searched() -> None:
     model, rows = learned("ppll")
-    assert model.trace["method"] == "ppll"
-    assert model.trace["language"]["min_coverage"] == 1
-    figures = {k: (row["coverage"], row["coverage_true"], row["paths"]) for k, row in rows.items()}
+    assert model.trace is not None
+    assert model.trace.method == "ppll"
+    assert model.trace.language.min_coverage == 1
+    figures = {k: (row.coverage, row.coverage_true, row.paths) for k, row in rows.items()}
     assert figures == {
         P: (40, 32, 40),
         TWIN: (40, 32, 40),

@@ -12,9 +12,10 @@ from scipy.optimize import minimize, minimize_scalar
 
 from hornbeam.arrays import Floats
 from hornbeam.errors import InputError
+from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.newton import Status
-from hornbeam.learning.ppll import Piece, Ppll, fit_priors, make_piece, prior_of_rows
-from hornbeam.learning.problem import Problem
+from hornbeam.learning.ppll import Ppll
+from hornbeam.learning.problem import fit_priors
 from hornbeam.rules.rule_model import Counts, Relaxation
 from tests.support.problems import Reference, dense, density, problem_of, problems
 
@@ -22,11 +23,11 @@ VARIANCE = 20.0
 CONTINUOUS = st.sampled_from([Relaxation.LINEAR, Relaxation.SQUARED])
 
 
-def clauses_of(problem: Problem) -> list[int]:
+def clauses_of(problem: CountProblem) -> list[int]:
     return np.flatnonzero(~problem.is_prior).tolist()
 
 
-def piece_value(problem: Problem, k: int, weight: float, home: tuple[Floats, Floats]) -> float:
+def piece_value(problem: CountProblem, k: int, weight: float, home: tuple[Floats, Floats]) -> float:
     """Log pseudolikelihood of the targets that clause k meets, under it and the priors alone.
 
     Nothing is grouped and all integrals are sums over nodes.
@@ -40,7 +41,9 @@ def piece_value(problem: Problem, k: int, weight: float, home: tuple[Floats, Flo
     return -float(np.sum(log_z + up * (1 - y) ** p + down * y**p))
 
 
-def home_of(problem: Problem, inside: bool, variance: float = VARIANCE) -> tuple[Floats, Floats]:
+def home_of(
+    problem: CountProblem, inside: bool, variance: float = VARIANCE
+) -> tuple[Floats, Floats]:
     """Strengths of the priors, fitted alone by SciPy; nothing where they stay outside."""
     n = len(problem.clauses)
     if not inside:
@@ -52,7 +55,7 @@ def home_of(problem: Problem, inside: bool, variance: float = VARIANCE) -> tuple
 
 
 def best_weight(
-    problem: Problem, k: int, home: tuple[Floats, Floats], variance: float = VARIANCE
+    problem: CountProblem, k: int, home: tuple[Floats, Floats], variance: float = VARIANCE
 ) -> tuple[float, float]:
     """Best weight and its gain over 0, by a search that knows no derivatives."""
 
@@ -67,7 +70,7 @@ def best_weight(
 @pytest.mark.parametrize("inside", [False, True])
 @given(problem=problems(max_columns=3))
 @settings(max_examples=25)
-def test_every_weight_is_the_optimum_of_its_piece(inside: bool, problem: Problem) -> None:
+def test_every_weight_is_the_optimum_of_its_piece(inside: bool, problem: CountProblem) -> None:
     fit = Ppll(prior_inside=inside, weight_variance=VARIANCE).fit(problem)
     assert fit.status is Status.CONVERGED
     home = home_of(problem, inside)
@@ -83,14 +86,14 @@ def test_every_weight_is_the_optimum_of_its_piece(inside: bool, problem: Problem
 
 @pytest.mark.parametrize("inside", [False, True])
 @given(problem=problems())
-def test_every_slope_is_zero_or_the_weight_is(inside: bool, problem: Problem) -> None:
+def test_every_slope_is_zero_or_the_weight_is(inside: bool, problem: CountProblem) -> None:
     learner = Ppll(prior_inside=inside, weight_variance=VARIANCE)
     fit = learner.fit(problem)
-    home = prior_of_rows(problem, fit_priors(problem, 1 / VARIANCE).weights)
+    priors = fit_priors(problem, 1 / VARIANCE).weights
+    pieces = problem.pieces(priors if inside else None)
     for k in clauses_of(problem):
-        piece = make_piece(problem, k, home if inside else None)
-        assert isinstance(piece, Piece)
-        _, slope, curvature = piece.derivatives(fit.weights[k], problem)
+        piece = pieces(k)
+        _, slope, curvature = piece.derivatives(fit.weights[k])
         slope -= fit.weights[k] / VARIANCE
         scale = 1e-9 * (1 + np.sum(piece.x @ piece.size))
         assert abs(slope) <= scale if fit.weights[k] > 0 else slope <= scale
@@ -99,7 +102,7 @@ def test_every_slope_is_zero_or_the_weight_is(inside: bool, problem: Problem) ->
 
 @given(problems(CONTINUOUS, max_columns=2), st.booleans())
 @settings(max_examples=15)
-def test_lemma_1_together_or_one_by_one(problem: Problem, inside: bool) -> None:
+def test_lemma_1_together_or_one_by_one(problem: CountProblem, inside: bool) -> None:
     """Maximising the sum over all weights at once gives each clause's own maximum."""
     clauses, home = clauses_of(problem), home_of(problem, inside)
 
@@ -121,7 +124,7 @@ def test_lemma_1_together_or_one_by_one(problem: Problem, inside: bool) -> None:
 
 @given(problems(CONTINUOUS, max_columns=2))
 @settings(max_examples=15)
-def test_theorem_1_the_best_subset_is_all_clauses_at_once(problem: Problem) -> None:
+def test_theorem_1_the_best_subset_is_all_clauses_at_once(problem: CountProblem) -> None:
     """Exhaustive search over subsets finds nothing better, and the same clauses are in the model.
 
     With y in [0, 1] a clause of weight 0 has Z = 1 and adds nothing, as the proof needs.
@@ -139,14 +142,14 @@ def test_theorem_1_the_best_subset_is_all_clauses_at_once(problem: Problem) -> N
                and best_slope(problem, k, home) < -1e-6)  # fmt: skip
 
 
-def best_slope(problem: Problem, k: int, home: tuple[Floats, Floats]) -> float:
+def best_slope(problem: CountProblem, k: int, home: tuple[Floats, Floats]) -> float:
     """Slope of a piece at weight 0, by a difference."""
     return (piece_value(problem, k, 1e-6, home) - piece_value(problem, k, 0.0, home)) / 1e-6
 
 
 @given(problems(st.just(Relaxation.BOOLEAN), max_columns=2))
 @settings(max_examples=15)
-def test_loss_is_minus_the_gain_over_no_clause(problem: Problem) -> None:
+def test_loss_is_minus_the_gain_over_no_clause(problem: CountProblem) -> None:
     fit = Ppll(weight_variance=VARIANCE).fit(problem)
     home = home_of(problem, inside=True)
     gains = [best_weight(problem, k, home)[1] for k in clauses_of(problem)]
@@ -221,7 +224,7 @@ def test_a_clause_never_violated_has_a_finite_weight(relaxation: Relaxation, ins
 @given(problems(max_columns=3), st.floats(0.01, 2.0), st.booleans())
 @settings(max_examples=25)
 def test_the_length_penalty_keeps_what_gains_more(
-    problem: Problem, beta: float, inside: bool
+    problem: CountProblem, beta: float, inside: bool
 ) -> None:
     plain = Ppll(prior_inside=inside, weight_variance=VARIANCE).fit(problem).weights
     kept = Ppll(prior_inside=inside, weight_variance=VARIANCE, length_penalty=beta).fit(problem)
@@ -235,17 +238,19 @@ def test_the_length_penalty_keeps_what_gains_more(
 
 
 @given(problems(), st.floats(0, 5))
-def test_grouping_equals_no_grouping(problem: Problem, weight: float) -> None:
-    home = home_of(problem, inside=True)
+def test_grouping_equals_no_grouping(problem: CountProblem, weight: float) -> None:
+    priors = fit_priors(problem, 1 / VARIANCE).weights
+    up, down = dense(problem)
+    home = up @ priors, down @ priors
+    pieces = problem.pieces(priors)
     for k in clauses_of(problem):
-        piece = make_piece(problem, k, np.stack(home))
-        assert isinstance(piece, Piece)
+        piece = pieces(k)
         part = problem.entries(k, int(problem.clauses[k].negated))
         assert piece.size.sum() == part.stop - part.start
         groups = list(zip(*piece.x.tolist(), piece.y.tolist(), strict=True))
         assert len(groups) == len(set(groups))
         expected = piece_value(problem, k, weight, home)
-        value, slope, _ = piece.derivatives(weight, problem)
+        value, slope, _ = piece.derivatives(weight)
         assert value == pytest.approx(expected, rel=1e-10, abs=1e-10)
         rise = piece_value(problem, k, weight + 1e-5, home) - expected
         assert slope == pytest.approx(rise / 1e-5, rel=1e-3, abs=1e-3 * (1 + piece.x.sum()))

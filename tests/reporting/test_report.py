@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
-from hornbeam.learning.trace import trace_of
 from hornbeam.reporting.report import confusion, named, percent, signed
 from tests.support.pages import Page
 
@@ -106,9 +105,11 @@ def test_missing_predicates_are_named() -> None:
 def test_how_it_was_learned_comes_from_the_trace() -> None:
     facts, labels = world()
     model = hb.learn(facts, labels, language=hb.Language(max_length=2, min_coverage=1))
-    assert {row["kept"] for row in model.trace["candidates"]} == {True, False}
+    trace = model.trace
+    assert trace is not None
+    assert trace.choice is not None
+    assert {row.kept for row in trace.candidates} == {True, False}
     html, page = page_of(model)
-    trace = trace_of(model.trace)
     kept, dropped = len(trace.kept), len(trace.dropped)
     assert f"Of the {kept + dropped} candidates, {kept} became rules." in page.words
     assert f"{dropped} dropped, and why" in page.words
@@ -116,9 +117,9 @@ def test_how_it_was_learned_comes_from_the_trace() -> None:
         assert f"{row.clause} {row.coverage} {row.coverage_true} {row.paths} {row.outcome}" in (
             page.words
         )
-    chosen = model.trace["validation"][model.trace["counts"]]
-    assert len(chosen["folds"]) == 5
-    assert np.mean(chosen["folds"]) == pytest.approx(min(chosen["log_loss"]), rel=0.2)
+    [chosen] = [run for run in trace.choice.validation if run.counts == trace.counts]
+    assert len(chosen.folds) == 5
+    assert np.mean(chosen.folds) == pytest.approx(min(chosen.log_loss), rel=0.2)
     for figure in ("validation", "path", "folds", "seconds"):
         assert f'id="{figure}-t"' in html
 

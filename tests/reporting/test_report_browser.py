@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 import hornbeam as hb
+from hornbeam.files import save_text
 from tests.reporting.test_report import NASTY, nasty_world, world
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def opened(
 def nasty_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "nasty.html"
     model, data = nasty_world(NASTY)
-    hb.save_text(path, model.report(*data))
+    save_text(path, model.report(*data))
     return path
 
 
@@ -67,7 +68,7 @@ def learned_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "learned.html"
     facts, labels = world()
     model = hb.learn(facts, labels, language=hb.Language(max_length=2, min_coverage=1))
-    hb.save_text(path, model.report(facts, labels))
+    save_text(path, model.report(facts, labels))
     return path
 
 

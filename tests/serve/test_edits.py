@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.errors import InputError
+from hornbeam.files import fingerprint
 from hornbeam.rules.clause import prior
 from hornbeam.rules.rule_model import Rule
-from hornbeam.serve.edits import MAX_WEIGHT, Edits, fingerprint
+from hornbeam.serve.edits import MAX_WEIGHT, Edits
 
 N_RULES = 9
 RULES = st.integers(0, N_RULES - 1)

@@ -19,9 +19,13 @@ from hornbeam.arrays import Floats
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Targets
+from hornbeam.learning.count_problem import CountProblem
+from hornbeam.learning.learner import Learner
 from hornbeam.learning.problem import Problem
+from hornbeam.learning.rule_learning import LearnedRules, learn_rules
+from hornbeam.learning.rule_learning import problem_of as lay_out
 from hornbeam.rules.body import Body, Step
-from hornbeam.rules.rule_model import Counts, Relaxation
+from hornbeam.rules.rule_model import Counts, Relaxation, Semantics
 
 #: Composite Gauss-Legendre on [0, 1]: exact to rounding for strengths up to some hundreds.
 _X, _W = np.polynomial.legendre.leggauss(16)
@@ -68,12 +72,28 @@ def problem_of(
     relaxation: Relaxation = Relaxation.BOOLEAN,
     kind: Counts = Counts.RAW,
     lengths: Sequence[int] | None = None,
-) -> Problem:
+) -> CountProblem:
     """Lay out a problem from a dense table of counts and labels."""
-    return Problem.of(statistics_of(counts, lengths), labels_of(y), kind, relaxation)
+    return CountProblem.of(statistics_of(counts, lengths), labels_of(y), kind, relaxation)
 
 
-def dense(problem: Problem) -> tuple[Floats, Floats]:
+def learned_rules(
+    statistics: Statistics,
+    labels: Targets,
+    learner: Learner,
+    counts: Counts | None = None,
+    relaxation: Relaxation = Relaxation.BOOLEAN,
+) -> LearnedRules:
+    """Learn rules from statistics, as `hornbeam.learn` does; counts of None are the learner's."""
+    ways = learner.counts if counts is None else (counts,)
+
+    def problem_with(way: Counts) -> Problem:
+        return lay_out(statistics, labels, way, relaxation)
+
+    return learn_rules(problem_with, learner, ways, Semantics(relaxation=relaxation))
+
+
+def dense(problem: CountProblem) -> tuple[Floats, Floats]:
     """U and D with A = U w and B = D w."""
     up = np.zeros((len(problem.y), len(problem.clauses)))
     down = np.zeros_like(up)
@@ -102,7 +122,7 @@ def density(up: Floats, down: Floats, relaxation: Relaxation) -> tuple[Floats, F
 class Reference:
     """The penalised loss and its gradient, written down a second time."""
 
-    problem: Problem
+    problem: CountProblem
     linear: Floats
     ridge: Floats
 
@@ -165,7 +185,7 @@ def problems(
     relaxation: st.SearchStrategy[Relaxation] = st.sampled_from(Relaxation),  # noqa: B008
     soft: bool = False,
     max_columns: int = 4,
-) -> Problem:
+) -> CountProblem:
     """Up to 12 targets and 4 sequences with counts from 0 to 6; both classes are there."""
     n, k = draw(st.integers(2, 12)), draw(st.integers(1, max_columns))
     seed = draw(st.integers(0, 2**32 - 1))

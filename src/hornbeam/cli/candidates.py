@@ -36,11 +36,12 @@ def candidates(
       hornbeam candidates --facts graph.nt --labels train.tsv --max-length 2 --json
     """
     import hornbeam as hb
+    from hornbeam.counting.opening import select_target
 
     with console.progress() as progress, ExitStack() as stack:
         started = time.perf_counter()
         evidence = stack.enter_context(open_evidence(facts, engine, progress))
-        labelled = hb.select_target(read_files(hb.read_labels, labels, progress), target)
+        labelled = select_target(read_files(hb.read_labels, labels, progress), target)
         loaded = time.perf_counter()
         language = rules.language()
         found = hb.discover(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,8 +14,10 @@ from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, read_files, screen
 from hornbeam.cli.evidence import open_evidence
 from hornbeam.cli.learner_options import FitOptions, LearnerOptions
+from hornbeam.files import save_text
 
 if TYPE_CHECKING:
+    from hornbeam.learning.trace import Trace
     from hornbeam.model import Model
 
 
@@ -74,15 +76,15 @@ def learn(
             threads=engine.threads,
             progress=progress,
         )
-    model.trace["seconds"] = {"load": load, **model.trace["seconds"]}
+    assert model.trace is not None
+    trace = replace(model.trace, seconds={"load": load, **model.trace.seconds})
     model.save(output)
     if output.is_file():
-        trace = json.dumps(model.trace, indent=1, ensure_ascii=False, allow_nan=False)
-        hb.save_text(trace_path(output), trace + "\n")
+        save_text(trace_path(output), trace.text)
     if console.as_json:
-        print_json(_as_dict(model))
+        print_json(_as_dict(model, trace))
     else:
-        _show(model, output)
+        _show(model, trace, output)
 
 
 def trace_path(model: Path) -> Path:
@@ -100,24 +102,24 @@ def check_output(output: Path) -> None:
         raise InputError(f"{output}: is a folder; name a file in it")
 
 
-def _as_dict(model: Model) -> dict[str, Any]:
+def _as_dict(model: Model, trace: Trace) -> dict[str, Any]:
     return {
         "rules": [
             {"rule": text, "weight": rule.weight}
             for rule, text in zip(model.rules, model.clause_texts, strict=True)
         ],
         "predicates": {spelt: name for name, spelt in model.identifiers.items() if spelt != name},
-        "candidates": len(model.trace["candidates"]),
-        "targets": model.trace["targets"],
-        "positives": model.trace["positives"],
+        "candidates": len(trace.candidates),
+        "targets": trace.targets,
+        "positives": trace.positives,
         "counts": model.semantics.counts.value,
         "relaxation": model.semantics.relaxation.value,
         "collective": model.semantics.collective,
-        "seconds": {name: round(value, 4) for name, value in model.trace["seconds"].items()},
+        "seconds": {name: round(value, 4) for name, value in trace.seconds.items()},
     }
 
 
-def _show(model: Model, output: Path) -> None:
+def _show(model: Model, trace: Trace, output: Path) -> None:
     from rich.markup import escape
     from rich.table import Table
 
@@ -134,9 +136,9 @@ def _show(model: Model, output: Path) -> None:
             f"... and {len(model.rules) - options.SHOWN} more, all in {escape(str(output))}",
             soft_wrap=True,
         )
-    seconds = model.trace["seconds"]
+    seconds = trace.seconds
     out.print(
-        f"{len(model.rules)} rules of {len(model.trace['candidates']):,} candidate sequences, "
+        f"{len(model.rules)} rules of {len(trace.candidates):,} candidate sequences, "
         f"counts {model.semantics.counts.value}; load {seconds['load']:.2f} s, generate "
         f"{seconds['generate']:.2f} s, learn {seconds['learn']:.2f} s. "
         f"Wrote {escape(str(output))}.",

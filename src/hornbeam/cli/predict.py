@@ -15,6 +15,7 @@ from hornbeam.cli import options
 from hornbeam.cli.console import print_json, read_files
 from hornbeam.cli.evidence import open_evidence
 from hornbeam.errors import InputError
+from hornbeam.files import save_text
 
 if TYPE_CHECKING:
     from hornbeam.cli.console import TerminalProgress
@@ -95,7 +96,7 @@ def predict(
     rows = _rows(wanted, found)
     lines = ("\t".join([*row[:3], f"{row[3]:.6g}"]) + "\n" for row in rows)
     if output is not None:
-        hb.save_text(output, "".join(lines))
+        save_text(output, "".join(lines))
     elif not console.as_json:
         sys.stdout.writelines(lines)
     if console.as_json:

@@ -10,6 +10,7 @@ import typer
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, read_files, screen
 from hornbeam.cli.learn import check_output, trace_path
+from hornbeam.files import save_text
 
 
 def report(
@@ -43,7 +44,7 @@ def report(
         evidence = read_files(hb.read_facts, facts, progress)
         labelled = read_files(hb.read_labels, labels, progress)
         page = loaded.report(evidence, labelled, trace=trace, threads=threads, progress=progress)
-    hb.save_text(output, page)
+    save_text(output, page)
     if console.as_json:
         print_json({"output": str(output), "bytes": len(page.encode()), "trace": trace is not None})
     else:

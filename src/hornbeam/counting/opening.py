@@ -33,6 +33,13 @@ def open_engine(evidence: Evidence, engine: str = "memory", threads: int | None 
     raise InputError(f"unknown engine {engine!r}; expected: memory, duckdb (or an open one)")
 
 
+def facts_in_memory(evidence: Evidence, why: str, engine: str = "memory") -> Facts:
+    """The facts themselves; an InputError that says why where they are somewhere else."""
+    if engine != "memory" or not isinstance(evidence, Facts):
+        raise InputError(why)
+    return evidence
+
+
 def discover(
     facts: Evidence,
     labels: Targets,

@@ -24,7 +24,7 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.integrals import score_mean
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Targets
-from hornbeam.learning.problem import transformed
+from hornbeam.learning.count_problem import transformed
 from hornbeam.rules.body import Body
 from hornbeam.rules.rule_model import Counts, Relaxation, RuleModel
 from hornbeam.scoring.independent_scorer import score_targets

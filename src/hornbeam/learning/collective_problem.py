@@ -10,18 +10,18 @@ import numpy.typing as npt
 from hornbeam.counting.collective.collective_statistics import CollectiveStatistics
 from hornbeam.densities.strengths import DOWN, UP
 from hornbeam.facts.table import Targets
-from hornbeam.learning.problem import Problem, both_ways
+from hornbeam.learning.count_problem import CountProblem, both_ways
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation
 
 CountEntries = tuple[npt.NDArray[np.int64], ...]
 
 
-def conditioned_problem(
+def collective_problem(
     statistics: CollectiveStatistics,
     labels: Targets,
     relaxation: Relaxation = Relaxation.BOOLEAN,
-) -> Problem:
+) -> CountProblem:
     """Lay out n+, n- and repeats of every clause, each on its side."""
     clauses, _ = both_ways(statistics.sequences, labels.predicates)
     times = tuple(np.unique(statistics.repeats.times).tolist())
@@ -34,7 +34,7 @@ def conditioned_problem(
     occupied, sizes = np.unique(cell // n, return_counts=True)
     columns = np.full((2 + len(times)) * width, -1, dtype=np.int64)
     columns[occupied] = np.arange(len(occupied))
-    return Problem(
+    return CountProblem(
         clauses,
         columns.reshape(-1, width),
         np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),

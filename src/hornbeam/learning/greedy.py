@@ -7,17 +7,20 @@ tolerance. What the paper prints differently (`current <- prev`, `or` for `and`)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Floats
-from hornbeam.learning.hinge_problem import Learnable
+from hornbeam.learning.learner import Learned, ProblemMaker
 from hornbeam.learning.newton import Fit, Newton, Status
-from hornbeam.learning.ppll import fit_priors
+from hornbeam.learning.problem import Problem, fit_priors
 from hornbeam.learning.settings import Setting, check_settings, option
 from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.rule_model import Counts, Relaxation
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,12 @@ class Greedy:
         The inner fits' own (see `Newton`).
     """
 
+    name: ClassVar[str] = "greedy"
+    relaxation: ClassVar[Relaxation] = Relaxation.LINEAR
+    counts: ClassVar[tuple[Counts, ...]] = (Counts.RAW,)
+    dropped: ClassVar[str] = "gains too little beside the rules that are kept"
+    piecewise: ClassVar[None] = None
+
     max_rules: int = option("max_rules")
     tolerance: float = option("tolerance")
     weight_variance: float = option("weight_variance")
@@ -50,7 +59,14 @@ class Greedy:
     def __post_init__(self) -> None:
         check_settings(self)
 
-    def fit(self, problem: Learnable, progress: Progress = SILENT) -> Fit:
+    def learn(
+        self, problem_with: ProblemMaker, counts: Sequence[Counts], progress: Progress = SILENT
+    ) -> Learned:
+        """Choose clauses one at a time, of those with equal columns the first."""
+        problem = problem_with(counts[0]).distinct_columns()
+        return Learned(problem, counts[0], self.fit(problem, progress))
+
+    def fit(self, problem: Problem, progress: Progress = SILENT) -> Fit:
         """Choose clauses one at a time; weights of the others are 0."""
         n = len(problem.clauses)
         ridge = np.full(n, 1.0 / self.weight_variance)
@@ -75,7 +91,7 @@ class Greedy:
         return Fit(current.weights, Status.CONVERGED, current.loss, rounds)
 
     def _refit(
-        self, problem: Learnable, tried: npt.NDArray[np.bool_], start: Floats, ridge: Floats
+        self, problem: Problem, tried: npt.NDArray[np.bool_], start: Floats, ridge: Floats
     ) -> Fit:
         """Refit the small model alone: only its columns are looked at."""
         members = np.flatnonzero(tried)
@@ -87,7 +103,7 @@ class Greedy:
         return Fit(weights, fit.status, fit.loss, fit.iterations)
 
 
-def _promising(problem: Learnable, weights: Floats, chosen: npt.NDArray[np.bool_]) -> list[int]:
+def _promising(problem: Problem, weights: Floats, chosen: npt.NDArray[np.bool_]) -> list[int]:
     """Clauses that can gain at all: at weight 0 the concave score must rise."""
     promising: list[int] = np.flatnonzero(~chosen & (problem.gradient(weights) < 0)).tolist()
     return promising

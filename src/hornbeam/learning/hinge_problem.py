@@ -2,23 +2,22 @@
 
 With a body of truth b a ground clause is max(0, b - y)^p, not a share of (1 - y)^p, so a target's
 density needs every hinge and not just two strengths A and B. Everything else is as in
-`hornbeam.learning.problem`; a `HingeProblem` answers the same questions from the closed forms of
-`hornbeam.densities.hinges`. It serves soft bodies with continuous targets (`hinge_problem`) and
+`hornbeam.learning.count_problem`; a `HingeProblem` answers the same questions from the closed forms
+of `hornbeam.densities.hinges`. It serves soft bodies with continuous targets (`hinge_problem`) and
 the ground rules of a program (`hornbeam.programs.program_weights`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Bools, Floats, Ints
-from hornbeam.counting.collective.collective_statistics import CollectiveStatistics
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import (
     Hinges,
@@ -27,11 +26,9 @@ from hornbeam.densities.hinges import (
     hinge_values,
     rule_covariance,
 )
-from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
-from hornbeam.learning.collective_problem import conditioned_problem
+from hornbeam.learning.count_problem import body_lengths, both_ways, transformed
 from hornbeam.learning.descent import minimise_model
-from hornbeam.learning.problem import Problem, body_lengths, both_ways, transformed
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Counts, Relaxation
 
@@ -114,6 +111,16 @@ class HingeProblem(Generic[C]):
         proposed[active] = minimise_model(slope, curve + np.diag(ridge[active]), now)
         return proposed
 
+    def pieces(self, priors: Floats | None) -> Callable[[int], HingePiece]:
+        """How each clause does alone; see `Problem.pieces`."""
+        inside = np.zeros(len(self.clauses)) if priors is None else priors
+        return partial(self._piece, inside)
+
+    def _piece(self, priors: Floats, k: int) -> HingePiece:
+        members = np.append(k, np.flatnonzero(self.is_prior))
+        part = self.only(members).subset(self.targets_of(k))
+        return HingePiece(part, priors[members[1:]])
+
     def only(self, members: npt.NDArray[np.integer]) -> HingeProblem[C]:
         """Keep some clauses only."""
         place = np.full(len(self.clauses), -1, dtype=np.int64)
@@ -169,6 +176,26 @@ class HingeProblem(Generic[C]):
         return self.only(np.array(keep, dtype=np.int64))
 
 
+@dataclass(frozen=True, eq=False)
+class HingePiece:
+    """One clause and, after it, the priors with their weights: hinges over the targets it meets."""
+
+    part: HingeProblem[object]
+    prior: Floats
+
+    @property
+    def empty(self) -> bool:
+        """Whether the clause has no grounding."""
+        return not len(self.part.y)
+
+    def derivatives(self, weight: float) -> tuple[float, float, float]:
+        """Log pseudolikelihood of this clause alone, its slope and its curvature."""
+        weights = np.append(weight, self.prior)
+        slope = -float(self.part.gradient(weights)[0])
+        covariance = rule_covariance(self.part.hinges, weights, self.part.squared, len(weights))
+        return self.part.log_likelihood(weights), slope, -float(covariance[0, 0])
+
+
 def hinge_problem(
     statistics: Statistics,
     labels: Targets,
@@ -217,26 +244,3 @@ def hinge_rows(
         total = np.bincount(cell, count)
         count = count * (transformed(total, counts) / total)[cell]
     return path, target, statistics.body_truth / ONE, count
-
-
-#: Whatever learners learn from.
-Learnable = Problem | HingeProblem[Clause]
-
-
-def learnable(
-    statistics: Statistics | CollectiveStatistics,
-    labels: Targets,
-    counts: Counts,
-    relaxation: Relaxation,
-) -> Learnable:
-    """Lay out statistics and labels: hinges where bodies are soft and targets continuous."""
-    if isinstance(statistics, CollectiveStatistics):
-        if counts is not Counts.RAW:
-            raise InputError(
-                f"counts {counts.value} are those of a head alone, and a collective model has "
-                'ground clauses that speak of several targets: use `counts="raw"`'
-            )
-        return conditioned_problem(statistics, labels, relaxation)
-    soft = statistics.body_truth is not None and relaxation is not Relaxation.BOOLEAN
-    lay_out = hinge_problem if soft else Problem.of
-    return lay_out(statistics, labels, counts, relaxation)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -18,13 +17,17 @@ from hornbeam.counting.histograms import Histograms
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
-from hornbeam.learning.learner import Learned, Learner, learn_rules, sorted_rules
-from hornbeam.learning.ppll import Piece, Ppll, fit_priors, prior_of_rows
-from hornbeam.learning.problem import Problem, transformed
+from hornbeam.learning.count_problem import CountProblem, transformed
+from hornbeam.learning.learner import Learner
+from hornbeam.learning.pieces import CountPiece
+from hornbeam.learning.ppll import Ppll
+from hornbeam.learning.problem import Problem, fit_priors
+from hornbeam.learning.rule_learning import LearnedRules, learn_rules, problem_of, sorted_rules
+from hornbeam.learning.trace import Screening
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
+from hornbeam.rules.rule_model import Counts, Relaxation, Rule, RuleModel, Semantics
 
 #: Counts of some sequences, from the engine.
 Count = Callable[[Sequence[Body]], Statistics]
@@ -42,34 +45,34 @@ def learn_from_histograms(
     histograms: Histograms,
     labels: Targets,
     learner: Learner,
-    counts: Counts | None,
-    relaxation: Relaxation,
+    counts: Sequence[Counts],
     semantics: Semantics,
     refit: bool,
     count: Count,
     progress: Progress = SILENT,
-) -> Learned:
+) -> LearnedRules:
     """Learn by PPLL, and by the other learners on what PPLL keeps and memory holds."""
-    chosen = counts or Counts.RAW
-    if isinstance(learner, Ppll) and not refit:
-        screened = screen(histograms, labels, learner, chosen, relaxation, progress)
-        figures: dict[str, Any] = {"counts": chosen.value, "histogram_groups": len(histograms.size)}
-        chosen_semantics = replace(semantics, counts=chosen, relaxation=relaxation)
-        return Learned(screened.rules, chosen_semantics, figures)
+    screened_by = counts[0] if len(counts) == 1 else Counts.RAW
+    if learner.piecewise is not None and not refit:
+        screened = screen(
+            histograms, labels, learner.piecewise, screened_by, semantics.relaxation, progress
+        )
+        model = RuleModel(screened.rules, replace(semantics, counts=screened_by))
+        return LearnedRules(model, histogram_groups=len(histograms.size))
     piecewise = Ppll(weight_variance=learner.weight_variance)
-    screened = screen(histograms, labels, piecewise, chosen, Relaxation.LINEAR, progress)
+    screened = screen(histograms, labels, piecewise, screened_by, Relaxation.LINEAR, progress)
     kept = _most_useful(histograms, screened)
-    name = type(learner).__name__.lower()
     progress.message(
-        f"The table of counts has {histograms.n_rows:,} rows, too many to hold: {name} learns from "
-        f"the {len(kept):,} of {len(histograms.bodies):,} sequences that ppll keeps."
+        f"The table of counts has {histograms.n_rows:,} rows, too many to hold: {learner.name} "
+        f"learns from the {len(kept):,} of {len(histograms.bodies):,} sequences that ppll keeps."
     )
-    learned = learn_rules(
-        count([histograms.bodies[c] for c in kept]), labels, learner, counts, relaxation, semantics,
-        refit, progress,
-    )  # fmt: skip
-    screening = {"by": "ppll", "sequences": len(histograms.bodies), "kept": len(kept)}
-    return replace(learned, trace=learned.trace | {"screening": screening})
+    counted = count([histograms.bodies[c] for c in kept])
+
+    def problem_with(way: Counts) -> Problem:
+        return problem_of(counted, labels, way, semantics.relaxation)
+
+    learned = learn_rules(problem_with, learner, counts, semantics, refit, progress)
+    return replace(learned, screening=Screening("ppll", len(histograms.bodies), len(kept)))
 
 
 def screen(
@@ -86,9 +89,9 @@ def screen(
         [], len(labels), np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32),
         np.zeros(0, dtype=np.int64),
     )  # fmt: skip
-    priors = Problem.of(nothing, labels, counts, relaxation)
+    priors = CountProblem.of(nothing, labels, counts, relaxation)
     fitted = fit_priors(priors, ridge).weights
-    home = prior_of_rows(priors, fitted)
+    inside = priors.strengths(fitted)
     first = {
         name: int(np.argmax(labels.predicate == p)) for p, name in enumerate(labels.predicates)
     }
@@ -98,16 +101,16 @@ def screen(
         part = histograms.column(c)
         x = transformed(histograms.count[part], counts)
         y, size = histograms.label[part] / ONE, histograms.size[part].astype(np.float64)
-        prior = home[:, [first[body.target]]] if learner.prior_inside else np.zeros((2, 1))
+        prior = inside[:, [first[body.target]]] if learner.prior_inside else np.zeros((2, 1))
         if counts is Counts.EXISTS:
             x, y, size = _merged(x, y, size)
         for side in (0, 1):
             both = np.zeros((2, len(x)))
             both[side] = x
-            piece = Piece(both, y, size, prior)
-            weight, _ = learner.fit_piece(piece, priors, len(body), ridge)
+            piece = CountPiece(both, y, size, prior, relaxation)
+            weight, _ = learner.fit_piece(piece, len(body), ridge)
             if weight > 0.0:
-                at, none = (piece.derivatives(w, priors)[0] for w in (weight, 0.0))
+                at, none = (piece.derivatives(w)[0] for w in (weight, 0.0))
                 gain[c] = max(gain[c], at - none - 0.5 * ridge * weight**2)
                 rules.append(Rule(weight, Clause(body, bool(side))))
         if c % 64 == 63 or c + 1 == len(histograms.bodies):

@@ -7,19 +7,24 @@ the training labels, by the log-loss of the held-out ones.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import repeat
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Floats
-from hornbeam.learning.hinge_problem import Learnable
+from hornbeam.arrays import Floats, Ints
+from hornbeam.errors import InputError
+from hornbeam.learning.learner import Learned, ProblemMaker
 from hornbeam.learning.newton import Fit, Newton
+from hornbeam.learning.problem import Problem
 from hornbeam.learning.settings import Setting, check_settings, option
+from hornbeam.learning.trace import Choice, PathPoint, Validation
 from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.rule_model import Counts, Relaxation
 
 #: Entries of a problem from which on its folds have threads of their own: in smaller ones the
 #: kernels are so short that threads wait for Python's lock most of the time.
@@ -48,6 +53,12 @@ class Joint:
         Deals targets to folds.
     """
 
+    name: ClassVar[str] = "joint"
+    relaxation: ClassVar[Relaxation] = Relaxation.BOOLEAN
+    counts: ClassVar[tuple[Counts, ...]] = tuple(Counts)
+    dropped: ClassVar[str] = "adds nothing to the rules that are kept"
+    piecewise: ClassVar[None] = None
+
     strengths: int = Setting(30, least=1).field()
     smallest: float = Setting(1e-3, above=0.0).field()
     folds: int = Setting(5, least=2).field()
@@ -60,8 +71,49 @@ class Joint:
     def __post_init__(self) -> None:
         check_settings(self)
 
-    def path(self, problem: Learnable, strengths: Floats) -> list[Fit]:
-        """One fit a strength, each warm from the last, the first from the priors alone."""
+    def learn(
+        self, problem_with: ProblemMaker, counts: Sequence[Counts], progress: Progress = SILENT
+    ) -> Learned:
+        """Choose strength and counts by internal validation, then fit everything once more."""
+        runs: list[Validation] = []
+        best: Problem | None = None
+        fold: Ints | None = None
+        for way in counts:
+            problem = problem_with(way).distinct_columns()
+            # the same folds for every way of counting, so that their losses compare
+            fold = deal(problem, self.folds, self.seed) if fold is None else fold
+            runs.append(self._validated(problem, way, fold, progress))
+            if best is None or min(runs[-1].log_loss) < min(min(run.log_loss) for run in runs[:-1]):
+                best, chosen = problem, runs[-1]
+        if best is None:
+            raise InputError("no way of counting to choose from")
+        at = int(np.argmin(chosen.log_loss))
+        strengths = np.array(chosen.strengths[: at + 1])
+        fits = self.path(best, strengths)
+        path = tuple(
+            PathPoint(strength, int((fit.weights > 0).sum()), fit.loss)
+            for strength, fit in zip(strengths.tolist(), fits, strict=True)
+        )
+        choice = Choice(float(strengths[-1]), chosen.log_loss[at], tuple(runs), path)
+        return Learned(best, Counts(chosen.counts), fits[-1], choice)
+
+    def _validated(
+        self, problem: Problem, counts: Counts, fold: Ints, progress: Progress
+    ) -> Validation:
+        """Follow the path of strengths on every fold."""
+        strengths = self.grid(problem)
+        by_fold = self.fold_losses(problem, strengths, fold, progress)
+        losses = by_fold.sum(axis=1) / len(problem.y)
+        sizes = np.maximum(np.bincount(fold, minlength=self.folds), 1)
+        return Validation(
+            counts.value,
+            tuple(strengths[: len(losses)].tolist()),
+            tuple(losses.tolist()),
+            tuple((by_fold[int(np.argmin(losses))] / sizes).tolist()),
+        )
+
+    def path(self, problem: Problem, strengths: Floats) -> list[Fit]:
+        """One fit per strength, each warm from the last, the first from the priors alone."""
         fits: list[Fit] = []
         start = self.priors(problem).weights
         for strength in strengths:
@@ -69,24 +121,24 @@ class Joint:
             start = fits[-1].weights
         return fits
 
-    def priors(self, problem: Learnable) -> Fit:
+    def priors(self, problem: Problem) -> Fit:
         """Fit the priors alone."""
         n = len(problem.clauses)
         ridge = np.full(n, 1.0 / self.weight_variance)
         return self.newton.fit(problem, np.zeros(n), ridge, allowed=problem.is_prior)
 
-    def fit(self, problem: Learnable, strength: float, start: Floats | None = None) -> Fit:
+    def fit(self, problem: Problem, strength: float, start: Floats | None = None) -> Fit:
         """Fit all weights at one strength (L1 per target)."""
         ridge = np.full(len(problem.clauses), 1.0 / self.weight_variance)
         linear = strength * len(problem.y) * self.unit_penalty(problem)
         return self.newton.fit(problem, linear, ridge, start)
 
-    def unit_penalty(self, problem: Learnable) -> Floats:
+    def unit_penalty(self, problem: Problem) -> Floats:
         """L1 penalty of every clause at strength 1: its column's scale, 0 for priors."""
         lengths = 1.0 + self.length_penalty * problem.lengths
         return np.where(problem.is_prior, 0.0, problem.scales * lengths)
 
-    def strongest(self, problem: Learnable) -> float:
+    def strongest(self, problem: Problem) -> float:
         """Smallest strength at which no path clause is kept."""
         gradient = problem.gradient(self.priors(problem).weights)
         unit = self.unit_penalty(problem)
@@ -94,15 +146,15 @@ class Joint:
         ratios = -gradient[paying] / unit[paying]
         return max(float(ratios.max(initial=0.0)) / max(len(problem.y), 1), 1e-12)
 
-    def grid(self, problem: Learnable) -> Floats:
+    def grid(self, problem: Problem) -> Floats:
         """Strengths from the strongest down."""
         return self.strongest(problem) * np.geomspace(1.0, self.smallest, self.strengths)
 
     def validate(
         self,
-        problem: Learnable,
+        problem: Problem,
         strengths: Floats,
-        fold: npt.NDArray[np.int64] | None = None,
+        fold: Ints | None = None,
         progress: Progress = SILENT,
     ) -> Floats:
         """Mean held-out log-loss of the strengths, as far down the path as it is worth going."""
@@ -111,9 +163,9 @@ class Joint:
 
     def fold_losses(
         self,
-        problem: Learnable,
+        problem: Problem,
         strengths: Floats,
-        fold: npt.NDArray[np.int64] | None = None,
+        fold: Ints | None = None,
         progress: Progress = SILENT,
     ) -> Floats:
         """Held-out log-loss of the strengths (rows), added up over the targets of each fold.
@@ -143,7 +195,7 @@ class Joint:
         return np.array(losses)
 
 
-def deal(problem: Learnable, folds: int, seed: int) -> npt.NDArray[np.int64]:
+def deal(problem: Problem, folds: int, seed: int) -> Ints:
     """Deal targets to folds, each class spread evenly.
 
     They are dealt in an order that their labels and counts alone decide (by a random projection of

@@ -1,306 +1,68 @@
-"""The learning problem in columns: what each clause adds to which target.
-
-Clause k with weight w_k adds w_k x to a strength of target i (see `hornbeam.densities.strengths`):
-to A_i, "up", a clause with head t; to B_i, "down", a negated one. In collective learning a target
-stands in bodies too, so that a clause may have entries on either side, and some on the sides of
-targets that it has several times. x is a count of groundings, or log2(1 + count), or 1. The
-pseudolikelihood of the labels is
-
-    l(w) = - sum_i [ log Z(A_i, B_i, ...) + A_i (1 - y_i)^p + B_i y_i^p + ... ].
-
-Where bodies are observed, a clause and its negation share one column; the priors' are of ones.
-"""
+"""The learning problem: what learners know of statistics and labels, and nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from typing import Protocol, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Floats
-from hornbeam.counting.statistics import Statistics
-from hornbeam.densities.strengths import Densities, Moments
-from hornbeam.errors import InputError
-from hornbeam.facts.table import ONE, Targets
-from hornbeam.learning.descent import (
-    SWEEPS,
-    descend,
-    gradients,
-    minimise_model,
-    quadratic,
-    strengths,
-)
-from hornbeam.learning.descent_arrays import Layout
-from hornbeam.rules.body import Body
-from hornbeam.rules.clause import Clause, prior
-from hornbeam.rules.rule_model import Counts, Relaxation
-
-#: Sweeps over columns before a Hessian is worked out, and the most weights it may have.
-FIRST_SWEEPS = 2
-LARGEST_HESSIAN = 1000
+from hornbeam.arrays import Bools, Floats, Ints, Positions
+from hornbeam.learning.newton import Fit, Fittable, Newton
+from hornbeam.learning.pieces import Piece
+from hornbeam.rules.clause import Clause
 
 
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """Columns of (transformed) counts, the clauses that use them, and the labels.
+class Problem(Fittable, Protocol):
+    """Clauses, the targets' labels, and the pseudolikelihood of weights.
 
-    Column j has rows `row[indptr[j]:indptr[j+1]]` with entries `x`; on a side, clause k has the
-    column `columns[side, k]`, or none where that is -1. The sides from 2 on are those of targets
-    that stand `times` times in a ground clause. Path clauses come first, then priors.
+    Bodies are opaque: a learner sees clauses by their places, and gets the pseudolikelihood, its
+    derivatives and scores as functions of all weights. A clause with an empty body is a prior.
     """
 
-    clauses: Sequence[Clause]
-    columns: npt.NDArray[np.int64]
-    indptr: npt.NDArray[np.int64]
-    row: npt.NDArray[np.int32]
-    x: Floats
-    y: Floats
-    relaxation: Relaxation
-    times: tuple[int, ...] = ()
-
-    @classmethod
-    def of(
-        cls,
-        statistics: Statistics,
-        labels: Targets,
-        counts: Counts = Counts.RAW,
-        relaxation: Relaxation = Relaxation.BOOLEAN,
-    ) -> Problem:
-        """Lay out statistics and labels for a learner."""
-        indptr, row, x = count_columns(statistics, counts, relaxation)
-        clauses, column = both_ways(statistics.bodies, labels.predicates)
-        rows, starts = [row], [*indptr.tolist()]
-        for p in range(len(labels.predicates)):
-            mine = np.flatnonzero(labels.predicate == p).astype(np.int32)
-            rows.append(mine)
-            starts.append(starts[-1] + len(mine))
-        ones = np.ones(starts[-1] - len(row))
-        negated = np.array([clause.negated for clause in clauses])
-        return cls(
-            clauses,
-            np.stack([np.where(negated, -1, column), np.where(negated, column, -1)]),
-            np.array(starts, dtype=np.int64),
-            np.concatenate(rows),
-            np.concatenate([x, ones]),
-            labels.truth,
-            relaxation,
-        )
+    @property
+    def clauses(self) -> Sequence[Clause]:
+        """Whatever has a weight: path clauses, their negations, priors."""
 
     @property
     def size(self) -> int:
-        """Number of entries."""
-        return len(self.x)
+        """Number of entries: how much there is to read."""
 
-    @cached_property
-    def is_prior(self) -> npt.NDArray[np.bool_]:
+    @property
+    def is_prior(self) -> Bools:
         """Which clauses are priors."""
-        return prior_mask(self.clauses)
 
-    @cached_property
-    def lengths(self) -> npt.NDArray[np.int64]:
+    @property
+    def lengths(self) -> Ints:
         """Number of body atoms of every clause, 0 for priors."""
-        return body_lengths(self.clauses)
 
-    @cached_property
-    def densities(self) -> Densities:
-        """How the targets answer to their strengths."""
-        used = self.columns[2:][self.columns[2:] >= 0]
-        parts = [self.row[self.indptr[j] : self.indptr[j + 1]] for j in used.tolist()]
-        repeated = np.unique(np.concatenate(parts)) if parts else np.empty(0)
-        return Densities(self.relaxation, self.times, repeated.astype(np.int64))
-
-    @cached_property
-    def observed(self) -> Floats:
-        """Potential of every target (sides, n) at its label."""
-        return self.densities.statistics(self.y)
-
-    def entries(self, k: int, side: int) -> slice:
-        """Where the entries of a clause on a side stand."""
-        j = int(self.columns[side, k])
-        return slice(0, 0) if j < 0 else slice(int(self.indptr[j]), int(self.indptr[j + 1]))
-
-    @cached_property
-    def _layout(self) -> Layout:
-        return Layout(self.indptr, self.row, self.x, self.columns, len(self.y))
-
-    def strengths(self, weights: Floats) -> Floats:
-        """Add up the strengths (sides, n) of every target."""
-        return strengths(self._layout, weights)
-
-    def log_likelihood(self, weights: Floats) -> float:
-        """Log pseudolikelihood of the labels."""
-        found, moments = self._moments(weights)
-        return -float(moments.log_z.sum() + np.sum(found * self.observed))
-
-    def signature(self, rng: np.random.Generator) -> Floats:
-        """Give each target a number that its counts decide: a random projection of its row."""
-        sizes = np.diff(self.indptr)
-        projected = self.x * np.repeat(rng.random(len(sizes)), sizes)
-        return np.bincount(self.row, projected, len(self.y)).astype(np.float64)
-
-    def distinct_columns(self) -> Problem:
-        """Leave out clauses whose columns repeat an earlier clause's.
-
-        Symmetric relations give many sequences with the very same counts; the objective cannot
-        tell them apart, and the first (widest, shortest, first by text) speaks for all.
-        """
-        number: dict[tuple[bytes, bytes], int] = {}
-        same = np.full(len(self.indptr), -1, dtype=np.int64)  # the last place is that of column -1
-        for j in range(len(self.indptr) - 1):
-            part = slice(self.indptr[j], self.indptr[j + 1])
-            same[j] = number.setdefault((self.row[part].tobytes(), self.x[part].tobytes()), j)
-        first: dict[bytes, int] = {}
-        keep = [
-            k
-            for k in range(len(self.clauses))
-            if first.setdefault(same[self.columns[:, k]].tobytes(), k) == k or self.is_prior[k]
-        ]
-        return self.only(np.array(keep, dtype=np.int64))
-
-    def only(self, members: npt.NDArray[np.integer]) -> Problem:
-        """Keep some clauses only."""
-        return replace(
-            self,
-            clauses=[self.clauses[k] for k in members.tolist()],
-            columns=np.ascontiguousarray(self.columns[:, members]),
-        )
-
-    def _derivatives(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Slopes and curves of the loss in the strengths, a row a side for the kernels."""
-        _, (_, expected, curves) = self._moments(weights)
-        return self.observed - expected, curves
-
-    def _moments(self, weights: Floats) -> tuple[Floats, Moments]:
-        """Strengths and moments of every target: a step asks for loss, gradient and curves."""
-        key = weights.tobytes()
-        known = self._latest.get(key)
-        if known is None:
-            found = self.strengths(weights)
-            known = found, self.densities.moments(found)
-            self._latest.clear()
-            self._latest[key] = known
-        return known
-
-    @cached_property
-    def _latest(self) -> dict[bytes, tuple[Floats, Moments]]:
-        """Strengths and moments at the latest weights."""
-        return {}
-
-    def gradient(self, weights: Floats) -> Floats:
-        """Derivative of -l by every weight: observed minus expected."""
-        slopes, _ = self._derivatives(weights)
-        return gradients(self._layout, slopes)
+    @property
+    def scales(self) -> Floats:
+        """Root mean square over the targets of every clause's entries."""
 
     def score(self, weights: Floats) -> Floats:
         """E[y] of every target."""
-        return self.densities.score(self.strengths(weights))
 
-    def propose(
-        self,
-        weights: Floats,
-        active: npt.NDArray[np.integer],
-        linear: Floats,
-        ridge: Floats,
-    ) -> Floats:
-        """Minimise the quadratic model of the penalised loss over w >= 0."""
-        slopes, curves = self._derivatives(weights)
-        proposed, slopes = descend(
-            self._layout, active, weights, linear, ridge, slopes, curves, FIRST_SWEEPS
-        )
-        kept = active[proposed[active] > 0.0]
-        if len(kept) > LARGEST_HESSIAN:
-            proposed, _ = descend(
-                self._layout, kept, proposed, linear, ridge, slopes, curves, SWEEPS
-            )
-            return proposed
-        gradient, hessian = quadratic(self._layout, kept, slopes, curves)
-        gradient += linear[kept] + ridge[kept] * proposed[kept]
-        hessian.flat[:: len(kept) + 1] += ridge[kept]
-        proposed[kept] = minimise_model(gradient, hessian, proposed[kept])
-        return proposed
+    def pieces(self, priors: Floats | None) -> Callable[[int], Piece]:
+        """How each clause does alone, by its place, on top of the priors' weights.
 
-    @cached_property
-    def scales(self) -> Floats:
-        """Root mean square over the targets of every clause's columns."""
-        # not differences of a running sum: beside a hub's counts those of others would drown
-        sizes = np.diff(self.indptr)
-        squares = np.bincount(np.repeat(np.arange(len(sizes)), sizes), self.x**2, len(sizes))
-        by_side = np.where(self.columns >= 0, np.append(squares, 0.0)[self.columns], 0.0)
-        return np.asarray(np.sqrt(by_side.sum(axis=0) / max(len(self.y), 1)))
+        Without `priors` it stands by itself.
+        """
 
-    def subset(self, targets: npt.NDArray[np.bool_]) -> Problem:
+    def signature(self, rng: np.random.Generator) -> Floats:
+        """Give each target a number that its entries decide: a random projection of them."""
+
+    def distinct_columns(self) -> Self:
+        """Leave out clauses whose entries repeat an earlier clause's."""
+
+    def only(self, members: Ints | Positions) -> Self:
+        """Keep some clauses only."""
+
+    def subset(self, targets: Bools) -> Self:
         """Keep some targets only (rows renumbered)."""
-        place = np.cumsum(targets) - 1
-        keep = targets[self.row]
-        before = np.concatenate([[0], np.cumsum(keep)])
-        return replace(
-            self,
-            indptr=before[self.indptr],
-            row=place[self.row[keep]].astype(np.int32),
-            x=self.x[keep],
-            y=self.y[targets],
-        )
 
 
-def prior_mask(clauses: Sequence[Clause]) -> npt.NDArray[np.bool_]:
-    """Which clauses are priors."""
-    return np.array([clause.is_prior for clause in clauses], dtype=np.bool_)
-
-
-def body_lengths(clauses: Sequence[Clause]) -> npt.NDArray[np.int64]:
-    """Number of body atoms of every clause, 0 for priors."""
-    return np.array([len(clause.body) for clause in clauses], dtype=np.int64)
-
-
-def both_ways(
-    bodies: Sequence[Body], predicates: Iterable[str]
-) -> tuple[list[Clause], npt.NDArray[np.int64]]:
-    """List each body's clause and negation, then each target's two priors, and their columns."""
-    clauses = [Clause(body, negated) for body in bodies for negated in (False, True)]
-    clauses += [prior(name, negated) for name in predicates for negated in (False, True)]
-    return clauses, np.arange(len(clauses), dtype=np.int64) // 2
-
-
-def count_columns(
-    statistics: Statistics, counts: Counts, relaxation: Relaxation
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], Floats]:
-    """Columns (indptr, row, x) of the strength that each sequence lends to each target.
-
-    With 0/1 facts x is the transformed count. With soft facts and Boolean targets a ground clause
-    of body truth b lends b^p, its whole potential where the head is violated; for continuous
-    targets the knees of soft hinges differ and one number a target does not say it.
-    """
-    if statistics.body_truth is None:
-        return statistics.indptr, statistics.target, transformed(statistics.count, counts)
-    if relaxation is not Relaxation.BOOLEAN:
-        raise InputError(
-            "facts with truth values between 0 and 1 need the boolean relaxation here: "
-            'use `relaxation="boolean"`, or round the facts'
-        )
-    column = np.repeat(np.arange(len(statistics.bodies)), np.diff(statistics.indptr))
-    first = np.ones(len(column), dtype=np.bool_)
-    first[1:] = (column[1:] != column[:-1]) | (statistics.target[1:] != statistics.target[:-1])
-    starts = np.flatnonzero(first)
-    body = statistics.body_truth / ONE
-    if counts is Counts.EXISTS:
-        x = np.maximum.reduceat(body, starts) if len(starts) else body[:0]
-    else:
-        total = np.add.reduceat(body * statistics.count, starts) if len(starts) else body[:0]
-        x = total if counts is Counts.RAW else np.log2(1.0 + total)
-    sizes = np.bincount(column[starts], minlength=len(statistics.bodies))
-    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return indptr, statistics.target[starts], x
-
-
-def transformed(count: npt.NDArray[np.integer], counts: Counts) -> Floats:
-    """n, log2(1 + n) or 1."""
-    match counts:
-        case Counts.RAW:
-            return count.astype(np.float64)
-        case Counts.LOG:
-            return np.asarray(np.log2(1.0 + count))
-        case Counts.EXISTS:
-            return np.ones(len(count))
+def fit_priors(problem: Problem, ridge: float) -> Fit:
+    """Weights of the priors alone."""
+    n = len(problem.clauses)
+    return Newton().fit(problem, np.zeros(n), np.full(n, ridge), allowed=problem.is_prior)

@@ -7,9 +7,12 @@ is the learner's. Names are known without importing any learner.
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING
 
 from hornbeam.errors import InputError
+
+if TYPE_CHECKING:
+    from hornbeam.learning.learner import Learner
 
 GROUP = "hornbeam.learners"
 
@@ -31,10 +34,10 @@ def learner_names() -> list[str]:
     return [point.name for point in (*BUNDLED, *other_learners())]
 
 
-def learner_class(name: str) -> type[Any]:
+def learner_class(name: str) -> type[Learner]:
     """Import a learner, a frozen dataclass of its settings."""
     points = {point.name: point for point in (*other_learners(), *BUNDLED)}
     if name not in points:
         raise InputError(f"unknown method {name!r}; expected one of: {', '.join(learner_names())}")
-    found: type[Any] = points[name].load()
+    found: type[Learner] = points[name].load()
     return found

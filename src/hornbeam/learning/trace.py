@@ -1,14 +1,15 @@
-"""How a model was learned, as `learn` wrote it beside the model: model.trace.json."""
+"""How a model was learned: what `learn` writes beside it as model.trace.json, and reads again."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hornbeam.errors import DataError
+from hornbeam.rules.candidates import Language
 
 
 @dataclass(frozen=True)
@@ -19,8 +20,8 @@ class CandidateOutcome:
     coverage: int
     coverage_true: int
     paths: int
-    outcome: str
     kept: bool
+    outcome: str
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,34 @@ class Validation:
 
 
 @dataclass(frozen=True)
+class PathPoint:
+    """One strength of the path: how many rules it keeps, and the penalised loss."""
+
+    strength: float
+    rules: int
+    loss: float
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How strength and way of counting were chosen by internal validation."""
+
+    strength: float
+    log_loss: float
+    validation: tuple[Validation, ...]
+    path: tuple[PathPoint, ...]
+
+
+@dataclass(frozen=True)
+class Screening:
+    """Sequences that were too many to hold: by which learner, how many, and how many stayed."""
+
+    by: str
+    sequences: int
+    kept: int
+
+
+@dataclass(frozen=True)
 class Trace:
     """What the report shows of the learning; what a learner does not have stays empty.
 
@@ -44,40 +73,46 @@ class Trace:
     ----------
     method, counts
         The learner's name and the way of counting that it chose.
+    seed, language
+        What was learned with.
     targets, positives
         Labelled pairs that it learned from, and the true ones among them.
+    sampled_negatives
+        How negatives were sampled where there were no labels.
     found
-        Relation sequences that connect a labelled pair, before pruning.
-    min_coverage, max_length, top
-        The limits that pruned them, where they are known.
+        Relation sequences that connect a labelled pair, before pruning; None where rare ones were
+        dropped before they were complete.
     candidates
         The sequences that were learned from.
     seconds
         Time of every phase.
-    strength
-        The strength of regularisation that was chosen.
-    path
-        (strength, rules kept) from the strongest down.
-    validation
-        The internal validation that chose.
-    status
+    status, iterations, loss
         How the fit ended.
+    choice
+        How strength and way of counting were chosen.
+    screening, histogram_groups
+        Where counts did not fit in memory: what was screened, and groups of equal counts.
+    model
+        Fingerprint of the model's text.
     """
 
     method: str
     counts: str
     targets: int
     positives: int
-    found: int
+    found: int | None
     candidates: tuple[CandidateOutcome, ...]
     seconds: Mapping[str, float]
-    strength: float | None = None
-    path: tuple[tuple[float, int], ...] = ()
-    validation: tuple[Validation, ...] = ()
-    min_coverage: int | None = None
-    max_length: int | None = None
-    top: int | None = None
+    seed: int = 0
+    language: Language = field(default_factory=Language)
+    sampled_negatives: str | None = None
     status: str = ""
+    iterations: int | None = None
+    loss: float | None = None
+    choice: Choice | None = None
+    screening: Screening | None = None
+    histogram_groups: int | None = None
+    model: str = ""
 
     @property
     def kept(self) -> tuple[CandidateOutcome, ...]:
@@ -89,44 +124,55 @@ class Trace:
         """Candidates that did not."""
         return tuple(candidate for candidate in self.candidates if not candidate.kept)
 
+    def as_dict(self) -> dict[str, Any]:
+        """All of it, ready for JSON; `from_dict` gives back the same."""
+        written = {key: value for key, value in asdict(self).items() if value not in (None, "")}
+        written |= {"found": self.found, "sampled_negatives": self.sampled_negatives}
+        written.pop("choice", None)
+        if self.choice is not None:
+            written |= {
+                "strength": self.choice.strength,
+                "validation_log_loss": self.choice.log_loss,
+                "validation": {
+                    run.counts: {
+                        "strengths": list(run.strengths),
+                        "log_loss": list(run.log_loss),
+                        "folds": list(run.folds),
+                    }
+                    for run in self.choice.validation
+                },
+                "path": [asdict(point) for point in self.choice.path],
+            }
+        return written
 
-def trace_of(written: Mapping[str, Any]) -> Trace:
-    """Read the dictionary that `learn` makes."""
-    language = written.get("language") or {}
-    return Trace(
-        str(written["method"]),
-        str(written["counts"]),
-        int(written["targets"]),
-        int(written["positives"]),
-        int(written["found"]),
-        tuple(
-            CandidateOutcome(
-                str(row["clause"]),
-                int(row["coverage"]),
-                int(row["coverage_true"]),
-                int(row["paths"]),
-                str(row.get("outcome", "")),
-                bool(row.get("kept", False)),
-            )
-            for row in written["candidates"]
-        ),
-        {str(phase): float(spent) for phase, spent in written["seconds"].items()},
-        None if "strength" not in written else float(written["strength"]),
-        tuple((float(row["strength"]), int(row["rules"])) for row in written.get("path", ())),
-        tuple(
-            Validation(
-                str(counts),
-                tuple(map(float, row["strengths"])),
-                tuple(map(float, row["log_loss"])),
-                tuple(map(float, row.get("folds", ()))),
-            )
-            for counts, row in written.get("validation", {}).items()
-        ),
-        language.get("min_coverage"),
-        language.get("max_length"),
-        language.get("top"),
-        str(written.get("status", "")),
-    )
+    @classmethod
+    def from_dict(cls, written: Mapping[str, Any]) -> Trace:
+        """Read what `as_dict` wrote; a ValueError, KeyError or TypeError where it is no trace."""
+        screening = written.get("screening")
+        return cls(
+            str(written["method"]),
+            str(written["counts"]),
+            int(written["targets"]),
+            int(written["positives"]),
+            None if written["found"] is None else int(written["found"]),
+            tuple(_outcome(row) for row in written["candidates"]),
+            {str(phase): float(spent) for phase, spent in written["seconds"].items()},
+            int(written.get("seed", 0)),
+            Language(**written.get("language", {})),
+            written.get("sampled_negatives"),
+            str(written.get("status", "")),
+            written.get("iterations"),
+            written.get("loss"),
+            _choice(written) if "strength" in written else None,
+            None if screening is None else Screening(**screening),
+            written.get("histogram_groups"),
+            str(written.get("model", "")),
+        )
+
+    @property
+    def text(self) -> str:
+        """The file."""
+        return json.dumps(self.as_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read_trace(path: Path) -> Trace | None:
@@ -134,9 +180,44 @@ def read_trace(path: Path) -> Trace | None:
     if not path.is_file():
         return None
     try:
-        return trace_of(json.loads(path.read_text(encoding="utf-8")))
+        return Trace.from_dict(json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise DataError(str(path), f"cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         problem = "is no trace as learn writes it; delete it, or learn the model again"
         raise DataError(str(path), problem) from None
+
+
+def _outcome(row: Mapping[str, Any]) -> CandidateOutcome:
+    return CandidateOutcome(
+        str(row["clause"]),
+        int(row["coverage"]),
+        int(row["coverage_true"]),
+        int(row["paths"]),
+        bool(row.get("kept", False)),
+        str(row.get("outcome", "")),
+    )
+
+
+def _choice(written: Mapping[str, Any]) -> Choice:
+    return Choice(
+        float(written["strength"]),
+        float(written["validation_log_loss"]),
+        tuple(
+            Validation(
+                str(counts),
+                _numbers(row["strengths"]),
+                _numbers(row["log_loss"]),
+                _numbers(row.get("folds", ())),
+            )
+            for counts, row in written.get("validation", {}).items()
+        ),
+        tuple(
+            PathPoint(float(row["strength"]), int(row["rules"]), float(row["loss"]))
+            for row in written.get("path", ())
+        ),
+    )
+
+
+def _numbers(values: Sequence[Any]) -> tuple[float, ...]:
+    return tuple(map(float, values))

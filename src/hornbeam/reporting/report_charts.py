@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ from markupsafe import Markup
 
 from hornbeam.arrays import Floats
 from hornbeam.facts.table import Targets
-from hornbeam.learning.trace import Trace
+from hornbeam.learning.trace import Choice, PathPoint, Trace
 from hornbeam.reporting.charts import (
     Series,
     bar_chart,
@@ -149,8 +150,20 @@ def _degrees(data: DataProfile) -> Figure:
 
 
 def _learning(trace: Trace) -> list[Figure]:
+    found = [] if trace.choice is None else _chosen(trace.choice, trace.counts)
+    if trace.seconds:
+        spent = [(phase, s, f"{s:.2f} s") for phase, s in trace.seconds.items()]
+        words = "; ".join(f"{phase}: {s:.2f} seconds" for phase, s in trace.seconds.items())
+        found.append(
+            Figure(bar_chart("seconds", "Seconds of every phase", words, spent), "Time spent.")
+        )
+    return found
+
+
+def _chosen(choice: Choice, counts: str) -> list[Figure]:
+    """How strength and way of counting were chosen."""
     found = []
-    drawn = [run for run in trace.validation if len(run.strengths) > 1]
+    drawn = [run for run in choice.validation if len(run.strengths) > 1]
     if drawn:
         strengths = [s for run in drawn for s in run.strengths]
         losses = [loss for run in drawn for loss in run.log_loss]
@@ -164,16 +177,16 @@ def _learning(trace: Trace) -> list[Figure]:
                 Series(run.counts, np.array(run.strengths), np.array(run.log_loss), style)
                 for run, style in zip(drawn, ("one", "two", "three"), strict=False)
             ],
-            marked=trace.strength,
+            marked=choice.strength,
         )
         caption = (
             "Internal validation: log-loss on held-out training pairs, lower is better, for each "
             "way that n paths may count. The upright line is the strength that was chosen."
         )
         found.append(Figure(chart, caption))
-    if len(trace.path) > 1:
-        found.append(_path(trace))
-    if folds := next((run.folds for run in trace.validation if run.counts == trace.counts), ()):
+    if len(choice.path) > 1:
+        found.append(_path(choice.path))
+    if folds := next((run.folds for run in choice.validation if run.counts == counts), ()):
         chart = column_chart(
             "folds",
             "Folds of the internal validation",
@@ -185,19 +198,12 @@ def _learning(trace: Trace) -> list[Figure]:
         )
         caption = "Log-loss of every fold of the internal validation at the chosen strength."
         found.append(Figure(chart, caption))
-    if trace.seconds:
-        spent = [(phase, s, f"{s:.2f} s") for phase, s in trace.seconds.items()]
-        words = "; ".join(f"{phase}: {s:.2f} seconds" for phase, s in trace.seconds.items())
-        found.append(
-            Figure(bar_chart("seconds", "Seconds of every phase", words, spent), "Time spent.")
-        )
     return found
 
 
-def _path(trace: Trace) -> Figure:
-    strengths, rules = (
-        np.array(column, dtype=np.float64) for column in zip(*trace.path, strict=True)
-    )
+def _path(path: Sequence[PathPoint]) -> Figure:
+    strengths = np.array([point.strength for point in path])
+    rules = np.array([float(point.rules) for point in path])
     chart = line_chart(
         "path",
         "Rules along the regularisation path",

@@ -17,8 +17,8 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import group_hinges, hinge_map, hinge_moments
 from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.facts.table import Targets
+from hornbeam.learning.count_problem import count_columns
 from hornbeam.learning.hinge_problem import hinge_rows
-from hornbeam.learning.problem import count_columns
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation, RuleModel
 

@@ -7,7 +7,6 @@ taken for another's.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -112,8 +111,3 @@ class Edits:
             if found["off"]:
                 edits = edits.switched(int(found["rule"]), on=False)
         return edits
-
-
-def fingerprint(text: str) -> str:
-    """Short name of a model's text."""
-    return hashlib.sha256(text.encode()).hexdigest()[:12]

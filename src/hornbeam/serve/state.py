@@ -16,13 +16,14 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.facts.table import Facts, Targets
+from hornbeam.files import fingerprint
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting.evaluation import Evaluation, evaluate
 from hornbeam.rules.model_file import model_text
 from hornbeam.serve.alone import Alone
 from hornbeam.serve.cache import Bounded
-from hornbeam.serve.edits import Edits, fingerprint
+from hornbeam.serve.edits import Edits
 from hornbeam.serve.links import Link, largest, links_at
 from hornbeam.serve.listing import Listing, besides
 from hornbeam.serve.name_index import NameIndex

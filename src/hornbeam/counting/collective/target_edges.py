@@ -12,6 +12,7 @@ import numpy as np
 
 from hornbeam.arrays import Bools
 from hornbeam.counting.engine import Engine
+from hornbeam.counting.opening import facts_in_memory
 from hornbeam.errors import InputError
 from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.names import Names
@@ -27,12 +28,13 @@ def collective_facts(
     facts: Facts | Engine, max_fanout: int | None, engine: str = "memory"
 ) -> Facts:
     """Give the facts, or refuse what collective models do not take."""
-    if engine != "memory" or not isinstance(facts, Facts):
-        raise InputError(
-            'collective models run on facts in memory: use `engine="memory"`, or leave out '
-            "`collective`"
-        )
-    if facts.binary.millionths is not None:
+    known = facts_in_memory(
+        facts,
+        'collective models run on facts in memory: use `engine="memory"`, or leave out '
+        "`collective`",
+        engine,
+    )
+    if known.binary.millionths is not None:
         raise InputError(
             "collective models take facts that are true or absent, and some of these have truth "
             "values between 0 and 1: round the facts, or leave out `collective`"
@@ -42,7 +44,7 @@ def collective_facts(
             "a fan-out limit depends on the end where a walk begins, and collective models walk "
             "from every atom of a rule: leave out `max_fanout` or `collective`"
         )
-    return facts
+    return known
 
 
 def with_targets(facts: Facts, added: Sequence[tuple[Targets, str]]) -> Facts:

@@ -1,0 +1,235 @@
+"""Learning on one page: label -> discover -> fit -> describe."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import fields, replace
+
+import numpy as np
+
+from hornbeam.choices import Sampling
+from hornbeam.compiled import announced
+from hornbeam.counting.collective.collective_statistics import discover_collective
+from hornbeam.counting.engine import Discovery
+from hornbeam.counting.opening import (
+    Evidence,
+    discover,
+    facts_in_memory,
+    open_engine,
+    select_target,
+)
+from hornbeam.errors import InputError
+from hornbeam.facts.negatives import with_negatives
+from hornbeam.facts.table import Targets
+from hornbeam.files import fingerprint
+from hornbeam.learning.collective_problem import collective_problem
+from hornbeam.learning.histogram_learning import learn_from_histograms
+from hornbeam.learning.learner import Learner, ProblemMaker
+from hornbeam.learning.outcomes import candidate_outcomes
+from hornbeam.learning.problem import Problem
+from hornbeam.learning.registry import learner_class
+from hornbeam.learning.rule_learning import learn_rules, problem_of
+from hornbeam.learning.trace import Trace
+from hornbeam.model import Model
+from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.candidates import Language
+from hornbeam.rules.model_file import model_text
+from hornbeam.rules.rule_model import Counts, Relaxation, Semantics
+
+
+def learn(
+    facts: Evidence,
+    labels: Targets | None = None,
+    *,
+    target: str | None = None,
+    method: str | Learner = "joint",
+    language: Language | None = None,
+    counts: Counts | str = "auto",
+    relaxation: Relaxation | str | None = None,
+    collective: bool = False,
+    refit: bool = False,
+    negatives: float = 1.0,
+    negative_sampling: Sampling = "uniform",
+    seed: int = 0,
+    engine: str = "memory",
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> Model:
+    """Learn a rule model from facts and labelled targets.
+
+    Without labels the facts of `target` are the positives and negatives are sampled.
+
+    Parameters
+    ----------
+    facts
+        The evidence.
+    labels
+        Labelled targets, or None.
+    target
+        Learn this target predicate only; required without labels.
+    method
+        "joint", "ppll", "greedy", or a learner with settings of your own.
+    language
+        Which clauses are candidates.
+    counts
+        How much n groundings weigh: "raw", "log", "exists", or "auto" (the joint learner chooses
+        by internal validation; the others take "raw").
+    relaxation
+        "boolean", "linear" or "squared"; by default the one the method is best with.
+    collective
+        Let bodies hold labelled targets too. The model then scores all pairs together.
+    refit
+        Fit the surviving rules once more, together and without L1.
+    negatives, negative_sampling
+        Sampled negatives per positive, and how; see `hornbeam.facts.negatives`.
+    seed
+        Of everything random: folds of the internal validation, sampled negatives.
+    """
+    learner, language = _learner(method, seed), language or Language()
+    semantics = Semantics(
+        relaxation=learner.relaxation if relaxation is None else Relaxation(relaxation),
+        collective=collective,
+        max_fanout=language.max_fanout,
+        distinct_variables=language.distinct_variables,
+    )
+    ways = _ways_of_counting(learner, counts, collective)
+    began = time.perf_counter()
+    sampled = labels is None
+    labels = _labels(facts, labels, target, negatives, negative_sampling, seed)
+    if collective:
+        found, problem_with = _found_collectively(
+            facts, labels, language, semantics, engine, threads, sampled, progress
+        )
+    else:
+        opened = open_engine(facts, engine, threads)
+        found = discover(opened, labels, language, progress=progress, own_facts_expected=sampled)
+        problem_with = _problems(found, labels, semantics)
+    _check_candidates(found, labels, language)
+    searched = time.perf_counter()
+    with announced(progress):
+        if found.histograms is not None:
+            learned = learn_from_histograms(
+                found.histograms, labels, learner, ways, semantics, refit,
+                lambda bodies: opened.count(labels, bodies, language, progress=progress), progress,
+            )  # fmt: skip
+        else:
+            learned = learn_rules(problem_with, learner, ways, semantics, refit, progress)
+    trace = Trace(
+        method=learner.name,
+        counts=learned.model.semantics.counts.value,
+        targets=len(labels),
+        positives=int(labels.positive.sum()),
+        found=found.found,
+        candidates=candidate_outcomes(found.candidates, found.statistics, learned.model, learner),
+        seconds={"generate": searched - began, "learn": time.perf_counter() - searched},
+        seed=seed,
+        language=language,
+        sampled_negatives=negative_sampling if sampled else None,
+        status=learned.status,
+        iterations=learned.iterations,
+        loss=learned.loss,
+        choice=learned.choice,
+        screening=learned.screening,
+        histogram_groups=learned.histogram_groups,
+        model=fingerprint(model_text(learned.model)),
+    )
+    return Model(learned.model.rules, learned.model.semantics, trace)
+
+
+def check_labels(labels: Targets) -> None:
+    """Refuse labels from which nothing can be learned."""
+    positives = int(labels.positive.sum())
+    if positives in (0, len(labels)):
+        kind = "false" if positives == 0 else "true"
+        raise InputError(
+            f"all {len(labels):,} labels are {kind}; learning needs both true and false targets "
+            "(leave out `labels` and give `target` to sample negatives)"
+        )
+
+
+def _learner(method: str | Learner, seed: int) -> Learner:
+    """The learner of that name, with the seed where it takes one; a learner is taken as it is."""
+    if not isinstance(method, str):
+        return method
+    learner = learner_class(method)()
+    seeded = any(one.name == "seed" for one in fields(learner))
+    return replace(learner, seed=seed) if seeded else learner
+
+
+def _ways_of_counting(learner: Learner, counts: Counts | str, collective: bool) -> Sequence[Counts]:
+    """The ways of counting that the learner may choose among."""
+    ways = learner.counts if counts == "auto" else (Counts(counts),)
+    if not collective:
+        return ways
+    if Counts.RAW not in ways:
+        raise InputError(
+            f"counts {ways[0].value} are those of a head alone, and a collective model has "
+            'ground clauses that speak of several targets: use `counts="raw"`'
+        )
+    return (Counts.RAW,)
+
+
+def _labels(
+    facts: Evidence,
+    labels: Targets | None,
+    target: str | None,
+    negatives: float,
+    sampling: Sampling,
+    seed: int,
+) -> Targets:
+    """Choose the labels to learn from, or sample them from the facts."""
+    if labels is not None:
+        labels = select_target(labels, target)
+    elif target is None:
+        raise InputError("without labels, name the predicate to learn: `target=PREDICATE`")
+    else:
+        known = facts_in_memory(
+            facts,
+            "this engine leaves the facts where they are and samples no negatives: give `labels`",
+        )
+        rng = np.random.default_rng(seed)
+        labels = with_negatives(known, target, negatives, sampling, rng=rng)
+    check_labels(labels)
+    return labels
+
+
+def _found_collectively(
+    facts: Evidence,
+    labels: Targets,
+    language: Language,
+    semantics: Semantics,
+    engine: str,
+    threads: int | None,
+    sampled: bool,
+    progress: Progress,
+) -> tuple[Discovery, ProblemMaker]:
+    """Search facts and labelled targets together, and say how to lay out what was counted."""
+    found = discover_collective(
+        facts, labels, language, engine=engine, threads=threads, progress=progress,
+        own_facts_expected=sampled,
+    )  # fmt: skip
+
+    def problem_with(counts: Counts) -> Problem:
+        return collective_problem(found.statistics, labels, semantics.relaxation)
+
+    return found.search, problem_with
+
+
+def _problems(found: Discovery, labels: Targets, semantics: Semantics) -> ProblemMaker:
+    """Say how to lay out what was counted for each way of counting."""
+
+    def problem_with(counts: Counts) -> Problem:
+        assert found.statistics is not None
+        return problem_of(found.statistics, labels, counts, semantics.relaxation)
+
+    return problem_with
+
+
+def _check_candidates(found: Discovery, labels: Targets, language: Language) -> None:
+    if not len(found.candidates):
+        raise InputError(
+            f"no relation sequence up to length {language.max_length} connects "
+            f"{language.min_coverage} or more targets of {', '.join(labels.predicates)}: "
+            "try a lower `min_coverage`, a larger `max_length`, or more facts"
+        )

@@ -1,0 +1,140 @@
+"""Pieces: how one clause does alone, for the piecewise pseudolikelihood.
+
+Targets with the same counts and label are one group, so that a step costs as many operations as
+there are groups, not targets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from hornbeam.arrays import Floats, Ints, Positions
+from hornbeam.densities.integrals import one_sided
+from hornbeam.densities.strengths import DOWN, Densities
+from hornbeam.rules.rule_model import Relaxation
+
+#: Distinct labels up to which targets are grouped label by label.
+FEW_LABELS = 8
+
+
+class Piece(Protocol):
+    """The log pseudolikelihood of one clause, with the priors inside or alone."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether the clause has no grounding."""
+
+    def derivatives(self, weight: float) -> tuple[float, float, float]:
+        """Log pseudolikelihood at a weight, its slope and its curvature."""
+
+
+@dataclass(frozen=True, eq=False)
+class CountPiece:
+    """One clause's groups of like targets: counts (sides, groups), label, and how many they are.
+
+    `prior` (one column, or one per group) holds the prior's strengths, 0 where it stays outside;
+    `times` are those of the sides from 2 on, see `hornbeam.learning.count_problem`.
+    """
+
+    x: Floats
+    y: Floats
+    size: Floats
+    prior: Floats
+    relaxation: Relaxation
+    times: tuple[int, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether the clause has no grounding."""
+        return not self.x.size
+
+    def derivatives(self, weight: float) -> tuple[float, float, float]:
+        """Log pseudolikelihood of this clause alone, its slope and its curvature.
+
+        l' = sum (E[S] - S) and l'' = -sum Var[S], S the sum of x (1-y)^p, x y^p, ...
+        """
+        side = self._only_side
+        if side is not None:
+            return self._one_sided(weight, side)
+        densities = Densities(self.relaxation, self.times, self._repeated)
+        observed = densities.statistics(self.y)
+        strengths = self.prior + weight * self.x
+        log_z, mean, covariance = densities.moments(strengths)
+        value = -float(self.size @ (log_z + np.sum(strengths * observed, axis=0)))
+        slope = float(self.size @ np.sum(self.x * (mean - observed), axis=0))
+        variance = np.einsum("sg,stg,tg->g", self.x, covariance, self.x)
+        return value, slope, -float(self.size @ variance)
+
+    def _one_sided(self, weight: float, side: int) -> tuple[float, float, float]:
+        """All entries on one side and no prior inside: closed forms of one strength."""
+        x = self.x[side]
+        nothing = np.empty(0, dtype=np.int64)
+        observed = Densities(self.relaxation, (), nothing).statistics(self.y)[side]
+        log_z, mean, var = one_sided(weight * x, self.relaxation)
+        value = -float(self.size @ (log_z + weight * x * observed))
+        return value, float(self.size @ (x * (mean - observed))), -float(self.size @ (x * x * var))
+
+    @cached_property
+    def _only_side(self) -> int | None:
+        """Up or down, where all entries are there and no prior is inside."""
+        used = np.flatnonzero(self.x.any(axis=1))
+        if self.prior.any() or len(used) != 1 or used[0] > DOWN:
+            return None
+        return int(used[0])
+
+    @cached_property
+    def _repeated(self) -> Ints:
+        """Groups of targets that stand several times in a ground clause."""
+        return np.flatnonzero(self.x[DOWN + 1 :].any(axis=0)).astype(np.int64)
+
+
+def grouped_counts(x: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
+    """Distinct (count, label) and how many there are of each."""
+    labels = np.unique(y).tolist()
+    if len(labels) > FEW_LABELS:
+        first, size = distinct_rows([y, x])
+        return x[first], y[first], size
+    # one label at a time: sorting counts alone is many times faster than sorting pairs
+    groups = [np.unique(x[y == label], return_counts=True) for label in labels]
+    counts, sizes = (np.concatenate([group[i] for group in groups] or [x]) for i in range(2))
+    return counts, np.repeat(labels, [len(group[0]) for group in groups]), sizes.astype(np.float64)
+
+
+def distinct_rows(keys: Sequence[Floats]) -> tuple[Positions, Floats]:
+    """Find the first place of every distinct combination of keys, and how many places it has."""
+    order = np.lexsort(keys)
+    new = np.ones(len(order), dtype=np.bool_)
+    if len(order):
+        new[1:] = np.any([np.diff(key[order]) != 0 for key in keys], axis=0)
+    starts = np.flatnonzero(new)
+    return order[starts], np.diff(np.append(starts, len(order))).astype(np.float64)
+
+
+def maximise(piece: Piece, ridge: float) -> float:
+    """Maximise a concave piece minus ridge w^2 / 2 over w >= 0: safeguarded Newton."""
+    _, slope, curvature = piece.derivatives(0.0)
+    if slope <= 0.0:
+        return 0.0
+    low, high = 0.0, np.inf
+    weight = 0.0
+    curvature -= ridge
+    for _ in range(200):
+        step = -slope / curvature if curvature < 0.0 else np.inf
+        proposed = weight + step
+        if not low < proposed < high:
+            # Newton left the bracket: bisect it, or double while it is still open
+            proposed = 2.0 * weight + 1.0 if np.isinf(high) else 0.5 * (low + high)
+        if abs(proposed - weight) <= 1e-12 * max(weight, 1e-300):
+            return proposed
+        weight = proposed
+        _, slope, curvature = piece.derivatives(weight)
+        slope, curvature = slope - ridge * weight, curvature - ridge
+        if slope == 0.0:
+            return weight
+        low, high = (weight, high) if slope > 0.0 else (low, weight)
+    return weight

@@ -1,0 +1,93 @@
+"""From statistics and labels, through a learner's weights, to a list of rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hornbeam.counting.statistics import Statistics
+from hornbeam.facts.table import Targets
+from hornbeam.learning.count_problem import CountProblem
+from hornbeam.learning.hinge_problem import hinge_problem
+from hornbeam.learning.learner import Learned, Learner, ProblemMaker
+from hornbeam.learning.newton import Newton
+from hornbeam.learning.problem import Problem
+from hornbeam.learning.trace import Choice, Screening
+from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.rule_model import Counts, Relaxation, Rule, RuleModel, Semantics
+
+
+@dataclass(frozen=True)
+class LearnedRules:
+    """Rules with their semantics, and how the fit went (see `Trace`)."""
+
+    model: RuleModel
+    status: str = ""
+    iterations: int | None = None
+    loss: float | None = None
+    choice: Choice | None = None
+    screening: Screening | None = None
+    histogram_groups: int | None = None
+
+
+def problem_of(
+    statistics: Statistics, labels: Targets, counts: Counts, relaxation: Relaxation
+) -> Problem:
+    """Lay out statistics and labels: hinges where bodies are soft and targets continuous."""
+    if statistics.body_truth is not None and relaxation is not Relaxation.BOOLEAN:
+        return hinge_problem(statistics, labels, counts, relaxation)
+    return CountProblem.of(statistics, labels, counts, relaxation)
+
+
+def learn_rules(
+    problem_with: ProblemMaker,
+    learner: Learner,
+    counts: Sequence[Counts],
+    semantics: Semantics,
+    refit: bool = False,
+    progress: Progress = SILENT,
+) -> LearnedRules:
+    """Learn the weights of clauses, and make rules of those that have some.
+
+    `counts` are the ways of counting that the learner may choose among; `semantics` has all else.
+    """
+    learned = learner.learn(problem_with, counts, progress)
+    if refit:
+        learned = _refitted(learned, learner.weight_variance)
+    problem, fit = learned.problem, learned.fit
+    kept = np.flatnonzero((fit.weights > 0.0) | problem.is_prior)
+    rules = [Rule(float(fit.weights[k]), problem.clauses[k]) for k in kept.tolist()]
+    return LearnedRules(
+        RuleModel(sorted_rules(rules), replace(semantics, counts=learned.counts)),
+        fit.status.value,
+        fit.iterations,
+        fit.loss,
+        learned.choice,
+    )
+
+
+def _refitted(learned: Learned, weight_variance: float) -> Learned:
+    """Fit the survivors once more, together and without L1."""
+    problem = learned.problem
+    small = problem.only(np.flatnonzero((learned.fit.weights > 0.0) | problem.is_prior))
+    n = len(small.clauses)
+    fit = Newton().fit(small, np.zeros(n), np.full(n, 1.0 / weight_variance))
+    return replace(learned, problem=small, fit=fit)
+
+
+def sorted_rules(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    """Sort rules by weight, largest first, and drop idle priors.
+
+    One prior per target stays: the one that pulls, or !t with weight 0 where neither does.
+    """
+    rules = sorted(rules, key=lambda rule: -rule.weight)
+    leaning = {rule.clause.target for rule in rules if rule.clause.is_prior and rule.weight > 0}
+    return tuple(
+        rule
+        for rule in rules
+        if not rule.clause.is_prior
+        or rule.weight > 0
+        or (rule.clause.negated and rule.clause.target not in leaning)
+    )
