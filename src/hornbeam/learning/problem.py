@@ -148,7 +148,8 @@ class Problem:
         tell them apart, and the first (widest, shortest, first by text) speaks for all.
         """
         number: dict[tuple[bytes, bytes], int] = {}
-        same = np.full(len(self.indptr), -1, dtype=np.int64)  # the last place is that of column -1
+        # one number per column; the last, -1, is for a clause without a column (column -1)
+        same = np.full(len(self.indptr), -1, dtype=np.int64)
         for j in range(len(self.indptr) - 1):
             part = slice(self.indptr[j], self.indptr[j + 1])
             same[j] = number.setdefault((self.row[part].tobytes(), self.x[part].tobytes()), j)
@@ -169,7 +170,7 @@ class Problem:
         )
 
     def _derivatives(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Slopes and curves of the loss in the strengths, a row a side for the kernels."""
+        """Slopes and curves of the loss in the strengths, one row per side for the kernels."""
         _, (_, expected, curves) = self._moments(weights)
         return self.observed - expected, curves
 
@@ -267,11 +268,11 @@ def both_ways(
 def count_columns(
     statistics: Statistics, counts: Counts, relaxation: Relaxation
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], Floats]:
-    """Columns (indptr, row, x) of the strength that each sequence lends to each target.
+    """Columns (indptr, row, x) of the strength that each sequence adds to each target.
 
     With 0/1 facts x is the transformed count. With soft facts and Boolean targets a ground clause
-    of body truth b lends b^p, its whole potential where the head is violated; for continuous
-    targets the knees of soft hinges differ and one number a target does not say it.
+    of body truth b adds b^p, its whole potential where the head is violated; for continuous
+    targets the knees of soft hinges differ and one number per target does not say it.
     """
     if statistics.body_truth is None:
         return statistics.indptr, statistics.target, transformed(statistics.count, counts)
