@@ -466,7 +466,7 @@ def test_options_that_cannot_be_read(name: str, text: str, expected: str) -> Non
 @pytest.mark.java
 def test_options_have_the_names_and_defaults_of_psl(psl_runtime: Path) -> None:
     from hornbeam.programs.program_options import _READERS
-    from tests.support.psl_runtime import psl_options
+    from tests.programs.test_psl_agreement import psl_options
 
     theirs = psl_options(psl_runtime)
     assert set(_READERS) <= set(theirs)
