@@ -139,10 +139,6 @@ def test_no_two_modules_have_one_name() -> None:
     assert not {name: found for name, found in places.items() if len(found) > 1}
 
 
-#: Names of the solvers and of ground programs that are still double.
-TO_BE_RENAMED = {"Rows", "Status", "Steps"}
-
-
 def test_no_two_public_classes_or_types_have_one_name() -> None:
     """One word, one thing. Type aliases are the assigned names in CamelCase."""
     places: dict[str, list[str]] = {}
@@ -157,8 +153,4 @@ def test_no_two_public_classes_or_types_have_one_name() -> None:
             for name in names:
                 if name[0].isupper() and not name.isupper():
                     places.setdefault(name, []).append(str(path.relative_to(ROOT)))
-    assert not {
-        name: found
-        for name, found in places.items()
-        if len(found) > 1 and name not in TO_BE_RENAMED
-    }
+    assert not {name: found for name, found in places.items() if len(found) > 1}

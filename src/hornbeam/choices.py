@@ -24,7 +24,7 @@ class Score(StrEnum):
 class Solver(StrEnum):
     """How to find the MAP state."""
 
-    AUTO = "auto"  #: closed forms where variables stand alone; for the rest exact if small, or ADMM
+    AUTO = "auto"  #: closed forms where variables share no row; the rest exact if small, or ADMM
     ADMM = "admm"  #: consensus ADMM on the whole program, as PSL does
     EXACT = "exact"  #: an LP or QP solver on the whole program
 

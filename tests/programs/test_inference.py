@@ -19,8 +19,8 @@ from hornbeam.hlmrf.map_inference import solve
 from hornbeam.language.syntax import parse_rules
 from hornbeam.programs.grounding.ground import ground
 from hornbeam.programs.program import read_program
-from tests.programs.grounding.test_ground import ARITHMETIC, ARITIES, CONSTANTS, LOGICAL, OPEN
 from tests.support.brute_grounding import Key, World
+from tests.support.ground_worlds import ARITHMETIC, ARITIES, CONSTANTS, LOGICAL, OPEN
 
 #: The exact MAP objectives of the shared programs, computed independently.
 OBJECTIVES = {"n10": 1138.371, "n25": 1856.825, "n50": 2133.370}

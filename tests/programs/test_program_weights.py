@@ -13,8 +13,8 @@ from hornbeam.language.syntax import PslRule, parse_rules
 from hornbeam.learning.hinge_problem import HingeProblem
 from hornbeam.programs.grounding.ground import ground
 from hornbeam.programs.program_weights import fit_weights, ground_problem, piece
-from tests.programs.grounding.test_ground import program_data, variables_of, worlds
 from tests.support.brute_grounding import Ground, Key, World, ground_by_brute_force
+from tests.support.ground_worlds import program_data, variables_of, worlds
 
 RULES = [
     "1: Q(A, B) & R(B, C) -> T(A, C) ^2",

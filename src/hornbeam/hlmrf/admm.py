@@ -252,7 +252,7 @@ class _Run:
     def multipliers(self, steps: AdmmSteps) -> Floats:
         """Lagrange multipliers of the rows: step * t of one more local step, the anchor left out.
 
-        It ends the run: the point is no iterate any more.
+        It ends the run: it overwrites the current point.
         """
         point, share = self.point, self.steering.anchor_share
         for part, anchor in (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hornbeam.language.syntax import (
+    ArithmeticRule,
     Atom,
     Cardinality,
     Coefficient,
@@ -27,22 +28,25 @@ Argument = Variable | Constant | SumVariable
 
 def atoms_of(rule: PslRule) -> Iterator[Atom | SumAtom]:
     """Yield the atoms of a rule, those of its filters last."""
-    if isinstance(rule, LogicalRule):
-        literals = [*rule.body, *rule.head]
-    else:
+    if isinstance(rule, ArithmeticRule):
         yield from rule.atoms
-        literals = [literal for one in rule.filters for literal in literals_of(one.condition)]
-    yield from (literal.atom for literal in literals if isinstance(literal.atom, Atom))
+    yield from (one.atom for one in _literals(rule) if isinstance(one.atom, Atom))
 
 
 def comparisons_of(rule: PslRule) -> Iterator[Comparison]:
     """Yield the comparisons of a rule, those of its filters last."""
-    if isinstance(rule, LogicalRule):
-        literals = [*rule.body, *rule.head]
-    else:
+    if isinstance(rule, ArithmeticRule):
         yield from rule.comparisons
-        literals = [literal for one in rule.filters for literal in literals_of(one.condition)]
-    yield from (literal.atom for literal in literals if isinstance(literal.atom, Comparison))
+    yield from (one.atom for one in _literals(rule) if isinstance(one.atom, Comparison))
+
+
+def _literals(rule: PslRule) -> Iterator[Literal]:
+    """Yield the literals of a logical rule, or of an arithmetic rule's filters."""
+    if isinstance(rule, LogicalRule):
+        yield from (*rule.body, *rule.head)
+    else:
+        for one in rule.filters:
+            yield from literals_of(one.condition)
 
 
 def literals_of(condition: Condition) -> Iterator[Literal]:

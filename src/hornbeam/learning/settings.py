@@ -25,7 +25,7 @@ class Setting:
     default
         Its value where none is given; None for a whole number of which every learner has its own.
     help
-        One sentence for `hornbeam learn --help`; without it the command line has no such option.
+        One sentence for the help of `hornbeam learn`; without it there is no such option.
     least
         The smallest value; the value must be finite, too.
     above

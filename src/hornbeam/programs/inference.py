@@ -164,7 +164,7 @@ def infer(
     split
         The program's split to read; "infer" by default.
     solver
-        "auto", "admm" or "exact"; see `hornbeam.hlmrf.solver`.
+        "auto", "admm" or "exact"; see `hornbeam.choices.Solver`.
     tolerance
         Absolute and relative tolerance of ADMM; by default the program's own, or `TOLERANCE`.
     max_ground_rules
@@ -225,7 +225,7 @@ def _relaxed(rules: Sequence[PslRule], options: InferenceOptions) -> list[PslRul
 
 
 def _start(data: ProgramData, options: InferenceOptions) -> Floats | None:
-    """State to start from; it is the answer for targets that no ground rule speaks of."""
+    """State to start from; it is the answer for targets that are in no ground rule."""
     value = {"ZERO": 0.0, "HALF": 0.5}.get(options.initial_value)
     if value is None:
         return None

@@ -127,7 +127,7 @@ def _read_text(connection: duckdb.DuckDBPyConnection, listed: Sequence[_Listed])
     arity = listed[0].source.arity
     selects = [
         f"SELECT CASE WHEN predicate IS NOT NULL THEN {one.predicate} END AS predicate, "  # noqa: S608
-        f"{one.partition} AS partition, {_columns('a', arity)}, value "
+        f"{one.partition} AS partition, {_columns(arity)}, value "
         f"FROM ({one.source.select}) AS s{i}"
         for i, one in enumerate(listed)
     ]
@@ -141,8 +141,8 @@ def _read_text(connection: duckdb.DuckDBPyConnection, listed: Sequence[_Listed])
         raise first_mistake(sources) or DataError(sources[0].name, "a row is malformed")
 
 
-def _columns(letter: str, arity: int) -> str:
-    return ", ".join(f"{letter}{k}" for k in range(1, arity + 1))
+def _columns(arity: int) -> str:
+    return ", ".join(f"a{k}" for k in range(1, arity + 1))
 
 
 def _names(
@@ -150,7 +150,7 @@ def _names(
 ) -> Names:
     """Names of all constants, and their table `constants` in the connection."""
     selects = [
-        f"SELECT unnest([{_columns('a', arity)}]) AS name FROM text_{arity}"  # noqa: S608
+        f"SELECT unnest([{_columns(arity)}]) AS name FROM text_{arity}"  # noqa: S608
         for arity in arities
     ]
     if extra:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Ids
+from hornbeam.arrays import Floats, Ids
 from hornbeam.facts.names import Names
 
 
@@ -17,10 +17,15 @@ class AtomTable:
     """Atoms of one predicate: one column of ids per argument; `value` is None where all are 1."""
 
     arguments: tuple[Ids, ...]
-    value: npt.NDArray[np.float64] | None = None
+    value: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.arguments[0])
+
+    @property
+    def values(self) -> Floats:
+        """Truth value of every atom."""
+        return np.ones(len(self)) if self.value is None else self.value
 
 
 @dataclass(frozen=True, eq=False)

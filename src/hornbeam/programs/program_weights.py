@@ -177,8 +177,7 @@ def _truth(program: Program, data: ProgramData) -> Floats:
                 f"{int((place < 0).sum()):,} targets of {name} have no truth, the first is "
                 f"{name}({atom}); learning needs the truth of every target",
             )
-        values = tables.truth.value
-        parts.append(np.ones(len(place)) if values is None else values[place])
+        parts.append(tables.truth.values[place])
     if not sum(map(len, parts)):
         raise DataError(program.name, "no predicate has targets; expected some to learn from")
     return np.concatenate(parts)

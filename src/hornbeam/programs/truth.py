@@ -49,9 +49,7 @@ def evaluate_truth(
     known = place >= 0
     if not known.any():
         return None
-    stated = tables.truth.value
-    truth = np.ones(len(tables.truth)) if stated is None else stated
-    expected = np.where(known, truth[place], 0.0)
+    expected = np.where(known, tables.truth.values[place], 0.0)
     known |= close_truth
     expected, found = expected[known], values[known]
     ranked = evaluate(expected, np.clip(found, 0.0, 1.0))

@@ -10,8 +10,8 @@ from hornbeam.language.syntax import Atom, Constant, Term, Variable
 from hornbeam.programs.grounding.atom_tables import AtomTables, atom_tables
 from hornbeam.programs.grounding.ground_bounds import most_rows
 from hornbeam.programs.grounding.ground_queries import Joins
-from tests.programs.grounding.test_ground import ARITIES, CONSTANTS, program_data, worlds
 from tests.support.brute_grounding import World
+from tests.support.ground_worlds import ARITIES, CONSTANTS, program_data, worlds
 
 TERMS: st.SearchStrategy[Term] = st.sampled_from(
     [*map(Variable, "ABCD"), *map(Constant, [*CONSTANTS, "unknown"])]

@@ -223,7 +223,7 @@ def _sorted(
 ) -> tuple[Array, list[Ids], Millionths | None]:
     """Order atoms by first argument, predicate, further arguments, value."""
     if len(arguments) == 2:
-        # PSL programs are read without it, and then nobody waits for Numba.
+        # Imported late: reading PSL programs needs this module, and neither that one nor Numba.
         from hornbeam.facts.ordering import sort_edges
 
         return sort_edges(predicate, arguments, values, n_entities)

@@ -87,7 +87,7 @@ def _checked_values(connection: duckdb.DuckDBPyConnection, sources: Sequence[Sou
 
 
 def resource_error(error: duckdb.Error) -> DataError | None:
-    """Explain an error of memory or disk, which is no mistake in the data."""
+    """Explain an error of memory or disk; None for others."""
     text = str(error)
     if "No space left" in text or "max_temp_directory_size" in text:
         return DataError(

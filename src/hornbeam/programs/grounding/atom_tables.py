@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from hornbeam.arrays import Ids
 from hornbeam.facts.reading.workspace import workspace
-from hornbeam.programs.program_data import AtomTable, PredicateTables, ProgramData
+from hornbeam.programs.program_data import PredicateTables, ProgramData
 
 #: What `v` says of an observed atom, and of an atom that is not there at all.
 OBSERVED, MISSING = -1, -2
@@ -93,8 +93,8 @@ def atom_tables(
                 len(tables.observed) + n_targets,
                 n_targets > 0,
                 len(tables.observed) > 0,
-                bool(np.all(_values(tables.observed) == 1.0)),
-                bool(np.any(_values(tables.observed) == 0.0)),
+                bool(np.all(tables.observed.values == 1.0)),
+                bool(np.any(tables.observed.values == 0.0)),
             )
             _load(connection, stored[key], tables, variables)
             variables += n_targets
@@ -119,11 +119,7 @@ def _load(
     }
     numbers = np.arange(first, first + len(targets), dtype=np.int32)
     columns["v"] = np.concatenate([np.full(len(observed), OBSERVED, dtype=np.int32), numbers])
-    columns["t"] = np.concatenate([_values(observed), np.zeros(len(targets))])
+    columns["t"] = np.concatenate([observed.values, np.zeros(len(targets))])
     connection.register("loading", columns)
     connection.execute(f"CREATE TABLE {stored.table} AS SELECT * FROM loading")
     connection.unregister("loading")
-
-
-def _values(atoms: AtomTable) -> npt.NDArray[np.float64]:
-    return np.ones(len(atoms)) if atoms.value is None else atoms.value

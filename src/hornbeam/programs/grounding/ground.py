@@ -207,12 +207,11 @@ def _expected(joins: Joins, tables: AtomTables) -> float:
 def _counted(joins: Joins, strides: Sequence[int], connection: duckdb.DuckDBPyConnection) -> int:
     """Count the ground rules of a sample, one row in `strides[i]` of table i; at most `CUT_OFF`."""
     sampled = [f"d{i}.rowid % {stride} = 0" for i, stride in enumerate(strides) if stride > 1]
-    answer = connection.execute(
+    [(found,)] = connection.execute(
         f"SELECT count(*) FROM (SELECT 1 {joins.restricted(' AND '.join(sampled) or 'true')} "
         f"LIMIT {CUT_OFF})"
-    ).fetchone()
-    assert answer is not None
-    return int(answer[0])
+    ).fetchall()
+    return int(found)
 
 
 def _missing(rule: LogicalRule, query: GroundingQuery, tables: AtomTables) -> InputError:

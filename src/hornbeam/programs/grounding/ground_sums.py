@@ -72,16 +72,10 @@ def ground_sums(rule: ArithmeticRule, tables: AtomTables) -> GroundRows:
     else:
         select = f"SELECT 0 AS g {joins.text} LIMIT 1"
     tables.connection.execute(f"CREATE OR REPLACE TEMP TABLE groups AS {select}")
-    n_groups = _one(tables, "SELECT count(*) FROM groups")
+    [(n_groups,)] = tables.connection.execute("SELECT count(*) FROM groups").fetchall()
     places = {name: f"groups.x{i}" for i, name in enumerate(plain)}
     filters = {one.variable: tuple(literals_of(one.condition)) for one in rule.filters}
     return _Expansion(rule, tables, places, filters, n_groups).rows()
-
-
-def _one(tables: AtomTables, select: str) -> int:
-    row = tables.connection.execute(select).fetchone()
-    assert row is not None
-    return int(row[0])
 
 
 @dataclass(frozen=True, eq=False)
