@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from hornbeam.arrays import Floats, Ints
+
 Chosen = npt.NDArray[np.integer]
 
 
