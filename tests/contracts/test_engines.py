@@ -18,8 +18,9 @@ import hornbeam.counting
 from hornbeam import read_facts, read_labels
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.counting.sql.duckdb_engine import duckdb_engine
-from hornbeam.counting.sql.sql_engine import SqlEngine
+from hornbeam.counting.sql.duckdb_engine import DuckDB, duckdb_engine
+from hornbeam.counting.sql.spark_engine import Spark
+from hornbeam.counting.sql.sql_engine import Database, SqlEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.language.naming import identifiers
@@ -93,14 +94,28 @@ def make(request: pytest.FixtureRequest) -> Make:
     return lambda facts: spark_engine(session, facts)
 
 
-def test_every_engine_is_held_to_the_contract() -> None:
-    methods = {name for name, _ in inspect.getmembers(Engine, inspect.isfunction) if name[0] != "_"}
-    assert methods == {"discover", "count", "locate"}
+def implementations(protocol: type, methods: set[str]) -> set[type]:
+    """Every class that has the methods of a protocol of engines."""
+    asked = {name for name, _ in inspect.getmembers(protocol, inspect.isfunction) if name[0] != "_"}
+    assert asked == methods
     found = set()
     for module in pkgutil.walk_packages(hornbeam.counting.__path__, "hornbeam.counting."):
         classes = inspect.getmembers(importlib.import_module(module.name), inspect.isclass)
-        found |= {kind for _, kind in classes if kind is not Engine and methods <= set(vars(kind))}
+        found |= {kind for _, kind in classes if kind is not protocol and asked <= set(vars(kind))}
+    return found
+
+
+def test_every_engine_is_held_to_the_contract() -> None:
+    found = implementations(Engine, {"discover", "count", "locate"})
     assert found == set(ENGINES), "add the engine to ENGINES: it must pass this suite"
+
+
+def test_every_database_is_held_to_the_contract() -> None:
+    """One engine runs on several databases: DuckDB in ENGINES, Spark as a parameter of its own."""
+    found = implementations(
+        Database, {"create", "view", "upload", "fetch", "drop", "write_parquet"}
+    )
+    assert found == {DuckDB, Spark}, "add an engine on it to ENGINES: it must pass this suite"
 
 
 def rows_of(statistics: Statistics) -> list[Rows]:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from hornbeam.compiled import kernels
 from hornbeam.facts.table import Facts
-from hornbeam.rules.codes import code_limit
+from hornbeam.rules.codes import code_limit, step_code, turned_each
 
 kernel = kernels("the layout of the graph")
 
@@ -66,9 +66,8 @@ class Graph:
         value = atoms.millionths if atoms.millionths is not None else np.empty(0, dtype=np.int32)
         subject, object_ = atoms.arguments
         lay_out = _adjacency.compiled if len(atoms) > FEW else _sorted_adjacency
-        arrays = lay_out(
-            subject, atoms.predicate, object_, value, len(facts.entities), np.zeros(0, dtype=wide)
-        )
+        code_of = step_code(np.arange(len(facts.predicates), dtype=wide))
+        arrays = lay_out(subject, atoms.predicate, object_, value, len(facts.entities), code_of)
         whole = Adjacency(*arrays)
         graph = cls(whole, whole, n_codes)
         return graph if max_fanout is None else graph.limited(max_fanout)
@@ -88,12 +87,11 @@ def _sorted_adjacency(
     object_: npt.NDArray[np.int32],
     value: npt.NDArray[np.int32],
     n_entities: int,
-    code_like: npt.NDArray[np.integer],
+    code_of: npt.NDArray[np.integer],
 ) -> tuple[npt.NDArray[np.integer], ...]:
     """What `_adjacency` returns, by sorting all edges at once."""
     node, neighbour = np.concatenate([subject, object_]), np.concatenate([object_, subject])
-    forth = (2 * (predicate.astype(np.int64) + 1)).astype(code_like.dtype)
-    code = np.concatenate([forth, forth ^ 1])
+    code = np.concatenate([code_of[predicate], turned_each(code_of)[predicate]])
     order = np.lexsort((neighbour, code, node))
     offsets = np.searchsorted(node[order], np.arange(n_entities + 1))
     values = np.concatenate([value, value])[order] if len(value) else value
@@ -109,8 +107,11 @@ def _filtered(adjacency: Adjacency, keep: npt.NDArray[np.bool_]) -> Adjacency:
 
 
 @kernel
-def _adjacency(subject, predicate, object_, value, n_entities, code_like):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Scatter each fact to both ends, then sort every node's few edges in a small buffer."""
+def _adjacency(subject, predicate, object_, value, n_entities, code_of):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Scatter each fact to both ends, then sort every node's few edges in a small buffer.
+
+    `code_of` has the code of a step along every predicate; codes are of its type.
+    """
     n = len(subject)
     soft = len(value) > 0
     offsets = np.zeros(n_entities + 1, dtype=np.int64)
@@ -121,7 +122,7 @@ def _adjacency(subject, predicate, object_, value, n_entities, code_like):  # ty
     for v in range(n_entities):
         offsets[v + 1] += offsets[v]
     neighbour = np.empty(2 * n, dtype=np.int32)
-    code = np.empty(2 * n, dtype=code_like.dtype)
+    code = np.empty(2 * n, dtype=code_of.dtype)
     edge_value = np.empty(2 * n if soft else 0, dtype=np.int32)
     place = offsets[:-1].copy()
     for i in range(n):
@@ -130,7 +131,7 @@ def _adjacency(subject, predicate, object_, value, n_entities, code_like):  # ty
             at = place[here]
             place[here] += 1
             neighbour[at] = subject[i] if inverse else object_[i]
-            code[at] = 2 * (np.int64(predicate[i]) + 1) + inverse
+            code[at] = code_of[predicate[i]] ^ inverse
             if soft:
                 edge_value[at] = value[i]
     # (code, neighbour) is distinct within a node, so sorting it with the position orders values too
