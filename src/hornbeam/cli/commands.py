@@ -24,7 +24,7 @@ COMMANDS = {
     "Begin": {
         "demo": "Take a tour: the whole flow on the bundled countries, with the commands you "
         "would type.",
-        "doctor": "Show versions, threads, compiled kernels, Java, memory and disk, and mark "
+        "doctor": "Show versions, threads, memory, Java and where compiled code is kept; mark "
         "problems.",
     },
     "Learn and predict": {
