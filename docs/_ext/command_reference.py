@@ -1,7 +1,7 @@
 """The reference of the command line, written from the commands themselves.
 
-The line `<!-- commands -->` of a page becomes one section a command: its help, its examples and its
-options under the headings that `--help` has.
+The line `<!-- commands -->` of a page becomes one section per command: its help, its examples
+and its options under the headings that `--help` has.
 """
 
 import re

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hornbeam.cli.commands import load
-from hornbeam.cli.flags import flags_of, in_flags, spoken_in_flags
+from hornbeam.cli.flags import flags_of, in_flags, messages_in_flags
 from hornbeam.errors import HornbeamWarning, InputError
 from tests.support.commands import EVIDENCE, TRAIN, hornbeam_, write
 
@@ -42,7 +42,7 @@ def test_parameters_become_flags(said: str, told: str) -> None:
 
 
 def _unhappy_work() -> None:
-    with spoken_in_flags(lambda: {"top": "--top"}):
+    with messages_in_flags(lambda: {"top": "--top"}):
         warnings.warn("many: use `top`", HornbeamWarning, stacklevel=1)
         raise InputError("use `top=5`")
 

@@ -75,3 +75,11 @@ def test_a_learner_of_another_package_has_options(
     shown = " ".join(hornbeam_("learn", "--help").stdout.split())
     assert "joint|ppll|greedy|mine" in shown
     assert "mine: how bold it is." in shown
+
+
+def test_a_broken_package_is_no_reason_to_refuse_other_learners(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register_learner(tmp_path, monkeypatch, "import no_such_module\n", {"broken": "Mine"})
+    assert {one.name for one in LearnerOptions.parameters()} == set(OPTIONS)
+    assert LearnerOptions.of(DEFAULTS).learner("ppll", 0) == Ppll()

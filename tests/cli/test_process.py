@@ -43,6 +43,17 @@ def test_help_imports_nothing_heavy(words: list[str]) -> None:
     assert done.stderr == "[]\n"
 
 
+def test_no_command_imports_anything_heavy_before_it_runs() -> None:
+    code = (
+        "import sys; from hornbeam.cli.commands import COMMANDS, load; "
+        "names = [name for group in COMMANDS.values() for name in group]; "
+        "found = [load(name).name for name in names]; "
+        f"print(found == names, [name for name in {(*HEAVY, 'pydantic')} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True []\n"
+
+
 def test_importing_the_package_imports_nothing_heavy() -> None:
     code = f"import sys, hornbeam; print([name for name in {HEAVY} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from hornbeam.cli.flags import flags_of, spoken_in_flags
+from hornbeam.cli.flags import flags_of, messages_in_flags
 from hornbeam.cli.help import help_text
 from hornbeam.cli.option_groups import with_options
 from hornbeam.cli.plain_values import without_pydantic
@@ -24,7 +24,7 @@ COMMANDS = {
     "Begin": {
         "demo": "Take a tour: the whole flow on the bundled countries, with the commands you "
         "would type.",
-        "doctor": "Show versions, threads, compiled kernels, Java, memory and disk, and mark "
+        "doctor": "Show versions, threads, memory, Java and where compiled code is kept; mark "
         "problems.",
     },
     "Learn and predict": {
@@ -62,8 +62,8 @@ class Command(TyperCommand):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Context) -> object:
-        """Run the command; advice about options that it has not is about `learn`."""
-        with spoken_in_flags(lambda: flags_of(load("learn")) | flags_of(self)):
+        """Run the command; messages may also name options of `learn`, whose model it takes."""
+        with messages_in_flags(lambda: flags_of(load("learn")) | flags_of(self)):
             return super().invoke(ctx)
 
 

@@ -23,9 +23,9 @@ T = TypeVar("T")
 
 #: Work that ends sooner shows no bar.
 BAR_AFTER_SECONDS = 0.5
-#: Where stderr is no terminal (a log, a batch job), long work says a line this often.
+#: Where stderr is no terminal (a log, a batch job), long work prints a line this often.
 LINE_EVERY_SECONDS = 10.0
-#: Files that have at least so many bytes together are announced before they are read.
+#: Files that have at least this many bytes together are announced before they are read.
 LARGE = 50_000_000
 #: Width of a table where stdout is no terminal and COLUMNS is not set.
 PIPE_WIDTH = 160
@@ -43,7 +43,7 @@ class Stage:
 
     @property
     def rate(self) -> float | None:
-        """Units a second since the first report; None until there is something to measure."""
+        """Units per second since the first report; None until there is something to measure."""
         if self.done == self.done_before or self.now <= self.began:
             return None
         return (self.done - self.done_before) / (self.now - self.began)
@@ -74,14 +74,14 @@ class TerminalProgress:
         self._tasks: dict[str, TaskID] = {}
 
     def message(self, text: str) -> None:
-        """Say something once."""
+        """Print something once."""
         if self.verbose:
             say(f"[{time.monotonic() - self._began:7.2f} s] {text}")
         elif not self.quiet:
             say(text)
 
     def detail(self, text: str) -> None:
-        """Say something that only matters when verbose."""
+        """Print something that only matters when verbose."""
         if self.verbose:
             self.message(text)
 
@@ -126,7 +126,7 @@ class TerminalProgress:
         self._bar_from = time.monotonic()
 
     def say_cost(self) -> None:
-        """When verbose, say what the work has cost."""
+        """When verbose, print what the work has cost."""
         self.detail(f"Done. CPU {time.process_time():.2f} s{_peak_memory()}.")
 
 
@@ -182,7 +182,7 @@ def read_files(reader: Callable[..., T], files: Sequence[str], progress: Termina
 
 
 def shown_rate(rate: float) -> str:
-    """Format units a second.
+    """Format units per second.
 
     >>> shown_rate(12345.6), shown_rate(0.25)
     ('12,346/s', '0.25/s')

@@ -82,15 +82,15 @@ def demo(
 
       hornbeam demo --keep countries
     """
-    loudness = [
+    verbosity = [
         *(["--quiet"] if console.quiet else []),
         *(["--verbose"] if console.verbose else []),
     ]
     with _folder(keep) as folder, chdir(folder):
         if console.as_json:
-            print_json({"steps": [_result(step, loudness) for step in STEPS]})
+            print_json({"steps": [_result(step, verbosity) for step in STEPS]})
         else:
-            _tour(screen(), loudness)
+            _tour(screen(), verbosity)
     if not console.as_json:
         _show_next(screen(), keep)
 
@@ -125,14 +125,14 @@ def _run(words: list[str]) -> None:
     app(words, standalone_mode=False)
 
 
-def _result(step: DemoStep, loudness: list[str]) -> dict[str, Any]:
+def _result(step: DemoStep, verbosity: list[str]) -> dict[str, Any]:
     """The JSON of a step."""
     from contextlib import redirect_stdout
     from io import StringIO
 
     printed = StringIO()
     with redirect_stdout(printed):
-        _run([*step.words, *loudness, "--json"])
+        _run([*step.words, *verbosity, "--json"])
     return {"command": _command(step), "result": json.loads(printed.getvalue())}
 
 
@@ -140,7 +140,7 @@ def _command(step: DemoStep) -> str:
     return f"hornbeam {shlex.join(step.words)}"
 
 
-def _tour(out: Console, loudness: list[str]) -> None:
+def _tour(out: Console, verbosity: list[str]) -> None:
     out.print(
         "Facts about 197 countries: neighbours, languages, currencies, subregions. The region is "
         "known for some; where do the others lie?"
@@ -148,7 +148,7 @@ def _tour(out: Console, loudness: list[str]) -> None:
     for number, step in enumerate(STEPS, start=1):
         out.print(f"\n[bold]{number}/{len(STEPS)}  {step.question}[/bold]")
         out.print(f"[cyan]$ {_command(step)}[/cyan]\n", soft_wrap=True)
-        _run([*step.words, *loudness])
+        _run([*step.words, *verbosity])
         out.print(f"\n[dim]{step.remark}[/dim]")
 
 

@@ -2,20 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+import platform
+import re
+import shutil
+import subprocess
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
 
+from hornbeam import __version__
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, screen
 
-if TYPE_CHECKING:
-    from hornbeam.cli.checkup import Checkup
+#: Extras for those who change Hornbeam, not for those who use it.
+DEVELOPMENT = {"dev", "docs"}
+#: Less free memory than this is called a problem.
+LITTLE_MEMORY = 1 << 30
+
+Versions = dict[str, str | None]
 
 
-def doctor(
-    *,
-    console: options.ConsoleOptions,
-) -> None:
-    """Show versions, threads, compiled kernels, Java, memory and disk, and mark problems.
+@dataclass(frozen=True)
+class Checkup:
+    """Everything that is looked at; None where the system does not tell."""
+
+    hornbeam: str
+    python: str
+    platform: str
+    libraries: Versions
+    extras: dict[str, Versions]
+    threads: int
+    memory_total: int | None
+    memory_available: int | None
+    java: str | None
+    kernels: str | None
+    problems: list[str]
+
+
+def doctor(*, console: options.ConsoleOptions) -> None:
+    """Show versions, threads, memory, Java and where compiled code is kept; mark problems.
 
     Put its output into a report of a fault. The exit code is 0 whatever it finds; `problems` of
     [bold]--json[/bold] lists what is wrong, each with what to do.
@@ -26,61 +52,146 @@ def doctor(
 
       hornbeam doctor --json
     """
-    from hornbeam.cli.checkup import examine
-
-    with console.progress() as progress:
-        progress.detail("Looking at libraries, kernels, Java, memory and disk.")
+    with console.progress():
         found = examine()
     if console.as_json:
-        print_json(_as_dict(found))
+        print_json(asdict(found))
     else:
         _show(found)
 
 
-def _as_dict(found: Checkup) -> dict[str, Any]:
-    from dataclasses import asdict
+def examine() -> Checkup:
+    """Look at everything."""
+    from hornbeam.machine import physical_memory, worker_threads
 
-    result = asdict(found)
-    for name, extra in found.extras.items():
-        result["extras"][name]["installed"] = extra.installed
-    return result
+    core, extras = _libraries()
+    problems = [
+        f"{name} is not installed: pip install --upgrade --force-reinstall hornbeam"
+        for name, version in core.items()
+        if version is None
+    ]
+    kernels = None if problems else _kernel_folder()
+    if kernels is not None and not _lasts(kernels):
+        problems.append(
+            "compiled kernels cannot be kept, so that they are compiled again and again: "
+            "set NUMBA_CACHE_DIR to a folder that you may write to"
+        )
+    available = _available_memory()
+    if available is not None and available < LITTLE_MEMORY:
+        problems.append(
+            f"only {_gib(available)} of memory is free: close other programs, or use a smaller "
+            "--max-length or --max-fanout"
+        )
+    return Checkup(
+        hornbeam=__version__,
+        python=f"{platform.python_version()} ({platform.python_implementation()})",
+        platform=platform.platform(),
+        libraries=core,
+        extras=extras,
+        threads=worker_threads(),
+        memory_total=physical_memory() if hasattr(os, "sysconf") else None,
+        memory_available=available,
+        java=_java(),
+        kernels=kernels,
+        problems=problems,
+    )
+
+
+def _libraries() -> tuple[Versions, dict[str, Versions]]:
+    """Versions of what the package's own metadata ask for, always and for each extra."""
+    core: Versions = {}
+    extras: dict[str, Versions] = {}
+    for requirement in metadata.requires("hornbeam") or []:
+        name = re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]
+        extra = re.search(r"extra\s*==\s*['\"]([^'\"]+)", requirement)
+        if extra is None:
+            core[name] = _version(name)
+        elif extra[1] not in DEVELOPMENT and name != "hornbeam":
+            extras.setdefault(extra[1], {})[name] = _version(name)
+    return core, dict(sorted(extras.items()))
+
+
+def _version(library: str) -> str | None:
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _kernel_folder() -> str:
+    """Where the compiled code of one kernel is kept; that of the others is kept likewise."""
+    from hornbeam.counting.memory.search import search_block
+
+    return search_block.folder
+
+
+def _lasts(folder: str) -> bool:
+    """Whether files can be made in a folder (or it can be made) and are still there tomorrow."""
+    from hornbeam.compiled import TEMPORARY
+
+    path = Path(folder)
+    while not path.exists():
+        path = path.parent
+    return TEMPORARY not in folder and os.access(path, os.W_OK)
+
+
+def _available_memory() -> int | None:
+    """Free memory in bytes."""
+    try:
+        text = Path("/proc/meminfo").read_text(encoding="ascii")
+    except OSError:
+        return None
+    found = re.search(r"^MemAvailable:\s*(\d+) kB$", text, re.MULTILINE)
+    return None if found is None else int(found[1]) * 1024
+
+
+def _java() -> str | None:
+    """First line of `java -version`, where there is one."""
+    command = shutil.which("java")
+    if command is None:
+        return None
+    try:
+        told = subprocess.run(
+            [command, "-version"], capture_output=True, text=True, timeout=30, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    lines = (told.stderr or told.stdout).splitlines()
+    return lines[0].strip() if lines else None
 
 
 def _show(found: Checkup) -> None:
-    import os
-
     from rich.markup import escape
 
-    from hornbeam.cli.checkup import gib
-
     out = screen()
-
-    def line(name: str, text: str) -> None:
-        out.print(f"[bold]{name:10}[/bold] {text}", soft_wrap=True)
-
-    line("Hornbeam", found.hornbeam)
-    line("Python", f"{found.python} on {escape(found.platform)}")
-    line("Libraries", _listed(found.libraries))
-    for name, extra in found.extras.items():
-        wanted = f"[dim]not installed:[/dim] {escape(extra.install)}"
-        line(f"  {name}", _listed(extra.libraries) if extra.installed else wanted)
-    line("Threads", str(found.threads))
-    if found.kernels is not None:
-        kernels = found.kernels
-        where = escape(os.path.commonpath(kernels.folders))
-        line("Kernels", f"{kernels.compiled} of {kernels.total} compiled so far, kept in {where}")
-    line("Java", escape(found.java or "none (only --engine spark and PSL's own runtime need it)"))
+    lines = {
+        "Hornbeam": found.hornbeam,
+        "Python": f"{found.python} on {escape(found.platform)}",
+        "Libraries": _listed(found.libraries),
+    }
+    for name, libraries in found.extras.items():
+        missing = "not installed: " + escape(f"pip install 'hornbeam[{name}]'")
+        lines[f"  {name}"] = missing if None in libraries.values() else _listed(libraries)
+    lines["Threads"] = str(found.threads)
     if found.memory_total is not None:
         free = found.memory_available
-        line("Memory", gib(found.memory_total) + (f", {gib(free)} free" if free else ""))
-    line("Temporary", f"{escape(found.temporary_folder)}, {gib(found.temporary_free)} free")
+        lines["Memory"] = _gib(found.memory_total) + (f", {_gib(free)} free" if free else "")
+    lines["Java"] = escape(found.java or "none (only Spark and PSL's own runtime need it)")
+    if found.kernels is not None:
+        lines["Kernels"] = f"compiled code is kept in {escape(found.kernels)}"
+    for name, text in lines.items():
+        out.print(f"[bold]{name:10}[/bold] {text}", soft_wrap=True)
     if not found.problems:
         out.print("[green]No problems found.[/green]")
     for problem in found.problems:
         out.print(f"[red]problem:[/red] {escape(problem)}", soft_wrap=True)
 
 
-def _listed(libraries: dict[str, str | None]) -> str:
+def _listed(libraries: Versions) -> str:
     return ", ".join(
         f"{name} {version or '[red]missing[/red]'}" for name, version in libraries.items()
     )
+
+
+def _gib(size: int) -> str:
+    return f"{size / 2**30:,.1f} GiB"

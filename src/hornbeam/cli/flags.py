@@ -28,8 +28,8 @@ QUOTES = "\"'"
 
 
 @contextmanager
-def spoken_in_flags(flags: Callable[[], Mapping[str, str]]) -> Iterator[None]:
-    """Turn the library's errors and warnings into the words of the command that runs.
+def messages_in_flags(flags: Callable[[], Mapping[str, str]]) -> Iterator[None]:
+    """Let errors and warnings of the library name the flags of the command that runs.
 
     A warning is one line, without its place in the source.
     """

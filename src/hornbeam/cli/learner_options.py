@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from inspect import Parameter
 from typing import TYPE_CHECKING, Annotated, Any, Self, get_args
@@ -95,21 +96,21 @@ class LearnerOptions(Options):
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
-        """Leave out what is as it is by default: learners have defaults of their own."""
+        """Leave out defaults: every learner has its own."""
         settings = _settings()
         return cls({name: one for name, one in given.items() if one != settings[name].default})
 
     def learner(self, method: str, seed: int) -> Learner:
-        """Make the learner; refuse a setting that it has not."""
+        """Make the learner; refuse settings that it does not have."""
         kind = learner_class(method)
-        own = dict(_own_settings(kind))
-        for name in self.given.keys() - own.keys():
+        foreign = sorted(self.given.keys() - dict(_own_settings(kind)).keys())
+        if foreign:
             having = [
-                one for one in learner_names() if name in dict(_own_settings(learner_class(one)))
+                f'`method="{one}"`'
+                for one in learner_names()
+                if foreign[0] in dict(_own_settings(learner_class(one)))
             ]
-            raise InputError(
-                f"`{name}` is for " + " or ".join(f'`method="{one}"`' for one in having)
-            )
+            raise InputError(f"`{foreign[0]}` is for {' or '.join(having)}")
         seeded = {"seed": seed} if "seed" in {one.name for one in fields(kind)} else {}
         learner: Learner = kind(**self.given, **seeded)
         return learner
@@ -117,8 +118,12 @@ class LearnerOptions(Options):
 
 def _settings() -> dict[str, Setting]:
     """Settings of all learners; those of other packages are imported to know theirs."""
-    others = (pair for point in other_learners() for pair in _own_settings(point.load()))
-    return dict(others) | OPTIONS
+    found: dict[str, Setting] = {}
+    for point in other_learners():
+        # a package that is broken has no options, and is no reason to refuse other learners
+        with suppress(ImportError):
+            found |= _own_settings(point.load())
+    return found | OPTIONS
 
 
 def _own_settings(learner: type[Any]) -> Iterator[tuple[str, Setting]]:

@@ -35,7 +35,7 @@ class Options:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
-        """Make the group of what was given on the command line."""
+        """Make the group from what was given on the command line."""
         return cls(**given)
 
 

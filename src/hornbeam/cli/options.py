@@ -96,8 +96,7 @@ Collective = Annotated[
     bool,
     typer.Option(
         "--collective",
-        help="Let rules speak of the targets themselves: bodies hold labelled targets too, and "
-        "pairs are scored all together.",
+        help="Rules may have targets in their bodies, too, and all pairs are scored together.",
     ),
 ]
 ScoreOption = Annotated[
@@ -236,5 +235,5 @@ class ConsoleOptions(Options):
     ] = False
 
     def progress(self) -> AbstractContextManager[TerminalProgress]:
-        """Show how far the work is, as loud as asked."""
+        """Show how far the work is, unless quiet."""
         return progress_shown(self.quiet, self.verbose)

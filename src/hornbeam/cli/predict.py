@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hornbeam.arrays import Floats
 from hornbeam.choices import Score
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, read_files
@@ -18,6 +17,7 @@ from hornbeam.errors import InputError
 from hornbeam.files import save_text
 
 if TYPE_CHECKING:
+    from hornbeam.arrays import Floats
     from hornbeam.cli.console import TerminalProgress
     from hornbeam.counting.opening import Evidence
     from hornbeam.facts.table import Targets

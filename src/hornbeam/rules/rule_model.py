@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from hornbeam.language.naming import identifiers
 from hornbeam.rules.body import Body
-from hornbeam.rules.candidates import Language
 from hornbeam.rules.clause import Clause
+
+if TYPE_CHECKING:
+    from hornbeam.rules.candidates import Language
 
 
 class Counts(StrEnum):
@@ -68,6 +70,9 @@ class RuleModel:
     @property
     def language(self) -> Language:
         """How the rules walk the graph."""
+        # it brings NumPy, and the help of commands needs only the choices above
+        from hornbeam.rules.candidates import Language
+
         semantics = self.semantics
         return Language(
             distinct_variables=semantics.distinct_variables, max_fanout=semantics.max_fanout
