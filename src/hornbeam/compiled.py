@@ -68,6 +68,13 @@ class Kernel:
         """The loop for so many units of work, compiled where that `pays`."""
         return self.compiled if self.pays(work, limit) else self.interpreted
 
+    def for_size(self, size: int, limit: int) -> Callable[..., Any]:
+        """The loop for something of a size, compiled above a limit, whatever was asked before.
+
+        So a server either compiles at its start or never.
+        """
+        return self.compiled if size > limit else self.interpreted
+
     def interpreted(self, *arguments: Any) -> Any:  # noqa: ANN401
         """Run the loop as it is; numbers wrap around and divide by zero as in compiled code."""
         with np.errstate(all="ignore"):

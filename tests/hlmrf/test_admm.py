@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,9 +13,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hornbeam import progress
 from hornbeam.errors import InfeasibleError
-from hornbeam.hlmrf import admm, admm_compiled
+from hornbeam.hlmrf import admm
 from hornbeam.hlmrf.admm import RELAXED, Acceleration, Admm
 from hornbeam.hlmrf.exact import Exact, find_conflict
 from hornbeam.hlmrf.map_state import Status
@@ -219,16 +217,6 @@ def test_progress_is_told_of_the_way() -> None:
     most = TIGHT.max_iterations
     assert told.steps[:2] == [("ADMM", 50, most), ("ADMM", 100, most)]
     assert told.steps[-1] == ("ADMM", found.iterations, most)
-
-
-def test_a_slow_compilation_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.0)
-    monkeypatch.setattr(admm, "WORTH_COMPILING", 0)
-    monkeypatch.setattr(admm_compiled.CompiledSteps, "of", lambda *_: time.sleep(0.5))
-    told = Told()
-    with pytest.raises(AttributeError):  # there are no steps
-        TIGHT.solve(synthetic(50, squared=True), progress=told)
-    assert told.messages == [admm.COMPILING]
 
 
 @pytest.mark.parametrize("acceleration", Acceleration)
