@@ -92,6 +92,11 @@ class Kernel:
         return str(self.compiled.stats.cache_path)  # type: ignore[attr-defined]
 
 
+def numba_in_use() -> bool:
+    """Whether some kernel was worth compiling already: small ones then cost little more."""
+    return bool(_purposes)
+
+
 def kernels(purpose: str) -> Callable[[Callable[..., Any]], Kernel]:
     """Make a decorator for the kernels of a file."""
 
