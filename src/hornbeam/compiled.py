@@ -68,6 +68,13 @@ class Kernel:
         """The loop for so many units of work, compiled where that `pays`."""
         return self.compiled if self.pays(work, limit) else self.interpreted
 
+    def for_size(self, size: int, limit: int) -> Callable[..., Any]:
+        """The loop for something of a size, compiled above a limit, whatever was asked before.
+
+        So a server either compiles at its start or never.
+        """
+        return self.compiled if size > limit else self.interpreted
+
     def interpreted(self, *arguments: Any) -> Any:  # noqa: ANN401
         """Run the loop as it is; numbers wrap around and divide by zero as in compiled code."""
         with np.errstate(all="ignore"):
@@ -83,6 +90,11 @@ class Kernel:
     def folder(self) -> str:
         """Where the machine code is kept; one whose name has `TEMPORARY` may not last."""
         return str(self.compiled.stats.cache_path)  # type: ignore[attr-defined]
+
+
+def numba_in_use() -> bool:
+    """Whether some kernel was worth compiling already: small ones then cost little more."""
+    return bool(_purposes)
 
 
 def kernels(purpose: str) -> Callable[[Callable[..., Any]], Kernel]:

@@ -13,6 +13,13 @@ import pytest
 from hornbeam.cli import doctor
 from tests.support.commands import hornbeam_, process
 
+COMPILE = """
+import numpy as np
+from hornbeam.facts.name_kernels import translated
+blob, ends = np.frombuffer(b"a\\0", dtype=np.uint8), np.array([1])
+translated.compiled(blob, ends, blob, ends)
+"""
+
 
 def test_the_figures_are_true() -> None:
     told = hornbeam_("doctor", "--json").json

@@ -21,6 +21,7 @@ from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
 from tests.support.brute_force import ONE, Triple, steps_by_node
 from tests.support.brute_force import World as Values
+from tests.support.kernels import both_ways, kernels_are
 from tests.support.random_rules import ReferenceModel, rule_models
 from tests.support.worlds import CRISP, SOFT, World, entities_of, facts_of, targets_of, worlds
 
@@ -116,16 +117,22 @@ def check_reasons(world: World, drawn: ReferenceModel, pair: Triple, paths: int)
     assert pulls == sorted(pulls, reverse=True)
 
 
-@given(cases(), st.sampled_from([0, 1, 2, 1000]))
+@both_ways
+@given(case=cases(), paths=st.sampled_from([0, 1, 2, 1000]))
 def test_reasons_are_those_of_the_definition(
-    case: tuple[World, ReferenceModel, Triple], paths: int
+    compiled: bool, case: tuple[World, ReferenceModel, Triple], paths: int
 ) -> None:
-    check_reasons(*case, paths)
+    with kernels_are(compiled):
+        check_reasons(*case, paths)
 
 
-@given(cases(SOFT), st.sampled_from([1, 2, 1000]))
-def test_reasons_with_soft_facts(case: tuple[World, ReferenceModel, Triple], paths: int) -> None:
-    check_reasons(*case, paths)
+@both_ways
+@given(case=cases(SOFT), paths=st.sampled_from([1, 2, 1000]))
+def test_reasons_with_soft_facts(
+    compiled: bool, case: tuple[World, ReferenceModel, Triple], paths: int
+) -> None:
+    with kernels_are(compiled):
+        check_reasons(*case, paths)
 
 
 def least_removal(model: hb.Model, values: Values, pair: Triple) -> int | None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from hornbeam.facts.names import Names
 from tests.support.fact_tables import NAMES
+from tests.support.kernels import both_ways, kernels_are
 
 LISTS = st.lists(NAMES, max_size=20)
 
@@ -27,10 +28,12 @@ def test_find_is_the_inverse(texts: list[str], others: list[str]) -> None:
         assert (names[i] == text) if i >= 0 else (text not in texts)
 
 
-@given(LISTS, LISTS)
-def test_translate(texts: list[str], others: list[str]) -> None:
+@both_ways
+@given(texts=LISTS, others=LISTS)
+def test_translate(compiled: bool, texts: list[str], others: list[str]) -> None:
     one, other = Names.of(texts), Names.of(others)
-    ids = one.translate(other)
+    with kernels_are(compiled):
+        ids = one.translate(other)
     assert ids.dtype == np.int32
     expected = [other.index(text) for text in one]
     assert ids.tolist() == expected

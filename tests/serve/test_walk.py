@@ -9,6 +9,7 @@ import pytest
 import hornbeam as hb
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.serve.walk import NOWHERE, CodeSequences, NodeCounters, ends_of, paths_between
+from tests.support.kernels import both_ways, kernels_are
 
 #: One dense and one sparse predicate, so that rows are sorted as well as looked through.
 EDGES = {"dense": 150, "sparse": 12}
@@ -44,8 +45,14 @@ def products(graph: Graph, sequences: list[list[int]]) -> list[npt.NDArray[np.in
     return whole
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_products_of_matrices(seed: int) -> None:
+@both_ways
+@pytest.mark.parametrize("seed", range(10))
+def test_products_of_matrices(compiled: bool, seed: int) -> None:
+    with kernels_are(compiled):
+        check_products(seed)
+
+
+def check_products(seed: int) -> None:
     rng = np.random.default_rng(seed)
     graph = random_graph(rng)
     sequences = [rng.integers(2, 6, rng.integers(1, 4)).tolist() for _ in range(6)] + [NOWHERE]

@@ -30,13 +30,15 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Floats
+from hornbeam.compiled import numba_in_use
 from hornbeam.densities import integral_arrays as arrays
 from hornbeam.densities import integral_kernels as kernels
 from hornbeam.rules.rule_model import Relaxation
 
-#: Targets to integrate above which compiling pays; a call of the arrays' takes as long as `CALL`
-#: of them, and a SQUARED target, which has no such form, as long as `SCALAR`.
-WORTH_COMPILING = 2_000_000
+#: Targets to integrate above which compiling pays, and above which it does if Numba is in use; a
+#: call of the arrays' form takes as long as `CALL` of them, and a SQUARED target, which has no such
+#: form, as long as `SCALAR`.
+WORTH_COMPILING, WORTH_READING = 2_000_000, 50_000
 CALL, SCALAR = 200, 60
 
 CODES = {Relaxation.BOOLEAN: 0, Relaxation.LINEAR: 1, Relaxation.SQUARED: 2}
@@ -93,7 +95,8 @@ def _apply(name: str, rows: int, inputs: list[Floats], relaxation: Relaxation) -
     out = np.empty((rows, inputs[0].size))
     kernel = getattr(kernels, name)
     squared = relaxation is Relaxation.SQUARED
-    if kernel.pays(CALL + inputs[0].size * (SCALAR if squared else 1), WORTH_COMPILING):
+    limit = WORTH_READING if numba_in_use() else WORTH_COMPILING
+    if kernel.pays(CALL + inputs[0].size * (SCALAR if squared else 1), limit):
         run = kernel.compiled
     else:
         run = kernel.interpreted if squared else getattr(arrays, name)

@@ -89,8 +89,7 @@ def first_paths(
 
 def _run_on(graph: Graph, kernel: Kernel) -> Callable[..., Any]:
     """A kernel for a graph: any path may meet all of its edges."""
-    large = len(graph.forward.neighbour) > WORTH_COMPILING
-    return kernel.compiled if large else kernel.interpreted
+    return kernel.for_size(len(graph.forward.neighbour), WORTH_COMPILING)
 
 
 def _first_paths(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from hornbeam.arrays import Floats
-from hornbeam.compiled import Kernel
+from hornbeam.compiled import Kernel, numba_in_use
 from hornbeam.learning import descent_arrays as arrays
 from hornbeam.learning import descent_kernels as loops
 from hornbeam.learning.descent_arrays import Chosen, Layout
@@ -25,8 +25,8 @@ SHARE = 1e-4
 WORTH_COMPILING = 200_000_000
 LARGE = 100_000
 CALL = 200
-#: The same for entries of Hessians, which are walked one by one.
-WORTH_COMPILING_MODELS = 500_000
+#: The same for entries of Hessians, which are walked one by one; where Numba is in use, fewer.
+WORTH_COMPILING_MODELS, WORTH_READING_MODELS = 500_000, 10_000
 
 
 def _pays(loop: Kernel, layout: Layout, calls: int) -> bool:
@@ -95,7 +95,8 @@ def minimise_model(gradient: Floats, hessian: Floats, weights: Floats) -> Floats
     all cores busy waiting for it.)
     """
     m = len(weights)
-    if loops.descend_model.pays(m * m, WORTH_COMPILING_MODELS):
+    limit = WORTH_READING_MODELS if numba_in_use() else WORTH_COMPILING_MODELS
+    if loops.descend_model.pays(m * m, limit):
         run, model = loops.descend_model.compiled, (gradient, hessian, weights)
     else:  # the same loop is twenty times as fast over lists as over arrays
         run = loops.descend_model.interpreted

@@ -111,8 +111,7 @@ def paths_between(
 
 def _run_on(adjacency: Adjacency, kernel: Kernel) -> Callable[..., Any]:
     """A kernel for a graph: any walk may meet all of its edges."""
-    large = len(adjacency.neighbour) > WORTH_COMPILING
-    return kernel.compiled if large else kernel.interpreted
+    return kernel.for_size(len(adjacency.neighbour), WORTH_COMPILING)
 
 
 def neighbours(adjacency: Adjacency, node: int, code: int) -> Ids:

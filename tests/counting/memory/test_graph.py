@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from hornbeam.counting.memory.graph import Adjacency, Graph
 from tests.support.brute_force import ONE, steps_by_node
+from tests.support.kernels import both_ways, kernels_are
 from tests.support.worlds import SOFT, World, worlds
 
 Edges = dict[int, list[tuple[int, int, int]]]
@@ -30,10 +31,14 @@ def edges_of(adjacency: Adjacency) -> Edges:
     return listed
 
 
-@given(worlds(SOFT), st.none() | st.integers(1, 3))
-def test_both_sides_list_the_steps_that_may_be_walked(world: World, limit: int | None) -> None:
+@both_ways
+@given(world=worlds(SOFT) | worlds(), limit=st.none() | st.integers(1, 3))
+def test_both_sides_list_the_steps_that_may_be_walked(
+    compiled: bool, world: World, limit: int | None
+) -> None:
     facts = world.facts
-    graph = Graph.of(facts, limit)
+    with kernels_are(compiled):
+        graph = Graph.of(facts, limit)
     forward: Edges = defaultdict(list)
     backward: Edges = defaultdict(list)
     for node, steps in steps_by_node(world.values, limit).items():
@@ -47,6 +52,17 @@ def test_both_sides_list_the_steps_that_may_be_walked(world: World, limit: int |
         assert edges_of(found) == wanted
     assert graph.n_entities == len(facts.entities)
     assert graph.n_codes == 2 * len(facts.predicates) + 2
+
+
+@given(worlds(SOFT) | worlds())
+def test_arrays_are_the_same_whoever_lays_them_out(world: World) -> None:
+    found = []
+    for compiled in (False, True):
+        with kernels_are(compiled):
+            found.append(Graph.of(world.facts).forward)
+    for one, other in zip(*found, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
 
 
 @given(worlds())

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbeam.counting.memory import memory_engine as memory
+from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine, Work
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
@@ -21,6 +22,7 @@ from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.candidates import Language
 from tests.contracts.test_engines import check, rows_of
+from tests.support.kernels import both_ways, kernels_are
 from tests.support.synthetic import random_facts
 from tests.support.worlds import SOFT, World, languages, worlds
 
@@ -75,12 +77,13 @@ def searched_from(flipped: bool) -> Iterator[None]:
         yield
 
 
+@both_ways
 @pytest.mark.parametrize("flipped", [False, True])
 @given(worlds(SOFT), languages(), st.integers(1, 3))
 def test_either_end_gives_the_same(
-    flipped: bool, world: World, language: Language, threads: int
+    flipped: bool, compiled: bool, world: World, language: Language, threads: int
 ) -> None:
-    with searched_from(flipped):
+    with searched_from(flipped), kernels_are(compiled):
         works = MemoryEngine(world.facts)._works(world.targets, language)
         assert all(work.flipped == (flipped and len(work) > 0) for work in works)
         discovery = check(lambda facts: MemoryEngine(facts, threads), world, language)
@@ -114,9 +117,10 @@ def test_threads_change_nothing(max_length: int, soft: bool, distinct: bool) -> 
         facts = replace(facts, atoms={2: replace(atoms, millionths=values)})
     targets = random_targets(facts, 400)
     language = Language(max_length, min_coverage=2, distinct_variables=distinct)
-    one, *others = (
-        MemoryEngine(facts, threads).discover(targets, language) for threads in (1, 2, 3, 8)
-    )
+    with kernels_are(compiled=True):
+        one, *others = (
+            MemoryEngine(facts, threads).discover(targets, language) for threads in (1, 2, 3, 8)
+        )
     assert one.found is not None
     assert one.found > len(one.candidates) > 10
     for other in others:
@@ -125,6 +129,55 @@ def test_threads_change_nothing(max_length: int, soft: bool, distinct: bool) -> 
             np.testing.assert_array_equal(mine, theirs)
         assert_same(one.statistics, other.statistics)
         assert (one.found, one.own_edges) == (other.found, other.own_edges)
+
+
+@pytest.mark.parametrize("soft", [False, True])
+@given(st.integers(3, 4), st.booleans(), st.integers(0, 10**6))
+@settings(max_examples=10)
+def test_interpreted_and_compiled_find_the_same_in_the_same_order(
+    soft: bool, max_length: int, distinct: bool, seed: int
+) -> None:
+    facts = random_facts(n_entities=30, n_facts=80, n_predicates=4, seed=seed)
+    if soft:
+        atoms = facts.binary
+        values = np.random.default_rng(1).integers(1, ONE, len(atoms)).astype(np.int32)
+        facts = replace(facts, atoms={2: replace(atoms, millionths=values)})
+    targets = random_targets(facts, 20)
+    language = Language(max_length, min_coverage=1, distinct_variables=distinct)
+    found = []
+    for compiled in (False, True):
+        with kernels_are(compiled):
+            discovery = MemoryEngine(facts, 2).discover(targets, language)
+            paths = [candidate.body for candidate in discovery.candidates][::2]
+            counted = MemoryEngine(facts, 2).count(targets, paths, language)
+        found.append((discovery, counted))
+    (one, one_counted), (other, other_counted) = found
+    for name in ("steps", "target", "coverage", "coverage_true", "paths"):
+        mine, theirs = getattr(one.candidates, name), getattr(other.candidates, name)
+        np.testing.assert_array_equal(mine, theirs)
+    assert_same(one.statistics, other.statistics)
+    assert_same(one_counted, other_counted)
+
+
+def test_what_does_not_change_is_laid_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Links are proposed block by block, with a count each."""
+    facts = random_facts(n_entities=20, n_facts=60, n_predicates=2)
+    targets, language = random_targets(facts, 10), Language(2, 1, max_fanout=3)
+    engine, asked = MemoryEngine(facts), list[int]()
+    limited = Graph.limited
+
+    def told(graph: Graph, limit: int) -> Graph:
+        asked.append(limit)
+        return limited(graph, limit)
+
+    monkeypatch.setattr(Graph, "limited", told)
+    paths = [c.body for c in engine.discover(targets, language).candidates]
+    for _ in range(3):
+        engine.count(targets, paths, language)
+    assert len(asked) == 1
+    first = engine.count(targets, paths, replace(language, max_fanout=1))
+    assert len(asked) == 2
+    assert_same(first, MemoryEngine(facts).count(targets, paths, replace(language, max_fanout=1)))
 
 
 def test_heads_that_are_soft_for_one_target_and_true_for_the_next() -> None:

@@ -1,0 +1,84 @@
+"""Arrays and compiled loops add up the same sums in the same order: not a bit differs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hornbeam.learning import descent
+from hornbeam.learning.count_problem import CountProblem
+from hornbeam.learning.descent_arrays import Layout
+from hornbeam.learning.joint import Joint
+from hornbeam.rules.rule_model import Counts, Relaxation
+from tests.support.kernels import kernels_are
+from tests.support.problems import labels_of, statistics_of
+
+Floats = npt.NDArray[np.float64]
+
+
+def random_layout(rng: np.random.Generator, sides: int) -> Layout:
+    """Clauses with columns on no, one or several sides, some of them without entries."""
+    n_targets, n_columns, n_clauses = rng.integers(1, [40, 8, 12])
+    columns = rng.integers(-1, n_columns, size=(sides, n_clauses))
+    if rng.random() < 0.5:  # as without collective learning: one side per clause
+        columns[rng.integers(sides, size=n_clauses), np.arange(n_clauses)] = -1
+    rows = [
+        np.flatnonzero(rng.random(n_targets) < rng.random()).astype(np.int32)
+        for _ in range(n_columns)
+    ]
+    indptr = np.cumsum([0, *map(len, rows)])
+    x = np.log2(1.0 + rng.integers(1, 100, size=indptr[-1]))
+    return Layout(indptr, np.concatenate(rows), x, columns, int(n_targets))
+
+
+def assert_same(one: Sequence[npt.ArrayLike], other: Sequence[npt.ArrayLike]) -> None:
+    for a, b in zip(one, other, strict=True):
+        assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
+
+
+@given(st.integers(0, 2**32), st.integers(2, 3))
+def test_arrays_and_loops_give_the_same_bytes(seed: int, sides: int) -> None:
+    rng = np.random.default_rng(seed)
+    layout = random_layout(rng, sides)
+    n, k = layout.n_targets, layout.columns.shape[1]
+    weights = np.where(rng.random(k) < 0.6, rng.random(k), 0.0)
+    linear, ridge = rng.random(k), np.where(rng.random(k) < 0.8, rng.random(k), 0.0)
+    slopes = rng.normal(size=(sides, n))
+    roots = rng.normal(size=(sides, sides, n))
+    curves = np.einsum("abn,cbn->acn", roots, roots)
+    active = np.flatnonzero(rng.random(k) < 0.8)
+    found = []
+    for compiled in (False, True):
+        with kernels_are(compiled):
+            gradient, hessian = descent.quadratic(layout, active, slopes, curves)
+            steep = hessian + np.eye(len(active))
+            found.append(
+                [
+                    descent.gradients(layout, slopes),
+                    descent.strengths(layout, weights),
+                    *descent.descend(layout, active, weights, linear, ridge, slopes, curves, 5),
+                    gradient,
+                    hessian,
+                    descent.minimise_model(gradient, steep, weights[active]),
+                ]
+            )
+    assert_same(*found)
+
+
+@pytest.mark.parametrize("relaxation", Relaxation)
+def test_a_whole_fit_gives_the_same_bytes(relaxation: Relaxation) -> None:
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(0.7, size=(60, 6))
+    labels = labels_of((rng.random(60) < 0.4).astype(float))
+    found = []
+    for compiled in (False, True):
+        with kernels_are(compiled):
+            problem = CountProblem.of(statistics_of(counts), labels, Counts.LOG, relaxation)
+            fit = Joint(strengths=8).fit(problem, 0.5)
+            found.append([fit.weights, [fit.loss], problem.score(fit.weights)])
+    assert_same(*found)

@@ -1,0 +1,36 @@
+"""Make all kernels run as they are, or all of them compiled, whatever the work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from unittest.mock import patch
+
+import pytest
+
+from hornbeam.compiled import Kernel
+from hornbeam.counting.memory import graph
+from hornbeam.facts import ordering
+from hornbeam.learning import descent
+
+#: Runs a test twice: kernels as they are, and compiled.
+both_ways = pytest.mark.parametrize("compiled", [False, True], ids=["interpreted", "compiled"])
+
+
+@contextmanager
+def kernels_are(compiled: bool) -> Iterator[None]:
+    """Decide for every kernel that has a choice; NumPy's forms count as not compiled."""
+    few = -1 if compiled else 1 << 60
+    with ExitStack() as changes:
+        changes.enter_context(patch.object(Kernel, "pays", lambda *_: compiled))
+        changes.enter_context(
+            patch.object(
+                Kernel,
+                "for_size",
+                lambda kernel, *_: kernel.compiled if compiled else kernel.interpreted,
+            )
+        )
+        changes.enter_context(patch.object(graph, "FEW", few))
+        changes.enter_context(patch.object(ordering, "FEW", few))
+        changes.enter_context(patch.object(descent, "LARGE", few))
+        yield

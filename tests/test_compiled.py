@@ -1,0 +1,163 @@
+"""Kernels: when they are compiled, what is said then, and where the code is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hornbeam
+from hornbeam.compiled import announced, kernels
+from hornbeam.facts.name_kernels import translated
+from tests.support.commands import process, write
+from tests.support.worlds import facts_of
+
+kernel = kernels("a test")
+
+
+def _next(x: int) -> int:
+    return x + 1
+
+
+@kernel
+def _after(x: int) -> int:
+    return _next(x)
+
+
+@kernel
+def _elsewhere() -> object:
+    return facts_of({})
+
+
+@kernel
+def _nested(x: int) -> int:
+    return _after(x)  # type: ignore[operator, no-any-return]
+
+
+@kernel
+def _wrapping(x: np.ndarray) -> np.uint64:
+    return x[0] * x[0]  # type: ignore[no-any-return]
+
+
+def test_what_a_kernel_calls_is_compiled_with_it() -> None:
+    assert _after.compiled(1) == _after.interpreted(1) == 2
+
+
+def test_work_in_small_pieces_adds_up() -> None:
+    counted = kernels("a test")(_next)
+    assert [counted.pays(40, 100) for _ in range(4)] == [False, False, True, True]
+    assert counted.choose(0, 10**6) == counted.interpreted
+    assert counted.for_size(101, 100) is counted.compiled
+    assert counted.for_size(100, 100) == counted.interpreted
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"), [(_elsewhere, "another file"), (_nested, "a kernel of its own")]
+)
+def test_what_the_cache_would_not_notice_is_refused(wrong: object, why: str) -> None:
+    with pytest.raises(TypeError, match=why):
+        _ = wrong.compiled  # type: ignore[attr-defined]
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_wrap_around_silently() -> None:
+    large = np.array([1 << 63 | 3], dtype=np.uint64)
+    assert _wrapping.interpreted(large) == _wrapping.compiled(large) == 9
+
+
+@dataclass
+class Told:
+    """A progress that remembers messages."""
+
+    messages: list[str] = field(default_factory=list)
+
+    def message(self, text: str) -> None:
+        self.messages.append(text)
+
+    def advance(self, stage: str, done: int, total: int) -> None:
+        pass
+
+
+LOOK_UP = """
+import numpy as np
+from hornbeam.compiled import announced
+from hornbeam.facts.names import Names
+from tests.support.kernels import kernels_are
+from tests.test_compiled import Told
+told = Told()
+with kernels_are(compiled=True), announced(told):
+    assert Names.of(["a", "b"]).translate(Names.of(["b"])).tolist() == [-1, 0]
+print(told.messages)
+"""
+
+
+def test_only_what_is_compiled_is_announced(tmp_path: Path) -> None:
+    """The second process reads the code from disk, and says nothing."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", LOOK_UP], env=environment, cwd=Path(__file__).parents[1],
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for _ in range(2)
+    ]  # fmt: skip
+    compiling = "Compiling the comparison of names (first run only; kept for the next time) ..."
+    assert told == [f"['{compiling}']\n", "[]\n"]
+
+
+def test_small_work_is_not_announced() -> None:
+    told = Told()
+    blob = np.frombuffer(b"a\0", dtype=np.uint8)
+    with announced(told):
+        translated.interpreted(blob, np.array([1]), blob, np.array([1]))
+    assert told.messages == []
+
+
+@pytest.fixture(scope="module")
+def nowhere(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Environment of a package and a home that nothing can be written to, not even by root."""
+    folder = tmp_path_factory.mktemp("nowhere")
+    package = Path(hornbeam.__file__).parent
+    copied = folder / "package" / "hornbeam"
+    shutil.copytree(package, copied, ignore=shutil.ignore_patterns("__pycache__"))
+    for part in [copied, *(path for path in copied.rglob("*") if path.is_dir())]:
+        (part / "__pycache__").write_text("a file where a folder should be")
+    (folder / "temporary").mkdir()
+    impossible = str(copied / "__init__.py" / "x")
+    return {
+        **os.environ,
+        "PYTHONPATH": str(copied.parent),
+        "TMPDIR": str(folder / "temporary"),
+        "HOME": impossible,
+        "XDG_CACHE_HOME": impossible,
+        "NUMBA_CACHE_DIR": impossible,
+    }
+
+
+def test_code_that_cannot_be_kept_is_kept_for_a_while(
+    nowhere: dict[str, str], tmp_path: Path
+) -> None:
+    facts = write(tmp_path / "facts.tsv", [("a", "p", "b"), ("b", "p", "c")])
+    # so many names that looking them up is worth compiling
+    rows = [("a", "p", "c", 1), *((f"x{i}", "p", "y", 0) for i in range(50_000))]
+    labels = write(tmp_path / "labels.tsv", rows)
+    words = ("candidates", "--facts", facts, "--labels", labels, "--min-coverage", 1, "--json")
+    first, second = (process(*words, env=nowhere) for _ in range(2))
+    assert first.code == second.code == 0
+    assert first.json["candidates"] == second.json["candidates"] != []
+    assert first.stderr.count(f"Compiled code is kept in {nowhere['TMPDIR']}") == 1
+    assert "Compiling the comparison of names" in first.stderr
+    assert "Compiling" not in second.stderr
+
+
+def test_the_doctor_marks_code_that_cannot_be_kept(nowhere: dict[str, str]) -> None:
+    told = json.loads(process("doctor", "--json", env=nowhere).stdout)
+    assert not told["kernels"]["writable"]
+    assert any("NUMBA_CACHE_DIR" in problem for problem in told["problems"])
