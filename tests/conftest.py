@@ -22,6 +22,9 @@ settings.register_profile("hornbeam", deadline=None, max_examples=50)
 settings.register_profile("quick", parent=settings.get_profile("hornbeam"), max_examples=3)
 settings.load_profile("hornbeam")
 
+# Java's second compiler takes longer than what it makes faster in jobs of seconds
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
 ROOT = Path(__file__).parents[1]
 #: Markers that a test has because it asks for a fixture.
 NEEDS = {"shared_data": "shared", "java": "java", "browser": "browser", "site": "slow"}

@@ -10,6 +10,8 @@ import pytest
 import hornbeam as hb
 from tests.support.commands import COUNTRIES, EVIDENCE, TEST, TRAIN, hornbeam_, write
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("collective")]  # one model for all
+
 LEARN = ("learn", *EVIDENCE, *TRAIN, "--collective")
 
 
@@ -58,7 +60,6 @@ def test_a_pair_of_nobody_is_left_to_the_prior_and_the_other_pairs(
     )
 
 
-@pytest.mark.slow
 def test_the_same_seed_and_any_threads_write_the_same_bytes(model: Path, tmp_path: Path) -> None:
     again = tmp_path / "again.psl"
     assert hornbeam_(*LEARN, "--threads", 1, "-o", again).code == 0
@@ -66,7 +67,6 @@ def test_the_same_seed_and_any_threads_write_the_same_bytes(model: Path, tmp_pat
 
 
 @pytest.mark.parametrize("method", ["ppll", "greedy"])
-@pytest.mark.slow
 def test_other_learners_and_the_papers_relaxation(method: str, tmp_path: Path) -> None:
     path = tmp_path / "model.psl"
     ended = hornbeam_(*LEARN, "--method", method, "--relaxation", "squared", "-o", path)
@@ -76,7 +76,6 @@ def test_other_learners_and_the_papers_relaxation(method: str, tmp_path: Path) -
     assert 0.5 <= found["auc_roc"] <= 1.0
 
 
-@pytest.mark.slow
 def test_crossval_compares_collective_models() -> None:
     command = ("crossval", COUNTRIES, "--methods", "ppll", "--folds", 2, "--json")
     alone, together = hornbeam_(*command).json, hornbeam_(*command, "--collective").json

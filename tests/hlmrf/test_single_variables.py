@@ -34,8 +34,9 @@ def test_nothing_in_a_dense_search_is_better(listed: list[Row], start: float) ->
     # of equally good values it took the nearest to the start
     nearer = dense[np.abs(dense - start) < abs(state[0] - start) - 1e-9]
     assert all(potentials.objective(np.array([y])) > best - 1e-12 for y in nearer)
-    if potentials.objective(np.array([start])) == min(values):
-        assert abs(state[0] - start) < 1e-6
+    # the grid may miss the best value: the start is one if nothing found is better
+    if potentials.objective(np.array([start])) <= best:
+        assert abs(state[0] - start) < 1e-5
 
 
 @given(programs(most_variables=4, most_literals=1))

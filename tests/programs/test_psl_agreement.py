@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -102,8 +103,7 @@ def test_psl_alone(text: str, said: str) -> None:
 
 @pytest.mark.java
 def test_psl_reads_the_same(psl_runtime: Path) -> None:
-    texts = [*ACCEPTED, *REFUSED, *OURS_ALONE, *PSL_ALONE]
-    answers = dict(zip(texts, ask(psl_runtime, texts), strict=True))
+    answers = answers_of(psl_runtime)
     assert [text for text in (*ACCEPTED, *PSL_ALONE) if answers[text] is None] == []
     assert [text for text in (*REFUSED, *OURS_ALONE) if answers[text] is not None] == []
     for text in ACCEPTED:
@@ -113,9 +113,9 @@ def test_psl_reads_the_same(psl_runtime: Path) -> None:
 
 @pytest.mark.java
 def test_psl_works_sums_out_the_same(psl_runtime: Path) -> None:
-    random = Random(7)
-    texts = [random_rule(random) for _ in range(200)]
-    for text, answer in zip(texts, ask(psl_runtime, texts), strict=True):
+    answers = answers_of(psl_runtime)
+    for text in random_rules():
+        answer = answers[text]
         try:
             ours = read(text)
         except DataError:
@@ -158,20 +158,31 @@ def random_rule(random: Random) -> str:
     return f"1: g(A, +V) + {side(1)} {random.choice(['<=', '>=', '='])} {side(1)}"
 
 
-def ask(jar: Path, texts: list[str]) -> list[list[str] | None]:
-    """Rules that PSL reads in each text, None where it refuses."""
-    answers: list[list[str] | None] = _asked(jar, texts)[0]
-    return answers
+def random_rules() -> list[str]:
+    random = Random(7)
+    return [random_rule(random) for _ in range(200)]
+
+
+def answers_of(jar: Path) -> dict[str, list[str] | None]:
+    """Rules that PSL reads in every text of this module, None where it refuses."""
+    answers: list[list[str] | None] = _asked(jar)[0]
+    return dict(zip(_texts(), answers, strict=True))
 
 
 def psl_options(jar: Path) -> dict[str, str | None]:
     """Options of PSL's runtime, and their defaults."""
-    options: dict[str, str | None] = _asked(jar, [])[1]
+    options: dict[str, str | None] = _asked(jar)[1]
     return options
 
 
-def _asked(jar: Path, texts: list[str]) -> list[Any]:
-    asked = json.dumps({"jar": str(jar), "predicates": PREDICATES, "texts": texts})
+def _texts() -> list[str]:
+    return [*ACCEPTED, *REFUSED, *OURS_ALONE, *PSL_ALONE, *random_rules()]
+
+
+@cache
+def _asked(jar: Path) -> list[Any]:
+    """Ask for everything at once: starting Java takes longer than its answers."""
+    asked = json.dumps({"jar": str(jar), "predicates": PREDICATES, "texts": _texts()})
     done = subprocess.run(
         [sys.executable, "-c", ASK], input=asked, capture_output=True, text=True, check=False
     )

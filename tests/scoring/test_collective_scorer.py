@@ -88,7 +88,8 @@ def models(draw: st.DrawFn, longest: int = 3) -> list[Rule]:
         steps = tuple(draw(st.lists(STEPS, min_size=1, max_size=longest)))
         path = Body(steps, draw(st.sampled_from(TARGETS)))
         rules.append(Rule(draw(st.floats(0.1, 3)), Clause(path, draw(st.booleans()))))
-    return [*rules, *(Rule(draw(st.floats(0, 1)), prior(name)) for name in TARGETS)]
+    weights = st.floats(0, 1, allow_subnormal=False)  # a step in units of 5e-324 is 0
+    return [*rules, *(Rule(draw(weights), prior(name)) for name in TARGETS)]
 
 
 def inferred(

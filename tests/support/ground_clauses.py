@@ -42,10 +42,12 @@ class Conditioned:
         """How often a target has a term: ("up", target, 1) or ("down", target, times)."""
         found: Counter[tuple[str, int, int]] = Counter()
         for body, head in ground_clauses(path, self.entities, distinct):
-            if not negated and head in body:
+            untrue = set(body) - self.true
+            # all of the body but the target itself is true, for one target at most if some is not
+            if len(untrue) > 1 or (not negated and head in body):
                 continue
-            for target in {*body, head} & set(self.row):
-                if not all(atom == target or atom in self.true for atom in body):
+            for target in {*body, head} & self.row.keys():
+                if not untrue <= {target}:
                     continue
                 row, times = self.row[target], body.count(target)
                 if negated and (head == target or head in self.true):
