@@ -47,7 +47,8 @@ def test_arrays_and_loops_give_the_same_bytes(seed: int, sides: int) -> None:
     layout = random_layout(rng, sides)
     n, k = layout.n_targets, layout.columns.shape[1]
     weights = np.where(rng.random(k) < 0.6, rng.random(k), 0.0)
-    linear, ridge = rng.random(k), np.where(rng.random(k) < 0.8, rng.random(k), 0.0)
+    linear = rng.random(size=(k,))
+    ridge = np.where(rng.random(k) < 0.8, rng.random(k), 0.0)
     slopes = rng.normal(size=(sides, n))
     roots = rng.normal(size=(sides, sides, n))
     curves = np.einsum("abn,cbn->acn", roots, roots)
@@ -80,5 +81,5 @@ def test_a_whole_fit_gives_the_same_bytes(relaxation: Relaxation) -> None:
         with kernels_are(compiled):
             problem = CountProblem.of(statistics_of(counts), labels, Counts.LOG, relaxation)
             fit = Joint(strengths=8).fit(problem, 0.5)
-            found.append([fit.weights, [fit.loss], problem.score(fit.weights)])
+            found.append([fit.weights, np.array([fit.loss]), problem.score(fit.weights)])
     assert_same(*found)
