@@ -24,7 +24,7 @@ def explainer_of(
     rules: list[Rule], world: World, relaxation: Relaxation
 ) -> tuple[hb.Model, CollectiveExplainer]:
     model = hb.Model(tuple(rules), Semantics(relaxation=relaxation, collective=True))
-    return model, model.collective_explainer(world.facts, world.targets)
+    return model, CollectiveExplainer.of(model, world.facts, world.targets)
 
 
 def mean(energy: Energy, values: dict[Triple, float], pair: Triple) -> float:

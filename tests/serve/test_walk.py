@@ -8,7 +8,7 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.counting.memory.graph import Graph
-from hornbeam.serve.walk import NOWHERE, Counters, Walks, ends_of, paths_between
+from hornbeam.serve.walk import NOWHERE, StepSequences, WalkArrays, ends_of, paths_between
 
 #: One dense and one sparse predicate, so that rows are sorted as well as looked through.
 EDGES = {"dense": 150, "sparse": 12}
@@ -50,7 +50,7 @@ def test_products_of_matrices(seed: int) -> None:
     graph = random_graph(rng)
     sequences = [rng.integers(2, 6, rng.integers(1, 4)).tolist() for _ in range(6)] + [NOWHERE]
     expected = products(graph, sequences)
-    n, walks, counters = graph.n_entities, Walks.of(sequences), Counters(graph.n_entities)
+    n, walks, counters = graph.n_entities, StepSequences.of(sequences), WalkArrays(graph.n_entities)
     wanted = rng.random(len(sequences)) < 0.5
     left_out = np.flatnonzero(rng.random(n) < 0.2).astype(np.int32)
     for source in range(n):
@@ -73,7 +73,7 @@ def test_products_of_matrices(seed: int) -> None:
 
 
 def test_a_walk_that_fails_keeps_its_counters() -> None:
-    counters = Counters(3)
+    counters = WalkArrays(3)
 
     def fails() -> None:
         with counters.lent() as dirty:

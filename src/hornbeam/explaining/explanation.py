@@ -1,7 +1,7 @@
 """Why a pair scores as it does: what every rule says, along which paths, and what would flip it.
 
-This module says what an explanation is and how it reads;
-`hornbeam.explaining.independent_explainer` makes it.
+This module says what an explanation is and how it reads; `hornbeam.explaining.explainer` opens
+what makes it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any
 from hornbeam.explaining.flips import FlipStatus
 from hornbeam.facts.table import html_table
 
+#: Paths of every rule that are named unless more are asked for.
+PATHS = 5
 #: Marks that turn the direction of what follows them.
 TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 

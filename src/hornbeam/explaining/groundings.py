@@ -28,7 +28,7 @@ NEVER = -(1 << 40)
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class PathEnds:
     """Two nodes to connect, and the step between them that is no evidence for itself."""
 
     source: int
@@ -61,7 +61,7 @@ class Paths:
 def first_paths(
     graph: Graph,
     steps: Sequence[int],
-    pair: Pair,
+    pair: PathEnds,
     distinct: bool,
     limit: int,
     progress: Progress = SILENT,
@@ -83,7 +83,7 @@ def first_paths(
 
 
 def _first_paths(
-    graph: Graph, steps: Sequence[int], pair: Pair, distinct: bool, limit: int
+    graph: Graph, steps: Sequence[int], pair: PathEnds, distinct: bool, limit: int
 ) -> Paths:
     levels = useful_nodes(graph, steps, pair)
     best = _best_truths(graph, steps, levels)
@@ -95,7 +95,7 @@ def _first_paths(
     return Paths(tuple(steps), nodes, body)
 
 
-def useful_nodes(graph: Graph, steps: Sequence[int], pair: Pair) -> list[Ids]:
+def useful_nodes(graph: Graph, steps: Sequence[int], pair: PathEnds) -> list[Ids]:
     """Nodes at every position of the paths, as far as the walk needs to know them.
 
     Positions behind the meeting point of both searches may hold nodes that no path from the
@@ -119,7 +119,7 @@ def useful_nodes(graph: Graph, steps: Sequence[int], pair: Pair) -> list[Ids]:
     return levels
 
 
-def cut(graph: Graph, steps: Sequence[int], pair: Pair) -> npt.NDArray[np.int64]:
+def cut(graph: Graph, steps: Sequence[int], pair: PathEnds) -> npt.NDArray[np.int64]:
     """Facts, as rows (predicate, subject, object), on one of which every path of a sequence lies.
 
     They are the first facts of all its paths or the last, whichever are fewer.

@@ -1,4 +1,4 @@
-"""Makes explanations: scores again without each rule, names paths, looks for what would flip.
+"""Explains independent pairs: scores without each rule, names paths, looks for what would flip.
 
 Counts come from the engine that scores, paths from a walk over the same graph, and every set of
 facts that is said to flip a decision has been taken away and the pair scored again.
@@ -6,8 +6,9 @@ facts that is said to flip a decision has been taken away and the pair scored ag
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -15,40 +16,54 @@ from hornbeam.arrays import Floats, Ints
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
-from hornbeam.errors import InputError
 from hornbeam.explaining.counterfactual import Removals, is_monotone
-from hornbeam.explaining.explanation import Explanation, Fact, Flip, Grounding, Reason
+from hornbeam.explaining.explanation import PATHS, Explanation, Fact, Flip, Grounding, Reason
 from hornbeam.explaining.flips import EXACT_PATHS, FlipStatus, smallest_flip
-from hornbeam.explaining.groundings import Pair, Paths, cut, first_paths
+from hornbeam.explaining.groundings import PathEnds, Paths, cut, first_paths
 from hornbeam.explaining.scored_pair import ScoredPair, one_pair
 from hornbeam.facts.folds import without_targets
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
+from hornbeam.rules.candidates import Language
 from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.independent_scorer import score_targets
-
-#: Paths of every rule that are named unless more are asked for.
-PATHS = 5
 
 #: Facts as rows (predicate, subject, object) of ids.
 NO_EDGES: Ints = np.empty((0, 3), dtype=np.int64)
 
 
+class PathCounter(Protocol):
+    """Counts paths over one set of facts, as engines do."""
+
+    def count(
+        self,
+        targets: Targets,
+        bodies: Sequence[Body],
+        language: Language,
+        *,
+        progress: Progress = SILENT,
+    ) -> Statistics:
+        """Count the groundings of the given bodies for the targets."""
+
+
 @dataclass(frozen=True, eq=False)
-class Explainer:
-    """Explains pairs of one model over one set of facts; what all pairs share is prepared once.
+class IndependentExplainer:
+    """Explains pairs of one model over one set of facts; see `Explainer`.
 
     Parameters
     ----------
     model
         The rules.
     facts
-        The evidence.
-    inferred
-        For a collective model: the facts together with the other targets at their MAP state, since
-        other targets are evidence there. Without it a collective model is refused.
+        The evidence: what the rules walk.
+    counter
+        Counts paths over the facts.
+    graph
+        What may be walked, under the model's fan-out limit.
+    texts
+        Text of every rule.
     threads
         Worker threads of the counting; they change no result.
 
@@ -57,7 +72,7 @@ class Explainer:
     >>> import hornbeam as hb
     >>> facts = hb.read_facts([("a", "knows", "b"), ("b", "trusts", "c")])
     >>> model = hb.Model.parse("2.0: knows(A, B) & trusts(B, C) -> trusts(A, C)")
-    >>> explainer = Explainer(model, facts)
+    >>> explainer = IndependentExplainer.of(model, facts)
     >>> explanation = explainer.explain("a", "trusts", "c")
     >>> print(explanation.reasons[0].groundings[0])
     a -knows-> b -trusts-> c
@@ -65,40 +80,21 @@ class Explainer:
 
     model: RuleModel
     facts: Facts
-    inferred: Facts | None = None
+    counter: PathCounter
+    graph: Graph
+    texts: Sequence[str]
     threads: int = 1
 
-    def __post_init__(self) -> None:
-        if self.model.semantics.collective and self.inferred is None:
-            raise InputError(
-                "the model is collective: its scores depend on all pairs that are scored together; "
-                "name them with `pairs`"
-            )
-
-    @property
-    def evidence(self) -> Facts:
-        """What the rules walk."""
-        return self.facts if self.inferred is None else self.inferred
-
-    @cached_property
-    def engine(self) -> MemoryEngine:
-        """Counts paths over the evidence."""
-        return MemoryEngine(self.evidence, self.threads)
-
-    @cached_property
-    def graph(self) -> Graph:
-        """What may be walked, under the model's fan-out limit."""
-        limit = self.model.semantics.max_fanout
-        return self.engine.graph if limit is None else self.engine.graph.limited(limit)
-
-    @cached_property
-    def texts(self) -> list[str]:
-        """Text of every rule."""
-        return self.model.clause_texts
+    @classmethod
+    def of(cls, model: RuleModel, facts: Facts, threads: int = 1) -> IndependentExplainer:
+        """Prepare what all pairs share."""
+        engine, limit = MemoryEngine(facts, threads), model.semantics.max_fanout
+        graph = engine.graph if limit is None else engine.graph.limited(limit)
+        return cls(model, facts, engine, graph, model.clause_texts, threads)
 
     def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
         """Count the paths of every rule."""
-        return self.engine.count(pairs, self.model.bodies, self.model.language, progress=progress)
+        return self.counter.count(pairs, self.model.bodies, self.model.language, progress=progress)
 
     def scores(self, pairs: Targets, counted: Statistics) -> Floats:
         """Score pairs whose paths have been counted."""
@@ -125,7 +121,7 @@ class Explainer:
         """
         index = [k for k, rule in enumerate(self.model.rules) if rule.clause.target == target]
         mine, pair = self.model.of_target(target), one_pair(subject, target, object_)
-        counted = self.engine.count(pair, mine.bodies, mine.language, progress=progress)
+        counted = self.counter.count(pair, mine.bodies, mine.language, progress=progress)
         scored = ScoredPair(mine, pair, counted)
         reasons = [
             Reason(
@@ -139,7 +135,7 @@ class Explainer:
             for place, rule in scored.grounded_rules.items()
             if rule.weight > 0
         ]
-        known = self.evidence.entities
+        known = self.facts.entities
         return Explanation(
             subject,
             target,
@@ -162,7 +158,7 @@ class Explainer:
         edges = [found.edges(k) for k in range(len(found.steps))]
         return tuple(
             Grounding(
-                tuple(self.evidence.entities.take(found.nodes[row])),
+                tuple(self.facts.entities.take(found.nodes[row])),
                 tuple(self.fact(*edge[row].tolist()) for edge in edges),
                 int(found.body[row]) / ONE,
             )
@@ -184,7 +180,7 @@ class Explainer:
 
     def fact(self, predicate: int, subject: int, object_: int) -> Fact:
         """Name a fact by its ids."""
-        facts = self.evidence
+        facts = self.facts
         names = facts.entities[subject], facts.predicates[predicate], facts.entities[object_]
         atoms = facts.binary
         if atoms.millionths is None:
@@ -195,13 +191,13 @@ class Explainer:
         return Fact(*names, int(atoms.millionths[row]) / ONE)
 
     def _codes(self, body: Body) -> list[int]:
-        predicates = self.evidence.predicates
+        predicates = self.facts.predicates
         return [step_code(predicates.index(s.predicate), s.inverse) for s in body.steps]
 
-    def _nodes(self, target: str, subject: str, object_: str) -> Pair:
-        names = self.evidence.entities
-        own = step_code(self.evidence.predicates.index(target))
-        return Pair(names.index(subject), names.index(object_), own)
+    def _nodes(self, target: str, subject: str, object_: str) -> PathEnds:
+        names = self.facts.entities
+        own = step_code(self.facts.predicates.index(target))
+        return PathEnds(names.index(subject), names.index(object_), own)
 
     def _flip(self, scored: ScoredPair, progress: Progress) -> Flip:
         """Look for the fewest facts, take them away, and score again."""
@@ -276,7 +272,7 @@ class Explainer:
 
     def _score_without(self, scored: ScoredPair, edges: Ints) -> float:
         """Score the pair in a world that lacks some facts."""
-        facts = self.evidence
+        facts = self.facts
         predicate, subject, object_ = edges.T.astype(np.int32)
         gone = Targets(facts.entities, facts.predicates, predicate, subject, object_)
         poorer = MemoryEngine(without_targets(facts, gone), self.threads)
@@ -292,7 +288,7 @@ class Explainer:
         limit = self.model.semantics.max_fanout
         if limit is None:
             return False
-        whole = self.engine.graph.forward
+        whole = Graph.of(self.facts).forward
         walked = np.unique([code for body in scored.bodies for code in self._codes(body)])
         node = np.repeat(np.arange(len(whole.offsets) - 1), np.diff(whole.offsets))
         mine = np.isin(whole.code, walked)

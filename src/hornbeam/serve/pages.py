@@ -258,7 +258,7 @@ class Pages:
 
     def _inferred(self, explained: Explanation) -> frozenset[Fact]:
         """Steps of the paths that are listed pairs, known by nobody, of a collective model."""
-        if not self.explorer.scorer.together:
+        if not self.explorer.scorer.collective:
             return frozenset()
         steps = {
             fact

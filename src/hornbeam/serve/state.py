@@ -20,14 +20,14 @@ from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting.evaluation import Evaluation, evaluate
 from hornbeam.rules.model_file import model_text
-from hornbeam.serve.alone import Alone
 from hornbeam.serve.cache import Bounded
+from hornbeam.serve.collective_pairs import CollectivePairs
 from hornbeam.serve.edits import Edits, fingerprint
+from hornbeam.serve.explorer_scorer import ExplorerScorer, NewLinks
+from hornbeam.serve.independent_pairs import IndependentPairs
 from hornbeam.serve.links import Link, largest, links_at
 from hornbeam.serve.listing import Listing, besides
 from hornbeam.serve.name_index import NameIndex
-from hornbeam.serve.scorer import NewLinks, Scorer
-from hornbeam.serve.together import Together
 
 #: Scores that the cache of edits may hold, and figures.
 CACHED_SCORES = 5_000_000
@@ -42,7 +42,7 @@ class Served:
 
     name: str
     model: Model
-    scorer: Scorer
+    scorer: ExplorerScorer
 
     @cached_property
     def texts(self) -> list[str]:
@@ -102,11 +102,13 @@ class Explorer:
         self.scorer.warm_up(progress)
 
     def _serve(self, model: Model, name: str, progress: Progress) -> Served:
-        scorer: Scorer
+        scorer: ExplorerScorer
         if model.semantics.collective:
-            scorer = Together(model, self.facts, self.listings, self.engine.threads, progress)
+            scorer = CollectivePairs(
+                model, self.facts, self.listings, self.engine.threads, progress
+            )
         else:
-            scorer = Alone(model, self.engine, self.listings, progress)
+            scorer = IndependentPairs(model, self.engine, self.listings, progress)
         return Served(name, model, scorer)
 
     @property
@@ -115,7 +117,7 @@ class Explorer:
         return self.served.model
 
     @property
-    def scorer(self) -> Scorer:
+    def scorer(self) -> ExplorerScorer:
         """What answers for the model."""
         return self.served.scorer
 
