@@ -14,7 +14,6 @@ from functools import cached_property
 import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Ints, Positions
-from hornbeam.counting.collective.target_edges import with_targets
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import group_hinges, hinge_moments
@@ -23,8 +22,7 @@ from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import PATHS, Explanation, Fact, Grounding, Reason
 from hornbeam.explaining.independent_explainer import IndependentExplainer
 from hornbeam.explaining.scored_pair import one_pair
-from hornbeam.facts.atom_keys import atom_keys
-from hornbeam.facts.table import ONE, Atoms, Facts, Targets
+from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.hlmrf.potentials import Potentials
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
@@ -122,8 +120,7 @@ class CollectiveExplainer:
     @cached_property
     def walker(self) -> IndependentExplainer:
         """Walks the facts and the pairs, which are as true as their MAP values."""
-        linked = self.shared.linked
-        evidence = _with_values(linked.known, linked.atoms, self.state.state)
+        evidence = self.shared.linked.at_values(self.state.state)
         return IndependentExplainer.of(self.model, evidence, self.shared.threads)
 
     def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
@@ -295,24 +292,3 @@ def _unlinked_counts(model: RuleModel, counted: Statistics, target: str) -> Ints
         [by_body.get(rule.clause.body, int(rule.clause.target == target)) for rule in model.rules],
         dtype=np.int64,
     )
-
-
-def _with_values(known: Facts, atoms: Targets, value: Floats) -> Facts:
-    """Facts and pairs as one graph, the pairs as true as their values; those of none left out."""
-    some = np.flatnonzero(value > LEAST)
-    pairs, millionths = atoms.select(some), np.rint(value[some] * ONE).astype(np.int32)
-    united = with_targets(known, [(pairs, "")])
-    table = united.binary
-    to_entity = pairs.entities.translate(united.entities)
-    to_predicate = pairs.predicates.translate(united.predicates)
-    sizes = len(united.entities), len(united.predicates)
-    rows = atom_keys(table.arguments[0], table.predicate, table.arguments[1], *sizes)
-    order = np.argsort(rows)
-    mine = atom_keys(
-        to_entity[pairs.subject], to_predicate[pairs.predicate], to_entity[pairs.object], *sizes
-    )
-    values = np.full(len(rows), ONE, dtype=np.int32)
-    values[order[np.searchsorted(rows[order], mine)]] = millionths
-    if (values == ONE).all():
-        return united
-    return replace(united, atoms={2: Atoms(table.predicate, table.arguments, values)})

@@ -16,9 +16,9 @@ from hornbeam.arrays import Floats, Ints
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
-from hornbeam.explaining.counterfactual import Removals, is_monotone
+from hornbeam.explaining.counterfactual import Removals
 from hornbeam.explaining.explanation import PATHS, Explanation, Fact, Flip, Grounding, Reason
-from hornbeam.explaining.flips import EXACT_PATHS, FlipStatus, smallest_flip
+from hornbeam.explaining.flips import FlipStatus, smallest_flip
 from hornbeam.explaining.groundings import PathEnds, Paths, cut, first_paths
 from hornbeam.explaining.scored_pair import ScoredPair, one_pair
 from hornbeam.facts.folds import without_targets
@@ -30,6 +30,8 @@ from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.independent_scorer import score_targets
 
+#: Paths up to which the smallest set of facts that flips a decision is looked for.
+EXACT_PATHS = 10_000
 #: Facts as rows (predicate, subject, object) of ids.
 NO_EDGES: Ints = np.empty((0, 3), dtype=np.int64)
 
@@ -110,15 +112,7 @@ class IndependentExplainer:
         flip: bool = True,
         progress: Progress = SILENT,
     ) -> Explanation:
-        """Explain the score of target(subject, object).
-
-        Parameters
-        ----------
-        paths
-            Most paths of a rule to name; the first in the order of their entities' names.
-        flip
-            Look for the smallest set of facts whose removal flips the decision.
-        """
+        """Explain the score of target(subject, object); see `Explainer.explain`."""
         index = [k for k, rule in enumerate(self.model.rules) if rule.clause.target == target]
         mine, pair = self.model.of_target(target), one_pair(subject, target, object_)
         counted = self.counter.count(pair, mine.bodies, mine.language, progress=progress)
@@ -201,19 +195,9 @@ class IndependentExplainer:
 
     def _flip(self, scored: ScoredPair, progress: Progress) -> Flip:
         """Look for the fewest facts, take them away, and score again."""
-        if not scored.grounded_bodies:
-            status, facts = FlipStatus.IMPOSSIBLE, NO_EDGES
-        elif sum(map(scored.groundings_of, scored.grounded_bodies)) <= EXACT_PATHS:
-            removals, edges = self._removals(scored, progress)
-            status, chosen = smallest_flip(removals)
-            facts = edges[list(chosen)]
-        else:
-            status, facts = FlipStatus.NOT_FOUND, NO_EDGES
-        if status in (FlipStatus.UPPER_BOUND, FlipStatus.NOT_FOUND):
-            other, cut_off = self._cut_rules(scored)
-            if not len(facts) or 0 < len(cut_off) < len(facts):
-                status, facts = other, cut_off
-        if self._may_unlock(scored, len(facts)):
+        status, facts = self._facts_that_flip(scored, progress)
+        if self._hides_facts():
+            # paths may appear where facts go, and another set may be smaller
             status = FlipStatus.UPPER_BOUND if len(facts) else FlipStatus.NOT_FOUND
         if not len(facts):
             return Flip(status, (), scored.mean)
@@ -221,6 +205,20 @@ class IndependentExplainer:
         if not scored.flips(after):
             return Flip(FlipStatus.NOT_FOUND, (), scored.mean)
         return Flip(status, tuple(self.fact(*row) for row in facts.tolist()), after)
+
+    def _facts_that_flip(self, scored: ScoredPair, progress: Progress) -> tuple[FlipStatus, Ints]:
+        """Search among the facts of all paths, or, where these are too many, cut whole rules."""
+        if scored.monotone and not scored.flips(scored.without_bodies(scored.deciding_bodies)):
+            return FlipStatus.IMPOSSIBLE, NO_EDGES
+        if sum(map(scored.groundings_of, scored.grounded_bodies)) > EXACT_PATHS:
+            return self._cut_rules(scored)
+        removals, edges = self._removals(scored, progress)
+        status, chosen = smallest_flip(removals)
+        return status, edges[list(chosen)]
+
+    def _hides_facts(self) -> bool:
+        """Whether the fan-out limit keeps some facts from being walked in either direction."""
+        return len(self.graph.forward.code) < 2 * len(self.facts.binary)
 
     def _removals(self, scored: ScoredPair, progress: Progress) -> tuple[Removals, Ints]:
         """Lay out all paths of the pair, and the facts that carry them in the order of names."""
@@ -238,14 +236,12 @@ class IndependentExplainer:
         # a fact that a path uses twice carries it once
         uses = np.unique(np.stack([fact.reshape(-1), np.concatenate(path)]), axis=1)
         removals = Removals(
-            scored.model.with_rules(scored.grounded_rules.values()),
-            scored.grounded_bodies,
+            scored,
             np.concatenate(sequence),
             np.concatenate(body),
             uses[0],
             uses[1],
             len(edges),
-            scored.decision,
         )
         return removals, edges[:, [1, 0, 2]]
 
@@ -254,17 +250,15 @@ class IndependentExplainer:
 
         All paths of a rule are cut at the subject or at the object, where fewer facts do it.
         """
-        against = {not scored.decision}
-        helping = [body for body in scored.grounded_bodies if scored.sides(body) == against]
-        if not scored.flips(scored.without_bodies(helping)):
-            proven = is_monotone(scored.model, scored.counted.body_truth is not None)
-            return FlipStatus.IMPOSSIBLE if proven else FlipStatus.NOT_FOUND, NO_EDGES
-        helping.sort(key=lambda body: -abs(scored.mean - scored.without_bodies([body])))
+        bodies = sorted(
+            scored.deciding_bodies,
+            key=lambda body: -abs(scored.mean - scored.without_bodies([body])),
+        )
+        ends = self._nodes(scored.pair.predicates[0], *scored.names)
         cuts = [NO_EDGES]
-        for k, body in enumerate(helping):
-            target = scored.pair.predicates[0]
-            cuts.append(cut(self.graph, self._codes(body), self._nodes(target, *scored.names)))
-            if scored.flips(scored.without_bodies(helping[: k + 1])):
+        for k, body in enumerate(bodies):
+            cuts.append(cut(self.graph, self._codes(body), ends))
+            if scored.flips(scored.without_bodies(bodies[: k + 1])):
                 facts = np.unique(np.concatenate(cuts), axis=0)
                 if scored.flips(self._score_without(scored, facts)):
                     return FlipStatus.UPPER_BOUND, facts
@@ -278,22 +272,3 @@ class IndependentExplainer:
         poorer = MemoryEngine(without_targets(facts, gone), self.threads)
         counted = poorer.count(scored.pair, scored.model.bodies, scored.model.language)
         return float(score_targets(scored.model, counted, scored.pair)[0])
-
-    def _may_unlock(self, scored: ScoredPair, removed: int) -> bool:
-        """Whether fewer removals than these could open a hub that the fan-out limit closes.
-
-        Then paths may appear where facts go, and a set found among the paths of now may not be
-        the smallest. With nothing removed the question is whether any number could.
-        """
-        limit = self.model.semantics.max_fanout
-        if limit is None:
-            return False
-        whole = Graph.of(self.facts).forward
-        walked = np.unique([code for body in scored.bodies for code in self._codes(body)])
-        node = np.repeat(np.arange(len(whole.offsets) - 1), np.diff(whole.offsets))
-        mine = np.isin(whole.code, walked)
-        _, fanout = np.unique(
-            np.stack([node[mine], whole.code[mine].astype(np.int64)]), axis=1, return_counts=True
-        )
-        most = limit + removed - 1 if removed else np.iinfo(np.int64).max
-        return bool(((fanout > limit) & (fanout <= most)).any())

@@ -145,7 +145,7 @@ def _examples(
     labels: Targets,
     progress: Progress,
 ) -> list[Grounding | None]:
-    """For every rule its first path on the first pair that is as the rule says, else on any."""
+    """For every rule its first path on the first pair with the label of its head, else on any."""
     found: list[Grounding | None] = []
     column = {body: j for j, body in enumerate(counted.bodies)}
     for rule in explainer.model.rules:

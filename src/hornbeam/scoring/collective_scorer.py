@@ -192,7 +192,7 @@ def linked_pairs(
     if semantics.counts is not Counts.RAW:
         raise InputError(
             f"a collective model has raw counts, not {semantics.counts.value}: its ground clauses "
-            "speak of several pairs at once"
+            "contain several pairs at once"
         )
     return LinkedPairs.of(collective_facts(facts, semantics.max_fanout, engine), pairs)
 

@@ -22,7 +22,7 @@ from hornbeam.counting.memory.parallel import run_blocks
 from hornbeam.errors import InputError
 from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.folds import without_targets
-from hornbeam.facts.table import Atoms, Facts, Targets
+from hornbeam.facts.table import ONE, Atoms, Facts, Targets
 from hornbeam.hlmrf.potentials import Kind, Potentials
 from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress, announce_if_slow
@@ -152,6 +152,18 @@ class LinkedPairs:
             np.full(len(weight), kind, dtype=np.uint8),
             key[:, 0].copy(),
         )
+
+    def at_values(self, value: Floats) -> Facts:
+        """Facts and pairs as one table, the pairs as true as their values, those of 0 left out."""
+        table = self.united.binary
+        if table.millionths is None:
+            return self.united
+        millionths = np.append(ONE, np.rint(value * ONE)).astype(np.int32)[table.millionths]
+        kept = millionths > 0
+        soft = None if (millionths[kept] == ONE).all() else millionths[kept]
+        subject, object_ = (column[kept] for column in table.arguments)
+        edges = Atoms(table.predicate[kept], (subject, object_), soft)
+        return replace(self.united, atoms={2: edges} if len(edges) else {})
 
     def _walks(self, rules: Sequence[Rule]) -> ClauseWalks:
         """Walks that close the ground clauses of the rules."""

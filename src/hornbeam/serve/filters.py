@@ -57,7 +57,7 @@ def score_text(value: float | None) -> str:
 
 
 def weight_text(value: float | None) -> str:
-    """A weight without digits that say nothing."""
+    """A weight in three significant digits."""
     return "–" if value is None else f"{value:.3g}"
 
 

@@ -26,7 +26,7 @@ from hornbeam.serve.edits import Edits, fingerprint
 from hornbeam.serve.explorer_scorer import ExplorerScorer, NewLinks
 from hornbeam.serve.independent_pairs import IndependentPairs
 from hornbeam.serve.links import Link, largest, links_at
-from hornbeam.serve.listing import Listing, besides
+from hornbeam.serve.listing import Listing, unlisted
 from hornbeam.serve.name_index import NameIndex
 
 #: Scores that the cache of edits may hold, and figures.
@@ -213,7 +213,7 @@ class Explorer:
     ) -> Explanation:
         """Why a pair scores as it does; reasons carry the numbers of the model's rules.
 
-        With `flip` also what would turn the decision.
+        With `flip` also what would flip the decision.
         """
         # rules that are off have weight 0, so they give no reason and keep the others' numbers
         rules = edits.scoring(self.model.rules)
@@ -239,7 +239,7 @@ def _listings(labels: Targets | None, pairs: Targets | None) -> list[Listing]:
     """The labelled pairs, then those that are not among them."""
     if labels is None or pairs is None:
         return [Listing(given) for given in (labels, pairs) if given is not None]
-    return [Listing(labels), Listing(besides(pairs, labels))]
+    return [Listing(labels), Listing(unlisted(pairs, labels))]
 
 
 def refuse_without_pairs(models: Sequence[tuple[Model | None, str]], pairs_given: bool) -> None:

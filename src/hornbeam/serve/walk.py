@@ -82,7 +82,7 @@ def ends_of(
     left_out: Ids,
     arrays: WalkArrays,
 ) -> Ends:
-    """Walk every sequence from one node, to what `wanted` walks reach besides nodes left out."""
+    """Walk every sequence from one node, to what `wanted` walks reach but for nodes left out."""
     with arrays.lent() as zeros:
         found = _ends(
             *adjacency[:3], zeros[0], zeros[1], np.int32(start), walks.steps, walks.bounds, wanted,
