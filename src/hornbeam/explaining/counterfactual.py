@@ -2,8 +2,8 @@
 
 Every path is a set of facts and dies with any of them. A score never falls when a path for the pair
 is added and never rises when a path against it is. So no set of r facts does more than kill paths
-of the rules behind the decision, and none of the others: of each body at most as many as the r
-facts that carry most of its paths.
+of the rules behind the decision, and none of the others: of each kind at most as many as the r
+facts that carry most of that kind.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Removals:
 
     @cached_property
     def kinds(self) -> tuple[Ints, Ints, Ints]:
-        """Body and truth of every kind of path, the truest first, and the kind of each path."""
+        """Body and truth of every kind of path, and the kind of each path."""
         both = np.stack([self.path_body, -self.path_truth], axis=1)
         distinct, place = np.unique(both, axis=0, return_inverse=True)
         return distinct[:, 0], -distinct[:, 1], place.reshape(-1).astype(np.int64)
@@ -101,13 +101,8 @@ class Removals:
         """
         if size == 1:
             return total - carries
-        left = np.tile(total, (len(carries), 1))
-        for body in np.unique(self.kinds[0][self.helps]).tolist():
-            mine = np.flatnonzero(self.kinds[0] == body)
-            carried = carries[:, mine].sum(axis=1)
-            busiest = np.sort(carried)[::-1][: size - 1].sum()
-            behind = np.append(np.maximum.accumulate(carried[::-1])[::-1][1:], 0)
-            killed = carried + np.minimum(busiest, (size - 1) * behind)
-            truer = np.cumsum(total[mine]) - total[mine]
-            left[:, mine] -= np.clip(killed[:, np.newaxis] - truer, 0, total[mine])
-        return left
+        busiest = np.sort(carries, axis=0)[::-1][: size - 1].sum(axis=0)
+        behind = np.zeros_like(carries)
+        behind[:-1] = np.maximum.accumulate(carries[::-1], axis=0)[::-1][1:]
+        killed = carries + np.minimum(busiest, (size - 1) * behind)
+        return total - self.helps * np.minimum(killed, total)

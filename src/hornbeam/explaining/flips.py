@@ -16,9 +16,9 @@ import numpy as np
 from hornbeam.arrays import Floats, Ints
 from hornbeam.explaining.counterfactual import Removals
 
-#: Work of the exact search: a couple of seconds. A set that is extended costs `BRANCH_WORK`, and
+#: Work of the exact search: about a second. A set that is extended costs `BRANCH_WORK`, and
 #: one more per fact and kind of path.
-EXACT_WORK = 10_000_000
+EXACT_WORK = 4_000_000
 BRANCH_WORK = 5_000
 #: Facts that the greedy search scores in every round: those on most of the paths that help.
 GREEDY_WIDTH = 64
