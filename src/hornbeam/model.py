@@ -17,9 +17,8 @@ from hornbeam.counting.engine import Engine
 from hornbeam.counting.opening import Evidence, open_engine
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.errors import DataError, HornbeamWarning, InputError, UnknownTargetError
-from hornbeam.explaining.collective_explainer import CollectiveExplainer
-from hornbeam.explaining.explanation import Explanation
-from hornbeam.explaining.independent_explainer import PATHS, Explainer
+from hornbeam.explaining.explainer import Explainer, open_explainer
+from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.files import save_text
 from hornbeam.learning.trace import Trace
@@ -30,8 +29,8 @@ from hornbeam.rules.model_file import model_text, parse_model
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.batches import scored_batches
 from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
-from hornbeam.scoring.independent_scorer import score_targets
 from hornbeam.scoring.proposals import best_new_links, subjects_of
+from hornbeam.scoring.scorer import Scorer, open_scorer
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,31 +87,21 @@ class Model(RuleModel):
         """Score pairs in their order."""
         self._check(facts)
         self._check_targets(pairs)
-        opened = open_engine(facts, engine, threads)
-        self._tell_unseen(opened, pairs, progress)
-        if self.semantics.collective:
-            state = self.infer(facts, pairs, engine=engine, threads=threads, progress=progress)
-            return state.scores(Score(score))
-        counted = opened.count(pairs, self.bodies, self.language, progress=progress)
-        return score_targets(self, counted, pairs, Score(score))
+        scorer = open_scorer(self, facts, engine, threads)
+        self._tell_unseen(scorer, pairs, progress)
+        return scorer.scores(pairs, Score(score), progress)
 
     def infer(
         self,
         facts: Evidence,
         pairs: Targets,
         *,
-        by_rule: bool = False,
         engine: str = "memory",
         threads: int | None = None,
         progress: Progress = SILENT,
     ) -> CollectiveState:
-        """Find the MAP state of all pairs together, as a collective model scores them.
-
-        With `by_rule` the state's ground clauses know the rules they come from.
-        """
-        return infer_pairs(
-            self, facts, pairs, by_rule=by_rule, engine=engine, threads=threads, progress=progress
-        )
+        """Find the MAP state of all pairs together, as a collective model scores them."""
+        return infer_pairs(self, facts, pairs, engine, threads=threads, progress=progress)
 
     def predict_to(
         self,
@@ -224,23 +213,18 @@ class Model(RuleModel):
         subject, object_ = pair[0], pair[-1]
         name = self._one_target(pair[1] if len(pair) == 3 else target)
         self._check(facts)
-        if self.semantics.collective and pairs is not None:
-            return self.collective_explainer(facts, pairs, threads=threads).explain(
-                subject, name, object_, paths=paths, progress=progress
-            )
-        return self.explainer(facts, threads=threads).explain(
+        return self.explainer(facts, pairs, threads=threads).explain(
             subject, name, object_, paths=paths, flip=flip, progress=progress
         )
 
-    def explainer(self, facts: Facts, *, threads: int = 1) -> Explainer:
-        """Prepare to explain many pairs over the same facts."""
-        return Explainer(self, facts, threads=threads)
+    def explainer(
+        self, facts: Facts, pairs: Targets | None = None, *, threads: int = 1
+    ) -> Explainer:
+        """Prepare to explain many pairs over the same facts.
 
-    def collective_explainer(
-        self, facts: Facts, pairs: Targets, *, threads: int = 1
-    ) -> CollectiveExplainer:
-        """Prepare to explain pairs that a collective model scores together."""
-        return CollectiveExplainer(self, facts, pairs, threads)
+        A collective model needs all `pairs` that are scored together.
+        """
+        return open_explainer(self, facts, pairs, threads=threads)
 
     def report(
         self,
@@ -260,11 +244,8 @@ class Model(RuleModel):
 
         self._check(facts)
         self._check_targets(labels)
-        workers = worker_threads(threads)
-        if self.semantics.collective:
-            together = self.collective_explainer(facts, labels, threads=workers)
-            return report(together, labels, trace or self.trace, progress)
-        return report(self.explainer(facts, threads=workers), labels, trace or self.trace, progress)
+        explainer = self.explainer(facts, labels, threads=worker_threads(threads))
+        return report(explainer, labels, trace or self.trace, progress)
 
     def export(self, facts: Facts, pairs: Targets, folder: str | os.PathLike[str]) -> FilePath:
         """Write a PSL program that the Java runtime runs as it is; returns its path."""
@@ -281,9 +262,9 @@ class Model(RuleModel):
             raise UnknownTargetError(target, self.targets)
         return target
 
-    def _tell_unseen(self, engine: Engine, pairs: Targets, progress: Progress) -> None:
+    def _tell_unseen(self, evidence: Scorer | Engine, pairs: Targets, progress: Progress) -> None:
         """Say how many pairs have an entity that no fact has, and what then decides."""
-        unknown = engine.locate(pairs.entities) < 0
+        unknown = evidence.locate(pairs.entities) < 0
         unseen = int(np.count_nonzero(unknown[pairs.subject] | unknown[pairs.object]))
         if unseen:
             subject = "1 pair names" if unseen == 1 else f"{unseen:,} pairs name"

@@ -24,7 +24,7 @@ def explainer_of(
     rules: list[Rule], world: World, relaxation: Relaxation
 ) -> tuple[hb.Model, CollectiveExplainer]:
     model = hb.Model(tuple(rules), Semantics(relaxation=relaxation, collective=True))
-    return model, model.collective_explainer(world.facts, world.targets)
+    return model, CollectiveExplainer.of(model, world.facts, world.targets)
 
 
 def mean(energy: Energy, values: dict[Triple, float], pair: Triple) -> float:
@@ -91,7 +91,7 @@ def test_a_pair_whose_consequence_is_false_is_pushed_down() -> None:
     found = model.explain(facts, ("a", "b"), pairs=pairs)
     [against] = found.opposing
     assert (against.index, against.count, against.groundings) == (1, 1, ())
-    [consequence] = against.beside
+    [consequence] = against.linked_pairs
     assert (consequence.subject, consequence.object) == ("a", "c")
     assert consequence.truth == pytest.approx(0.0, abs=1e-4)
     assert "together with the pair a  t  c" in str(found)
@@ -105,7 +105,7 @@ def test_a_rule_for_another_target_may_speak() -> None:
     pairs = hb.read_pairs([("a", "q", "b"), ("a", "p", "b")])
     found = model.explain(facts, ("a", "q", "b"), pairs=pairs)
     assert [(reason.index, reason.groundings) for reason in found.reasons] == [(1, ()), (0, ())]
-    assert [fact.predicate for fact in found.reasons[1].beside] == ["p"]
+    assert [fact.predicate for fact in found.reasons[1].linked_pairs] == ["p"]
 
 
 def test_the_pair_must_be_among_the_pairs() -> None:

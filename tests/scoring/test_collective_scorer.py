@@ -21,7 +21,7 @@ from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Counts, Relaxation, Rule, RuleModel, Semantics
 from hornbeam.scoring import linked_clauses as linked
-from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
+from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs, linked_pairs
 from tests.support.brute_force import Triple
 from tests.support.ground_clauses import ground_clauses
 from tests.support.worlds import TARGETS, World, worlds
@@ -82,7 +82,7 @@ STEPS = st.builds(Step, st.sampled_from(TARGETS), st.booleans())
 
 @st.composite
 def models(draw: st.DrawFn, longest: int = 3) -> list[Rule]:
-    """Rules over the predicates of the random worlds, and a prior a target."""
+    """Rules over the predicates of the random worlds, and a prior per target."""
     rules: list[Rule] = []
     for _ in range(draw(st.integers(1, 4))):
         steps = tuple(draw(st.lists(STEPS, min_size=1, max_size=longest)))
@@ -102,7 +102,6 @@ def inferred(
         ),
         world.facts,
         world.targets,
-        by_rule=len(rules) % 2 == 0,
         threads=1,
     )
 
@@ -124,6 +123,24 @@ def test_rows_add_up_to_the_energy_of_all_ground_clauses(
         assert state.potentials.objective(y) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
+@given(worlds(max_facts=7), models(), st.booleans(), st.integers(0, 99))
+@settings(max_examples=25, deadline=None)
+def test_counts_by_rule_are_weighed_like_the_rules(
+    world: World, rules: list[Rule], distinct: bool, seed: int
+) -> None:
+    """Counted once, without looking at weights, they serve models of any weights."""
+    unweighted = tuple(replace(rule, weight=0.0) for rule in rules)
+    semantics = Semantics(collective=True, distinct_variables=distinct)
+    pairs = linked_pairs(RuleModel(unweighted, semantics), world.facts, world.targets)
+    counted = pairs.count_by_rule(RuleModel(unweighted, semantics), threads=1)
+    assert (counted.count >= 1).all()
+    y = np.random.default_rng(seed).random(len(pairs.atoms))
+    for k in range(len(rules)):
+        only = RuleModel((*unweighted[:k], rules[k], *unweighted[k + 1 :]), semantics)
+        expected = pairs.ground(only, threads=1).objective(y)
+        assert counted.weighted(only).objective(y) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
 @given(worlds(max_facts=4), models(longest=4), st.integers(0, 99))
 @settings(max_examples=6, deadline=None)
 def test_bodies_of_four_atoms(world: World, rules: list[Rule], seed: int) -> None:
@@ -137,14 +154,14 @@ def test_bodies_of_four_atoms(world: World, rules: list[Rule], seed: int) -> Non
 @settings(max_examples=25, deadline=None)
 def test_the_map_state_is_optimal(world: World, rules: list[Rule], relaxation: Relaxation) -> None:
     state = inferred(rules, world, relaxation)
-    assert np.all(state.state[state.stated] == 1.0)
+    assert np.all(state.state[state.linked.stated] == 1.0)
     exact = Exact().solve(state.potentials)
-    if not state.stated.any():
+    if not state.linked.stated.any():
         best = exact.objective
         assert state.potentials.objective(state.state) == pytest.approx(best, rel=1e-3, abs=1e-3)
     # whoever stands among the facts is held at 1, and nobody else can improve alone
     own = state.own_map()
-    for i in np.flatnonzero(~state.stated).tolist():
+    for i in np.flatnonzero(~state.linked.stated).tolist():
         moved = state.state.copy()
         moved[i] = own[i]
         better = state.potentials.objective(moved)
@@ -244,7 +261,7 @@ def test_a_stated_pair_is_true_for_others_and_no_evidence_for_itself() -> None:
     rules = [Rule(2.0, Clause(Body((Step("t", inverse=True),), "t"))), Rule(0.1, prior("t"))]
     for relaxation in Relaxation:
         state = inferred(rules, world, relaxation)
-        assert state.stated[state.linked.place].tolist() == [True, False]
+        assert state.linked.stated[state.linked.place].tolist() == [True, False]
         value = at(state, state.state)
         assert value["a", "t", "b"] == 1.0
         assert value["b", "t", "a"] > 0.9

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.explaining.scored_pair import one_pair
 from hornbeam.model import Model
-from hornbeam.serve.alone import Alone
-from hornbeam.serve.pair_counts import PairCounter
+from hornbeam.serve.independent_pairs import IndependentPairs
 from tests.support.random_rules import rule_models
 from tests.support.worlds import CRISP, SOFT, entities_of, worlds
 
@@ -25,8 +24,7 @@ def test_it_counts_as_the_engine_does(value: st.SearchStrategy[int], data: st.Da
     drawn = data.draw(rule_models(target))
     model = Model(drawn.rules, drawn.semantics)
     engine = MemoryEngine(world.facts, threads=1)
-    counter = Alone(model, engine, []).pair_counter
-    assert isinstance(counter, PairCounter)
+    counter = IndependentPairs(model, engine, []).pair_counter
     name = st.sampled_from(entities_of(world))
     pair = one_pair(data.draw(name), target, data.draw(name))
     paths = model.bodies

@@ -8,7 +8,7 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.counting.memory.graph import Graph
-from hornbeam.serve.walk import NOWHERE, CodeSequences, NodeCounters, ends_of, paths_between
+from hornbeam.serve.walk import NOWHERE, StepSequences, WalkArrays, ends_of, paths_between
 from tests.support.kernels import both_ways, kernels_are
 
 #: One dense and one sparse predicate, so that rows are sorted as well as looked through.
@@ -57,11 +57,7 @@ def check_products(seed: int) -> None:
     graph = random_graph(rng)
     sequences = [rng.integers(2, 6, rng.integers(1, 4)).tolist() for _ in range(6)] + [NOWHERE]
     expected = products(graph, sequences)
-    n, walks, counters = (
-        graph.n_entities,
-        CodeSequences.of(sequences),
-        NodeCounters(graph.n_entities),
-    )
+    n, walks, counters = graph.n_entities, StepSequences.of(sequences), WalkArrays(graph.n_entities)
     wanted = rng.random(len(sequences)) < 0.5
     left_out = np.flatnonzero(rng.random(n) < 0.2).astype(np.int32)
     for source in range(n):
@@ -84,7 +80,7 @@ def check_products(seed: int) -> None:
 
 
 def test_a_walk_that_fails_keeps_its_counters() -> None:
-    counters = NodeCounters(3)
+    counters = WalkArrays(3)
 
     def fails() -> None:
         with counters.lent() as dirty:

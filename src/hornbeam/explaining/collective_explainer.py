@@ -12,21 +12,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Floats, Positions
+from hornbeam.arrays import Bools, Floats, Ints, Positions
 from hornbeam.choices import Score
-from hornbeam.counting.collective.target_edges import with_targets
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import group_hinges, hinge_moments
 from hornbeam.densities.integrals import score_mean
 from hornbeam.errors import InputError
-from hornbeam.explaining.explanation import Explanation, Fact, Grounding, Reason
-from hornbeam.explaining.independent_explainer import PATHS, Explainer
+from hornbeam.explaining.explanation import PATHS, Explanation, Fact, Grounding, Reason
+from hornbeam.explaining.independent_explainer import IndependentExplainer
 from hornbeam.explaining.scored_pair import one_pair
-from hornbeam.facts.atom_keys import atom_keys
-from hornbeam.facts.table import ONE, Atoms, Facts, Targets
+from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.hlmrf.potentials import Potentials
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
@@ -35,16 +32,47 @@ from hornbeam.scoring.collective_scorer import (
     ONE_RULE,
     CollectiveState,
     ConditionalHinges,
-    infer_pairs,
+    infer_linked,
+    linked_pairs,
 )
+from hornbeam.scoring.linked_clauses import ClauseCounts, LinkedPairs
 
 #: Truth below half a millionth is none.
 LEAST = 0.5 / ONE
 
 
 @dataclass(frozen=True, eq=False)
+class PairGroundings:
+    """What explanations of pairs need whatever the rules weigh; made when first asked for.
+
+    Parameters
+    ----------
+    model
+        The rules; their weights are not looked at.
+    linked
+        The pairs as variables.
+    threads
+        Worker threads; they change no result.
+    """
+
+    model: RuleModel
+    linked: LinkedPairs
+    threads: int
+
+    @cached_property
+    def counts(self) -> ClauseCounts:
+        """The ground clauses with several pairs in them, those of every rule apart."""
+        return self.linked.count_by_rule(self.model, threads=self.threads)
+
+    @cached_property
+    def counter(self) -> MemoryEngine:
+        """Counts the paths over facts alone."""
+        return MemoryEngine(self.linked.known, self.threads)
+
+
+@dataclass(frozen=True, eq=False)
 class CollectiveExplainer:
-    """Explains pairs of a collective model that are scored together.
+    """Explains pairs of a collective model that are scored together; see `Explainer`.
 
     Parameters
     ----------
@@ -52,30 +80,34 @@ class CollectiveExplainer:
         The rules.
     facts
         The evidence.
-    pairs
-        All pairs that are unknown together.
-    threads
-        Worker threads of the inference; they change no result.
+    shared
+        What does not depend on the rules' weights.
     """
 
     model: RuleModel
     facts: Facts
-    pairs: Targets
-    threads: int = 1
+    shared: PairGroundings
+
+    @classmethod
+    def of(
+        cls, model: RuleModel, facts: Facts, pairs: Targets, threads: int = 1
+    ) -> CollectiveExplainer:
+        """Prepare to explain some of the pairs, which are unknown together."""
+        linked = linked_pairs(model, facts, pairs)
+        return cls(model, facts, PairGroundings(model, linked, threads))
+
+    def reweighted(self, model: RuleModel) -> CollectiveExplainer:
+        """The same pairs under other weights of the same rules."""
+        return replace(self, model=model)
 
     @cached_property
     def state(self) -> CollectiveState:
         """All pairs at their MAP values, as predictions have them."""
-        return infer_pairs(self.model, self.facts, self.pairs, threads=self.threads)
+        return infer_linked(self.model, self.shared.linked, threads=self.shared.threads)
 
     @cached_property
     def _links(self) -> Potentials:
-        """The ground clauses with several pairs in them, those of every rule apart.
-
-        The state is not inferred from these: where there are several MAP states, which of them
-        is found depends on how rows are merged.
-        """
-        return self.state.linked.ground(self.model, by_rule=True, threads=self.threads)
+        return self.shared.counts.weighted(self.model)
 
     @cached_property
     def _conditional(self) -> ConditionalHinges:
@@ -86,31 +118,10 @@ class CollectiveExplainer:
         return self.state.scores(Score.MAP)
 
     @cached_property
-    def _counter(self) -> MemoryEngine:
-        """Counts the paths over facts alone."""
-        return MemoryEngine(self.state.linked.known, self.threads)
-
-    def reweighted(self, model: RuleModel) -> CollectiveExplainer:
-        """The same pairs under other weights of the same rules.
-
-        The ground clauses of every rule are found once. Only a rule that had no weight, and gets
-        some, has none to weigh anew; then all are found again.
-        """
-        other = replace(self, model=model)
-        old, new = (_weights(each) for each in (self.model, model))
-        if not (new[old == 0] > 0).any():
-            links = self._links
-            clauses = np.rint(links.weight / old[links.rule])
-            weighed = replace(links, weight=clauses * new[links.rule])
-            # these take a cached property's place
-            vars(other).update(_links=weighed, _counter=self._counter)
-        return other
-
-    @cached_property
-    def walker(self) -> Explainer:
+    def walker(self) -> IndependentExplainer:
         """Walks the facts and the pairs, which are as true as their MAP values."""
-        evidence = _with_values(self.state.linked.known, self.state.linked.atoms, self.state.state)
-        return Explainer(self.model, self.facts, evidence, self.threads)
+        evidence = self.shared.linked.at_values(self.state.state)
+        return IndependentExplainer.of(self.model, evidence, self.shared.threads)
 
     def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
         """Count the paths of every rule over facts and pairs; none is evidence for itself."""
@@ -133,22 +144,24 @@ class CollectiveExplainer:
         object_: str,
         *,
         paths: int = PATHS,
+        flip: bool = True,
         progress: Progress = SILENT,
     ) -> Explanation:
         """Explain the score of target(subject, object), the other pairs held at their MAP values.
 
-        What would flip the decision is not looked for: a fact less would move all pairs.
+        Whatever `flip` asks, what would flip the decision is not looked for: a fact less would
+        move all pairs.
         """
         variable = self._variable(subject, target, object_)
-        speaking = self._speaking(variable)
-        hinges = self._hinges(speaking, one_pair(subject, target, object_))
+        literals = self._literals(variable)
+        hinges = self._hinges(literals, one_pair(subject, target, object_))
         whole = self._mean(hinges)
         texts = self.walker.texts
         reasons = []
         for k in np.unique(hinges.rule).tolist():
             rule, mine = self.model.rules[k], hinges.rule == k
             named: tuple[Grounding, ...] = ()
-            # a rule for another target may speak too, where this pair stands in its body
+            # a rule for another target may have a hinge too, where this pair stands in its body
             if rule.clause.target == target:
                 named = self.groundings(rule.clause.body, subject, object_, paths, progress)
             reasons.append(
@@ -159,11 +172,11 @@ class CollectiveExplainer:
                     int(hinges.clauses[mine].sum()),
                     whole - self._mean(hinges.select(~mine)),
                     named,
-                    self._beside(k, variable, speaking, paths),
+                    self._linked_pairs(k, variable, literals, paths),
                 )
             )
-        known = self.walker.evidence.entities
-        at = int(np.flatnonzero(self.state.linked.place == variable)[0])
+        known = self.walker.facts.entities
+        at = int(np.flatnonzero(self.shared.linked.place == variable)[0])
         return Explanation(
             subject,
             target,
@@ -177,7 +190,7 @@ class CollectiveExplainer:
         )
 
     def _variable(self, subject: str, target: str, object_: str) -> int:
-        atoms = self.state.linked.atoms
+        atoms = self.shared.linked.atoms
         ids = atoms.entities.index(subject), atoms.entities.index(object_)
         found = np.flatnonzero(
             (atoms.subject == ids[0])
@@ -191,32 +204,30 @@ class CollectiveExplainer:
             )
         return int(found[0])
 
-    def _hinges(self, speaking: Positions, pair: Targets) -> _Hinges:
+    def _hinges(self, literals: Positions, pair: Targets) -> _Hinges:
         """All ground clauses with the pair in them: over facts alone, and linked to other pairs."""
-        counted = self._counter.count(pair, self.model.bodies, self.model.language)
-        count = _alone(self.model, counted, pair.predicates[0])
-        weight = _weights(self.model)
-        negated = np.array([rule.clause.negated for rule in self.model.rules])
-        alone = np.flatnonzero((count > 0) & (weight > 0))
-        rows, every = self._links, self._conditional
-        linked = rows.rule[rows.row[speaking]]
-        times = np.rint(rows.weight[rows.row[speaking]] / weight[linked]).astype(np.int64)
+        model, rows, every = self.model, self._links, self._conditional
+        counted = self.shared.counter.count(pair, model.bodies, model.language)
+        count = _unlinked_counts(model, counted, pair.predicates[0])
+        weight = np.array([rule.weight for rule in model.rules])
+        negated = np.array([rule.clause.negated for rule in model.rules])
+        unlinked, row = np.flatnonzero((count > 0) & (weight > 0)), rows.row[literals]
         return _Hinges(
-            np.concatenate([alone, linked]),
-            np.concatenate([np.ones(len(alone)), every.height[speaking]]),
-            np.concatenate([negated[alone], every.down[speaking]]),
-            np.concatenate([weight[alone] * count[alone], every.strength[speaking]]),
-            np.concatenate([count[alone], times]),
+            np.concatenate([unlinked, rows.rule[row]]),
+            np.concatenate([np.ones(len(unlinked)), every.height[literals]]),
+            np.concatenate([negated[unlinked], every.down[literals]]),
+            np.concatenate([weight[unlinked] * count[unlinked], every.strength[literals]]),
+            np.concatenate([count[unlinked], self.shared.counts.count[row]]),
         )
 
-    def _speaking(self, variable: int) -> Positions:
-        """Literals of a pair in ground clauses with other pairs that say something about it."""
+    def _literals(self, variable: int) -> Positions:
+        """Literals of a pair in ground clauses with other pairs whose hinges are not empty."""
         every = self._conditional
         mine = np.flatnonzero(self._links.variable == variable)
         return mine[(every.height[mine] > LEAST) & (every.strength[mine] > 0)]
 
     def _mean(self, hinges: _Hinges) -> float:
-        """E[y] of one pair; a half where nothing speaks."""
+        """E[y] of one pair; a half where it has no hinge."""
         relaxation = self.model.semantics.relaxation
         if not len(hinges.rule):
             return 0.5
@@ -228,12 +239,12 @@ class CollectiveExplainer:
         grouped = group_hinges(first, 0, hinges.height, hinges.down, hinges.strength, 1)
         return float(hinge_moments(grouped, ONE_RULE, relaxation).mean[0])
 
-    def _beside(
-        self, rule: int, variable: int, speaking: Positions, limit: int
+    def _linked_pairs(
+        self, rule: int, variable: int, literals: Positions, limit: int
     ) -> tuple[Fact, ...]:
         """Other pairs of the ground clauses of a rule that push this one down, by their names."""
-        rows, atoms = self._links, self.state.linked.atoms
-        row = rows.row[speaking[rows.coefficient[speaking] > 0]]
+        rows, atoms = self._links, self.shared.linked.atoms
+        row = rows.row[literals[rows.coefficient[literals] > 0]]
         clauses = [
             rows.variable[rows.indptr[r] : rows.indptr[r + 1]] for r in row if rows.rule[r] == rule
         ]
@@ -255,13 +266,13 @@ class CollectiveExplainer:
 class _Hinges:
     """Hinges of one pair: rule, height, direction, strength, and the ground clauses in each."""
 
-    rule: npt.NDArray[np.int64]
+    rule: Ints
     height: Floats
-    down: npt.NDArray[np.bool_]
+    down: Bools
     strength: Floats
-    clauses: npt.NDArray[np.int64]
+    clauses: Ints
 
-    def select(self, rows: npt.NDArray[np.bool_]) -> _Hinges:
+    def select(self, rows: Bools) -> _Hinges:
         """Some of them."""
         return _Hinges(
             self.rule[rows],
@@ -272,11 +283,7 @@ class _Hinges:
         )
 
 
-def _weights(model: RuleModel) -> Floats:
-    return np.array([rule.weight for rule in model.rules])
-
-
-def _alone(model: RuleModel, counted: Statistics, target: str) -> npt.NDArray[np.int64]:
+def _unlinked_counts(model: RuleModel, counted: Statistics, target: str) -> Ints:
     """Ground clauses of every rule over facts alone that have the pair for their head."""
     by_body = {
         body: int(counted.count[counted.column(k)].sum()) for k, body in enumerate(counted.bodies)
@@ -285,24 +292,3 @@ def _alone(model: RuleModel, counted: Statistics, target: str) -> npt.NDArray[np
         [by_body.get(rule.clause.body, int(rule.clause.target == target)) for rule in model.rules],
         dtype=np.int64,
     )
-
-
-def _with_values(known: Facts, atoms: Targets, value: Floats) -> Facts:
-    """Facts and pairs as one graph, the pairs as true as their values; those of none left out."""
-    some = np.flatnonzero(value > LEAST)
-    pairs, millionths = atoms.select(some), np.rint(value[some] * ONE).astype(np.int32)
-    united = with_targets(known, [(pairs, "")])
-    table = united.binary
-    to_entity = pairs.entities.translate(united.entities)
-    to_predicate = pairs.predicates.translate(united.predicates)
-    sizes = len(united.entities), len(united.predicates)
-    rows = atom_keys(table.arguments[0], table.predicate, table.arguments[1], *sizes)
-    order = np.argsort(rows)
-    mine = atom_keys(
-        to_entity[pairs.subject], to_predicate[pairs.predicate], to_entity[pairs.object], *sizes
-    )
-    values = np.full(len(rows), ONE, dtype=np.int32)
-    values[order[np.searchsorted(rows[order], mine)]] = millionths
-    if (values == ONE).all():
-        return united
-    return replace(united, atoms={2: Atoms(table.predicate, table.arguments, values)})

@@ -1,7 +1,7 @@
-"""Why a pair scores as it does: what every rule says, along which paths, and what would flip it.
+"""Why a pair scores as it does: the pull of every rule, its paths, and what would flip it.
 
-This module says what an explanation is and how it reads;
-`hornbeam.explaining.independent_explainer` makes it.
+This module says what an explanation is and how it reads; `hornbeam.explaining.explainer` opens
+what makes it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any
 from hornbeam.explaining.flips import FlipStatus
 from hornbeam.facts.table import html_table
 
+#: Paths of every rule that are named unless more are asked for.
+PATHS = 5
 #: Marks that turn the direction of what follows them.
 TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -61,7 +63,7 @@ class Grounding:
 
 @dataclass(frozen=True)
 class Reason:
-    """What one rule says about the pair.
+    """The part that one rule has in the score of the pair.
 
     Attributes
     ----------
@@ -74,12 +76,12 @@ class Reason:
     count
         How many paths it has between the two entities (1 for a prior, which needs none).
     pull
-        The score minus the score of the model without this rule: above 0 it speaks for the pair.
+        The score minus the score of the model without this rule: above 0 it is for the pair.
         Pulls are computed by scoring again. A score is no sum of its rules' parts, so pulls do
         not add up to it.
     groundings
         The first of its paths, in the order of their entities' names; none for a prior.
-    beside
+    linked_pairs
         In a collective model: other pairs of ground clauses that push this one down, be it that
         this one stands in their bodies, with their MAP values.
     """
@@ -90,7 +92,7 @@ class Reason:
     count: int
     pull: float
     groundings: tuple[Grounding, ...] = ()
-    beside: tuple[Fact, ...] = ()
+    linked_pairs: tuple[Fact, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -101,7 +103,7 @@ class Reason:
             "pull": self.pull,
             "index": self.index,
             "groundings": [asdict(grounding) for grounding in self.groundings],
-            "beside": [asdict(fact) for fact in self.beside],
+            "beside": [asdict(fact) for fact in self.linked_pairs],
         }
 
 
@@ -140,7 +142,7 @@ class Explanation:
     threshold
         The score from which the model calls a pair true.
     reasons
-        Every rule that speaks: of weight above 0, with a path (a prior needs none).
+        Every rule of weight above 0 with a grounding (a prior always has one).
     flip
         What would flip the decision; None where that was not asked for.
     unseen
@@ -174,7 +176,7 @@ class Explanation:
 
     @property
     def neutral(self) -> tuple[Reason, ...]:
-        """Rules that speak but move nothing, where others have made the score sure."""
+        """Grounded rules that move nothing, where others have made the score sure."""
         return tuple(reason for reason in self.reasons if reason.pull == 0)
 
     def as_dict(self) -> dict[str, Any]:
@@ -264,7 +266,7 @@ def _evidence_lines(reason: Reason) -> Iterator[tuple[str, str]]:
     yield "note", f"{indent}weight {reason.weight:.4g}, {paths}"
     for grounding in reason.groundings:
         yield "path", indent + str(grounding)
-    for fact in reason.beside:
+    for fact in reason.linked_pairs:
         yield "path", f"{indent}together with the pair {fact}"
     if 0 < len(reason.groundings) < reason.count:
         yield "note", f"{indent}... and {reason.count - len(reason.groundings):,} more"

@@ -2,10 +2,8 @@
 
 Sets of facts are tried by size, so the first that flips the decision is a smallest one. A branch is
 left as soon as even the bound of `hornbeam.explaining.counterfactual` on what its remaining facts
-can do would not flip.
-
-The search is exact up to `EXACT_PATHS` paths and `EXACT_WORK` steps; beyond, a greedy set is
-returned, which flips the decision but may not be the smallest.
+can do would not flip. Beyond `EXACT_WORK` steps a greedy set is returned, which flips the decision
+but may not be the smallest.
 """
 
 from __future__ import annotations
@@ -18,14 +16,10 @@ import numpy as np
 from hornbeam.arrays import Floats, Ints
 from hornbeam.explaining.counterfactual import Removals
 
-#: Paths up to which the smallest set is looked for.
-EXACT_PATHS = 10_000
-#: Work of the exact search: a couple of seconds. A set that is extended costs `BRANCH_WORK`, and
-#: one more for every fact and sequence.
-EXACT_WORK = 40_000_000
-BRANCH_WORK = 10_000
-#: Facts that the greedy search may take.
-GREEDY_FACTS = 100
+#: Work of the exact search: about a second. A set that is extended costs `BRANCH_WORK`, and
+#: one more per fact and kind of path.
+EXACT_WORK = 4_000_000
+BRANCH_WORK = 5_000
 #: Facts that the greedy search scores in every round: those on most of the paths that help.
 GREEDY_WIDTH = 64
 
@@ -74,31 +68,27 @@ class _Search:
 
     def _extend(self, chosen: FactSet, start: int, size: int) -> FactSet | None:
         """Add `size` facts from `start` on so that the decision flips."""
-        removals = self.removals
+        removals, more = self.removals, self.candidates[start:]
         total, carries = removals.left(chosen)
         self.left -= BRANCH_WORK + carries.size
         if self.left < 0:
             raise _SpentError
-        carries = carries[self.candidates[start:]]
-        may = np.flatnonzero(removals.may_flip(total, carries, size))
+        scores = removals.scores(removals.best_worlds(total, carries[more], size))
+        may = removals.flips(scores)
         if size == 1:
-            scores = removals.scores(total - carries[may])
-            flips = np.flatnonzero(removals.flips(scores))
-            if not len(flips):
-                return None
-            last = start + may[farthest(scores, flips, removals)]
-            return (*chosen, int(self.candidates[last]))
-        for k in (start + may).tolist():
-            found = self._extend((*chosen, int(self.candidates[k])), k + 1, size - 1)
+            return (*chosen, int(more[farthest(scores, removals)])) if may.any() else None
+        if not removals.scored.monotone:
+            may[:] = True
+        for k in np.flatnonzero(may).tolist():
+            found = self._extend((*chosen, int(more[k])), start + k + 1, size - 1)
             if found is not None:
                 return found
         return None
 
 
-def farthest(scores: Floats, among: Ints, removals: Removals) -> int:
-    """Which of `among` moves the score farthest to the wanted side, the first of equals."""
-    sign = 1.0 if removals.truth else -1.0
-    return int(among[np.argmin(sign * scores[among])])
+def farthest(scores: Floats, removals: Removals) -> int:
+    """Which score is farthest on the side of the other decision, the first of equals."""
+    return int(np.argmin(scores if removals.scored.decision else -scores))
 
 
 def smallest_flip(removals: Removals) -> tuple[FlipStatus, FactSet]:
@@ -107,56 +97,48 @@ def smallest_flip(removals: Removals) -> tuple[FlipStatus, FactSet]:
     Facts are tried in the order of how far each alone moves the score, then of their numbers; the
     last of a set is the one that moves it farthest.
     """
-    total, carries = removals.left(())
-    if not removals.may_flip(total, carries, removals.n_facts).any():
-        return FlipStatus.IMPOSSIBLE, ()
-    candidates = _candidates(removals, total, carries)
     try:
-        found = _Search(removals, candidates, EXACT_WORK).smallest()
+        found = _Search(removals, _candidates(removals), EXACT_WORK).smallest()
     except _SpentError:
         found = greedy_flip(removals)
         return (FlipStatus.UPPER_BOUND, found) if found else (FlipStatus.NOT_FOUND, ())
     return (FlipStatus.EXACT, found) if found else (FlipStatus.IMPOSSIBLE, ())
 
 
-def _candidates(removals: Removals, total: Ints, carries: Ints) -> Ints:
+def _candidates(removals: Removals) -> Ints:
     """Facts worth removing, one of each that carry the same paths, the strongest first."""
+    total, carries = removals.left(())
     scores = removals.scores(total - carries)
-    order = np.argsort(scores if removals.truth else -scores, kind="stable")
+    useful = carries[:, removals.helps].sum(axis=1) > 0
+    if not removals.scored.monotone:
+        useful[:] = True
+    order = np.argsort(scores if removals.scored.decision else -scores, kind="stable")
     by_fact = np.lexsort((removals.carried, removals.fact))
-    ends = np.searchsorted(removals.fact[by_fact], np.arange(removals.n_facts + 1))
-    seen: set[bytes] = set()
-    kept = []
-    for fact in order.tolist():
-        paths = removals.carried[by_fact[ends[fact] : ends[fact + 1]]]
-        if removals.monotone and not removals.helps[removals.path_body[paths]].any():
-            continue
-        if (mine := paths.tobytes()) not in seen:
-            seen.add(mine)
-            kept.append(fact)
-    return np.array(kept, dtype=np.int64)
+    paths = np.split(removals.carried[by_fact], np.cumsum(np.bincount(removals.fact))[:-1])
+    first: dict[bytes, int] = {}
+    for fact in order[useful[order]].tolist():
+        first.setdefault(paths[fact].tobytes(), fact)
+    return np.array(list(first.values()), dtype=np.int64)
 
 
 def greedy_flip(removals: Removals) -> FactSet:
     """Take away the fact that does most, again and again, then give back what is not needed.
 
-    Empty where that does not flip the decision within `GREEDY_FACTS` facts.
+    Empty where that does not flip the decision.
     """
     chosen: FactSet = ()
-    helping = removals.helps[removals.kinds[0]]
-    while len(chosen) < GREEDY_FACTS:
+    while True:
         total, carries = removals.left(chosen)
-        carried = carries[:, helping].sum(axis=1)
+        carried = carries[:, removals.helps].sum(axis=1)
         busiest = np.argsort(-carried, kind="stable")[:GREEDY_WIDTH]
         busiest = busiest[carried[busiest] > 0]
         if not len(busiest):
             return ()
         scores = removals.scores(total - carries[busiest])
-        best = farthest(scores, np.arange(len(busiest)), removals)
+        best = farthest(scores, removals)
         chosen = (*chosen, int(busiest[best]))
-        if removals.flips(scores[best : best + 1])[0]:
+        if removals.flips(scores[best]):
             return _needed(removals, chosen)
-    return ()
 
 
 def _needed(removals: Removals, chosen: FactSet) -> FactSet:

@@ -34,7 +34,7 @@ NEVER = -(1 << 40)
 
 
 @dataclass(frozen=True, eq=False)
-class NodePair:
+class PathEnds:
     """Two nodes to connect, and the step between them that is no evidence for itself."""
 
     source: int
@@ -67,7 +67,7 @@ class Paths:
 def first_paths(
     graph: Graph,
     steps: Sequence[int],
-    pair: NodePair,
+    pair: PathEnds,
     distinct: bool,
     limit: int,
     progress: Progress = SILENT,
@@ -93,7 +93,7 @@ def _run_on(graph: Graph, kernel: Kernel) -> Callable[..., Any]:
 
 
 def _first_paths(
-    graph: Graph, steps: Sequence[int], pair: NodePair, distinct: bool, limit: int
+    graph: Graph, steps: Sequence[int], pair: PathEnds, distinct: bool, limit: int
 ) -> Paths:
     levels = useful_nodes(graph, steps, pair)
     best = _best_truths(graph, steps, levels)
@@ -105,7 +105,7 @@ def _first_paths(
     return Paths(tuple(steps), nodes, body)
 
 
-def useful_nodes(graph: Graph, steps: Sequence[int], pair: NodePair) -> list[Ids]:
+def useful_nodes(graph: Graph, steps: Sequence[int], pair: PathEnds) -> list[Ids]:
     """Nodes at every position of the paths, as far as the walk needs to know them.
 
     Positions behind the meeting point of both searches may hold nodes that no path from the
@@ -130,7 +130,7 @@ def useful_nodes(graph: Graph, steps: Sequence[int], pair: NodePair) -> list[Ids
     return levels
 
 
-def cut(graph: Graph, steps: Sequence[int], pair: NodePair) -> npt.NDArray[np.int64]:
+def cut(graph: Graph, steps: Sequence[int], pair: PathEnds) -> npt.NDArray[np.int64]:
     """Facts, as rows (predicate, subject, object), on one of which every path of a sequence lies.
 
     They are the first facts of all its paths or the last, whichever are fewer.

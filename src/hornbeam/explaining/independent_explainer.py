@@ -1,4 +1,4 @@
-"""Makes explanations: scores again without each rule, names paths, looks for what would flip.
+"""Explains independent pairs: scores without each rule, names paths, looks for what would flip.
 
 Counts come from the engine that scores, paths from a walk over the same graph, and every set of
 facts that is said to flip a decision has been taken away and the pair scored again.
@@ -6,8 +6,9 @@ facts that is said to flip a decision has been taken away and the pair scored ag
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -15,40 +16,56 @@ from hornbeam.arrays import Floats, Ints
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
-from hornbeam.errors import InputError
-from hornbeam.explaining.counterfactual import Removals, is_monotone
-from hornbeam.explaining.explanation import Explanation, Fact, Flip, Grounding, Reason
-from hornbeam.explaining.flips import EXACT_PATHS, FlipStatus, smallest_flip
-from hornbeam.explaining.groundings import NodePair, Paths, cut, first_paths
+from hornbeam.explaining.counterfactual import Removals
+from hornbeam.explaining.explanation import PATHS, Explanation, Fact, Flip, Grounding, Reason
+from hornbeam.explaining.flips import FlipStatus, smallest_flip
+from hornbeam.explaining.groundings import PathEnds, Paths, cut, first_paths
 from hornbeam.explaining.scored_pair import ScoredPair, one_pair
 from hornbeam.facts.folds import without_targets
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
+from hornbeam.rules.candidates import Language
 from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.independent_scorer import score_targets
 
-#: Paths of every rule that are named unless more are asked for.
-PATHS = 5
-
+#: Paths up to which the smallest set of facts that flips a decision is looked for.
+EXACT_PATHS = 10_000
 #: Facts as rows (predicate, subject, object) of ids.
 NO_EDGES: Ints = np.empty((0, 3), dtype=np.int64)
 
 
+class PathCounter(Protocol):
+    """Counts paths over one set of facts, as engines do."""
+
+    def count(
+        self,
+        targets: Targets,
+        bodies: Sequence[Body],
+        language: Language,
+        *,
+        progress: Progress = SILENT,
+    ) -> Statistics:
+        """Count the groundings of the given bodies for the targets."""
+
+
 @dataclass(frozen=True, eq=False)
-class Explainer:
-    """Explains pairs of one model over one set of facts; what all pairs share is prepared once.
+class IndependentExplainer:
+    """Explains pairs of one model over one set of facts; see `Explainer`.
 
     Parameters
     ----------
     model
         The rules.
     facts
-        The evidence.
-    inferred
-        For a collective model: the facts together with the other targets at their MAP state, since
-        other targets are evidence there. Without it a collective model is refused.
+        The evidence: what the rules walk.
+    counter
+        Counts paths over the facts.
+    graph
+        What may be walked, under the model's fan-out limit.
+    texts
+        Text of every rule.
     threads
         Worker threads of the counting; they change no result.
 
@@ -57,7 +74,7 @@ class Explainer:
     >>> import hornbeam as hb
     >>> facts = hb.read_facts([("a", "knows", "b"), ("b", "trusts", "c")])
     >>> model = hb.Model.parse("2.0: knows(A, B) & trusts(B, C) -> trusts(A, C)")
-    >>> explainer = Explainer(model, facts)
+    >>> explainer = IndependentExplainer.of(model, facts)
     >>> explanation = explainer.explain("a", "trusts", "c")
     >>> print(explanation.reasons[0].groundings[0])
     a -knows-> b -trusts-> c
@@ -65,40 +82,21 @@ class Explainer:
 
     model: RuleModel
     facts: Facts
-    inferred: Facts | None = None
+    counter: PathCounter
+    graph: Graph
+    texts: Sequence[str]
     threads: int = 1
 
-    def __post_init__(self) -> None:
-        if self.model.semantics.collective and self.inferred is None:
-            raise InputError(
-                "the model is collective: its scores depend on all pairs that are scored together; "
-                "name them with `pairs`"
-            )
-
-    @property
-    def evidence(self) -> Facts:
-        """What the rules walk."""
-        return self.facts if self.inferred is None else self.inferred
-
-    @cached_property
-    def engine(self) -> MemoryEngine:
-        """Counts paths over the evidence."""
-        return MemoryEngine(self.evidence, self.threads)
-
-    @cached_property
-    def graph(self) -> Graph:
-        """What may be walked, under the model's fan-out limit."""
-        limit = self.model.semantics.max_fanout
-        return self.engine.graph if limit is None else self.engine.graph.limited(limit)
-
-    @cached_property
-    def texts(self) -> list[str]:
-        """Text of every rule."""
-        return self.model.clause_texts
+    @classmethod
+    def of(cls, model: RuleModel, facts: Facts, threads: int = 1) -> IndependentExplainer:
+        """Prepare what all pairs share."""
+        engine, limit = MemoryEngine(facts, threads), model.semantics.max_fanout
+        graph = engine.graph if limit is None else engine.graph.limited(limit)
+        return cls(model, facts, engine, graph, model.clause_texts, threads)
 
     def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
         """Count the paths of every rule."""
-        return self.engine.count(pairs, self.model.bodies, self.model.language, progress=progress)
+        return self.counter.count(pairs, self.model.bodies, self.model.language, progress=progress)
 
     def scores(self, pairs: Targets, counted: Statistics) -> Floats:
         """Score pairs whose paths have been counted."""
@@ -114,18 +112,10 @@ class Explainer:
         flip: bool = True,
         progress: Progress = SILENT,
     ) -> Explanation:
-        """Explain the score of target(subject, object).
-
-        Parameters
-        ----------
-        paths
-            Most paths of a rule to name; the first in the order of their entities' names.
-        flip
-            Look for the smallest set of facts whose removal flips the decision.
-        """
+        """Explain the score of target(subject, object); see `Explainer.explain`."""
         index = [k for k, rule in enumerate(self.model.rules) if rule.clause.target == target]
         mine, pair = self.model.of_target(target), one_pair(subject, target, object_)
-        counted = self.engine.count(pair, mine.bodies, mine.language, progress=progress)
+        counted = self.counter.count(pair, mine.bodies, mine.language, progress=progress)
         scored = ScoredPair(mine, pair, counted)
         reasons = [
             Reason(
@@ -139,7 +129,7 @@ class Explainer:
             for place, rule in scored.grounded_rules.items()
             if rule.weight > 0
         ]
-        known = self.evidence.entities
+        known = self.facts.entities
         return Explanation(
             subject,
             target,
@@ -162,7 +152,7 @@ class Explainer:
         edges = [found.edges(k) for k in range(len(found.steps))]
         return tuple(
             Grounding(
-                tuple(self.evidence.entities.take(found.nodes[row])),
+                tuple(self.facts.entities.take(found.nodes[row])),
                 tuple(self.fact(*edge[row].tolist()) for edge in edges),
                 int(found.body[row]) / ONE,
             )
@@ -184,7 +174,7 @@ class Explainer:
 
     def fact(self, predicate: int, subject: int, object_: int) -> Fact:
         """Name a fact by its ids."""
-        facts = self.evidence
+        facts = self.facts
         names = facts.entities[subject], facts.predicates[predicate], facts.entities[object_]
         atoms = facts.binary
         if atoms.millionths is None:
@@ -195,29 +185,19 @@ class Explainer:
         return Fact(*names, int(atoms.millionths[row]) / ONE)
 
     def _codes(self, body: Body) -> list[int]:
-        predicates = self.evidence.predicates
+        predicates = self.facts.predicates
         return [step_code(predicates.index(s.predicate), s.inverse) for s in body.steps]
 
-    def _nodes(self, target: str, subject: str, object_: str) -> NodePair:
-        names = self.evidence.entities
-        own = step_code(self.evidence.predicates.index(target))
-        return NodePair(names.index(subject), names.index(object_), own)
+    def _nodes(self, target: str, subject: str, object_: str) -> PathEnds:
+        names = self.facts.entities
+        own = step_code(self.facts.predicates.index(target))
+        return PathEnds(names.index(subject), names.index(object_), own)
 
     def _flip(self, scored: ScoredPair, progress: Progress) -> Flip:
         """Look for the fewest facts, take them away, and score again."""
-        if not scored.grounded_bodies:
-            status, facts = FlipStatus.IMPOSSIBLE, NO_EDGES
-        elif sum(map(scored.groundings_of, scored.grounded_bodies)) <= EXACT_PATHS:
-            removals, edges = self._removals(scored, progress)
-            status, chosen = smallest_flip(removals)
-            facts = edges[list(chosen)]
-        else:
-            status, facts = FlipStatus.NOT_FOUND, NO_EDGES
-        if status in (FlipStatus.UPPER_BOUND, FlipStatus.NOT_FOUND):
-            other, cut_off = self._cut_rules(scored)
-            if not len(facts) or 0 < len(cut_off) < len(facts):
-                status, facts = other, cut_off
-        if self._may_unlock(scored, len(facts)):
+        status, facts = self._facts_that_flip(scored, progress)
+        if self._hides_facts():
+            # paths may appear where facts go, and another set may be smaller
             status = FlipStatus.UPPER_BOUND if len(facts) else FlipStatus.NOT_FOUND
         if not len(facts):
             return Flip(status, (), scored.mean)
@@ -225,6 +205,20 @@ class Explainer:
         if not scored.flips(after):
             return Flip(FlipStatus.NOT_FOUND, (), scored.mean)
         return Flip(status, tuple(self.fact(*row) for row in facts.tolist()), after)
+
+    def _facts_that_flip(self, scored: ScoredPair, progress: Progress) -> tuple[FlipStatus, Ints]:
+        """Search among the facts of all paths, or, where these are too many, cut whole rules."""
+        if scored.monotone and not scored.flips(scored.without_bodies(scored.deciding_bodies)):
+            return FlipStatus.IMPOSSIBLE, NO_EDGES
+        if sum(map(scored.groundings_of, scored.grounded_bodies)) > EXACT_PATHS:
+            return self._cut_rules(scored)
+        removals, edges = self._removals(scored, progress)
+        status, chosen = smallest_flip(removals)
+        return status, edges[list(chosen)]
+
+    def _hides_facts(self) -> bool:
+        """Whether the fan-out limit keeps some facts from being walked in either direction."""
+        return len(self.graph.forward.code) < 2 * len(self.facts.binary)
 
     def _removals(self, scored: ScoredPair, progress: Progress) -> tuple[Removals, Ints]:
         """Lay out all paths of the pair, and the facts that carry them in the order of names."""
@@ -242,14 +236,12 @@ class Explainer:
         # a fact that a path uses twice carries it once
         uses = np.unique(np.stack([fact.reshape(-1), np.concatenate(path)]), axis=1)
         removals = Removals(
-            scored.model.with_rules(scored.grounded_rules.values()),
-            scored.grounded_bodies,
+            scored,
             np.concatenate(sequence),
             np.concatenate(body),
             uses[0],
             uses[1],
             len(edges),
-            scored.decision,
         )
         return removals, edges[:, [1, 0, 2]]
 
@@ -258,17 +250,15 @@ class Explainer:
 
         All paths of a rule are cut at the subject or at the object, where fewer facts do it.
         """
-        against = {not scored.decision}
-        helping = [body for body in scored.grounded_bodies if scored.sides(body) == against]
-        if not scored.flips(scored.without_bodies(helping)):
-            proven = is_monotone(scored.model, scored.counted.body_truth is not None)
-            return FlipStatus.IMPOSSIBLE if proven else FlipStatus.NOT_FOUND, NO_EDGES
-        helping.sort(key=lambda body: -abs(scored.mean - scored.without_bodies([body])))
+        bodies = sorted(
+            scored.deciding_bodies,
+            key=lambda body: -abs(scored.mean - scored.without_bodies([body])),
+        )
+        ends = self._nodes(scored.pair.predicates[0], *scored.names)
         cuts = [NO_EDGES]
-        for k, body in enumerate(helping):
-            target = scored.pair.predicates[0]
-            cuts.append(cut(self.graph, self._codes(body), self._nodes(target, *scored.names)))
-            if scored.flips(scored.without_bodies(helping[: k + 1])):
+        for k, body in enumerate(bodies):
+            cuts.append(cut(self.graph, self._codes(body), ends))
+            if scored.flips(scored.without_bodies(bodies[: k + 1])):
                 facts = np.unique(np.concatenate(cuts), axis=0)
                 if scored.flips(self._score_without(scored, facts)):
                     return FlipStatus.UPPER_BOUND, facts
@@ -276,28 +266,9 @@ class Explainer:
 
     def _score_without(self, scored: ScoredPair, edges: Ints) -> float:
         """Score the pair in a world that lacks some facts."""
-        facts = self.evidence
+        facts = self.facts
         predicate, subject, object_ = edges.T.astype(np.int32)
         gone = Targets(facts.entities, facts.predicates, predicate, subject, object_)
         poorer = MemoryEngine(without_targets(facts, gone), self.threads)
         counted = poorer.count(scored.pair, scored.model.bodies, scored.model.language)
         return float(score_targets(scored.model, counted, scored.pair)[0])
-
-    def _may_unlock(self, scored: ScoredPair, removed: int) -> bool:
-        """Whether fewer removals than these could open a hub that the fan-out limit closes.
-
-        Then paths may appear where facts go, and a set found among the paths of now may not be
-        the smallest. With nothing removed the question is whether any number could.
-        """
-        limit = self.model.semantics.max_fanout
-        if limit is None:
-            return False
-        whole = self.engine.graph.forward
-        walked = np.unique([code for body in scored.bodies for code in self._codes(body)])
-        node = np.repeat(np.arange(len(whole.offsets) - 1), np.diff(whole.offsets))
-        mine = np.isin(whole.code, walked)
-        _, fanout = np.unique(
-            np.stack([node[mine], whole.code[mine].astype(np.int64)]), axis=1, return_counts=True
-        )
-        most = limit + removed - 1 if removed else np.iinfo(np.int64).max
-        return bool(((fanout > limit) & (fanout <= most)).any())

@@ -10,11 +10,10 @@ import numpy as np
 
 from hornbeam.choices import Score
 from hornbeam.counting.statistics import Statistics
-from hornbeam.explaining.counterfactual import sides
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.rules.body import Body
-from hornbeam.rules.rule_model import Rule, RuleModel
+from hornbeam.rules.rule_model import Counts, Relaxation, Rule, RuleModel
 from hornbeam.scoring.independent_scorer import score_targets
 
 
@@ -42,10 +41,6 @@ class ScoredPair:
         """Bodies that have a grounding for the pair."""
         return [body for body in self.bodies if self.groundings_of(body)]
 
-    def sides(self, body: Body) -> set[bool]:
-        """Heads (negated or not) of the rules with weight that have a body."""
-        return sides(self.model, body)
-
     def groundings_of(self, body: Body) -> int:
         """How many groundings of a body the pair has; the empty one has one."""
         return self._counts[body] if body.steps else 1
@@ -65,6 +60,39 @@ class ScoredPair:
             for place, rule in enumerate(self.model.rules)
             if self.groundings_of(rule.clause.body)
         }
+
+    @cached_property
+    def grounded_model(self) -> RuleModel:
+        """The model of the grounded rules."""
+        return self.model.with_rules(self.grounded_rules.values())
+
+    @cached_property
+    def deciding_bodies(self) -> list[Body]:
+        """Grounded bodies whose rules are all on the side of the decision."""
+        against = {not self.decision}
+        return [body for body in self.grounded_bodies if self._heads[body] == against]
+
+    @cached_property
+    def monotone(self) -> bool:
+        """Whether losing a path never moves the score towards the side of its rules.
+
+        It may where one body has rules on both sides, and where soft paths share log2(1 + n) or 1:
+        there a weak path can take from a strong one.
+        """
+        semantics, soft = self.model.semantics, self.counted.body_truth is not None
+        shared = soft and semantics.counts is not Counts.RAW
+        if shared and semantics.relaxation is not Relaxation.BOOLEAN:
+            return False
+        return all(len(self._heads[body]) < 2 for body in self.grounded_bodies)
+
+    @cached_property
+    def _heads(self) -> dict[Body, set[bool]]:
+        """Heads (negated or not) of the rules with weight, by body."""
+        heads: dict[Body, set[bool]] = {body: set() for body in self.bodies}
+        for rule in self.model.rules:
+            if rule.weight > 0:
+                heads.setdefault(rule.clause.body, set()).add(rule.clause.negated)
+        return heads
 
     @cached_property
     def mean(self) -> float:
@@ -103,7 +131,7 @@ class ScoredPair:
         )
 
     def pull(self, place: int) -> float:
-        """How far the score moves when a rule is taken away, with the sign of its say."""
+        """How far the score moves when a rule is taken away, above 0 where it is for the pair."""
         return self.mean - self.score(r for k, r in self.grounded_rules.items() if k != place)
 
     def without_bodies(self, gone: Sequence[Body]) -> float:

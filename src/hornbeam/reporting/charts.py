@@ -150,7 +150,7 @@ def column_chart(
 def bar_chart(
     name: str, title: str, description: str, bars: Sequence[tuple[str, float, str]]
 ) -> Markup:
-    """Draw lying bars, one a row: (label, value, value as text)."""
+    """Draw horizontal bars, one per row: (label, value, value as text)."""
     largest = max((value for _, value, _ in bars), default=0.0) or 1.0
     row, parts = 34, list[Markup]()
     for k, (label, value, shown) in enumerate(bars):

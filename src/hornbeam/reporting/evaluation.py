@@ -25,7 +25,7 @@ BINS = 10
 
 @dataclass(frozen=True)
 class CalibrationBin:
-    """Targets whose score lies in [low, high), the last bin closed: what was said, what is true."""
+    """Targets whose score lies in [low, high), the last bin closed: mean score, share true."""
 
     low: float
     high: float

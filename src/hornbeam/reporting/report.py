@@ -20,9 +20,8 @@ from markupsafe import Markup
 
 from hornbeam.arrays import Floats
 from hornbeam.counting.statistics import Statistics
-from hornbeam.explaining.collective_explainer import CollectiveExplainer
+from hornbeam.explaining.explainer import Explainer
 from hornbeam.explaining.explanation import Explanation, Grounding, printable
-from hornbeam.explaining.independent_explainer import Explainer
 from hornbeam.facts.table import Targets
 from hornbeam.learning.trace import Trace
 from hornbeam.progress import SILENT, Progress
@@ -78,7 +77,7 @@ class Mistake:
 
 
 def report(
-    explainer: Explainer | CollectiveExplainer,
+    explainer: Explainer,
     labels: Targets,
     trace: Trace | None = None,
     progress: Progress = SILENT,
@@ -141,12 +140,12 @@ def _head(quality: RuleQuality) -> str:
 
 
 def _examples(
-    explainer: Explainer | CollectiveExplainer,
+    explainer: Explainer,
     counted: Statistics,
     labels: Targets,
     progress: Progress,
 ) -> list[Grounding | None]:
-    """For every rule its first path on the first pair that is as the rule says, else on any."""
+    """For every rule its first path on the first pair with the label of its head, else on any."""
     found: list[Grounding | None] = []
     column = {body: j for j, body in enumerate(counted.bodies)}
     for rule in explainer.model.rules:
@@ -166,7 +165,7 @@ def _examples(
 
 
 def _mistakes(
-    explainer: Explainer | CollectiveExplainer, labels: Targets, scores: Floats, progress: Progress
+    explainer: Explainer, labels: Targets, scores: Floats, progress: Progress
 ) -> dict[str, list[Mistake]]:
     """Explain the false pairs of the highest scores and the true ones of the lowest."""
     true, called = labels.positive, scores >= explainer.model.semantics.threshold

@@ -12,8 +12,8 @@ from hornbeam.facts.table import Targets
 from hornbeam.rules.body import VARIABLES
 from hornbeam.rules.rule_model import RuleModel
 
-#: From this share on, of the true pairs covered and of the covered pairs true, one atom that says
-#: what the target says is a copy of it.
+#: From this share on, of the true pairs covered and of the covered pairs true, a body of one
+#: atom is a copy of the target.
 COPY_SHARE = 0.9
 #: Standard normal quantile of a two-sided 95 % interval.
 Z95 = 1.959963984540054
@@ -35,7 +35,7 @@ class RuleQuality:
     coverage
         Labelled pairs that it connects; those of its target for a prior.
     right
-        How many of those are as its head says: true, or false where it is negated.
+        How many of those have the label of its head: true, or false where it is negated.
     low, high
         Wilson's 95 % interval of the precision; 0 and 1 where nothing is covered.
     warning
@@ -56,7 +56,7 @@ class RuleQuality:
 
     @property
     def precision(self) -> float | None:
-        """Share of the covered pairs that are as the head says; None where none is covered."""
+        """Share of the covered pairs with the label of the head; None where none is covered."""
         return self.right / self.coverage if self.coverage else None
 
 
@@ -111,7 +111,7 @@ def _warning(
     covered: int,
     positive: npt.NDArray[np.bool_],
 ) -> str:
-    """Warn of a rule that says the target by another name, or by itself."""
+    """Warn of a rule whose body is the target itself, or a copy of it."""
     if len(body) != 1 or negated:
         return ""
     inverse = body[0][0] != head[0]

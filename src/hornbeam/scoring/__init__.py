@@ -1,1 +1,1 @@
-"""From a model to scores: pairs alone, pairs together, new links."""
+"""From a model to scores: of independent pairs, of collective ones, and of new links."""

@@ -17,16 +17,15 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Floats
+from hornbeam.arrays import Bools, Floats, Ids
 from hornbeam.choices import Score
-from hornbeam.counting.collective.target_edges import among_facts, collective_facts
-from hornbeam.counting.engine import Engine
-from hornbeam.counting.opening import open_engine
+from hornbeam.counting.collective.target_edges import collective_facts
+from hornbeam.counting.opening import Evidence, open_engine
 from hornbeam.densities.hinges import Hinges, group_hinges, hinge_map, hinge_moments
 from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.errors import InputError
+from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.map_state import MapState
@@ -39,21 +38,19 @@ from hornbeam.scoring.linked_clauses import LinkedPairs
 #: Of ADMM: tighter than its usual tolerances, since scores are read off the state, and steps that
 #: suit programs in which few rows have weights near the largest.
 EPSILON_ABS, EPSILON_REL, MOST_ITERATIONS = 1e-6, 1e-4, 5000
-STEPS = {Kind.LINEAR: 0.01, Kind.SQUARED: 0.03}
+ADMM_STEPS = {Kind.LINEAR: 0.01, Kind.SQUARED: 0.03}
 
 
 @dataclass(frozen=True, eq=False)
 class CollectiveState:
-    """Pairs at their MAP values, and all ground clauses that speak of them.
+    """Pairs at their MAP values, and all ground clauses that contain them.
 
     Parameters
     ----------
     linked
-        The pairs as variables.
+        The pairs as variables; those that stand among the facts are held at 1.
     potentials
         Every ground clause and prior, over the distinct pairs `linked.atoms`.
-    stated
-        Which of them stand among the facts; they are held at 1.
     state
         MAP value of each.
     solved
@@ -64,7 +61,6 @@ class CollectiveState:
 
     linked: LinkedPairs
     potentials: Potentials
-    stated: npt.NDArray[np.bool_]
     state: Floats
     solved: MapState
     relaxation: Relaxation
@@ -73,7 +69,7 @@ class CollectiveState:
         """Score of every pair, in the order the pairs were given."""
         if score is Score.MEAN:
             return self.means()[self.linked.place]
-        own = np.where(self.stated, self.own_map(), self.state)
+        own = np.where(self.linked.stated, self.own_map(), self.state)
         return np.asarray(own[self.linked.place])
 
     def means(self) -> Floats:
@@ -113,11 +109,11 @@ ONE_RULE = np.ones(1)
 
 
 class ConditionalHinges(NamedTuple):
-    """Hinges of the variables, one a literal of the potentials."""
+    """Hinges of the variables, one per literal of the potentials."""
 
-    variable: npt.NDArray[np.int32]
+    variable: Ids
     height: Floats
-    down: npt.NDArray[np.bool_]
+    down: Bools
     strength: Floats
 
     def strengths(self, n: int) -> tuple[Floats, Floats]:
@@ -145,13 +141,32 @@ class ConditionalHinges(NamedTuple):
         )
 
 
+@dataclass(frozen=True, eq=False)
+class CollectiveScorer:
+    """Scores all pairs of a request together; see `hornbeam.scoring.scorer.Scorer`."""
+
+    model: RuleModel
+    facts: Facts
+    threads: int | None = None
+
+    def locate(self, names: Names) -> Ids:
+        """Ids of entities by name, -1 where no fact has them."""
+        return names.translate(self.facts.entities)
+
+    def scores(
+        self, pairs: Targets, score: Score = Score.MEAN, progress: Progress = SILENT
+    ) -> Floats:
+        """Scores of the pairs in their order."""
+        state = infer_pairs(self.model, self.facts, pairs, threads=self.threads, progress=progress)
+        return state.scores(score)
+
+
 def infer_pairs(
     model: RuleModel,
-    facts: Facts | Engine,
+    facts: Evidence,
     pairs: Targets,
-    *,
-    by_rule: bool = False,
     engine: str = "memory",
+    *,
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> CollectiveState:
@@ -165,36 +180,51 @@ def infer_pairs(
         The evidence.
     pairs
         The unknown pairs; labels that they may have are not looked at.
-    by_rule
-        Keep ground clauses of different rules apart, so that they can be shown.
     """
+    linked = linked_pairs(model, facts, pairs, engine)
+    return infer_linked(model, linked, threads=threads, progress=progress)
+
+
+def linked_pairs(
+    model: RuleModel, facts: Evidence, pairs: Targets, engine: str = "memory"
+) -> LinkedPairs:
+    """Lay out the pairs of a collective model as variables; the weights do not matter."""
     semantics = model.semantics
     if semantics.counts is not Counts.RAW:
         raise InputError(
             f"a collective model has raw counts, not {semantics.counts.value}: its ground clauses "
-            "speak of several pairs at once"
+            "contain several pairs at once"
         )
-    known = collective_facts(facts, semantics.max_fanout, engine)
-    linked = LinkedPairs.of(known, pairs)
-    kind = Kind.SQUARED if semantics.relaxation is Relaxation.SQUARED else Kind.LINEAR
-    links = linked.ground(model, by_rule=by_rule, kind=kind, threads=threads, progress=progress)
+    return LinkedPairs.of(collective_facts(facts, semantics.max_fanout, engine), pairs)
+
+
+def infer_linked(
+    model: RuleModel,
+    linked: LinkedPairs,
+    *,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> CollectiveState:
+    """Find the MAP state of pairs that have been laid out, under the weights of a model."""
+    relaxation, stated = model.semantics.relaxation, linked.stated
+    kind = Kind.SQUARED if relaxation is Relaxation.SQUARED else Kind.LINEAR
+    links = linked.ground(model, kind=kind, threads=threads, progress=progress)
     counter = open_engine(linked.known, threads=threads)
     counted = counter.count(linked.atoms, model.bodies, model.language, progress=progress)
     up, down = strengths(model, counted, linked.atoms)
     potentials = _with_pulls(links, up, down, kind)
-    stated = among_facts(known, linked.atoms)
     solver = Admm(
-        step=STEPS[kind],
+        step=ADMM_STEPS[kind],
         epsilon_abs=EPSILON_ABS,
         epsilon_rel=EPSILON_REL,
         max_iterations=MOST_ITERATIONS,
         threads=threads,
     )
-    start = np.where(stated, 1.0, score_map(up, down, semantics.relaxation))
+    start = np.where(stated, 1.0, score_map(up, down, relaxation))
     solved = solver.solve(_held_at_one(potentials, stated), start, progress)
-    silent = np.bincount(potentials.variable, minlength=len(up)) == 0
-    state = np.where(stated, 1.0, np.where(silent, 0.5, solved.state))
-    return CollectiveState(linked, potentials, stated, state, solved, semantics.relaxation)
+    unconstrained = np.bincount(potentials.variable, minlength=len(up)) == 0
+    state = np.where(stated, 1.0, np.where(unconstrained, 0.5, solved.state))
+    return CollectiveState(linked, potentials, state, solved, relaxation)
 
 
 def _with_pulls(links: Potentials, up: Floats, down: Floats, kind: Kind) -> Potentials:
@@ -214,7 +244,7 @@ def _with_pulls(links: Potentials, up: Floats, down: Floats, kind: Kind) -> Pote
     )
 
 
-def _held_at_one(potentials: Potentials, held: npt.NDArray[np.bool_]) -> Potentials:
+def _held_at_one(potentials: Potentials, held: Bools) -> Potentials:
     """The program with some variables put in as 1."""
     if not held.any():
         return potentials

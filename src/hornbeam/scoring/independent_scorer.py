@@ -1,26 +1,49 @@
-"""Scores in closed form: with observed bodies every target stands alone.
+"""Scores in closed form: with observed bodies targets are independent of each other.
 
-A_i and B_i add up what the rules say for and against target i; its score is the mean E[y_i] of its
-conditional density, or the MAP state.
+A_i and B_i add up the weighted counts of the rules for and against target i; its score is the mean
+E[y_i] of its conditional density, or the MAP state.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Floats
+from hornbeam.arrays import Floats, Ids, Positions
 from hornbeam.choices import Score
+from hornbeam.counting.engine import Engine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import group_hinges, hinge_map, hinge_moments
 from hornbeam.densities.integrals import score_map, score_mean
+from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.learning.count_problem import count_columns
 from hornbeam.learning.hinge_problem import hinge_rows
+from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation, RuleModel
+
+
+@dataclass(frozen=True, eq=False)
+class IndependentScorer:
+    """Scores every pair by its own counts; see `hornbeam.scoring.scorer.Scorer`."""
+
+    model: RuleModel
+    engine: Engine
+
+    def locate(self, names: Names) -> Ids:
+        """Ids of entities by name, -1 where no fact has them."""
+        return self.engine.locate(names)
+
+    def scores(
+        self, pairs: Targets, score: Score = Score.MEAN, progress: Progress = SILENT
+    ) -> Floats:
+        """Scores of the pairs in their order."""
+        model = self.model
+        counted = self.engine.count(pairs, model.bodies, model.language, progress=progress)
+        return score_targets(model, counted, pairs, score)
 
 
 def score_targets(
@@ -77,5 +100,5 @@ def _soft_scores(
     return hinge_moments(hinges, weights, model.semantics.relaxation).mean
 
 
-def _targets_of(prior: Clause, targets: Targets) -> npt.NDArray[np.intp]:
+def _targets_of(prior: Clause, targets: Targets) -> Positions:
     return np.flatnonzero(targets.predicate == targets.predicates.index(prior.target))

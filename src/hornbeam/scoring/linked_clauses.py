@@ -1,7 +1,7 @@
 """Ground clauses that link pairs: those of a collective model with unknown atoms in their bodies.
 
-The pairs to score are variables, and edges of the graph beside the facts. Every ground clause with
-a variable in its body is found by a walk: from the ends of its head, where that is a variable, or,
+The pairs to score are variables, and edges of one graph with the facts. Every ground clause with a
+variable in its body is found by a walk: from the ends of its head, where that is a variable, or,
 where the head is a known fact that a negated clause denies, from the ends of its first variable.
 A clause whose head is neither a pair nor a fact is not grounded: heads range over listed atoms.
 """
@@ -9,28 +9,28 @@ A clause whose head is neither a pair nor a fact is not grounded: heads range ov
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Floats, Ints
+from hornbeam.arrays import Bools, Floats, Ints
 from hornbeam.compiled import announced
-from hornbeam.counting.collective.target_edges import closing_walk, with_targets
+from hornbeam.counting.collective.target_edges import among_facts, closing_walk, with_targets
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.parallel import run_blocks
 from hornbeam.errors import InputError
 from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.folds import without_targets
-from hornbeam.facts.table import Atoms, Facts, Targets
+from hornbeam.facts.table import ONE, Atoms, Facts, Targets
 from hornbeam.hlmrf.potentials import Kind, Potentials
 from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import MAX_LENGTH, Step
 from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_model import Rule, RuleModel
-from hornbeam.scoring.linked_kernels import STEPS, Walks, ground_walks, literals
+from hornbeam.scoring.linked_kernels import STEPS, ClauseWalks, ground_walks, literals
 
 assert STEPS == MAX_LENGTH, "the kernel has a place for every step of a body"
 
@@ -46,12 +46,13 @@ SAMPLE, WORTH_SAYING = 64, 2_000_000
 class LinkedPairs:
     """The variables of a collective prediction, and the graph of facts and variables.
 
-    `atoms` are the distinct pairs, `place` says which of them a pair is, and `known` are the
-    facts without them.
+    `atoms` are the distinct pairs, `place` says which of them a pair is, `stated` which of them
+    stand among the facts, and `known` are the facts without them.
     """
 
     atoms: Targets
     place: Ints
+    stated: Bools
     known: Facts
     united: Facts
 
@@ -62,24 +63,48 @@ class LinkedPairs:
         _, first, place = np.unique(columns, axis=1, return_index=True, return_inverse=True)
         atoms = pairs.select(first)
         known = without_targets(facts, atoms)
-        return cls(atoms, place.reshape(-1), known, _with_variables(known, atoms))
+        stated = among_facts(facts, atoms)
+        return cls(atoms, place.reshape(-1), stated, known, _with_variables(known, atoms))
 
     def ground(
         self,
         model: RuleModel,
         *,
-        by_rule: bool = False,
         kind: Kind = Kind.LINEAR,
         threads: int | None = None,
         progress: Progress = SILENT,
     ) -> Potentials:
         """Potentials of the ground clauses that have variables in their bodies.
 
-        Ground clauses over the same variables are one row, all rules together, or, `by_rule`,
-        those of one rule; only then rows know their rules, -1 otherwise.
+        Ground clauses over the same variables are one row, all rules together, so that rows have
+        no rule: -1.
         """
-        graph, walks = Graph.of(self.united).forward, self._walks(model.rules)
-        distinct = model.semantics.distinct_variables
+        walks = self._walks([rule for rule in model.rules if rule.weight > 0.0])
+        return self._ground(model, walks, kind, False, threads, progress)
+
+    def count_by_rule(
+        self, model: RuleModel, *, threads: int | None = None, progress: Progress = SILENT
+    ) -> ClauseCounts:
+        """Ground clauses of every rule, whatever its weight, those over the same variables counted.
+
+        The MAP state is not inferred from these: where there are several, which of them is found
+        depends on how rows are merged.
+        """
+        walks = self._walks([replace(rule, weight=1.0) for rule in model.rules])
+        rows = self._ground(model, walks, Kind.LINEAR, True, threads, progress)
+        return ClauseCounts(rows, rows.weight.astype(np.int64))
+
+    def _ground(
+        self,
+        model: RuleModel,
+        walks: ClauseWalks,
+        kind: Kind,
+        by_rule: bool,
+        threads: int | None,
+        progress: Progress,
+    ) -> Potentials:
+        """Rows of the ground clauses that the walks close."""
+        graph, distinct = Graph.of(self.united).forward, model.semantics.distinct_variables
         to_node = self.atoms.entities.translate(self.united.entities)
         columns = (
             np.arange(len(self.atoms)),
@@ -127,7 +152,19 @@ class LinkedPairs:
             key[:, 0].copy(),
         )
 
-    def _walks(self, rules: Sequence[Rule]) -> Walks:
+    def at_values(self, value: Floats) -> Facts:
+        """Facts and pairs as one table, the pairs as true as their values, those of 0 left out."""
+        table = self.united.binary
+        if table.millionths is None:
+            return self.united
+        millionths = np.append(ONE, np.rint(value * ONE)).astype(np.int32)[table.millionths]
+        kept = millionths > 0
+        soft = None if (millionths[kept] == ONE).all() else millionths[kept]
+        subject, object_ = (column[kept] for column in table.arguments)
+        edges = Atoms(table.predicate[kept], (subject, object_), soft)
+        return replace(self.united, atoms={2: edges} if len(edges) else {})
+
+    def _walks(self, rules: Sequence[Rule]) -> ClauseWalks:
         """Walks that close the ground clauses of the rules."""
         walks = list(self._each_walk(rules))
         code = np.zeros((len(walks), STEPS), dtype=np.int64)
@@ -135,7 +172,7 @@ class LinkedPairs:
         for w, walk in enumerate(walks):
             code[w, : len(walk.code)] = walk.code
             observed[w, : len(walk.observed)] = walk.observed
-        return Walks(
+        return ClauseWalks(
             code,
             observed,
             np.array([len(walk.code) for walk in walks], dtype=np.int64),
@@ -146,24 +183,21 @@ class LinkedPairs:
             np.array([walk.rule for walk in walks], dtype=np.int64),
         )
 
-    def _each_walk(self, rules: Sequence[Rule]) -> Iterator[Walk]:
+    def _each_walk(self, rules: Sequence[Rule]) -> Iterator[_ClauseWalk]:
         ids = {name: p for p, name in enumerate(self.united.predicates)}
         number = {name: p for p, name in enumerate(self.atoms.predicates)}
         for r, rule in enumerate(rules):
-            clause = rule.clause
-            if rule.weight == 0.0:
-                continue
-            body = clause.body
+            clause, body = rule.clause, rule.clause.body
             places = [k for k, step in enumerate(body.steps) if step.predicate in number]
             if not places or any(step.predicate not in ids for step in body.steps):
                 continue
             if body.target in number:
                 code = [step_code(ids[step.predicate], step.inverse) for step in body.steps]
-                yield Walk(r, code, [False] * len(code), number[body.target], head=True)
+                yield _ClauseWalk(r, code, [False] * len(code), number[body.target], head=True)
             if clause.negated and body.target in ids:
                 for k in places:
                     walk = closing_walk(body, k, Step(body.target))
-                    yield Walk(
+                    yield _ClauseWalk(
                         r,
                         [step_code(ids[step.predicate], step.inverse) for step, _ in walk],
                         # each ground clause once: from the first of its variables
@@ -173,9 +207,26 @@ class LinkedPairs:
                     )
 
 
+@dataclass(frozen=True, eq=False)
+class ClauseCounts:
+    """Ground clauses with variables in their bodies, one row per rule and variables.
+
+    `rows.rule` is the rule of a row, `count` the number of its ground clauses. Neither depends on
+    weights.
+    """
+
+    rows: Potentials
+    count: Ints
+
+    def weighted(self, model: RuleModel) -> Potentials:
+        """The rows as potentials under the weights of a model with the same clauses."""
+        weights = np.array([rule.weight for rule in model.rules])
+        return replace(self.rows, weight=self.count * weights[self.rows.rule])
+
+
 @dataclass(frozen=True)
-class Walk:
-    """One of `Walks`."""
+class _ClauseWalk:
+    """One of `ClauseWalks`."""
 
     rule: int
     code: list[int]

@@ -25,7 +25,7 @@ WIDTH = STEPS + 2
 NONE = -1
 
 
-class Walks(NamedTuple):
+class ClauseWalks(NamedTuple):
     """Walks between the ends of a variable that close ground clauses.
 
     Walk w has the steps `code[w, :length[w]]`, those with `observed` along facts only. It starts

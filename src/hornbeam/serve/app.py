@@ -106,7 +106,7 @@ class App:
             Route("/rules", self._get(pages.rules, scoring)),
             Route(
                 "/edit",
-                self._post(pages.edit, lambda _: slow if scorer.together else quick),
+                self._post(pages.edit, lambda _: slow if scorer.collective else quick),
                 methods=["POST"],
             ),
             Route("/pairs", self._get(pages.pairs, scoring)),

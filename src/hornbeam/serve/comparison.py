@@ -29,7 +29,7 @@ class RulePair:
 
 @dataclass(frozen=True)
 class ModelComparison:
-    """The edited model beside another.
+    """The edited model compared with another.
 
     `only_here`, `only_there` and `shared` have the larger weights and differences first; `links`
     are the listed pairs whose scores differ most, each with the other model's score as `before`.

@@ -79,7 +79,7 @@ class StepLabel:
 
 @dataclass(frozen=True)
 class Band:
-    """The paths of one rule, which speaks "for" or "against", or, "neutral", moves nothing."""
+    """The paths of one rule that is "for" or "against" the pair or, "neutral", moves nothing."""
 
     number: int
     rule: str
@@ -107,10 +107,10 @@ class Drawing:
 
 def draw(explanation: Explanation) -> Drawing | None:
     """Lay out the paths of the strongest reasons; None where no rule has a path."""
-    speaking = [reason for reason in explanation.reasons if reason.groundings]
-    if not speaking:
+    with_paths = [reason for reason in explanation.reasons if reason.groundings]
+    if not with_paths:
         return None
-    drawn = speaking[:MOST_BANDS]
+    drawn = with_paths[:MOST_BANDS]
     heights = [_band_height(reason) for reason in drawn]
     total = sum(heights) + GAP * (len(drawn) - 1) + 2 * MARGIN
     middle = total / 2
@@ -123,7 +123,7 @@ def draw(explanation: Explanation) -> Drawing | None:
     for reason, height in zip(drawn, heights, strict=True):
         bands.append(_band(reason, top, height, subject, object_))
         top += height + GAP
-    return Drawing(WIDTH, total, subject, object_, bands, len(speaking) - len(drawn))
+    return Drawing(WIDTH, total, subject, object_, bands, len(with_paths) - len(drawn))
 
 
 def _band_height(reason: Reason) -> float:

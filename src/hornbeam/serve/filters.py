@@ -16,7 +16,7 @@ from markupsafe import Markup
 NO_CHANGE = 0.0005
 
 
-class PairNames(Protocol):
+class NamedPair(Protocol):
     """What has an address: a link, or an explanation of one."""
 
     @property
@@ -43,7 +43,7 @@ def entity_url(name: str) -> str:
     return f"/entity?name={quoted(name)}"
 
 
-def link_url(pair: PairNames, page: str = "link") -> Markup:
+def link_url(pair: NamedPair, page: str = "link") -> Markup:
     """Address of a pair's page, ready to stand in HTML."""
     return Markup(
         f"/{page}?subject={quoted(pair.subject)}&amp;predicate={quoted(pair.predicate)}"
@@ -57,7 +57,7 @@ def score_text(value: float | None) -> str:
 
 
 def weight_text(value: float | None) -> str:
-    """A weight without digits that say nothing."""
+    """A weight in three significant digits."""
     return "–" if value is None else f"{value:.3g}"
 
 

@@ -1,7 +1,7 @@
 """Around every request: which are answered at all, and what every answer carries.
 
 The page of one visitor can never run scripts that came in with a name: nothing but the explorer's
-own files is allowed to by the content security policy, besides every name being escaped.
+own files is allowed to by the content security policy, and every name is escaped.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def _among(index: tuple[Positions, npt.NDArray[np.int32]], wanted: int) -> Posit
     return rows[first:last]
 
 
-def besides(pairs: Targets, listed: Targets) -> Targets:
+def unlisted(pairs: Targets, listed: Targets) -> Targets:
     """Those of the pairs that are not listed yet."""
     to_entity = pairs.entities.translate(listed.entities)
     predicate = pairs.predicates.translate(listed.predicates)[pairs.predicate]

@@ -57,7 +57,7 @@ class NameIndex:
 
     @classmethod
     def of(cls, names: Names) -> NameIndex:
-        """Fold every name; each character folds alone, so whole chunks do it at once."""
+        """Fold every name; each character folds by itself, so whole chunks do it at once."""
         parts = [b"\0"]
         for first in range(0, len(names), CHUNK_NAMES):
             last = min(first + CHUNK_NAMES, len(names)) - 1

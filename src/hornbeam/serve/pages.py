@@ -136,7 +136,7 @@ class Pages:
         )
 
     def flip(self, visit: Visit) -> Answer:
-        """What would turn the decision on a pair."""
+        """What would flip the decision on a pair."""
         subject, predicate, object_ = self._pair(visit)
         explained = self.explorer.explain(subject, predicate, object_, visit.edits, flip=True)
         template = "_flip.html" if visit.is_htmx else "flip.html"
@@ -171,7 +171,7 @@ class Pages:
                           pages=pages)  # fmt: skip
 
     def compare(self, visit: Visit) -> Answer:
-        """The edited model beside the other one."""
+        """The edited model compared with the other one."""
         if self.explorer.other is None:
             return self.not_found(
                 visit, "There is no second model: start the explorer with one to see two."
@@ -192,7 +192,7 @@ class Pages:
         return self.message(visit, 404, text)
 
     def message(self, visit: Visit, status: int, text: str) -> Answer:
-        """A page that says one thing."""
+        """A page of one message."""
         template = "_message.html" if visit.is_htmx else "message.html"
         return Answer(self._page(template, visit, text=text, status=status).body, status)
 
@@ -258,7 +258,7 @@ class Pages:
 
     def _inferred(self, explained: Explanation) -> frozenset[Fact]:
         """Steps of the paths that are listed pairs, known by nobody, of a collective model."""
-        if not self.explorer.scorer.together:
+        if not self.explorer.scorer.collective:
             return frozenset()
         steps = {
             fact
@@ -291,7 +291,7 @@ class Pages:
 
     @cached_property
     def _missing(self) -> frozenset[int]:
-        """Rules that never speak."""
+        """Rules that have no grounding, for want of a predicate."""
         return frozenset(filter(self.explorer.scorer.lacks, range(len(self.explorer.model.rules))))
 
     def _effects(self, edits: Edits) -> dict[str, object]:

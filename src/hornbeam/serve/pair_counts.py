@@ -8,30 +8,25 @@ entities count the same. Everything else goes to the engine.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.table import Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Language
 from hornbeam.rules.codes import step_code
-from hornbeam.serve.predictions import Reacher
+from hornbeam.serve.new_links import NewLinkFinder
 from hornbeam.serve.walk import neighbours, paths_between
 
 
 @dataclass(frozen=True, eq=False)
-class PairCounter(MemoryEngine):
-    """The engine, with a short cut for single pairs and the paths of a model's target."""
+class PairCounter:
+    """Counts the bodies of a model's target for a single pair by walks, all else by the engine."""
 
-    reacher: Reacher = field(kw_only=True)
-
-    def __post_init__(self) -> None:
-        # one graph for both: this takes the cached property's place
-        vars(self).update(graph=self.reacher.engine.graph)
+    finder: NewLinkFinder
 
     def count(
         self,
@@ -42,12 +37,11 @@ class PairCounter(MemoryEngine):
         progress: Progress = SILENT,
     ) -> Statistics:
         """Count the given sequences for the targets; see `Engine.count`."""
-        pair = self._plain_pair(targets, language)
-        plan = self.reacher.plans.get(targets.predicates[int(targets.predicate[0])])
-        if pair is None or plan is None or list(plan.bodies) != list(bodies):
-            return super().count(targets, bodies, language, progress=progress)
-        reacher = self.reacher
-        counts = paths_between(reacher.graph, *pair, plan.forth, reacher.counters)
+        finder, pair = self.finder, self._plain_pair(targets, language)
+        rules = finder.by_target.get(targets.predicates[int(targets.predicate[0])])
+        if pair is None or rules is None or list(rules.bodies) != list(bodies):
+            return finder.engine.count(targets, bodies, language, progress=progress)
+        counts = paths_between(finder.graph, *pair, rules.forward, finder.arrays)
         some = counts > 0
         indptr = np.concatenate([[0], np.cumsum(some)])
         zeros = np.zeros(int(indptr[-1]), dtype=np.int32)
@@ -55,15 +49,17 @@ class PairCounter(MemoryEngine):
 
     def _plain_pair(self, targets: Targets, language: Language) -> tuple[int, int] | None:
         """Ids of a single pair of known entities that is no fact itself; None where not plain."""
-        if len(targets) != 1 or self.facts.soft or language.distinct_variables:
+        engine = self.finder.engine
+        facts = engine.facts
+        if len(targets) != 1 or facts.soft or language.distinct_variables:
             return None
         subject, object_ = (
-            self.facts.entities.index(targets.entities[int(column[0])])
+            facts.entities.index(targets.entities[int(column[0])])
             for column in (targets.subject, targets.object)
         )
         if min(subject, object_) < 0:
             return None
         predicate = targets.predicates[int(targets.predicate[0])]
-        own = step_code(self.facts.predicates.index(predicate))
-        is_fact = object_ in neighbours(self.graph.forward, subject, own)
+        own = step_code(facts.predicates.index(predicate))
+        is_fact = object_ in neighbours(engine.graph.forward, subject, own)
         return None if is_fact else (subject, object_)

@@ -21,14 +21,14 @@ from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting.evaluation import Evaluation, evaluate
 from hornbeam.rules.model_file import model_text
-from hornbeam.serve.alone import Alone
 from hornbeam.serve.cache import Bounded
+from hornbeam.serve.collective_pairs import CollectivePairs
 from hornbeam.serve.edits import Edits
+from hornbeam.serve.explorer_scorer import ExplorerScorer, NewLinks
+from hornbeam.serve.independent_pairs import IndependentPairs
 from hornbeam.serve.links import Link, largest, links_at
-from hornbeam.serve.listing import Listing, besides
+from hornbeam.serve.listing import Listing, unlisted
 from hornbeam.serve.name_index import NameIndex
-from hornbeam.serve.scorer import NewLinks, Scorer
-from hornbeam.serve.together import Together
 
 #: Scores that the cache of edits may hold, and figures.
 CACHED_SCORES = 5_000_000
@@ -43,7 +43,7 @@ class Served:
 
     name: str
     model: Model
-    scorer: Scorer
+    scorer: ExplorerScorer
 
     @cached_property
     def texts(self) -> list[str]:
@@ -103,11 +103,13 @@ class Explorer:
         self.scorer.warm_up(progress)
 
     def _serve(self, model: Model, name: str, progress: Progress) -> Served:
-        scorer: Scorer
+        scorer: ExplorerScorer
         if model.semantics.collective:
-            scorer = Together(model, self.facts, self.listings, self.engine.threads, progress)
+            scorer = CollectivePairs(
+                model, self.facts, self.listings, self.engine.threads, progress
+            )
         else:
-            scorer = Alone(model, self.engine, self.listings, progress)
+            scorer = IndependentPairs(model, self.engine, self.listings, progress)
         return Served(name, model, scorer)
 
     @property
@@ -116,7 +118,7 @@ class Explorer:
         return self.served.model
 
     @property
-    def scorer(self) -> Scorer:
+    def scorer(self) -> ExplorerScorer:
         """What answers for the model."""
         return self.served.scorer
 
@@ -212,7 +214,7 @@ class Explorer:
     ) -> Explanation:
         """Why a pair scores as it does; reasons carry the numbers of the model's rules.
 
-        With `flip` also what would turn the decision.
+        With `flip` also what would flip the decision.
         """
         # rules that are off have weight 0, so they give no reason and keep the others' numbers
         rules = edits.scoring(self.model.rules)
@@ -238,7 +240,7 @@ def _listings(labels: Targets | None, pairs: Targets | None) -> list[Listing]:
     """The labelled pairs, then those that are not among them."""
     if labels is None or pairs is None:
         return [Listing(given) for given in (labels, pairs) if given is not None]
-    return [Listing(labels), Listing(besides(pairs, labels))]
+    return [Listing(labels), Listing(unlisted(pairs, labels))]
 
 
 def refuse_without_pairs(models: Sequence[tuple[Model | None, str]], pairs_given: bool) -> None:

@@ -1,8 +1,8 @@
 """Paths from one entity, or between two, as exact numbers.
 
 Where facts are 0/1 and variables may coincide, a number of paths is a product of sparse vectors:
-a walk carries one count a node and merges at every step, so a sequence costs at most one pass over
-the edges of its predicates, however many paths there are. Between two entities the walks from
+a walk carries one count per node and merges at every step, so a sequence costs at most one pass
+over the edges of its predicates, however many paths there are. Between two entities the walks from
 either end meet where that costs least.
 
 The counts lie in arrays of all nodes. A walk pays for the nodes that it meets and not for all: it
@@ -37,21 +37,21 @@ WORTH_COMPILING = 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class CodeSequences:
+class StepSequences:
     """Sequences of codes: walk k takes the steps `steps[bounds[k]:bounds[k + 1]]`."""
 
     steps: Ints
     bounds: Ints
 
     @classmethod
-    def of(cls, sequences: Sequence[Sequence[int]]) -> CodeSequences:
+    def of(cls, sequences: Sequence[Sequence[int]]) -> StepSequences:
         """Lay sequences of codes one behind the other."""
         steps = np.array([code for codes in sequences for code in codes], dtype=np.int64)
         return cls(steps, np.cumsum([0, *(len(codes) for codes in sequences)]))
 
 
-class NodeCounters:
-    """Three arrays of zeros, a number for every node, for each walk that is under way."""
+class WalkArrays:
+    """Three arrays of zeros, one number per node, for each walk that is under way."""
 
     def __init__(self, n_nodes: int) -> None:
         self._n_nodes = n_nodes
@@ -61,11 +61,11 @@ class NodeCounters:
     def lent(self) -> Iterator[Ints]:
         """Lend arrays to a walk; one that fails does not give them back, they may not be zeros."""
         try:
-            arrays = self._free.pop()
+            zeros = self._free.pop()
         except IndexError:
-            arrays = np.zeros((3, self._n_nodes), dtype=np.int64)
-        yield arrays
-        self._free.append(arrays)
+            zeros = np.zeros((3, self._n_nodes), dtype=np.int64)
+        yield zeros
+        self._free.append(zeros)
 
 
 class Ends(NamedTuple):
@@ -83,13 +83,13 @@ class Ends(NamedTuple):
 def ends_of(
     adjacency: Adjacency,
     start: int,
-    walks: CodeSequences,
+    walks: StepSequences,
     wanted: npt.NDArray[np.bool_],
     left_out: Ids,
-    counters: NodeCounters,
+    arrays: WalkArrays,
 ) -> Ends:
-    """Walk every sequence from one node, to what `wanted` walks reach besides nodes left out."""
-    with counters.lent() as zeros:
+    """Walk every sequence from one node, to what `wanted` walks reach but for nodes left out."""
+    with arrays.lent() as zeros:
         found = _run_on(adjacency, _ends)(
             *adjacency[:3], zeros[0], zeros[1], np.int32(start), walks.steps, walks.bounds, wanted,
             left_out,
@@ -98,10 +98,10 @@ def ends_of(
 
 
 def paths_between(
-    graph: Graph, source: int, sink: int, walks: CodeSequences, counters: NodeCounters
+    graph: Graph, source: int, sink: int, walks: StepSequences, arrays: WalkArrays
 ) -> Ints:
     """Number of paths of every sequence from one node to another."""
-    with counters.lent() as zeros:
+    with arrays.lent() as zeros:
         counts: Ints = _run_on(graph.forward, _between)(
             *graph.forward[:3], *graph.backward[:3], zeros[0], zeros[1], zeros[2],
             np.int32(source), np.int32(sink), walks.steps, walks.bounds,

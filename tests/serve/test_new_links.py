@@ -10,8 +10,8 @@ from hornbeam.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.model import Model
 from hornbeam.rules.rule_model import Rule
-from hornbeam.serve import predictions
-from hornbeam.serve.predictions import Reacher
+from hornbeam.serve import new_links
+from hornbeam.serve.new_links import NewLinkFinder
 from tests.scoring.test_proposals import expected_links
 from tests.support.random_rules import ReferenceModel, rule_models
 from tests.support.worlds import CRISP, SOFT, World, entities_of, worlds
@@ -22,13 +22,13 @@ Scored = list[tuple[str, str, float]]
 def links_of(world: World, model: ReferenceModel, target: str, name: str, forward: bool) -> Scored:
     facts = world.facts
     served = Model(model.rules, model.semantics)
-    reacher = Reacher(facts, MemoryEngine(facts, threads=1), served)
+    finder = NewLinkFinder(MemoryEngine(facts, threads=1), served)
     if target not in served.targets:
         return []
-    reach = reacher.reach(target, facts.entities.index(name), forward)
-    pairs, scores, total = reacher.best(reach, model.rules, top=100)
+    found = finder.connected(target, facts.entities.index(name), forward)
+    pairs, scores, total = finder.best(found, model.rules, top=100)
     assert total == len(pairs)
-    assert reach.left_out == 0
+    assert found.left_out == 0
     subjects, objects = (pairs.entities.take(ids) for ids in (pairs.subject, pairs.object))
     return list(zip(subjects, objects, scores.tolist(), strict=True))
 
@@ -66,11 +66,11 @@ def test_other_weights_need_no_new_counts(data: st.DataObject) -> None:
     served = Model(model.rules, model.semantics)
     if i < 0 or not model.rules:
         return
-    reacher = Reacher(world.facts, MemoryEngine(world.facts, threads=1), served)
-    reach = reacher.reach("t", i, True)
+    finder = NewLinkFinder(MemoryEngine(world.facts, threads=1), served)
+    found = finder.connected("t", i, True)
     weight = st.sampled_from([0.0, 0.3, 4.0])
     others = tuple(Rule(data.draw(weight), rule.clause) for rule in model.rules)
-    again, scores, _ = reacher.best(reach, others, 100)
+    again, scores, _ = finder.best(found, others, 100)
     edited = model.with_rules(others)
     rows = zip(*(again.entities.take(x) for x in (again.subject, again.object)), scores.tolist(),
                strict=True)  # fmt: skip
@@ -89,9 +89,9 @@ def test_where_much_is_reached_the_best_connected_are_counted(
         + [(f"m{i}", "q", f"o{k}") for i in range(3) for k in range(i + 1)]
     )
     model = Model.parse("1.0: p(A, B) & q(B, C) & (A != B) & (A != C) & (B != C) -> t(A, C)")
-    monkeypatch.setattr(predictions, "MOST_COUNTED", 2)
-    reacher = Reacher(facts, MemoryEngine(facts, threads=1), model)
-    reach = reacher.reach("t", facts.entities.index("a"), True)
-    pairs, _, total = reacher.best(reach, model.rules, 10)
+    monkeypatch.setattr(new_links, "MOST_COUNTED", 2)
+    finder = NewLinkFinder(MemoryEngine(facts, threads=1), model)
+    found = finder.connected("t", facts.entities.index("a"), True)
+    pairs, _, total = finder.best(found, model.rules, 10)
     assert pairs.entities.take(pairs.object) == ["o0", "o1"]
-    assert (total, reach.left_out) == (2, 1)
+    assert (total, found.left_out) == (2, 1)

@@ -16,10 +16,10 @@ import hornbeam as hb
 from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.explaining.collective_explainer import CollectiveExplainer
 from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
+from hornbeam.serve.collective_pairs import CollectivePairs
 from hornbeam.serve.comparison import compare
 from hornbeam.serve.pages import Pages, Visit
 from hornbeam.serve.state import NO_EDITS, Explorer
-from hornbeam.serve.together import Together
 from tests.scoring.test_collective_scorer import RELAXATIONS, models
 from tests.support.commands import HOSTILE
 from tests.support.servers import (
@@ -162,13 +162,13 @@ def test_pages_that_do_not_go_with_it(explorer: Explorer) -> None:
 def test_who_waits_for_inference_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     explorer = collective_explorer()
     release = threading.Event()
-    original = Together._reweighted
+    original = CollectivePairs._reweighted
 
-    def infer(self: Together, rules: list[Rule]) -> CollectiveExplainer:
+    def infer(self: CollectivePairs, rules: list[Rule]) -> CollectiveExplainer:
         assert release.wait(20)
         return original(self, rules)
 
-    monkeypatch.setattr(Together, "_reweighted", infer)
+    monkeypatch.setattr(CollectivePairs, "_reweighted", infer)
     assert explorer.is_ready(NO_EDITS)
     with serving(explorer) as client:
         replies: list[str] = []

@@ -1,4 +1,4 @@
-"""Pairs that stand alone: counted once, so that an edit only scores again."""
+"""Independent pairs in the explorer: counted once, so that an edit only scores again."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from hornbeam.arrays import Floats
 from hornbeam.compiled import announced
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.explaining.explanation import Explanation
-from hornbeam.explaining.groundings import NodePair, first_paths
-from hornbeam.explaining.independent_explainer import Explainer
+from hornbeam.explaining.groundings import PathEnds, first_paths
+from hornbeam.explaining.independent_explainer import IndependentExplainer
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.codes import path_codes, step_code
 from hornbeam.rules.rule_model import Rule
 from hornbeam.scoring.independent_scorer import score_targets
 from hornbeam.serve.cache import Bounded
+from hornbeam.serve.explorer_scorer import PATHS_SHOWN, NewLinks
 from hornbeam.serve.links import links_at
 from hornbeam.serve.listing import Listing
+from hornbeam.serve.new_links import CountedPairs, NewLinkFinder
 from hornbeam.serve.pair_counts import PairCounter
-from hornbeam.serve.predictions import Reach, Reacher
-from hornbeam.serve.scorer import PATHS_SHOWN, NewLinks
 from hornbeam.serve.walk import paths_between
 
 #: Rows that the cache of entities' counts may hold.
 CACHED_ROWS = 5_000_000
 
 
-class Alone:
-    """Scores every pair by itself; see `Scorer`."""
+class IndependentPairs:
+    """Scores every pair by its own counts; see `ExplorerScorer`."""
 
-    together = False
+    collective = False
     seconds = 0.0
 
     def __init__(
@@ -52,17 +52,17 @@ class Alone:
             )
             for listing in listings
         ]
-        self._reached: Bounded[Reach] = Bounded(CACHED_ROWS, lambda reach: reach.size)
+        self._connected: Bounded[CountedPairs] = Bounded(CACHED_ROWS, lambda found: found.size)
 
     @cached_property
-    def reacher(self) -> Reacher:
+    def finder(self) -> NewLinkFinder:
         """Follows the rules from an entity."""
-        return Reacher(self.engine.facts, self.engine, self.model)
+        return NewLinkFinder(self.engine, self.model)
 
     @cached_property
     def pair_counter(self) -> PairCounter:
         """Counts the paths of single pairs."""
-        return PairCounter(self.engine.facts, self.engine.threads, reacher=self.reacher)
+        return PairCounter(self.finder)
 
     @cached_property
     def _texts(self) -> list[str]:
@@ -74,14 +74,14 @@ class Alone:
             self._warm_up()
 
     def _warm_up(self) -> None:
-        atoms, reacher = self.engine.facts.binary, self.reacher
+        atoms, finder = self.engine.facts.binary, self.finder
         for target in self.model.targets if len(atoms) else ():
             subject, object_ = (int(column[0]) for column in atoms.arguments)
             self.new_links(self.model.rules, subject, target, True, 1)
-            walks = reacher.plans[target].forth
-            paths_between(reacher.graph, subject, object_, walks, reacher.counters)
+            forward = finder.by_target[target].forward
+            paths_between(finder.graph, subject, object_, forward, finder.arrays)
             steps = [step_code(int(atoms.predicate[0]))]
-            first_paths(reacher.graph, steps, NodePair(subject, object_, 0), False, 1)
+            first_paths(finder.graph, steps, PathEnds(subject, object_, 0), False, 1)
 
     def is_ready(self, rules: Sequence[Rule]) -> bool:
         """Whatever the weights, the counts are there."""
@@ -95,15 +95,17 @@ class Alone:
     def explain(
         self, rules: Sequence[Rule], subject: str, target: str, object_: str, *, flip: bool = False
     ) -> Explanation:
-        """Why a pair scores as it does; with `flip` what would turn the decision, without paths.
+        """Why a pair scores as it does; with `flip` what would flip the decision, without paths.
 
         To find that takes seconds on large facts.
         """
-        facts = self.engine.facts
-        explainer = Explainer(self.model.with_rules(rules), facts)
-        # what does not depend on weights is shared: these take a cached property's place
-        vars(explainer).update(
-            engine=self.pair_counter, graph=self.reacher.graph, texts=self._texts
+        # all but the weights is shared
+        explainer = IndependentExplainer(
+            self.model.with_rules(rules),
+            self.engine.facts,
+            self.pair_counter,
+            self.finder.graph,
+            self._texts,
         )
         paths = 0 if flip else PATHS_SHOWN
         return explainer.explain(subject, target, object_, paths=paths, flip=flip)
@@ -112,11 +114,11 @@ class Alone:
         self, rules: Sequence[Rule], entity: int, target: str, forward: bool, top: int
     ) -> NewLinks:
         """Best new links of an entity as subject (`forward`) or object."""
-        reach = self._reached.get(
-            (entity, target, forward), lambda: self.reacher.reach(target, entity, forward)
+        found = self._connected.get(
+            (entity, target, forward), lambda: self.finder.connected(target, entity, forward)
         )
-        pairs, scores, total = self.reacher.best(reach, rules, top)
-        return NewLinks(links_at(pairs, range(len(pairs)), scores), total, reach.left_out)
+        pairs, scores, total = self.finder.best(found, rules, top)
+        return NewLinks(links_at(pairs, range(len(pairs)), scores), total, found.left_out)
 
     def examples(self, top: int) -> list[str]:
         """The entities with most facts."""

@@ -1,4 +1,4 @@
-"""Pairs that a collective model scores together: all listed ones, inferred anew for every edit.
+"""Pairs of a collective model in the explorer: all listed ones, inferred anew for every edit.
 
 The labelled pairs and the others are one set, labels aside, as if `hornbeam predict` had been
 given both. There are no new links, since nobody can say which further pairs belong to the set; and
@@ -22,17 +22,17 @@ from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import Rule
 from hornbeam.serve.cache import Bounded
+from hornbeam.serve.explorer_scorer import PATHS_SHOWN, NewLinks
 from hornbeam.serve.listing import Listing, joined
-from hornbeam.serve.scorer import PATHS_SHOWN, NewLinks
 
-#: States of all pairs that are kept, with what explaining them needs: some 50 bytes a fact each.
+#: States of all pairs that are kept, with what explaining them needs: some 50 bytes per fact each.
 KEPT_STATES = 8
 
 
-class Together:
-    """Scores all listed pairs at once; see `Scorer`."""
+class CollectivePairs:
+    """Scores all listed pairs at once; see `ExplorerScorer`."""
 
-    together = True
+    collective = True
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Together:
         self.facts = facts
         self.pairs = joined([listing.targets for listing in listings])
         self._ends = np.cumsum([len(listing) for listing in listings])[:-1]
-        self._unedited = model.collective_explainer(facts, self.pairs, threads=threads)
+        self._unedited = CollectiveExplainer.of(model, facts, self.pairs, threads)
         self._inferred: Bounded[CollectiveExplainer] = Bounded(KEPT_STATES, lambda _: 1)
         progress.message(f"Scoring {len(self.pairs):,} pairs together ...")
         self.seconds = _infer(self._unedited)

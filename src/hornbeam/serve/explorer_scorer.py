@@ -1,4 +1,4 @@
-"""How a model answers: what the explorer asks of one whose pairs stand alone or together."""
+"""What the explorer asks of a model, be its pairs independent or collective."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NewLinks(NamedTuple):
     left_out: int
 
 
-class Scorer(Protocol):
+class ExplorerScorer(Protocol):
     """A model on facts and listed pairs.
 
     Rules come in as a visitor has weighted them: all rules of the model, in its order, those that
@@ -31,7 +31,7 @@ class Scorer(Protocol):
     """
 
     @property
-    def together(self) -> bool:
+    def collective(self) -> bool:
         """Whether pairs are scored together: then only listed ones are, and edits take longer."""
 
     @property
@@ -50,7 +50,7 @@ class Scorer(Protocol):
     def explain(
         self, rules: Sequence[Rule], subject: str, target: str, object_: str, *, flip: bool = False
     ) -> Explanation:
-        """Why a pair scores as it does; with `flip` what would turn the decision, without paths."""
+        """Why a pair scores as it does; with `flip` what would flip the decision, without paths."""
 
     def new_links(
         self, rules: Sequence[Rule], entity: int, target: str, forward: bool, top: int
@@ -61,4 +61,4 @@ class Scorer(Protocol):
         """Entities of which there is much to see."""
 
     def lacks(self, rule: int) -> bool:
-        """Whether there is no predicate for some body atom of a rule, so that it never speaks."""
+        """Whether some body atom of a rule has no predicate, so that the rule has no grounding."""

@@ -1,0 +1,77 @@
+"""What explains the scores of pairs, and the one place that chooses it for a model."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from hornbeam.arrays import Floats
+from hornbeam.counting.statistics import Statistics
+from hornbeam.errors import InputError
+from hornbeam.explaining.collective_explainer import CollectiveExplainer
+from hornbeam.explaining.explanation import PATHS, Explanation, Grounding
+from hornbeam.explaining.independent_explainer import IndependentExplainer
+from hornbeam.facts.table import Facts, Targets
+from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.body import Body
+from hornbeam.rules.rule_model import RuleModel
+
+
+class Explainer(Protocol):
+    """A model over facts, ready to explain pairs; what all pairs share is prepared once."""
+
+    @property
+    def model(self) -> RuleModel:
+        """The rules."""
+
+    @property
+    def facts(self) -> Facts:
+        """The evidence."""
+
+    def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
+        """Count the paths of every rule; no pair is evidence for itself."""
+
+    def scores(self, pairs: Targets, counted: Statistics) -> Floats:
+        """Score pairs whose paths have been counted."""
+
+    def groundings(
+        self, body: Body, subject: str, object_: str, limit: int, progress: Progress = SILENT
+    ) -> tuple[Grounding, ...]:
+        """Name the first paths of a body; both entities must be known. A prior's has none."""
+
+    def explain(
+        self,
+        subject: str,
+        target: str,
+        object_: str,
+        *,
+        paths: int = PATHS,
+        flip: bool = True,
+        progress: Progress = SILENT,
+    ) -> Explanation:
+        """Explain the score of target(subject, object).
+
+        Parameters
+        ----------
+        paths
+            Most paths of a rule to name; the first in the order of their entities' names.
+        flip
+            Look for the smallest set of facts whose removal flips the decision, where pairs are
+            independent.
+        """
+
+
+def open_explainer(
+    model: RuleModel, facts: Facts, pairs: Targets | None = None, *, threads: int = 1
+) -> Explainer:
+    """Choose the explainer of a model; a collective one needs all pairs that are unknown together.
+
+    `threads` are worker threads; they change no result.
+    """
+    if not model.semantics.collective:
+        return IndependentExplainer.of(model, facts, threads)
+    if pairs is None:
+        raise InputError(
+            "the model is collective: its scores depend on all pairs that are scored together; "
+            "name them with `pairs`"
+        )
+    return CollectiveExplainer.of(model, facts, pairs, threads)
