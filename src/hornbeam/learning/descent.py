@@ -78,12 +78,13 @@ def quadratic(
     layout: Layout, active: Chosen, slopes: Floats, curves: Floats
 ) -> tuple[Floats, Floats]:
     """Gradient and Hessian of the loss in the active weights, given those in the strengths."""
+    order = layout.widest_first(active)  # the wider of two clauses is spread out
     if _pays(loops.quadratic, layout, 15 * len(active)):
         found: tuple[Floats, Floats] = loops.quadratic.compiled(
-            *layout.arrays, active, slopes, curves
+            *layout.arrays, active, order, slopes, curves
         )
         return found
-    return arrays.quadratic(layout, active, slopes, curves)
+    return arrays.quadratic(layout, active, order, slopes, curves)
 
 
 def minimise_model(gradient: Floats, hessian: Floats, weights: Floats) -> Floats:

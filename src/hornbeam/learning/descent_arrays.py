@@ -76,6 +76,12 @@ class Layout:
         """What the loops take."""
         return self.indptr, self.row, self.x, self.columns
 
+    def widest_first(self, clauses: Chosen) -> Chosen:
+        """Order clauses by their number of entries."""
+        used = self.columns[:, clauses]
+        sizes = np.where(used >= 0, self.indptr[used + 1] - self.indptr[used], 0).sum(axis=0)
+        return np.argsort(-sizes, kind="stable")
+
     @cached_property
     def entries(self) -> tuple[Ints, Ints, Floats]:
         """Clause, place among the strengths (sides, n) and x of all clauses' entries."""
@@ -158,13 +164,11 @@ def descend(
 
 
 def quadratic(
-    layout: Layout, active: Chosen, slopes: Floats, curves: Floats
+    layout: Layout, active: Chosen, order: Chosen, slopes: Floats, curves: Floats
 ) -> tuple[Floats, Floats]:
     """Gradient and Hessian of the loss in the active weights, given those in the strengths."""
     m, flat_curves = len(active), curves.ravel()
-    chosen = [layout.clauses[k] for k in active.tolist()]
-    order = np.argsort([-len(one.x) for one in chosen], kind="stable")
-    chosen = [chosen[i] for i in order.tolist()]
+    chosen = [layout.clauses[k] for k in active[order].tolist()]
     sizes = [len(one.x) for one in chosen]
     at = np.concatenate([np.empty(0, dtype=np.int64), *(one.at for one in chosen)])
     x = np.concatenate([np.empty(0), *(one.x for one in chosen)])

@@ -125,20 +125,13 @@ def descend(
 
 
 @kernel
-def quadratic(indptr, row, x, columns, active, slopes, curves):
+def quadratic(indptr, row, x, columns, active, order, slopes, curves):
     """Gradient and Hessian of the loss in the active weights, given those in the strengths.
 
-    Of every two clauses the wider is spread out over the targets and the entries of the narrower
-    are walked.
+    Of every two clauses the first in `order` is spread out over the targets and the entries of the
+    other are walked.
     """
     m, n = len(active), slopes.shape[1]
-    sizes = np.zeros(m, dtype=np.int64)
-    for i in range(m):
-        for side in range(len(columns)):
-            column = columns[side, active[i]]
-            if column >= 0:
-                sizes[i] += indptr[column + 1] - indptr[column]
-    order = np.argsort(-sizes, kind="mergesort")
     gradient, hessian = np.empty(m), np.empty((m, m))
     flat, flat_curves, spread = slopes.ravel(), curves.ravel(), np.zeros(slopes.size)
     for p in range(m):
