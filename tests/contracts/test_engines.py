@@ -211,7 +211,9 @@ def handful(soft: bool, language: Language) -> tuple[World, dict[Body, Figures]]
 
 @first_of_every_engine
 @pytest.mark.parametrize("soft", [False, True])
-@pytest.mark.parametrize("max_length", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    "max_length", [1, 2, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 4))]
+)
 @pytest.mark.parametrize("distinct", [False, True])
 @pytest.mark.parametrize("max_fanout", [None, 4])
 @pytest.mark.xdist_group("handful")  # brute force searches once for all engines

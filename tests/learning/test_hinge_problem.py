@@ -123,6 +123,7 @@ def crisp_rows(table: Statistics) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("relaxation", CONTINUOUS)
 @pytest.mark.parametrize("method", [point.name for point in BUNDLED])
+@pytest.mark.slow
 def test_every_learner_learns_and_scores(method: str, relaxation: Relaxation) -> None:
     facts, labels = soft_world()
     language = hb.Language(max_length=2, min_coverage=5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -63,9 +64,18 @@ def test_a_table_too_long_comes_as_histograms(
         assert (histograms.size[groups] == size).all()
 
 
-@pytest.mark.parametrize("counts", list(Counts))
-@pytest.mark.parametrize("relaxation", list(Relaxation))
-@pytest.mark.parametrize("learner", [Ppll(), Ppll(prior_inside=False, length_penalty=0.5)])
+#: All ways of counting and all relaxations with one setting, each once with the other.
+SETTINGS = [
+    *((Ppll(), counts, relaxation) for counts, relaxation in product(Counts, Relaxation)),
+    *(
+        (Ppll(prior_inside=False, length_penalty=0.5), counts, relaxation)
+        for counts, relaxation in zip(Counts, Relaxation, strict=True)
+    ),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("learner", "counts", "relaxation"), SETTINGS)
 def test_ppll_learns_the_same_rules(
     small: tuple[SqlEngine, Histograms],
     whole: Statistics,
