@@ -62,6 +62,7 @@ def predict(
       hornbeam predict model.psl --facts observed.tsv --top 10
     """
     import hornbeam as hb
+    from hornbeam.counting.opening import facts_in_memory
 
     with console.progress() as progress, ExitStack() as stack:
         loaded = hb.Model.load(model)
@@ -79,10 +80,10 @@ def predict(
                 progress=progress,
             )
         else:
-            if not isinstance(evidence, hb.Facts):
-                raise InputError(f"--engine {engine.engine} scores given pairs: give --pairs")
             wanted, found = loaded.propose(
-                evidence,
+                facts_in_memory(
+                    evidence, f"--engine {engine.engine} scores given pairs: give --pairs"
+                ),
                 target=target,
                 top=top,
                 per_subject=per_subject,
@@ -112,15 +113,14 @@ def _write_parquet(
     progress: TerminalProgress,
 ) -> None:
     """Let the engine write the scores, block by block."""
-    from hornbeam.counting.sql.sql_engine import SqlEngine
+    from hornbeam.counting.opening import sql_engine
+    from hornbeam.scoring.batches import write_scores
 
-    if not isinstance(evidence, SqlEngine):
-        raise InputError(
-            f"{output}: Parquet is written by --engine duckdb or spark; or name a .tsv"
-        )
+    why = f"{output}: Parquet is written by --engine duckdb or spark; or name a .tsv"
+    writer = sql_engine(evidence, why)
     if not output.parent.is_dir():
         raise InputError(f"{output}: the folder {output.parent} does not exist; make it first")
-    model.predict_to(evidence, pairs, output, score=score, progress=progress)
+    write_scores(writer, model, pairs, output, Score(score), progress)
 
 
 KEYS = ("subject", "predicate", "object", "score")

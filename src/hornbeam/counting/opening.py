@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.candidates import Language
+
+if TYPE_CHECKING:
+    from hornbeam.counting.sql.sql_engine import SqlEngine
 
 #: Facts in memory, or an engine that has its own.
 Evidence = Facts | Engine
@@ -36,6 +40,15 @@ def open_engine(evidence: Evidence, engine: str = "memory", threads: int | None 
 def facts_in_memory(evidence: Evidence, why: str, engine: str = "memory") -> Facts:
     """The facts themselves; an InputError that says why where they are somewhere else."""
     if engine != "memory" or not isinstance(evidence, Facts):
+        raise InputError(why)
+    return evidence
+
+
+def sql_engine(evidence: Evidence, why: str) -> SqlEngine:
+    """The evidence as an engine that keeps it in a database; an InputError where it is none."""
+    from hornbeam.counting.sql.sql_engine import SqlEngine
+
+    if not isinstance(evidence, SqlEngine):
         raise InputError(why)
     return evidence
 

@@ -14,7 +14,9 @@ line leaves out.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from hornbeam.errors import DataError, InputError
 from hornbeam.language.syntax import LogicalRule, parse_logical_rules, unix_lines, weight_text
@@ -91,6 +93,16 @@ def parse_model(text: str, name: str) -> RuleModel:
         Rule(rule.weight or 0.0, one.clause) for rule, one in zip(rules, stated, strict=True)
     )
     return RuleModel(tuple(weighted), semantics)
+
+
+def load_model(path: str | os.PathLike[str]) -> RuleModel:
+    """Read a model file."""
+    try:
+        return parse_model(Path(path).read_text(encoding="utf-8"), str(path))
+    except UnicodeDecodeError:
+        raise DataError(str(path), "expected UTF-8 text of PSL rules") from None
+    except OSError as error:
+        raise DataError(str(path), f"cannot be read: {error.strerror}") from None
 
 
 def _check_exponents(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,10 +10,13 @@ import numpy as np
 
 from hornbeam.choices import Score
 from hornbeam.counting.engine import Engine
+from hornbeam.counting.sql.sql_engine import SqlEngine
+from hornbeam.errors import InputError
 from hornbeam.facts.table import Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.independent_scorer import score_targets
+from hornbeam.scoring.model_checks import tell_unseen, warn_of_missing_predicates
 
 #: Pairs counted at once; each block costs the engine a pass over the facts.
 BLOCK = 500_000
@@ -27,6 +31,10 @@ def scored_batches(
     block: int = BLOCK,
 ) -> Iterator[Mapping[str, np.ndarray[Any, Any]]]:
     """Columns subject, predicate, object, score of the pairs, in their order."""
+    if model.semantics.collective:
+        raise InputError(
+            'a collective model scores pairs together, in memory: use `engine="memory"`'
+        )
     bodies, language = model.bodies, model.language
     names = np.array(list(pairs.entities), dtype=object)
     predicates = np.array(list(pairs.predicates), dtype=object)
@@ -41,3 +49,21 @@ def scored_batches(
             "score": score_targets(model, counted, some, score),
         }
         progress.advance("Scoring pairs", start + len(some), len(pairs))
+
+
+def write_scores(
+    engine: SqlEngine,
+    model: RuleModel,
+    pairs: Targets,
+    path: str | os.PathLike[str],
+    score: Score = Score.MEAN,
+    progress: Progress = SILENT,
+) -> None:
+    """Score pairs in their order into Parquet that the engine writes, block by block.
+
+    The columns are subject, predicate, object and score.
+    """
+    warn_of_missing_predicates(model, engine)
+    tell_unseen(model, engine.locate(pairs.entities), pairs, progress)
+    batches = scored_batches(engine, model, pairs, score, progress)
+    engine.database.write_parquet(os.fspath(path), batches)

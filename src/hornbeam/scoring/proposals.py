@@ -16,6 +16,7 @@ import numpy.typing as npt
 from hornbeam.arrays import Floats, Ids
 from hornbeam.choices import Score
 from hornbeam.counting.engine import Engine
+from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress
@@ -48,6 +49,8 @@ def best_new_links(
     variables and fan-out limit. Best first, ties by subject and object; by subject first where
     `per_subject`.
     """
+    if model.semantics.collective:
+        raise InputError("a collective model scores pairs together and proposes none: give `pairs`")
     mine = model.of_target(target)
     wanted = mine.with_rules(filter(_pulls_up, mine.rules)).bodies
     bodies, language = mine.bodies, mine.language
@@ -94,8 +97,14 @@ def followed(
             yield start + len(block), pairs
 
 
-def subjects_of(facts: Facts, target: str) -> Ids:
-    """Entities to propose links for: the target's known subjects, else everyone."""
+def subjects_of(facts: Facts, target: str, names: Sequence[str] | None = None) -> Ids:
+    """Entities to propose links for: those named, else the target's known subjects, else all."""
+    if names is not None:
+        found = facts.entities.find(names)
+        if (found < 0).any():
+            unknown = names[int(np.argmax(found < 0))]
+            raise InputError(f"no fact has the subject {unknown!r}; expected the name of an entity")
+        return np.unique(found)
     p = facts.predicates.index(target)
     known = np.unique(facts.binary.arguments[0][facts.binary.predicate == p])
     return known.astype(np.int32) if len(known) else np.arange(len(facts.entities), dtype=np.int32)

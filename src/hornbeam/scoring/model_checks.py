@@ -1,0 +1,72 @@
+"""What is checked and said before a model works on evidence."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from hornbeam.arrays import Ids
+from hornbeam.counting.opening import Evidence
+from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
+from hornbeam.facts.table import Targets
+from hornbeam.progress import Progress
+from hornbeam.rules.rule_model import RuleModel
+
+
+def one_target(model: RuleModel, target: str | None) -> str:
+    """The target that is meant, by its name or because there is only one."""
+    if target is None and len(model.targets) == 1:
+        return model.targets[0]
+    if target is None:
+        raise InputError(f"the model has several targets: choose one of {model.targets}")
+    if target not in model.targets:
+        raise UnknownTargetError(target, model.targets)
+    return target
+
+
+def named_atom(model: RuleModel, pair: Sequence[str], target: str | None) -> tuple[str, str, str]:
+    """Subject, predicate and object of a pair that may leave out the predicate."""
+    if isinstance(pair, str) or len(pair) not in (2, 3):
+        raise InputError(
+            f"{pair!r} is no pair; expected (subject, object) or (subject, predicate, object)"
+        )
+    return pair[0], one_target(model, pair[1] if len(pair) == 3 else target), pair[-1]
+
+
+def warn_of_missing_predicates(model: RuleModel, facts: Evidence) -> None:
+    """Warn about rules over predicates that the facts do not have."""
+    used = set[str]().union(*(body.predicates for body in model.bodies))
+    missing = sorted(name for name in used if facts.predicates.index(name) < 0)
+    if missing:
+        _warn(
+            f"the facts have no predicate {', '.join(map(repr, missing))}; "
+            "its rules have no groundings"
+        )
+
+
+def warn_of_other_targets(model: RuleModel, pairs: Targets) -> None:
+    """Warn about pairs of predicates that no rule is for."""
+    others = sorted(set(pairs.predicates) - set(model.targets))
+    if others:
+        _warn(f"the model has no rule for {', '.join(map(repr, others))}; such pairs score 0.5")
+
+
+def tell_unseen(model: RuleModel, located: Ids, pairs: Targets, progress: Progress) -> None:
+    """Say how many pairs have an entity that no fact has, and what then decides.
+
+    `located` are the pairs' entities as the evidence knows them, -1 where it does not.
+    """
+    unknown = located < 0
+    unseen = int(np.count_nonzero(unknown[pairs.subject] | unknown[pairs.object]))
+    if unseen:
+        subject = "1 pair names" if unseen == 1 else f"{unseen:,} pairs name"
+        others = " and by the other pairs" if model.semantics.collective else ""
+        scored = "it scores" if unseen == 1 else "they score"
+        progress.message(f"{subject} an entity that no fact has; {scored} by the prior{others}.")
+
+
+def _warn(text: str) -> None:
+    # at the line that called the model's method
+    warnings.warn(text, HornbeamWarning, stacklevel=4)
