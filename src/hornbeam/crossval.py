@@ -57,9 +57,33 @@ def _summary(values: Sequence[float | None]) -> dict[str, Any]:
 
 
 def cross_validate(
-    worlds: Iterable[World], methods: Mapping[str, Learn], on_fold: Callable[[str], None]
+    worlds: Iterable[World],
+    methods: Mapping[str, Learn],
+    on_fold: Callable[[str], None] = lambda fold: None,
 ) -> list[MethodResult]:
-    """Learn on every world's training labels with every method and evaluate on its test labels."""
+    """Learn on every world's training labels with every method and evaluate on its test labels.
+
+    Parameters
+    ----------
+    worlds
+        Folds (name, training facts and labels, test facts and labels): those of a task folder,
+        `hornbeam.crossval.task_worlds(folder)`, or made from one table of labels,
+        `hornbeam.crossval.label_worlds(facts, labels)`.
+    methods
+        What to compare: functions from facts and labels to a model, by name.
+    on_fold
+        Called with the name of each fold before it is worked on.
+
+    Examples
+    --------
+    >>> import hornbeam as hb
+    >>> from hornbeam.crossval import label_worlds
+    >>> facts = hb.read_facts([(f"s{i}", "p", f"o{i}") for i in range(0, 40, 2)])
+    >>> labels = hb.read_labels([(f"s{i}", "t", f"o{i}", float(i % 2 == 0)) for i in range(40)])
+    >>> [joint] = hb.cross_validate(label_worlds(facts, labels, folds=4), {"joint": hb.learn})
+    >>> joint.figures("auc_roc")
+    [1.0, 1.0, 1.0, 1.0]
+    """
     results: dict[str, list[FoldResult]] = {name: [] for name in methods}
     for fold, train_facts, train, test_facts, test in worlds:
         on_fold(fold)
@@ -83,7 +107,7 @@ def significance(results: Sequence[MethodResult]) -> dict[tuple[str, str], float
     return chances
 
 
-def task_worlds(task_dir: str, folds: int | None) -> Iterator[World]:
+def task_worlds(task_dir: str, folds: int | None = None) -> Iterator[World]:
     """Read a task folder's folds one after the other."""
     from pathlib import Path
 
@@ -98,7 +122,7 @@ def task_worlds(task_dir: str, folds: int | None) -> Iterator[World]:
         yield fold.name, train_facts, train, test_facts, test
 
 
-def label_worlds(facts: Facts, labels: Targets, folds: int, seed: int) -> Iterator[World]:
+def label_worlds(facts: Facts, labels: Targets, folds: int = 5, seed: int = 0) -> Iterator[World]:
     """Deal labels into folds over one set of facts, less those that state a fold's test targets."""
     from hornbeam.facts.folds import make_folds, without_targets
 
