@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
     from pyspark.sql import SparkSession
 
-# Reading starts a database and compiles kernels: the first example may take its time.
+# Reading starts a database, and kernels may be compiled: the first example may take its time.
 settings.register_profile("hornbeam", deadline=None, max_examples=50)
 # `make quick`: a few examples of every property, also of those that ask for more
 settings.register_profile("quick", parent=settings.get_profile("hornbeam"), max_examples=3)

@@ -39,7 +39,7 @@ from hornbeam.rules.rule_model import Relaxation
 #: call of the arrays' form takes as long as `CALL` of them, and a SQUARED target, which has no such
 #: form, as long as `SCALAR`.
 WORTH_COMPILING, WORTH_READING = 2_000_000, 50_000
-CALL, SCALAR = 200, 60
+CALL, SCALAR = 200, 150
 
 CODES = {Relaxation.BOOLEAN: 0, Relaxation.LINEAR: 1, Relaxation.SQUARED: 2}
 
