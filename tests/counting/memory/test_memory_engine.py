@@ -80,6 +80,7 @@ def searched_from(flipped: bool) -> Iterator[None]:
 @both_ways
 @pytest.mark.parametrize("flipped", [False, True])
 @given(worlds(SOFT), languages(), st.integers(1, 3))
+@pytest.mark.slow
 def test_either_end_gives_the_same(
     flipped: bool, compiled: bool, world: World, language: Language, threads: int
 ) -> None:
