@@ -61,7 +61,7 @@ def assert_same(one: Statistics | None, other: Statistics | None) -> None:
     assert one is not None
     assert other is not None
     assert list(one.bodies) == list(other.bodies)
-    for name in ("indptr", "target", "count", "body"):
+    for name in ("indptr", "target", "count", "body_truth"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
