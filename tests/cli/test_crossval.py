@@ -13,6 +13,7 @@ from hornbeam.crossval import label_worlds
 from tests.support.commands import COUNTRIES, hornbeam_, write
 
 
+@pytest.mark.slow
 def test_the_json_has_the_keys_of_the_design() -> None:
     ended = hornbeam_("crossval", COUNTRIES, "--methods", "ppll,joint", "--folds", "2", "--json")
     methods = ended.json["methods"]
@@ -53,6 +54,7 @@ def test_the_table_says_whether_methods_differ() -> None:
     assert "p = " in verdict
 
 
+@pytest.mark.slow
 def test_labels_are_dealt_into_folds(tmp_path: Path) -> None:
     words = ("crossval", "--facts", COUNTRIES / "observed.tsv", "--facts",
              COUNTRIES / "fold0" / "obs.tsv", "--labels", COUNTRIES / "fold0" / "train.tsv",

@@ -96,6 +96,7 @@ def test_a_pruned_search_does_not_say_how_many_there_were() -> None:
     assert hornbeam_("candidates", *EVIDENCE, *TRAIN, *LIMITS, "--json").json["found"] is None
 
 
+@pytest.mark.slow
 def test_scores_go_to_parquet(countries_model: Path, tmp_path: Path, scratch: Path) -> None:
     output = tmp_path / "it's scores.parquet"
     words = ("predict", countries_model, *EVIDENCE, *PAIRS)
@@ -108,6 +109,7 @@ def test_scores_go_to_parquet(countries_model: Path, tmp_path: Path, scratch: Pa
     assert listing(scratch) == []
 
 
+@pytest.mark.slow
 def test_scores_in_blocks_are_the_same(countries_model: Path, tmp_path: Path) -> None:
     from hornbeam.counting.sql.duckdb_engine import duckdb_engine
     from hornbeam.scoring import batches

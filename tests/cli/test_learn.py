@@ -118,6 +118,7 @@ def test_options_reach_the_model(tmp_path: Path, words: tuple[str, ...]) -> None
 
 
 @pytest.mark.parametrize("sampling", ["uniform", "frequency", "typed"])
+@pytest.mark.slow
 def test_facts_alone_are_enough(tmp_path: Path, sampling: str) -> None:
     words = (
         "learn", "--facts", COUNTRIES / "observed.tsv", "--target", "neighbour", "--counts", "log",
@@ -177,6 +178,7 @@ def test_a_model_that_was_there_is_replaced(tmp_path: Path, countries_model: Pat
     assert listing(tmp_path) == ["model.psl", "model.trace.json"]
 
 
+@pytest.mark.slow
 def test_target_chooses_among_the_labels(tmp_path: Path) -> None:
     labels = write(
         tmp_path / "labels.tsv",

@@ -168,6 +168,7 @@ def test_threads_do_not_change_a_byte(make: Callable[[], Learner]) -> None:
 
 
 @every_setting
+@pytest.mark.slow
 def test_names_of_entities_do_not_matter(make: Callable[[], Learner]) -> None:
     """Whatever the new names' order, the same rules have the same weights."""
     data = world()
@@ -186,6 +187,7 @@ def test_names_of_entities_do_not_matter(make: Callable[[], Learner]) -> None:
 
 
 @every_setting
+@pytest.mark.slow
 def test_names_of_predicates_do_not_matter(make: Callable[[], Learner]) -> None:
     """Ties are broken by text, so the new names keep the order of the old."""
     data = world()
@@ -204,6 +206,7 @@ def test_names_of_predicates_do_not_matter(make: Callable[[], Learner]) -> None:
 
 
 @every_setting
+@pytest.mark.slow
 def test_the_order_of_labels_and_facts_does_not_matter(make: Callable[[], Learner]) -> None:
     data = world()
     rng = np.random.default_rng(1)
@@ -217,6 +220,7 @@ def test_the_order_of_labels_and_facts_does_not_matter(make: Callable[[], Learne
 
 
 @every_learner
+@pytest.mark.slow
 def test_planted_rules_are_recovered(make: Callable[[], Learner]) -> None:
     data = planted(n_entities=400, n_facts=3000, n_predicates=6, n_targets=600, noise=0.02, seed=3)
     language = Language(max_length=3, min_coverage=10)
@@ -256,6 +260,7 @@ def test_a_strong_prior_on_lengths_leaves_the_prior_alone(make: Callable[[], Lea
 
 
 @every_learner
+@pytest.mark.slow
 def test_several_targets_are_learned_at_once(make: Callable[[], Learner]) -> None:
     data = world()
     both = World(
