@@ -50,17 +50,17 @@ def test_pulls_are_those_of_the_energy(
     assert found.score == pytest.approx(scores[row], abs=1e-6)
     assert found.map == model.predict(world.facts, world.targets, score="map", threads=1)[row]
     slack = 1e-9 if relaxation is Relaxation.BOOLEAN else 2e-3
-    speaking = {reason.index: reason for reason in found.reasons}
+    reasons = {reason.index: reason for reason in found.reasons}
     for k, rule in enumerate(rules):
         others = [*rules[:k], *rules[k + 1 :]]
         without = mean(Energy(others, world, relaxation), values, pair)
-        if k not in speaking:
+        if k not in reasons:
             assert without == pytest.approx(found.score, abs=slack + 1e-5)
             continue
-        assert speaking[k].pull == pytest.approx(found.score - without, abs=slack)
-        assert speaking[k].count >= 1
-        assert speaking[k].weight == rule.weight
-        for path in speaking[k].groundings:
+        assert reasons[k].pull == pytest.approx(found.score - without, abs=slack)
+        assert reasons[k].count >= 1
+        assert reasons[k].weight == rule.weight
+        for path in reasons[k].groundings:
             for fact in path.facts:
                 triple = (fact.subject, fact.predicate, fact.object)
                 assert triple != pair

@@ -86,7 +86,7 @@ def check_reasons(world: World, drawn: ReferenceModel, pair: Triple, paths: int)
     assert found.flip is None
     assert found.score == pytest.approx(score(model, world.values, pair), abs=1e-12)
     assert found.map == model.predict(world.facts, targets_of([(pair, 0)]), score="map")[0]
-    speaking = {reason.index: reason for reason in found.reasons}
+    reasons = {reason.index: reason for reason in found.reasons}
     for k, rule in enumerate(model.rules):
         others = hb.Model((*model.rules[:k], *model.rules[k + 1 :]), model.semantics)
         without = score(others, world.values, pair)
@@ -95,10 +95,10 @@ def check_reasons(world: World, drawn: ReferenceModel, pair: Triple, paths: int)
         expected = [] if prior else sorted(every_path(world.values, pair, steps, drawn))
         count = 1 if prior else len(expected)
         if not count or not rule.weight:
-            assert k not in speaking
+            assert k not in reasons
             assert without == pytest.approx(found.score, abs=1e-12)
             continue
-        reason = speaking[k]
+        reason = reasons[k]
         assert (reason.count, reason.weight) == (count, rule.weight)
         assert reason.pull == pytest.approx(found.score - without, abs=1e-12)
         assert [

@@ -34,7 +34,21 @@ class Discovery:
     histograms: Histograms | None = None
 
 
-class Engine(Protocol):
+class PathCounter(Protocol):
+    """Counts paths over one set of facts."""
+
+    def count(
+        self,
+        targets: Targets,
+        bodies: Sequence[Body],
+        language: Language,
+        *,
+        progress: Progress = SILENT,
+    ) -> Statistics:
+        """Count the groundings of the given bodies for the targets."""
+
+
+class Engine(PathCounter, Protocol):
     """Finds relation sequences and counts their paths over one set of facts.
 
     All engines return the same integers for the same input.
@@ -56,13 +70,3 @@ class Engine(Protocol):
         progress: Progress = SILENT,
     ) -> Discovery:
         """Find every sequence that connects targets; with `statistics` keep the counts too."""
-
-    def count(
-        self,
-        targets: Targets,
-        bodies: Sequence[Body],
-        language: Language,
-        *,
-        progress: Progress = SILENT,
-    ) -> Statistics:
-        """Count the groundings of the given bodies for the targets."""

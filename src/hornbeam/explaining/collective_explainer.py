@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -170,7 +171,7 @@ class CollectiveExplainer:
                     texts[k],
                     rule.weight,
                     int(hinges.clauses[mine].sum()),
-                    whole - self._mean(hinges.select(~mine)),
+                    whole - self._mean(_PairHinges(*(column[~mine] for column in hinges))),
                     named,
                     self._linked_pairs(k, variable, literals, paths),
                 )
@@ -204,7 +205,7 @@ class CollectiveExplainer:
             )
         return int(found[0])
 
-    def _hinges(self, literals: Positions, pair: Targets) -> _Hinges:
+    def _hinges(self, literals: Positions, pair: Targets) -> _PairHinges:
         """All ground clauses with the pair in them: over facts alone, and linked to other pairs."""
         model, rows, every = self.model, self._links, self._conditional
         counted = self.shared.counter.count(pair, model.bodies, model.language)
@@ -212,7 +213,7 @@ class CollectiveExplainer:
         weight = np.array([rule.weight for rule in model.rules])
         negated = np.array([rule.clause.negated for rule in model.rules])
         unlinked, row = np.flatnonzero((count > 0) & (weight > 0)), rows.row[literals]
-        return _Hinges(
+        return _PairHinges(
             np.concatenate([unlinked, rows.rule[row]]),
             np.concatenate([np.ones(len(unlinked)), every.height[literals]]),
             np.concatenate([negated[unlinked], every.down[literals]]),
@@ -226,7 +227,7 @@ class CollectiveExplainer:
         mine = np.flatnonzero(self._links.variable == variable)
         return mine[(every.height[mine] > LEAST) & (every.strength[mine] > 0)]
 
-    def _mean(self, hinges: _Hinges) -> float:
+    def _mean(self, hinges: _PairHinges) -> float:
         """E[y] of one pair; a half where it has no hinge."""
         relaxation = self.model.semantics.relaxation
         if not len(hinges.rule):
@@ -262,8 +263,7 @@ class CollectiveExplainer:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Hinges:
+class _PairHinges(NamedTuple):
     """Hinges of one pair: rule, height, direction, strength, and the ground clauses in each."""
 
     rule: Ints
@@ -271,16 +271,6 @@ class _Hinges:
     down: Bools
     strength: Floats
     clauses: Ints
-
-    def select(self, rows: Bools) -> _Hinges:
-        """Some of them."""
-        return _Hinges(
-            self.rule[rows],
-            self.height[rows],
-            self.down[rows],
-            self.strength[rows],
-            self.clauses[rows],
-        )
 
 
 def _unlinked_counts(model: RuleModel, counted: Statistics, target: str) -> Ints:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from hornbeam.arrays import Floats, Ints
+from hornbeam.counting.engine import PathCounter
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
@@ -25,7 +25,6 @@ from hornbeam.facts.folds import without_targets
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
-from hornbeam.rules.candidates import Language
 from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.independent_scorer import score_targets
@@ -34,20 +33,6 @@ from hornbeam.scoring.independent_scorer import score_targets
 EXACT_PATHS = 10_000
 #: Facts as rows (predicate, subject, object) of ids.
 NO_EDGES: Ints = np.empty((0, 3), dtype=np.int64)
-
-
-class PathCounter(Protocol):
-    """Counts paths over one set of facts, as engines do."""
-
-    def count(
-        self,
-        targets: Targets,
-        bodies: Sequence[Body],
-        language: Language,
-        *,
-        progress: Progress = SILENT,
-    ) -> Statistics:
-        """Count the groundings of the given bodies for the targets."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,17 +74,17 @@ class CollectiveState:
 
     def means(self) -> Floats:
         """E[y] of each distinct pair with the others at their MAP values."""
-        hinges = self.conditional_hinges()
+        hinges, n = self.conditional_hinges(), self.potentials.n_variables
         if self.relaxation is Relaxation.BOOLEAN:
-            return score_mean(*hinges.strengths(self.potentials.n_variables), self.relaxation)
-        return hinge_moments(hinges.grouped(self.potentials), ONE_RULE, self.relaxation).mean
+            return score_mean(*hinges.strengths(n), self.relaxation)
+        return hinge_moments(hinges.grouped(n), ONE_RULE, self.relaxation).mean
 
     def own_map(self) -> Floats:
         """Each distinct pair's own best value with the others at their MAP values."""
-        hinges = self.conditional_hinges()
+        hinges, n = self.conditional_hinges(), self.potentials.n_variables
         if self.relaxation is Relaxation.BOOLEAN:
-            return score_map(*hinges.strengths(self.potentials.n_variables), self.relaxation)
-        return hinge_map(hinges.grouped(self.potentials), ONE_RULE, self.relaxation)
+            return score_map(*hinges.strengths(n), self.relaxation)
+        return hinge_map(hinges.grouped(n), ONE_RULE, self.relaxation)
 
     def conditional_hinges(self) -> ConditionalHinges:
         """What each ground clause is to each of its variables, given the others' MAP values.
@@ -123,9 +123,8 @@ class ConditionalHinges(NamedTuple):
         down = np.bincount(self.variable, np.where(self.down, cost, 0.0), n)
         return up.astype(np.float64), down.astype(np.float64)
 
-    def grouped(self, potentials: Potentials) -> Hinges:
+    def grouped(self, n: int) -> Hinges:
         """Hinges for the closed forms: full ones added up, empty ones left out."""
-        n = potentials.n_variables
         full = self.height == 1.0
         part = full | (self.height == 0.0)
         up = np.bincount(self.variable, np.where(full & ~self.down, self.strength, 0.0), n)

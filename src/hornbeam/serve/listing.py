@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
 from hornbeam.arrays import Positions
 from hornbeam.facts.atom_keys import atom_keys
@@ -28,42 +26,19 @@ class Listing:
     def rows_of(self, entity: str) -> Positions:
         """Rows that name the entity, in their order."""
         i = self.targets.entities.index(entity)
-        if i < 0:
-            return np.empty(0, dtype=np.intp)
-        return np.union1d(_among(self._by_subject, i), _among(self._by_object, i))
+        return np.flatnonzero((self.targets.subject == i) | (self.targets.object == i))
 
     def row_of(self, subject: str, predicate: str, object_: str) -> int | None:
         """First row of one pair."""
         s, o = (self.targets.entities.index(name) for name in (subject, object_))
-        rows = _among(self._by_subject, s)
-        same = self.targets.object[rows] == o
-        same &= self.targets.predicate[rows] == self.targets.predicates.index(predicate)
-        return int(rows[same][0]) if same.any() else None
+        rows = np.flatnonzero((self.targets.subject == s) & (self.targets.object == o))
+        rows = rows[self.targets.predicate[rows] == self.targets.predicates.index(predicate)]
+        return int(rows[0]) if len(rows) else None
 
     def label(self, row: int) -> float | None:
         """Label of a pair, None where the pairs have none."""
         labels = self.targets.millionths
         return None if labels is None else int(labels[row]) / ONE
-
-    @cached_property
-    def _by_subject(self) -> tuple[Positions, npt.NDArray[np.int32]]:
-        return _sorted(self.targets.subject)
-
-    @cached_property
-    def _by_object(self) -> tuple[Positions, npt.NDArray[np.int32]]:
-        return _sorted(self.targets.object)
-
-
-def _sorted(ids: npt.NDArray[np.int32]) -> tuple[Positions, npt.NDArray[np.int32]]:
-    """Rows in the order of their ids, and those ids."""
-    rows = np.argsort(ids, kind="stable")
-    return rows, ids[rows]
-
-
-def _among(index: tuple[Positions, npt.NDArray[np.int32]], wanted: int) -> Positions:
-    rows, ids = index
-    first, last = np.searchsorted(ids, [wanted, wanted + 1])
-    return rows[first:last]
 
 
 def unlisted(pairs: Targets, listed: Targets) -> Targets:

@@ -1,0 +1,110 @@
+"""One contract for all scorers and explainers: what each says agrees with `predict`."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import hornbeam as hb
+from hornbeam.choices import Score
+from hornbeam.explaining.collective_explainer import CollectiveExplainer
+from hornbeam.explaining.explainer import Explainer, open_explainer
+from hornbeam.explaining.independent_explainer import IndependentExplainer
+from hornbeam.rules.rule_model import Relaxation
+from hornbeam.scoring.collective_scorer import CollectiveScorer
+from hornbeam.scoring.independent_scorer import IndependentScorer
+from hornbeam.scoring.scorer import Scorer, open_scorer
+
+#: Scorer and explainer of models, by whether those are collective. A new kind adds a line here.
+CONTRACT = {
+    False: (IndependentScorer, IndependentExplainer),
+    True: (CollectiveScorer, CollectiveExplainer),
+}
+every_kind = pytest.mark.parametrize("collective", list(CONTRACT))
+every_relaxation = pytest.mark.parametrize("relaxation", list(Relaxation))
+
+RULES = """2: p(A, B) & t(B, C) -> t(A, C)
+1: p(A, B) -> t(A, B)
+3: q(A, B) -> !t(A, B)
+0.5: !t(A, B)
+"""
+FACTS = [
+    ("a", "p", "b"), ("b", "p", "c"), ("c", "t", "d"), ("a", "q", "d"), ("b", "q", "b"),
+]  # fmt: skip
+PAIRS = [("a", "t", "c"), ("b", "t", "d"), ("a", "t", "d"), ("c", "t", "d"), ("a", "t", "new")]
+
+
+def opened(
+    collective: bool, relaxation: Relaxation = Relaxation.BOOLEAN
+) -> tuple[hb.Model, hb.Facts, hb.Targets]:
+    model = hb.Model.parse(RULES)
+    semantics = replace(model.semantics, collective=collective, relaxation=relaxation)
+    return hb.Model(model.rules, semantics), hb.read_facts(FACTS), hb.read_pairs(PAIRS)
+
+
+def implementations(package: str, method: str) -> set[type]:
+    """Classes of a package with a method of that name that are no protocols."""
+    path = importlib.import_module(package).__path__
+    return {
+        kind
+        for module in pkgutil.iter_modules(path, f"{package}.")
+        for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass)
+        if hasattr(kind, method) and kind.__module__.startswith(package)
+    } - {Scorer, Explainer}
+
+
+def test_every_implementation_is_held_to_the_contract() -> None:
+    scorers, explainers = (set(kinds) for kinds in zip(*CONTRACT.values(), strict=True))
+    assert implementations("hornbeam.scoring", "locate") == scorers
+    assert implementations("hornbeam.explaining", "explain") == explainers
+
+
+@every_kind
+def test_a_model_opens_its_own(collective: bool) -> None:
+    model, facts, pairs = opened(collective)
+    kinds = type(open_scorer(model, facts)), type(open_explainer(model, facts, pairs))
+    assert kinds == CONTRACT[collective]
+
+
+@every_relaxation
+@every_kind
+def test_scores_are_those_of_predict(collective: bool, relaxation: Relaxation) -> None:
+    model, facts, pairs = opened(collective, relaxation)
+    scorer, explainer = open_scorer(model, facts), open_explainer(model, facts, pairs)
+    for score in Score:
+        expected = model.predict(facts, pairs, score=score, threads=1)
+        np.testing.assert_array_equal(scorer.scores(pairs, score), expected)
+        for row, pair in enumerate(PAIRS):
+            found = explainer.explain(*pair)
+            value = found.map if score is Score.MAP else found.score
+            assert value == pytest.approx(expected[row], abs=1e-9)
+    scores = explainer.scores(pairs, explainer.count(pairs))
+    np.testing.assert_array_equal(scores, model.predict(facts, pairs, threads=1))
+    assert (scorer.locate(pairs.entities) < 0).sum() == 1
+
+
+@every_kind
+def test_counts_paths_and_pulls_agree(collective: bool) -> None:
+    model, facts, pairs = opened(collective)
+    explainer = open_explainer(model, facts, pairs)
+    assert (explainer.model, explainer.facts) == (model, facts)
+    counted = explainer.count(pairs)
+    for row, pair in enumerate(PAIRS):
+        found = explainer.explain(*pair, paths=100)
+        for reason in found.reasons:
+            clause = model.rules[reason.index].clause
+            assert reason.weight == model.rules[reason.index].weight
+            if not clause.is_prior and not reason.linked_pairs:
+                rows = counted.column(list(counted.bodies).index(clause.body))
+                mine = counted.target[rows] == row
+                assert len(reason.groundings) == counted.count[rows][mine].sum() == reason.count
+                again = explainer.groundings(clause.body, pair[0], pair[2], 100)
+                assert again == reason.groundings
+        pulls = [abs(reason.pull) for reason in found.reasons]
+        assert pulls == sorted(pulls, reverse=True)
+        assert explainer.explain(*pair, flip=False).flip is None
