@@ -12,10 +12,12 @@ Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+#: Integers of any width.
+Integers = npt.NDArray[np.integer]
 #: Row numbers, as `flatnonzero` and `argsort` give them.
 Positions = npt.NDArray[np.intp]
 Unsigned = npt.NDArray[np.uint32]
-#: Ids of entities and predicates: their ranks in a table of names.
+#: Ids of entities and predicates (their ranks in a table of names), and other 32-bit numbers.
 Ids = npt.NDArray[np.int32]
 #: Truth values as integers in units of one millionth.
 Millionths = npt.NDArray[np.int32]

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Ints, Millionths
+from hornbeam.arrays import Integers, Ints, Millionths
 from hornbeam.rules.body import Body
 
 
@@ -37,9 +36,9 @@ class Histograms:
         cls,
         bodies: Sequence[Body],
         max_rows: int,
-        path: npt.NDArray[np.integer],
+        path: Integers,
         count: Ints,
-        label: npt.NDArray[np.integer],
+        label: Integers,
         size: Ints,
     ) -> Histograms:
         """Sort groups given in any order."""

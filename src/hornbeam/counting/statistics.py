@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Ids, Ints, Millionths
+from hornbeam.arrays import Ids, Integers, Ints, Millionths
 from hornbeam.facts.table import ONE
 from hornbeam.rules.body import Body
 
@@ -42,7 +41,7 @@ class Statistics:
         cls,
         bodies: Sequence[Body],
         n_targets: int,
-        path: npt.NDArray[np.integer],
+        path: Integers,
         target: Ids,
         body_truth: Millionths,
         count: Ints,

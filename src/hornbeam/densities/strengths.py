@@ -18,9 +18,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Floats
+from hornbeam.arrays import Floats, Ints
 from hornbeam.densities.hinges import Hinges, group_hinges, hinge_covariance, hinge_moments
 from hornbeam.densities.integrals import score_mean, two_sided
 from hornbeam.rules.rule_model import Relaxation
@@ -48,7 +47,7 @@ class Densities:
 
     relaxation: Relaxation
     times: tuple[int, ...]
-    repeated: npt.NDArray[np.int64]
+    repeated: Ints
 
     @property
     def power(self) -> int:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Ints
+from hornbeam.arrays import Integers, Ints
 from hornbeam.errors import InputError
 
 #: Keys are 64-bit integers with a sign.
 LIMIT = 1 << 63
 
 
-def pair_keys(
-    subject: npt.NDArray[np.integer], object_: npt.NDArray[np.integer], n_entities: int
-) -> Ints:
+def pair_keys(subject: Integers, object_: Integers, n_entities: int) -> Ints:
     """One integer per pair, in the order of subject, then object; ids are below `n_entities`.
 
     Ids have 32 bits, so that a key always fits.
@@ -23,11 +20,7 @@ def pair_keys(
 
 
 def atom_keys(
-    subject: npt.NDArray[np.integer],
-    predicate: npt.NDArray[np.integer],
-    object_: npt.NDArray[np.integer],
-    n_entities: int,
-    n_predicates: int,
+    subject: Integers, predicate: Integers, object_: Integers, n_entities: int, n_predicates: int
 ) -> Ints:
     """One integer per atom, in the order of subject, predicate, object.
 

@@ -19,9 +19,8 @@ from functools import cached_property
 from typing import get_args
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Bools, Floats, Ids, Ints
+from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints
 from hornbeam.choices import Sampling
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.facts.atom_keys import pair_keys
@@ -243,7 +242,7 @@ class _Region:
 
 def _replacement(
     pool: Ids | None, n_entities: int, count: int, rng: np.random.Generator
-) -> npt.NDArray[np.integer]:
+) -> Integers:
     if pool is None:
         return rng.integers(n_entities, size=count)
     return pool[rng.integers(len(pool), size=count)]

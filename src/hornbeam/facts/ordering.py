@@ -14,10 +14,7 @@ FEW = 100_000
 
 
 def sort_edges(
-    predicate: Array,
-    arguments: list[Ids],
-    values: Millionths | None,
-    n_entities: int,
+    predicate: Array, arguments: list[Ids], values: Millionths | None, n_entities: int
 ) -> tuple[Array, list[Ids], Millionths | None]:
     """Order edges by (subject, predicate, object, value); without values in linear time.
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Array, Bools, Floats, Ids, Millionths
+from hornbeam.arrays import Array, Bools, Floats, Ids, Integers, Millionths
 from hornbeam.facts.names import Names
 
 #: Truth values are integers in units of one millionth.
@@ -140,7 +139,7 @@ class Targets:
             return np.zeros(len(self), dtype=np.bool_)
         return self.millionths >= HALF
 
-    def select(self, rows: npt.NDArray[np.integer] | Bools) -> Targets:
+    def select(self, rows: Integers | Bools) -> Targets:
         """Select the targets at `rows`, with the same tables of names."""
         return Targets(
             self.entities,

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from hornbeam.arrays import Ints
 from hornbeam.counting.collective.collective_statistics import CollectiveStatistics
 from hornbeam.densities.strengths import DOWN, UP
 from hornbeam.facts.table import Targets
@@ -14,13 +15,11 @@ from hornbeam.learning.count_problem import CountProblem, both_ways
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation
 
-CountEntries = tuple[npt.NDArray[np.int64], ...]
+CountEntries = tuple[Ints, ...]
 
 
 def collective_problem(
-    statistics: CollectiveStatistics,
-    labels: Targets,
-    relaxation: Relaxation = Relaxation.BOOLEAN,
+    statistics: CollectiveStatistics, labels: Targets, relaxation: Relaxation = Relaxation.BOOLEAN
 ) -> CountProblem:
     """Lay out n+, n- and repeats of every clause, each on its side."""
     clauses, _ = both_ways(statistics.sequences, labels.predicates)

@@ -18,9 +18,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Floats
+from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.strengths import Densities, Moments
 from hornbeam.errors import InputError
@@ -54,9 +53,9 @@ class CountProblem:
     """
 
     clauses: Sequence[Clause]
-    columns: npt.NDArray[np.int64]
-    indptr: npt.NDArray[np.int64]
-    row: npt.NDArray[np.int32]
+    columns: Ints
+    indptr: Ints
+    row: Ids
     x: Floats
     y: Floats
     relaxation: Relaxation
@@ -96,12 +95,12 @@ class CountProblem:
         return len(self.x)
 
     @cached_property
-    def is_prior(self) -> npt.NDArray[np.bool_]:
+    def is_prior(self) -> Bools:
         """Which clauses are priors."""
         return prior_mask(self.clauses)
 
     @cached_property
-    def lengths(self) -> npt.NDArray[np.int64]:
+    def lengths(self) -> Ints:
         """Number of body atoms of every clause, 0 for priors."""
         return body_lengths(self.clauses)
 
@@ -162,7 +161,7 @@ class CountProblem:
         ]
         return self.only(np.array(keep, dtype=np.int64))
 
-    def only(self, members: npt.NDArray[np.integer]) -> CountProblem:
+    def only(self, members: Integers) -> CountProblem:
         """Keep some clauses only."""
         return replace(
             self,
@@ -230,13 +229,7 @@ class CountProblem:
         prior = prior if one_prior else prior[:, first]
         return CountPiece(x[:, first], y[first], size, prior, *model)
 
-    def propose(
-        self,
-        weights: Floats,
-        active: npt.NDArray[np.integer],
-        linear: Floats,
-        ridge: Floats,
-    ) -> Floats:
+    def propose(self, weights: Floats, active: Integers, linear: Floats, ridge: Floats) -> Floats:
         """Minimise the quadratic model of the penalised loss over w >= 0."""
         slopes, curves = self._derivatives(weights)
         proposed, slopes = descend(
@@ -263,7 +256,7 @@ class CountProblem:
         by_side = np.where(self.columns >= 0, np.append(squares, 0.0)[self.columns], 0.0)
         return np.asarray(np.sqrt(by_side.sum(axis=0) / max(len(self.y), 1)))
 
-    def subset(self, targets: npt.NDArray[np.bool_]) -> CountProblem:
+    def subset(self, targets: Bools) -> CountProblem:
         """Keep some targets only (rows renumbered)."""
         place = np.cumsum(targets) - 1
         keep = targets[self.row]
@@ -277,19 +270,17 @@ class CountProblem:
         )
 
 
-def prior_mask(clauses: Sequence[Clause]) -> npt.NDArray[np.bool_]:
+def prior_mask(clauses: Sequence[Clause]) -> Bools:
     """Which clauses are priors."""
     return np.array([clause.is_prior for clause in clauses], dtype=np.bool_)
 
 
-def body_lengths(clauses: Sequence[Clause]) -> npt.NDArray[np.int64]:
+def body_lengths(clauses: Sequence[Clause]) -> Ints:
     """Number of body atoms of every clause, 0 for priors."""
     return np.array([len(clause.body) for clause in clauses], dtype=np.int64)
 
 
-def both_ways(
-    bodies: Sequence[Body], predicates: Iterable[str]
-) -> tuple[list[Clause], npt.NDArray[np.int64]]:
+def both_ways(bodies: Sequence[Body], predicates: Iterable[str]) -> tuple[list[Clause], Ints]:
     """List each body's clause and negation, then each target's two priors, and their columns."""
     clauses = [Clause(body, negated) for body in bodies for negated in (False, True)]
     clauses += [prior(name, negated) for name in predicates for negated in (False, True)]
@@ -298,7 +289,7 @@ def both_ways(
 
 def count_columns(
     statistics: Statistics, counts: Counts, relaxation: Relaxation
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], Floats]:
+) -> tuple[Ints, Ids, Floats]:
     """Columns (indptr, row, x) of the strength that each sequence lends to each target.
 
     With 0/1 facts x is the transformed count. With soft facts and Boolean targets a ground clause
@@ -327,7 +318,7 @@ def count_columns(
     return indptr, statistics.target[starts], x
 
 
-def transformed(count: npt.NDArray[np.integer], counts: Counts) -> Floats:
+def transformed(count: Integers, counts: Counts) -> Floats:
     """n, log2(1 + n) or 1."""
     match counts:
         case Counts.RAW:

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Floats
+from hornbeam.arrays import Bools, Floats
 from hornbeam.learning.learner import Learned, ProblemMaker
 from hornbeam.learning.newton import Fit, Newton, Status
 from hornbeam.learning.problem import Problem, fit_priors
@@ -90,9 +89,7 @@ class Greedy:
             progress.advance("Greedy search", rounds, self.max_rules)
         return Fit(current.weights, Status.CONVERGED, current.loss, rounds)
 
-    def _refit(
-        self, problem: Problem, tried: npt.NDArray[np.bool_], start: Floats, ridge: Floats
-    ) -> Fit:
+    def _refit(self, problem: Problem, tried: Bools, start: Floats, ridge: Floats) -> Fit:
         """Refit the small model alone: only its columns are looked at."""
         members = np.flatnonzero(tried)
         small = problem.only(members)
@@ -103,7 +100,7 @@ class Greedy:
         return Fit(weights, fit.status, fit.loss, fit.iterations)
 
 
-def _promising(problem: Problem, weights: Floats, chosen: npt.NDArray[np.bool_]) -> list[int]:
+def _promising(problem: Problem, weights: Floats, chosen: Bools) -> list[int]:
     """Clauses that can gain at all: at weight 0 the concave score must rise."""
     promising: list[int] = np.flatnonzero(~chosen & (problem.gradient(weights) < 0)).tolist()
     return promising

@@ -15,9 +15,8 @@ from functools import cached_property, partial
 from typing import Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Bools, Floats, Ints
+from hornbeam.arrays import Bools, Floats, Integers, Ints
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import (
     Hinges,
@@ -98,9 +97,7 @@ class HingeProblem(Generic[C]):
         """E[y] of every target."""
         return hinge_moments(self.hinges, weights, self.squared).mean
 
-    def propose(
-        self, weights: Floats, active: npt.NDArray[np.integer], linear: Floats, ridge: Floats
-    ) -> Floats:
+    def propose(self, weights: Floats, active: Integers, linear: Floats, ridge: Floats) -> Floats:
         """Minimise the quadratic model of the penalised loss over w >= 0."""
         # clauses that are not active weigh nothing, and without them there are fewer knees
         members = self if len(active) == len(self.clauses) else self.only(active)
@@ -121,7 +118,7 @@ class HingeProblem(Generic[C]):
         part = self.only(members).subset(self.targets_of(k))
         return HingePiece(part, priors[members[1:]])
 
-    def only(self, members: npt.NDArray[np.integer]) -> HingeProblem[C]:
+    def only(self, members: Integers) -> HingeProblem[C]:
         """Keep some clauses only."""
         place = np.full(len(self.clauses), -1, dtype=np.int64)
         place[members] = np.arange(len(members))
@@ -197,10 +194,7 @@ class HingePiece:
 
 
 def hinge_problem(
-    statistics: Statistics,
-    labels: Targets,
-    counts: Counts,
-    relaxation: Relaxation,
+    statistics: Statistics, labels: Targets, counts: Counts, relaxation: Relaxation
 ) -> HingeProblem[Clause]:
     """Lay out statistics with body truths and labels for a learner."""
     clauses, column = both_ways(statistics.bodies, labels.predicates)
@@ -225,9 +219,7 @@ def hinge_problem(
     )
 
 
-def hinge_rows(
-    statistics: Statistics, counts: Counts
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats, Floats]:
+def hinge_rows(statistics: Statistics, counts: Counts) -> tuple[Ints, Ints, Floats, Floats]:
     """(sequence, target, body truth, count) of every group of ground clauses.
 
     Where counts are not raw, the n ground clauses of a (sequence, target) share log2(1 + n) or 1.

@@ -16,9 +16,8 @@ from enum import StrEnum
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Floats
+from hornbeam.arrays import Bools, Floats, Integers
 
 
 class Fittable(Protocol):
@@ -38,9 +37,7 @@ class Fittable(Protocol):
     def gradient(self, weights: Floats) -> Floats:
         """Derivative of -l by every weight."""
 
-    def propose(
-        self, weights: Floats, active: npt.NDArray[np.integer], linear: Floats, ridge: Floats
-    ) -> Floats:
+    def propose(self, weights: Floats, active: Integers, linear: Floats, ridge: Floats) -> Floats:
         """Minimise the quadratic model of the penalised loss over w >= 0."""
 
 
@@ -82,7 +79,7 @@ class Newton:
         linear: Floats,
         ridge: Floats,
         start: Floats | None = None,
-        allowed: npt.NDArray[np.bool_] | None = None,
+        allowed: Bools | None = None,
     ) -> Fit:
         """Fit the weights of the allowed clauses (all by default), the others staying at 0."""
         n = len(problem.clauses)

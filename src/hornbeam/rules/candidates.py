@@ -11,9 +11,8 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Ints
+from hornbeam.arrays import Ids, Integers, Ints, Unsigned
 from hornbeam.errors import InputError
 from hornbeam.language.naming import identifiers
 from hornbeam.rules.body import MAX_LENGTH, Body, Step
@@ -79,8 +78,8 @@ class Candidates:
 
     predicates: tuple[str, ...]
     targets: tuple[str, ...]
-    steps: npt.NDArray[np.uint32]
-    target: npt.NDArray[np.int32]
+    steps: Unsigned
+    target: Ids
     coverage: Ints
     coverage_true: Ints
     paths: Ints
@@ -95,9 +94,9 @@ class Candidates:
         return dict(identifiers([*self.predicates, *self.targets]))
 
     @property
-    def lengths(self) -> npt.NDArray[np.int64]:
+    def lengths(self) -> Ints:
         """Number of body atoms of every sequence."""
-        lengths: npt.NDArray[np.int64] = np.count_nonzero(self.steps, axis=1)
+        lengths: Ints = np.count_nonzero(self.steps, axis=1)
         return lengths
 
     @cached_property
@@ -134,7 +133,7 @@ class Candidates:
         listed = [Clause(body, negated) for body in bodies for negated in (False, True)]
         return listed + [prior(target) for target in self.targets]
 
-    def take(self, rows: npt.NDArray[np.integer]) -> Candidates:
+    def take(self, rows: Integers) -> Candidates:
         """The candidates at `rows`, in that order."""
         columns = {
             field.name: getattr(self, field.name)[rows]
@@ -143,7 +142,7 @@ class Candidates:
         }
         return replace(self, **columns)
 
-    def pruned(self, language: Language) -> npt.NDArray[np.int64]:
+    def pruned(self, language: Language) -> Ints:
         """Rows that pass the language's limits, ordered by coverage, length, text."""
         kept = np.flatnonzero(self.coverage >= language.min_coverage)
         atoms = self._text_ranks()[self.steps[kept]]
@@ -155,7 +154,7 @@ class Candidates:
         order = np.lexsort((*columns, self.lengths[kept], -self.coverage[kept]))
         return kept[order[: language.top]]
 
-    def _text_ranks(self) -> npt.NDArray[np.int64]:
+    def _text_ranks(self) -> Ints:
         """Rank of every code's atom in the order of texts.
 
         Texts of one length differ first in some atom, whose predicate is followed by "(", and

@@ -123,10 +123,7 @@ def _check_exponents(
 
 
 def _check_distinct(
-    rules: Sequence[LogicalRule],
-    stated: Sequence[StatedClause],
-    distinct: bool | None,
-    name: str,
+    rules: Sequence[LogicalRule], stated: Sequence[StatedClause], distinct: bool | None, name: str
 ) -> bool:
     """Whether all variables of a rule are different entities: in every rule, or in none."""
     why = f'the first line says "distinct_variables": {str(distinct).lower()}'

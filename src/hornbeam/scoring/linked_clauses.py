@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Bools, Floats, Ints
+from hornbeam.arrays import Bools, Floats, Ids, Ints
 from hornbeam.compiled import announced
 from hornbeam.counting.collective.target_edges import among_facts, closing_walk, with_targets
 from hornbeam.counting.memory.graph import Graph
@@ -113,7 +112,7 @@ class LinkedPairs:
             to_node[self.atoms.object].astype(np.int64),
         )
 
-        def some(chosen: slice, limit: int) -> tuple[npt.NDArray[np.int32], Floats]:
+        def some(chosen: slice, limit: int) -> tuple[Ids, Floats]:
             start, predicate, source, sink = (
                 np.ascontiguousarray(column[chosen]) for column in columns
             )

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from hornbeam.arrays import Bools, Floats, Ids, Ints
 from hornbeam.compiled import kernels
 
 kernel = kernels("the grounding of linked pairs")
@@ -33,22 +33,22 @@ class ClauseWalks(NamedTuple):
     (pulled up unless `negated[w]`), else body atoms of clauses with an observed head.
     """
 
-    code: npt.NDArray[np.int64]
-    observed: npt.NDArray[np.bool_]
-    length: npt.NDArray[np.int64]
-    predicate: npt.NDArray[np.int64]
-    head: npt.NDArray[np.bool_]
-    negated: npt.NDArray[np.bool_]
-    weight: npt.NDArray[np.float64]
-    rule: npt.NDArray[np.int64]
+    code: Ints
+    observed: Bools
+    length: Ints
+    predicate: Ints
+    head: Bools
+    negated: Bools
+    weight: Floats
+    rule: Ints
 
 
 class ClauseRows(NamedTuple):
     """A hash table of rows: `slot` holds row + 1 or 0, `key` the rule and variables of a row."""
 
-    slot: npt.NDArray[np.int64]
-    key: npt.NDArray[np.int32]
-    weight: npt.NDArray[np.float64]
+    slot: Ints
+    key: Ids
+    weight: Floats
 
 
 def place_of(rows, key):

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Floats, Ids
+from hornbeam.arrays import Floats, Ids, Positions
 from hornbeam.choices import Score
 from hornbeam.counting.engine import Engine
 from hornbeam.errors import InputError
@@ -138,7 +137,7 @@ def _relation(facts: Facts, name: str) -> sparse.csr_array:
     return sparse.csr_array((ones, (subject, object_)), shape=(n, n))
 
 
-def _best(found: Floats, pairs: Targets, top: int, per_subject: bool) -> npt.NDArray[np.intp]:
+def _best(found: Floats, pairs: Targets, top: int, per_subject: bool) -> Positions:
     """Rows of the best scores, ties by subject and object, at most `top` (each subject)."""
     order = np.lexsort((pairs.object, pairs.subject, -found))
     if not per_subject:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Ints
+from hornbeam.arrays import Integers, Ints
 from hornbeam.compiled import announced
 from hornbeam.counting.collective.repeat_kernels import STEPS, Patterns, count_cycles
 from hornbeam.counting.collective.target_edges import FALSE
@@ -100,7 +99,7 @@ def count_patterns(
 
 
 def _as_arrays(
-    patterns: Sequence[Pattern], labels: Targets, world: Facts, predicate: npt.NDArray[np.integer]
+    patterns: Sequence[Pattern], labels: Targets, world: Facts, predicate: Integers
 ) -> Patterns:
     """Patterns for the kernel; `predicate` is that of the targets in the kernel's order."""
     starts = np.searchsorted(predicate, np.arange(len(labels.predicates) + 1))

@@ -73,11 +73,7 @@ def with_targets(facts: Facts, added: Sequence[tuple[Targets, str]]) -> Facts:
         to_predicate = predicates.find(name + suffix for name in table.predicates)
         to_entity = table.entities.translate(entities)
         columns.append(
-            (
-                to_predicate[table.predicate],
-                to_entity[table.subject],
-                to_entity[table.object],
-            )
+            (to_predicate[table.predicate], to_entity[table.subject], to_entity[table.object])
         )
     predicate, subject, object_ = (
         np.concatenate([part[k] for part in columns]).astype(np.int32) for k in range(3)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from hornbeam.arrays import Bools, Ids, Integers, Ints
 from hornbeam.compiled import kernels
 from hornbeam.facts.table import Facts
 from hornbeam.rules.codes import code_limit, step_code, turned_each
@@ -29,10 +29,10 @@ WORTH_COMPILING = 200_000
 class Adjacency(NamedTuple):
     """Edges by node, each node's sorted by (code, neighbour); `value` is empty for 0/1 facts."""
 
-    offsets: npt.NDArray[np.int64]
-    neighbour: npt.NDArray[np.int32]
-    code: npt.NDArray[np.integer]
-    value: npt.NDArray[np.int32]
+    offsets: Ints
+    neighbour: Ids
+    code: Integers
+    value: Ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,13 +82,8 @@ class Graph:
 
 
 def _sorted_adjacency(
-    subject: npt.NDArray[np.int32],
-    predicate: npt.NDArray[np.integer],
-    object_: npt.NDArray[np.int32],
-    value: npt.NDArray[np.int32],
-    n_entities: int,
-    code_of: npt.NDArray[np.integer],
-) -> tuple[npt.NDArray[np.integer], ...]:
+    subject: Ids, predicate: Integers, object_: Ids, value: Ids, n_entities: int, code_of: Integers
+) -> tuple[Integers, ...]:
     """What `_adjacency` returns, by sorting all edges at once."""
     node, neighbour = np.concatenate([subject, object_]), np.concatenate([object_, subject])
     code = np.concatenate([code_of[predicate], turned_each(code_of)[predicate]])
@@ -98,7 +93,7 @@ def _sorted_adjacency(
     return offsets, neighbour[order], code[order], values
 
 
-def _filtered(adjacency: Adjacency, keep: npt.NDArray[np.bool_]) -> Adjacency:
+def _filtered(adjacency: Adjacency, keep: Bools) -> Adjacency:
     before = np.concatenate([[0], np.cumsum(keep)])
     value = adjacency.value[keep] if len(adjacency.value) else adjacency.value
     return Adjacency(

@@ -29,8 +29,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from hornbeam.arrays import Ids, Ints, Keys, Millionths
 from hornbeam.compiled import kernels
 
 #: Truth value 1 in millionths (a literal here: kernels do not import).
@@ -48,19 +48,19 @@ class Counters(NamedTuple):
     `figures` rows: targets connected, true targets connected, paths.
     """
 
-    slot_key: npt.NDArray[np.uint64]
-    slot_id: npt.NDArray[np.int32]
-    key: npt.NDArray[np.uint64]
-    figures: npt.NDArray[np.int64]
+    slot_key: Keys
+    slot_id: Ids
+    key: Keys
+    figures: Ints
 
 
 class Entries(NamedTuple):
     """Growing columns of the sparse table: target row, sequence id, body truth, paths."""
 
-    row: npt.NDArray[np.int32]
-    path: npt.NDArray[np.int32]
-    body: npt.NDArray[np.int32]
-    paths: npt.NDArray[np.int64]
+    row: Ids
+    path: Ids
+    body: Millionths
+    paths: Ints
 
 
 class Heads(NamedTuple):
@@ -69,14 +69,14 @@ class Heads(NamedTuple):
     An item is a head, the node `via` which it came, its deficit, and how many `times` it occurs.
     """
 
-    slot: npt.NDArray[np.int32]
-    node: npt.NDArray[np.int32]
-    start: npt.NDArray[np.int64]
-    stop: npt.NDArray[np.int64]
-    head: npt.NDArray[np.int32]
-    via: npt.NDArray[np.int32]
-    deficit: npt.NDArray[np.int32]
-    times: npt.NDArray[np.int32]
+    slot: Ids
+    node: Ids
+    start: Ints
+    stop: Ints
+    head: Ids
+    via: Ids
+    deficit: Millionths
+    times: Ids
 
 
 class Plan(NamedTuple):
@@ -93,9 +93,9 @@ class Plan(NamedTuple):
     own_code: int
     keep_entries: bool
     frozen: bool
-    first: npt.NDArray[np.uint64]
-    pair: npt.NDArray[np.uint64]
-    last: npt.NDArray[np.uint64]
+    first: Keys
+    pair: Keys
+    last: Keys
 
 
 def grown(array, needed):
@@ -190,10 +190,10 @@ def with_slots(heads, slots):
 class Steps(NamedTuple):
     """Edges u -> v in the middle of paths."""
 
-    u: npt.NDArray[np.int32]
-    v: npt.NDArray[np.int32]
-    code: npt.NDArray[np.int32]
-    deficit: npt.NDArray[np.int32]
+    u: Ids
+    v: Ids
+    code: Ids
+    deficit: Millionths
 
 
 def with_steps(steps, size):
@@ -400,13 +400,13 @@ class Tails(NamedTuple):
     `order` sorts the segments by tail. `v` is where a tail starts, `w` its inner node or -1.
     """
 
-    order: npt.NDArray[np.uint64]
-    row: npt.NDArray[np.int32]
-    start: npt.NDArray[np.int64]
-    stop: npt.NDArray[np.int64]
-    v: npt.NDArray[np.int32]
-    w: npt.NDArray[np.int32]
-    deficit: npt.NDArray[np.int32]
+    order: Keys
+    row: Ids
+    start: Ints
+    stop: Ints
+    v: Ids
+    w: Ids
+    deficit: Millionths
 
 
 class Scratch(NamedTuple):
@@ -417,12 +417,12 @@ class Scratch(NamedTuple):
     that are met without a count. `bodies` collects (head, deficit) of one target's paths.
     """
 
-    counts: npt.NDArray[np.int64]
-    touched: npt.NDArray[np.int32]
-    seen: npt.NDArray[np.int32]
-    met: npt.NDArray[np.int32]
-    folded: npt.NDArray[np.int64]
-    bodies: npt.NDArray[np.uint64]
+    counts: Ints
+    touched: Ids
+    seen: Ids
+    met: Ids
+    folded: Ints
+    bodies: Keys
 
 
 def with_tails(tails, segments, items):

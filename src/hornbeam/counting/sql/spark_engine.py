@@ -279,10 +279,7 @@ def read_facts(database: Spark, inputs: Sequence[str]) -> SqlEngine:
     )
     database.create("degrees", queries.DEGREES)
     return SqlEngine(
-        database,
-        predicates,
-        bool(values["least"] < ONE),
-        broadcast_rows=database.broadcast_rows,
+        database, predicates, bool(values["least"] < ONE), broadcast_rows=database.broadcast_rows
     )
 
 
