@@ -125,7 +125,7 @@ def best_step(
     models = [
         learn_as_paper(facts, train, paper_ppll(step), relaxation, collective) for step in STEPS
     ]
-    return min(models, key=lambda model: model.trace.loss)  # type: ignore[union-attr, arg-type, return-value]
+    return min(models, key=lambda model: model.trace.fit.loss)  # type: ignore[union-attr, arg-type, return-value]
 
 
 def learn_as_paper(

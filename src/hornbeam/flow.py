@@ -126,12 +126,7 @@ def learn(
         seed=seed,
         language=language,
         sampled_negatives=negative_sampling if sampled else None,
-        status=learned.status,
-        iterations=learned.iterations,
-        loss=learned.loss,
-        choice=learned.choice,
-        screening=learned.screening,
-        histogram_groups=learned.histogram_groups,
+        fit=learned.fit,
         model=fingerprint(model_text(learned.model)),
     )
     return Model(learned.model.rules, learned.model.semantics, trace)

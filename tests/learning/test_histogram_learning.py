@@ -117,8 +117,8 @@ def test_others_learn_from_what_ppll_keeps_and_say_so(
     assert any(
         "too many to hold" in text and f"{learner.name} learns from" in text for text in messages
     )
-    assert learned.screening is not None
-    assert learned.screening.kept == len(counted) < len(histograms.bodies)
+    assert learned.fit.screening is not None
+    assert learned.fit.screening.kept == len(counted) < len(histograms.bodies)
     kept = {rule.clause.body for rule in learned.model.rules if not rule.clause.is_prior}
     assert kept <= set(counted)
     assert len(engine.count(DATA.labels, counted, LANGUAGE).count) <= engine.max_rows

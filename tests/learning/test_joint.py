@@ -201,9 +201,9 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
     counts, y = planted()
     one, again, other = (learned(counts, y, Joint(seed=seed), None) for seed in (3, 3, 4))
     assert one == again
-    assert one.choice is not None
-    assert other.choice is not None
-    assert one.choice.validation != other.choice.validation
+    assert one.fit.choice is not None
+    assert other.fit.choice is not None
+    assert one.fit.choice.validation != other.fit.choice.validation
 
 
 def test_validation_is_the_held_out_log_loss() -> None:
@@ -235,7 +235,7 @@ def test_the_strength_of_least_validation_loss_is_chosen() -> None:
     counts, y = planted()
     learner = Joint()
     result = learned(counts, y, learner)
-    choice = result.choice
+    choice = result.fit.choice
     assert choice is not None
     [shown] = choice.validation
     at = int(np.argmin(shown.log_loss))
@@ -258,16 +258,16 @@ def test_auto_counts_are_those_of_least_validation_loss(truth: Counts) -> None:
     lean = x[truth][:, 0] - x[truth][:, 1]
     y = (rng.random(600) < 1 / (1 + np.exp(-lean))).astype(float)
     result = learned(counts, y, Joint(), kind=None)
-    assert result.choice is not None
-    losses = {Counts(run.counts): min(run.log_loss) for run in result.choice.validation}
+    assert result.fit.choice is not None
+    losses = {Counts(run.counts): min(run.log_loss) for run in result.fit.choice.validation}
     assert set(losses) == set(Counts)
     assert result.model.semantics.counts is truth
     assert min(losses, key=lambda kind: losses[kind]) is truth
     for kind in Counts:
         alone = learned(counts, y, Joint(), kind)
         assert alone.model.semantics.counts is kind
-        assert alone.choice is not None
-        assert alone.choice.log_loss == pytest.approx(losses[kind], abs=2e-2)
+        assert alone.fit.choice is not None
+        assert alone.fit.choice.log_loss == pytest.approx(losses[kind], abs=2e-2)
 
 
 def test_folds_spread_classes_evenly_whatever_the_order() -> None:

@@ -107,7 +107,7 @@ def test_how_it_was_learned_comes_from_the_trace() -> None:
     model = hb.learn(facts, labels, language=hb.Language(max_length=2, min_coverage=1))
     trace = model.trace
     assert trace is not None
-    assert trace.choice is not None
+    assert trace.fit.choice is not None
     assert {row.kept for row in trace.candidates} == {True, False}
     html, page = page_of(model)
     kept, dropped = len(trace.kept), len(trace.dropped)
@@ -117,7 +117,7 @@ def test_how_it_was_learned_comes_from_the_trace() -> None:
         assert f"{row.clause} {row.coverage} {row.coverage_true} {row.paths} {row.outcome}" in (
             page.words
         )
-    [chosen] = [run for run in trace.choice.validation if run.counts == trace.counts]
+    [chosen] = [run for run in trace.fit.choice.validation if run.counts == trace.counts]
     assert len(chosen.folds) == 5
     assert np.mean(chosen.folds) == pytest.approx(min(chosen.log_loss), rel=0.2)
     for figure in ("validation", "path", "folds", "seconds"):

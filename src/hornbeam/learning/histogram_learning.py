@@ -23,7 +23,7 @@ from hornbeam.learning.pieces import CountPiece
 from hornbeam.learning.ppll import Ppll
 from hornbeam.learning.problem import Problem, fit_priors
 from hornbeam.learning.rule_learning import LearnedRules, learn_rules, problem_of, sorted_rules
-from hornbeam.learning.trace import Screening
+from hornbeam.learning.trace import FitReport, Screening
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
@@ -58,7 +58,7 @@ def learn_from_histograms(
             histograms, labels, learner.piecewise, screened_by, semantics.relaxation, progress
         )
         model = RuleModel(screened.rules, replace(semantics, counts=screened_by))
-        return LearnedRules(model, histogram_groups=len(histograms.size))
+        return LearnedRules(model, FitReport(histogram_groups=len(histograms.size)))
     piecewise = Ppll(weight_variance=learner.weight_variance)
     screened = screen(histograms, labels, piecewise, screened_by, Relaxation.LINEAR, progress)
     kept = _most_useful(histograms, screened)
@@ -72,7 +72,8 @@ def learn_from_histograms(
         return problem_of(counted, labels, way, semantics.relaxation)
 
     learned = learn_rules(problem_with, learner, counts, semantics, refit, progress)
-    return replace(learned, screening=Screening("ppll", len(histograms.bodies), len(kept)))
+    screening = Screening("ppll", len(histograms.bodies), len(kept))
+    return replace(learned, fit=replace(learned.fit, screening=screening))
 
 
 def screen(

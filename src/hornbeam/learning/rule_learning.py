@@ -14,22 +14,17 @@ from hornbeam.learning.hinge_problem import hinge_problem
 from hornbeam.learning.learner import Learned, Learner, ProblemMaker
 from hornbeam.learning.newton import Newton
 from hornbeam.learning.problem import Problem
-from hornbeam.learning.trace import Choice, Screening
+from hornbeam.learning.trace import FitReport
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import Counts, Relaxation, Rule, RuleModel, Semantics
 
 
 @dataclass(frozen=True)
 class LearnedRules:
-    """Rules with their semantics, and how the fit went (see `Trace`)."""
+    """Rules with their semantics, and how the fit went."""
 
     model: RuleModel
-    status: str = ""
-    iterations: int | None = None
-    loss: float | None = None
-    choice: Choice | None = None
-    screening: Screening | None = None
-    histogram_groups: int | None = None
+    fit: FitReport
 
 
 def problem_of(
@@ -61,10 +56,7 @@ def learn_rules(
     rules = [Rule(float(fit.weights[k]), problem.clauses[k]) for k in kept.tolist()]
     return LearnedRules(
         RuleModel(sorted_rules(rules), replace(semantics, counts=learned.counts)),
-        fit.status.value,
-        fit.iterations,
-        fit.loss,
-        learned.choice,
+        FitReport(fit.status.value, fit.iterations, fit.loss, learned.choice),
     )
 
 

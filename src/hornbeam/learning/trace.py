@@ -66,8 +66,25 @@ class Screening:
 
 
 @dataclass(frozen=True)
+class FitReport:
+    """How a fit went; what a learner does not have stays empty.
+
+    `status`, `iterations` and `loss` are those of the last fit, `choice` says how strength and way
+    of counting were chosen. Where counts did not fit in memory, `screening` says what was
+    screened, and `histogram_groups` how many groups of equal counts there were.
+    """
+
+    status: str = ""
+    iterations: int | None = None
+    loss: float | None = None
+    choice: Choice | None = None
+    screening: Screening | None = None
+    histogram_groups: int | None = None
+
+
+@dataclass(frozen=True)
 class Trace:
-    """What the report shows of the learning; what a learner does not have stays empty.
+    """What the report shows of the learning.
 
     Attributes
     ----------
@@ -86,12 +103,8 @@ class Trace:
         The sequences that were learned from.
     seconds
         Time of every phase.
-    status, iterations, loss
-        How the fit ended.
-    choice
-        How strength and way of counting were chosen.
-    screening, histogram_groups
-        Where counts did not fit in memory: what was screened, and groups of equal counts.
+    fit
+        How the fit went.
     model
         Fingerprint of the model's text.
     """
@@ -106,12 +119,7 @@ class Trace:
     seed: int = 0
     language: Language = field(default_factory=Language)
     sampled_negatives: str | None = None
-    status: str = ""
-    iterations: int | None = None
-    loss: float | None = None
-    choice: Choice | None = None
-    screening: Screening | None = None
-    histogram_groups: int | None = None
+    fit: FitReport = field(default_factory=FitReport)
     model: str = ""
 
     @property
@@ -126,22 +134,23 @@ class Trace:
 
     def as_dict(self) -> dict[str, Any]:
         """All of it, ready for JSON; `from_dict` gives back the same."""
-        written = {key: value for key, value in asdict(self).items() if value not in (None, "")}
-        written |= {"found": self.found, "sampled_negatives": self.sampled_negatives}
-        written.pop("choice", None)
-        if self.choice is not None:
+        written = asdict(self)
+        figures, choice = written.pop("fit"), self.fit.choice
+        del figures["choice"]
+        written |= {key: value for key, value in figures.items() if value not in (None, "")}
+        if choice is not None:
             written |= {
-                "strength": self.choice.strength,
-                "validation_log_loss": self.choice.log_loss,
+                "strength": choice.strength,
+                "validation_log_loss": choice.log_loss,
                 "validation": {
                     run.counts: {
                         "strengths": list(run.strengths),
                         "log_loss": list(run.log_loss),
                         "folds": list(run.folds),
                     }
-                    for run in self.choice.validation
+                    for run in choice.validation
                 },
-                "path": [asdict(point) for point in self.choice.path],
+                "path": [asdict(point) for point in choice.path],
             }
         return written
 
@@ -149,6 +158,14 @@ class Trace:
     def from_dict(cls, written: Mapping[str, Any]) -> Trace:
         """Read what `as_dict` wrote; a ValueError, KeyError or TypeError where it is no trace."""
         screening = written.get("screening")
+        fit = FitReport(
+            str(written.get("status", "")),
+            written.get("iterations"),
+            written.get("loss"),
+            _choice(written) if "strength" in written else None,
+            None if screening is None else Screening(**screening),
+            written.get("histogram_groups"),
+        )
         return cls(
             str(written["method"]),
             str(written["counts"]),
@@ -160,12 +177,7 @@ class Trace:
             int(written.get("seed", 0)),
             Language(**written.get("language", {})),
             written.get("sampled_negatives"),
-            str(written.get("status", "")),
-            written.get("iterations"),
-            written.get("loss"),
-            _choice(written) if "strength" in written else None,
-            None if screening is None else Screening(**screening),
-            written.get("histogram_groups"),
+            fit,
             str(written.get("model", "")),
         )
 

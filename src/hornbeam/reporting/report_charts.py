@@ -150,7 +150,8 @@ def _degrees(data: DataProfile) -> Figure:
 
 
 def _learning(trace: Trace) -> list[Figure]:
-    found = [] if trace.choice is None else _chosen(trace.choice, trace.counts)
+    choice = trace.fit.choice
+    found = [] if choice is None else _chosen(choice, trace.counts)
     if trace.seconds:
         spent = [(phase, s, f"{s:.2f} s") for phase, s in trace.seconds.items()]
         words = "; ".join(f"{phase}: {s:.2f} seconds" for phase, s in trace.seconds.items())

@@ -1,0 +1,55 @@
+"""Traces: written, then read, they are the same."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import hornbeam as hb
+from hornbeam.errors import DataError
+from hornbeam.files import fingerprint
+from hornbeam.learning.trace import FitReport, Screening, Trace, read_trace
+
+
+@pytest.fixture(scope="module")
+def model() -> hb.Model:
+    facts = hb.read_facts([(f"s{i}", "p", f"o{i}") for i in range(0, 40, 2)])
+    labels = hb.read_labels([(f"s{i}", "t", f"o{i}", float(i % 2 == 0)) for i in range(40)])
+    return hb.learn(facts, labels, language=hb.Language(min_coverage=1))
+
+
+def test_written_then_read_it_is_the_same(model: hb.Model, tmp_path: Path) -> None:
+    trace = model.trace
+    assert trace is not None
+    assert trace.fit.choice is not None
+    unknown = replace(trace, found=None, sampled_negatives="typed", fit=FitReport())
+    screened = FitReport(screening=Screening("ppll", 30, 4), histogram_groups=9)
+    for one in (trace, unknown, replace(trace, fit=screened)):
+        path = tmp_path / "model.trace.json"
+        path.write_text(one.text, encoding="utf-8")
+        assert read_trace(path) == one
+
+
+def test_it_has_the_fingerprint_of_the_models_text(model: hb.Model) -> None:
+    assert model.trace is not None
+    assert model.trace.model == fingerprint(model.text)
+
+
+def test_no_file_is_no_trace(tmp_path: Path) -> None:
+    assert read_trace(tmp_path / "model.trace.json") is None
+
+
+@pytest.mark.parametrize("key", ["method", "counts", "targets", "found", "candidates", "seconds"])
+def test_what_is_no_trace_is_refused(model: hb.Model, key: str, tmp_path: Path) -> None:
+    assert model.trace is not None
+    written = json.loads(model.trace.text)
+    del written[key]
+    with pytest.raises(KeyError):
+        Trace.from_dict(written)
+    path = tmp_path / "model.trace.json"
+    path.write_text(json.dumps(written))
+    with pytest.raises(DataError, match="is no trace as learn writes it"):
+        read_trace(path)
