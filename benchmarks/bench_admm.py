@@ -173,9 +173,9 @@ def main() -> None:
 
 def report(repeat: int) -> None:
     print("## ADMM, tolerances 1e-3, after compilation\n")
-    header = ["hinges", "threads", "iterations", "CPU s", "at most", "wall s", "bytes a literal",
+    header = ["hinges", "threads", "iterations", "CPU s", "at most", "wall s", "bytes per literal",
               "objective", "NumPy, CPU s", "its iterations", "its objective",
-              "its bytes a literal", "times ours"]  # fmt: skip
+              "its bytes per literal", "times ours"]  # fmt: skip
     print(markdown(header, large_programs(repeat)))
     print("\n## ADMM and the exact solver\n")
     header = ["hinges", "exact, CPU s", "tolerances", "ADMM, CPU s", "iterations",

@@ -327,7 +327,7 @@ def report(names: list[str], options: argparse.Namespace) -> None:
         ]  # fmt: skip
     print("## Clause generation up to length 3, after loading and compilation\n")
     header = ["case", "threads", "targets", "sequences", "paths", "CPU s", "wall s", "at most",
-              "peak MB", "ns a path"]  # fmt: skip
+              "peak MB", "ns per path"]  # fmt: skip
     print(markdown(header, rows))
     print("\n## References: the same clauses for the same targets, scaled up from a sample\n")
     header = ["case", "reference", "sample", "CPU s", "scaled, CPU s", "times ours"]

@@ -320,7 +320,7 @@ def growth(options: argparse.Namespace) -> None:
             assert len(digests) == 1, "the engines disagree"
             file.unlink()
     header = ["facts", "engine", "load, wall s", "load, CPU s", "generate, wall s",
-              "generate, CPU s", "peak memory, GB", "sequences", "paths", "CPU ns a path",
+              "generate, CPU s", "peak memory, GB", "sequences", "paths", "CPU ns per path",
               "digest"]  # fmt: skip
     print("\n## Growth: synthetic facts from Parquet, 3,000 targets, clauses up to length 3\n")
     print(markdown(header, rows))

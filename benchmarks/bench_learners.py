@@ -169,7 +169,7 @@ def auc_table(data: str, folds: int) -> str:
     ]
     for method in ("joint", "ppll"):
         seconds = (f"{np.mean(outcomes[task].cpu[method]):.2f}" for task in TASKS)
-        rows.append([f"`{method}`, CPU s a fold, candidates included", *seconds])
+        rows.append([f"`{method}`, CPU s per fold, candidates included", *seconds])
     return markdown([f"AUC-ROC, {folds} folds", *(f"`{task}`" for task in TASKS)], rows)
 
 

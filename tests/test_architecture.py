@@ -124,6 +124,7 @@ def test_flags_are_for_the_command_line(path: Path) -> None:
 
 
 def test_the_public_names_are_there() -> None:
+    assert dir(hornbeam) == sorted(hornbeam.__all__)
     for name in hornbeam.__all__:
         assert getattr(hornbeam, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

@@ -196,7 +196,7 @@ def test_significance_at_the_edges() -> None:
     assert paired_significance([0.7, 0.8], [0.7, 0.8]) == 1.0
     assert paired_significance([0.7], [0.2]) == 1.0
     assert paired_significance([0.75, 0.5], [0.5, 0.25]) == 0.0
-    with pytest.raises(InputError, match="one figure a fold"):
+    with pytest.raises(InputError, match="one figure per fold"):
         paired_significance([0.7, 0.8], [0.7])
     with pytest.raises(InputError, match="missing"):
         paired_significance([0.7, math.nan], [0.7, 0.5])

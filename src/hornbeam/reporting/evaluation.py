@@ -204,7 +204,7 @@ def paired_significance(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     """
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if first.shape != second.shape or first.ndim != 1 or not len(first):
-        raise InputError("a paired test needs one figure a fold for both methods")
+        raise InputError("a paired test needs one figure per fold for both methods")
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         raise InputError("a paired test needs a figure for every fold; some are missing")
     difference = first - second
