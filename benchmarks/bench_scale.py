@@ -109,7 +109,8 @@ def main() -> None:
             rows.append(row_of(figures))
     header = ["facts", "entities", "load, wall s", "load, CPU s", "peak of loading, bytes per fact",
               "loaded, bytes per fact", "graph, s", "with graph, bytes per fact",
-              "peak, bytes per fact", "generate, wall s", "CPU s", "sequences", "paths", "CPU ns per path"]  # fmt: skip
+              "peak, bytes per fact", "generate, wall s", "CPU s", "sequences", "paths",
+              "CPU ns per path"]  # fmt: skip
     print("\n## Synthetic facts from Parquet, 3,000 targets, clauses up to length 3\n")
     print(markdown(header, rows))
     finish()
