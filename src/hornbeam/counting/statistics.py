@@ -64,6 +64,12 @@ class Statistics:
             None if crisp else body_truth[order],
         )
 
+    @classmethod
+    def empty(cls, bodies: Sequence[Body], n_targets: int) -> Statistics:
+        """No counts at all."""
+        none = np.empty(0, dtype=np.int32)
+        return cls.of(bodies, n_targets, none, none, none, none.astype(np.int64))
+
     def column(self, row: int) -> slice:
         """Where the rows of a sequence stand."""
         return slice(int(self.indptr[row]), int(self.indptr[row + 1]))
