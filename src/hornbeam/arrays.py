@@ -1,4 +1,4 @@
-"""Names for the types of arrays that the whole package passes around."""
+"""Names for the types of arrays that the whole package passes around, and their runs."""
 
 from __future__ import annotations
 
@@ -23,3 +23,21 @@ Ids = npt.NDArray[np.int32]
 Millionths = npt.NDArray[np.int32]
 #: Whole relation sequences packed into one number each.
 Keys = npt.NDArray[np.uint64]
+
+
+def run_starts(*columns: Array) -> Positions:
+    """Where runs of equal rows begin in columns that are sorted, or have equal rows together.
+
+    Examples
+    --------
+    >>> run_starts(np.array([1, 1, 1, 2]), np.array([5, 6, 6, 6])).tolist()
+    [0, 1, 3]
+    """
+    new = np.ones(len(columns[0]), dtype=np.bool_)
+    new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+    return np.flatnonzero(new)
+
+
+def pointers(sizes: npt.ArrayLike) -> Ints:
+    """Where parts of these sizes begin when they stand end to end, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.densities.integrals import one_sided, score_moments, two_sided
+from hornbeam.densities.integrals import one_sided, score_mean, two_sided
 from hornbeam.rules.rule_model import Relaxation
 from tests.support.kernels import kernels_are
 
@@ -29,7 +29,7 @@ def test_small_and_large_work_give_the_same_bytes(
             results = (
                 *one_sided(up, relaxation),
                 *two_sided(up, down, relaxation),
-                *score_moments(up, down, relaxation),
+                score_mean(up, down, relaxation),
             )
             found.append(np.stack(results).tobytes())
     assert found[0] == found[1]

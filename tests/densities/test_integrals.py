@@ -14,7 +14,6 @@ from hornbeam.densities.integrals import (
     one_sided,
     score_map,
     score_mean,
-    score_moments,
     segments,
     two_sided,
 )
@@ -68,7 +67,7 @@ def assert_two_sided(a: float, b: float, relaxation: Relaxation, p: int, toleran
 
     exact = two_sided_measure(a, b, p)
     found = two_sided(a, b, relaxation)
-    mean, var = score_moments(a, b, relaxation)
+    mean = score_mean(a, b, relaxation)
     assert relative_error(found.log_z, exact.log_z) < tolerance
     assert relative_error(found.e_up, exact.mean(up)) < tolerance
     assert relative_error(found.e_down, exact.mean(down)) < tolerance
@@ -76,7 +75,6 @@ def assert_two_sided(a: float, b: float, relaxation: Relaxation, p: int, toleran
     assert relative_error(found.var_down, exact.cov(down, down)) < tolerance
     assert relative_error(found.cov, exact.cov(up, down)) < tolerance
     assert relative_error(mean, exact.mean(identity)) < tolerance
-    assert relative_error(var, exact.cov(identity, identity)) < tolerance
 
 
 # --- against quadrature --------------------------------------------------------------------

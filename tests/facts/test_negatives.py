@@ -16,7 +16,7 @@ from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.facts import negatives
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.names import Names
-from hornbeam.facts.negatives import positives_of, with_negatives
+from hornbeam.facts.negatives import with_negatives
 from hornbeam.facts.table import HALF, ONE, Atoms, Facts, Targets
 from tests.support.worlds import SOFT, World, facts_of, worlds
 
@@ -28,6 +28,10 @@ SAMPLING = st.sampled_from(SAMPLINGS)
 def pairs(targets: Targets) -> list[Pair]:
     columns = zip(targets.subject, targets.object, strict=True)
     return [(targets.entities[int(s)], targets.entities[int(o)]) for s, o in columns]
+
+
+def positives_of(facts: Facts, predicate: str) -> Targets:
+    return with_negatives(facts, predicate, 0.0, rng=np.random.default_rng(0))
 
 
 def sampled(facts: Facts, ratio: float, sampling: Sampling, seed: int = 0) -> list[Pair]:

@@ -9,7 +9,7 @@ from hornbeam.errors import InputError
 from hornbeam.language.naming import identifiers
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.candidates import Candidates, Language
-from hornbeam.rules.clause import Clause, prior
+from hornbeam.rules.clause import Clause
 
 #: Identifiers of one another's prefix, of one spelling, of either case.
 NAMES = ["p", "p_", "pq", "P", "/x/y", "x_y", "p2", "p_2", "42", "é", "Z", "_"]
@@ -98,15 +98,6 @@ def test_rows() -> None:
     )
     assert second.text == "a_b(B, A) -> t(A, B)"
     assert candidates.lengths.tolist() == [2, 1]
-
-
-def test_every_clause_comes_with_its_negation_and_the_prior_is_extra() -> None:
-    candidates = small()
-    paths = [candidates.body(0), candidates.body(1)]
-    assert candidates.clauses() == [
-        *(Clause(path, negated) for path in paths for negated in (False, True)),
-        prior("t"),
-    ]
 
 
 def test_shows_itself() -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Integers, Ints, Millionths
+from hornbeam.arrays import Integers, Ints, Millionths, pointers
 from hornbeam.rules.body import Body
 
 
@@ -43,8 +43,7 @@ class Histograms:
     ) -> Histograms:
         """Sort groups given in any order."""
         order = np.lexsort((label, count, path))
-        sizes = np.bincount(path, minlength=len(bodies))
-        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        indptr = pointers(np.bincount(path, minlength=len(bodies)))
         return cls(
             bodies, max_rows, indptr, count[order], label[order].astype(np.int32), size[order]
         )

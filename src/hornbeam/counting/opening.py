@@ -12,6 +12,7 @@ from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
+from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.candidates import Language
 
@@ -29,7 +30,7 @@ def open_engine(evidence: Evidence, engine: str = "memory", threads: int | None 
     if engine == "memory":
         from hornbeam.counting.memory.memory_engine import MemoryEngine
 
-        return MemoryEngine(evidence) if threads is None else MemoryEngine(evidence, threads)
+        return MemoryEngine(evidence, worker_threads(threads))
     if engine == "duckdb":
         from hornbeam.counting.sql.duckdb_engine import duckdb_engine
 

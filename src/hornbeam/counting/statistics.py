@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Ids, Integers, Ints, Millionths
+from hornbeam.arrays import Ids, Integers, Ints, Millionths, pointers
 from hornbeam.facts.table import ONE
 from hornbeam.rules.body import Body
 
@@ -53,16 +53,15 @@ class Statistics:
             order = np.argsort(path.astype(np.int64) * n_targets + target)
         else:
             order = np.lexsort((body_truth, target, path))
-        sizes = np.bincount(path, minlength=len(bodies))
-        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        return cls(
-            bodies,
-            n_targets,
-            indptr,
-            target[order],
-            count[order],
-            None if crisp else body_truth[order],
-        )
+        indptr = pointers(np.bincount(path, minlength=len(bodies)))
+        truth = None if crisp else body_truth[order]
+        return cls(bodies, n_targets, indptr, target[order], count[order], truth)
+
+    @classmethod
+    def empty(cls, bodies: Sequence[Body], n_targets: int) -> Statistics:
+        """No counts at all."""
+        none = np.empty(0, dtype=np.int32)
+        return cls.of(bodies, n_targets, none, none, none, none.astype(np.int64))
 
     def column(self, row: int) -> slice:
         """Where the rows of a sequence stand."""
@@ -71,9 +70,8 @@ class Statistics:
     def dense(self) -> Ints:
         """Counts as a (targets, sequences) array; for small tables and 0/1 facts only."""
         table = np.zeros((self.n_targets, len(self.bodies)), dtype=np.int64)
-        table[self.target, np.repeat(np.arange(len(self.bodies)), np.diff(self.indptr))] = (
-            self.count
-        )
+        column = np.repeat(np.arange(len(self.bodies)), np.diff(self.indptr))
+        table[self.target, column] = self.count
         return table
 
     def __repr__(self) -> str:

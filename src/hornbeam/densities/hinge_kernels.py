@@ -167,7 +167,7 @@ def combine(
     node_ptr: Ints, gap: Floats, position: Floats, shape: Floats, moments: Floats,
     work: Floats, least_node: Ints, out: Floats,
 ) -> None:  # fmt: skip
-    """Join the segments: rows of out log Z, E[y], Var[y]; work[0] becomes P(segment)."""
+    """Join the segments: rows of out log Z and E[y]; work[0] becomes P(segment)."""
     for i in range(node_ptr.size - 1):
         first, last = node_ptr[i], node_ptr[i + 1] - 1
         least = first + np.argmin(shape[3, first : last + 1])
@@ -181,16 +181,12 @@ def combine(
             work[0, j] = gap[j] * math.exp(log_mass)
             total += work[0, j]
         log_z = math.log1p(deficit) if deficit > -0.5 else math.log(total)
-        mean = var = 0.0
+        mean = 0.0
         for j in range(first, last):
             work[0, j] /= total
             mean += work[0, j] * work[1, j]
-        for j in range(first, last):
-            inner = gap[j] * gap[j] * moments[3, j]
-            var += work[0, j] * (inner + (work[1, j] - mean) ** 2)
         out[0, i] = log_z - (shape[3, least] + floor)
         out[1, i] = position[least] + mean
-        out[2, i] = var
 
 
 # --- potentials ----------------------------------------------------------------------------

@@ -10,7 +10,7 @@ pushes it down (negated head) by max(0, b + y - 1)^p. With 0/1 evidence every b 
 
 Rules may differ in p. Between neighbouring knees f is a line or a parabola, so a target is
 integrated segment by segment with `hornbeam.densities.integrals.segments`, and the segments are
-joined by their shares of Z. Then log Z, E[y] and Var[y] follow; E[phi_g] = -d log Z / d w_g, and
+joined by their shares of Z. Then log Z and E[y] follow; E[phi_g] = -d log Z / d w_g, and
 the covariances of the phi_g are the Hessian of log Z in the weights.
 
 `group_hinges` sorts a table once: its knees do not move when the weights do. The functions
@@ -38,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Bools, Floats, Ints
+from hornbeam.arrays import Bools, Floats, Ints, pointers, run_starts
 from hornbeam.densities import hinge_kernels as kernels
 from hornbeam.densities.integrals import segments
 from hornbeam.rules.rule_model import Relaxation
@@ -89,11 +89,10 @@ Powers = Relaxation | Bools
 
 
 class HingeMoments(NamedTuple):
-    """log Z, E[y] and Var[y] of each target, and E[phi] of each group."""
+    """log Z and E[y] of each target, and E[phi] of each group."""
 
     log_z: Floats
     mean: Floats
-    var: Floats
     expected: Floats
 
 
@@ -164,7 +163,7 @@ def group_hinges(
     if not (np.all(c >= 0) and np.all(np.isfinite(c))):
         raise ValueError("a hinge's count is negative or not finite; counts start at 0")
     n = n_targets if n_targets is not None else int(t[-1]) + 1 if t.size else 0
-    start = np.flatnonzero(np.r_[True, (np.diff(t) != 0) | (np.diff(r) != 0)][: t.size])
+    start = run_starts(t, r)
     node, node_ptr, gap, position = _lay_nodes(t, b, d, n)
     return Hinges(
         target_ptr=_pointers(t[start], n),
@@ -224,7 +223,7 @@ def _integrate(hinges: Hinges, weights: npt.ArrayLike, kind: Ints) -> _Integrate
     moments = np.stack(segments(shape[0], shape[1], shape[2]))
     work = np.empty((2, hinges.gap.size))
     least_node = np.empty(hinges.node_ptr.size - 1, dtype=np.int64)
-    totals = np.empty((3, least_node.size))
+    totals = np.empty((2, least_node.size))
     kernels.combine.compiled(
         hinges.node_ptr, hinges.gap, hinges.position, shape, moments, work, least_node, totals
     )
@@ -246,7 +245,7 @@ def hinge_moments(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> Hin
     Returns
     -------
     HingeMoments
-        log Z, E[y], Var[y] of each target and E[phi_g] of each group. As exact as the answer
+        log Z and E[y] of each target and E[phi_g] of each group. As exact as the answer
         is determined: the errors are those of changing each weight by a few parts in 1e16.
         So they stay below 1e-12 unless strong rules oppose each other over a long slope,
         where a sum of weights times 1e-16 is no longer small compared with the slope that is left.
@@ -261,8 +260,7 @@ def hinge_moments(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> Hin
     at_node = np.empty((kernels.KINDS, hinges.gap.size))
     kernels.expect.compiled(hinges.node_ptr, hinges.gap, found.mass, found.moments, at_node)
     each = hinges.count * at_node[kind, hinges.node]
-    log_z, mean, var = found.totals
-    return HingeMoments(log_z, mean, var, _sum_by(hinges.group, each, hinges.rule.size))
+    return HingeMoments(*found.totals, _sum_by(hinges.group, each, hinges.rule.size))
 
 
 def hinge_covariance(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> HingeCovariance:
@@ -273,7 +271,7 @@ def hinge_covariance(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> 
     kind = _kinds(hinges, powers)
     found = _integrate(hinges, weights, kind)
     groups = np.diff(hinges.target_ptr)
-    ptr = np.append(0, np.cumsum(groups * groups)).astype(np.int64)
+    ptr = pointers(groups * groups)
     widest = int(np.diff(hinges.node_ptr).max(initial=0))
     profile = np.empty((3, int(groups.max(initial=0)), widest))
     values = np.empty(ptr[-1])

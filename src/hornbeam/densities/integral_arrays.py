@@ -73,8 +73,8 @@ def two_sided(up: Floats, down: Floats, code: int, out: Floats) -> None:
     out[5] = -var
 
 
-def score_moments(up: Floats, down: Floats, code: int, out: Floats) -> None:
-    """Rows of out: E[y], Var[y]."""
+def score_mean(up: Floats, down: Floats, code: int, out: Floats) -> None:
+    """The row of out: E[y]."""
     every = np.empty((6, up.size))
     two_sided(up, down, code, every)
-    out[:] = every[[2, 4]]
+    out[0] = every[2]

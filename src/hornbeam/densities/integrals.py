@@ -157,23 +157,18 @@ def two_sided(up: npt.ArrayLike, down: npt.ArrayLike, relaxation: Relaxation) ->
     return TwoSided(*_apply("two_sided", 6, _strengths(up, down), relaxation))
 
 
-def score_moments(
-    up: npt.ArrayLike, down: npt.ArrayLike, relaxation: Relaxation
-) -> tuple[Floats, Floats]:
-    """E[y] and Var[y] of exp(-A (1-y)^p - B y^p); see `two_sided` for the parameters."""
-    mean, var = _apply("score_moments", 2, _strengths(up, down), relaxation)
-    return mean, var
-
-
 def score_mean(up: npt.ArrayLike, down: npt.ArrayLike, relaxation: Relaxation) -> Floats:
-    """E[y], accurate relative to itself; E[1-y] is ``score_mean(down, up)``.
+    """E[y] of exp(-A (1-y)^p - B y^p), accurate relative to itself; see `two_sided`.
+
+    E[1-y] is ``score_mean(down, up)``.
 
     Examples
     --------
     >>> score_mean([0.0, 0.0], [0.0, 1e9], Relaxation.LINEAR)
     array([5.e-01, 1.e-09])
     """
-    return score_moments(up, down, relaxation)[0]
+    [mean] = _apply("score_mean", 1, _strengths(up, down), relaxation)
+    return mean
 
 
 def score_map(up: npt.ArrayLike, down: npt.ArrayLike, relaxation: Relaxation) -> Floats:

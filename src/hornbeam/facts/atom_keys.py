@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hornbeam.arrays import Integers, Ints
+from hornbeam.arrays import Bools, Integers, Ints
 from hornbeam.errors import InputError
 
 #: Keys are 64-bit integers with a sign.
@@ -17,6 +17,14 @@ def pair_keys(subject: Integers, object_: Integers, n_entities: int) -> Ints:
     Ids have 32 bits, so that a key always fits.
     """
     return subject.astype(np.int64) * n_entities + object_
+
+
+def contained(keys: Ints, among: Ints) -> Bools:
+    """Which keys a sorted table of keys holds."""
+    if not len(among):
+        return np.zeros(len(keys), dtype=np.bool_)
+    found: Bools = among[np.minimum(np.searchsorted(among, keys), len(among) - 1)] == keys
+    return found
 
 
 def atom_keys(

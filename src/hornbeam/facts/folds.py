@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hornbeam.arrays import Ids, Ints
+from hornbeam.arrays import Bools, Ids, Ints, Positions, run_starts
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets
 
@@ -138,19 +138,9 @@ def without_targets(facts: Facts, targets: Targets) -> Facts:
     Facts(1 facts, 2 entities, 1 predicates)
     """
     table = facts.binary
-    to_entity = targets.entities.translate(facts.entities)
-    to_predicate = targets.predicates.translate(facts.predicates)
-    rows = np.flatnonzero(np.isin(table.predicate, to_predicate))
-    columns = [
-        np.concatenate([to_predicate[targets.predicate], table.predicate[rows]]),
-        np.concatenate([to_entity[targets.subject], table.arguments[0][rows]]),
-        np.concatenate([to_entity[targets.object], table.arguments[1][rows]]),
-    ]
-    group = _distinct(columns)  # ids of -1, unknown to the facts, equal none of theirs
-    stated = np.zeros(len(group), dtype=np.bool_)
-    stated[group[: len(targets)]] = True
+    of_target, rows, of_row = _compared(facts, targets)
     keep = np.ones(len(table), dtype=np.bool_)
-    keep[rows] = ~stated[group[len(targets) :]]
+    keep[rows] = ~np.isin(of_row, of_target)
     if keep.all():
         return facts
     values = None if table.millionths is None else table.millionths[keep]
@@ -158,6 +148,32 @@ def without_targets(facts: Facts, targets: Targets) -> Facts:
     kept = Atoms(table.predicate[keep], tuple(column[keep] for column in table.arguments), values)
     others = {arity: atoms for arity, atoms in facts.atoms.items() if arity != 2}
     return Facts(facts.entities, facts.predicates, {**others, 2: kept} if len(kept) else others)
+
+
+def among_facts(facts: Facts, targets: Targets) -> Bools:
+    """Which targets stand among the facts."""
+    of_target, _, of_row = _compared(facts, targets)
+    return np.isin(of_target, of_row)
+
+
+def _compared(facts: Facts, targets: Targets) -> tuple[Ints, Positions, Ints]:
+    """Number the targets and the facts of their predicates, equal atoms alike.
+
+    Returns the numbers of the targets, the rows of the facts, and their numbers.
+    """
+    table = facts.binary
+    to_entity = targets.entities.translate(facts.entities)
+    to_predicate = targets.predicates.translate(facts.predicates)
+    rows = np.flatnonzero(np.isin(table.predicate, to_predicate))
+    # ids of -1, unknown to the facts, equal none of theirs
+    number = _distinct(
+        [
+            np.concatenate([to_predicate[targets.predicate], table.predicate[rows]]),
+            np.concatenate([to_entity[targets.subject], table.arguments[0][rows]]),
+            np.concatenate([to_entity[targets.object], table.arguments[1][rows]]),
+        ]
+    )
+    return number[: len(targets)], rows, number[len(targets) :]
 
 
 def _groups(labels: Targets) -> Ints:
@@ -170,11 +186,9 @@ def _groups(labels: Targets) -> Ints:
 def _distinct(columns: list[Ids]) -> Ints:
     """Give every row the number, from 0 on, that all rows equal to it have."""
     order = np.lexsort(columns)
-    new = np.zeros(len(order), dtype=np.bool_)
-    for column in columns:
-        new[1:] |= column[order[1:]] != column[order[:-1]]
+    starts = run_starts(*(column[order] for column in columns))
     number = np.empty(len(order), dtype=np.int64)
-    number[order] = np.cumsum(new)
+    number[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
     return number
 
 

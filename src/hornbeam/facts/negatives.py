@@ -23,7 +23,7 @@ import numpy as np
 from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints
 from hornbeam.choices import Sampling
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
-from hornbeam.facts.atom_keys import pair_keys
+from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE, Facts, Targets
 
@@ -31,29 +31,6 @@ from hornbeam.facts.table import HALF, ONE, Facts, Targets
 PATIENCE = 50
 #: The most pairs that are drawn at once, or listed where that is out of proportion to the facts.
 BLOCK = 1 << 22
-
-
-def positives_of(facts: Facts, predicate: str) -> Targets:
-    """Every fact of a binary predicate that counts as true (value >= 0.5), with label 1.
-
-    The targets share the facts' table of entities.
-
-    Raises
-    ------
-    hornbeam.errors.UnknownTargetError
-        Where no fact has the predicate.
-    hornbeam.errors.InputError
-        Where it is not binary, or none of its facts is true.
-
-    Examples
-    --------
-    >>> from hornbeam.facts.reading.readers import read_facts
-    >>> facts = read_facts([("a", "knows", "b", 1.0), ("b", "knows", "c", 0.2)])
-    >>> positives_of(facts, "knows")
-    Targets(1 pairs of knows, 1 true)
-    """
-    subject, object_, true = _edges(facts, predicate)
-    return _targets(facts, predicate, subject[true], object_[true], int(true.sum()))
 
 
 def with_negatives(
@@ -66,8 +43,9 @@ def with_negatives(
 ) -> Targets:
     """Return the positives of a predicate, followed by sampled negatives with label 0.
 
-    No negative is a known fact of the predicate, of whatever value, and none comes twice. The
-    same facts and the same state of `rng` give the same targets.
+    Positives are its facts that count as true (value >= 0.5); the targets share the facts' table
+    of entities. No negative is a known fact of the predicate, of whatever value, and none comes
+    twice. The same facts and the same state of `rng` give the same targets.
 
     Parameters
     ----------
@@ -100,8 +78,10 @@ def with_negatives(
 
     Raises
     ------
+    hornbeam.errors.UnknownTargetError
+        Where no fact has the predicate.
     hornbeam.errors.InputError
-        As `positives_of`; and where negatives are asked for and not a single one can be had.
+        Where it is not binary, none of its facts is true, or not a single negative can be had.
 
     Examples
     --------
@@ -124,12 +104,11 @@ def with_negatives(
     found = _drawn(region, wanted, rng)
     if len(found) < wanted:
         _tell_shortage(predicate, sampling, wanted, len(found))
-    return _targets(
-        facts,
-        predicate,
-        np.concatenate([subject, (found // n_entities).astype(np.int32)]),
-        np.concatenate([object_, (found % n_entities).astype(np.int32)]),
-        len(subject),
+    subjects = np.append(subject, found // n_entities).astype(np.int32)
+    objects = np.append(object_, found % n_entities).astype(np.int32)
+    labels = np.repeat([ONE, 0], [len(subject), len(found)]).astype(np.int32)
+    return Targets(
+        facts.entities, Names.of([predicate]), np.zeros_like(labels), subjects, objects, labels
     )
 
 
@@ -150,21 +129,6 @@ def _edges(facts: Facts, predicate: str) -> tuple[Ids, Ids, Bools]:
     if not true.any():
         raise InputError(f"no fact of {predicate!r} has a value of 0.5 or more; expected positives")
     return table.arguments[0][rows], table.arguments[1][rows], true
-
-
-def _targets(facts: Facts, predicate: str, subject: Ids, object_: Ids, positives: int) -> Targets:
-    labels = np.zeros(len(subject), dtype=np.int32)
-    labels[:positives] = ONE
-    zeros = np.zeros(len(subject), dtype=np.int32)
-    return Targets(facts.entities, Names.of([predicate]), zeros, subject, object_, labels)
-
-
-def _is_in(keys: Ints, table: Ints) -> Bools:
-    """Which keys stand in a sorted table."""
-    if not len(table):
-        return np.zeros(len(keys), dtype=np.bool_)
-    found: Bools = table[np.minimum(np.searchsorted(table, keys), len(table) - 1)] == keys
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +199,7 @@ class _Region:
             others = np.flatnonzero(q_subject == 0.0)
             more = pair_keys(others[:, None], np.flatnonzero(q_object)[None, :], n).ravel()
             keys = np.concatenate([keys, more])
-        keys = keys[~_is_in(keys, self.known)]
+        keys = keys[~contained(keys, self.known)]
         s, o = keys // n, keys % n
         return keys, q_subject[s] * r_object[o] + r_subject[s] * q_object[o]
 
@@ -268,7 +232,7 @@ def _drawn(region: _Region, wanted: int, rng: np.random.Generator) -> Ints:
         found = _rejected(region, wanted, rng)
     if len(found) < wanted and listable:
         keys, chance = region.listed()
-        new = ~_is_in(keys, np.sort(found))
+        new = ~contained(keys, np.sort(found))
         keys, chance = keys[new], chance[new]
         # Exponential waiting times with these rates arrive in the order of draws one by one.
         arrival = rng.exponential(size=len(keys)) / chance
@@ -285,7 +249,7 @@ def _rejected(region: _Region, wanted: int, rng: np.random.Generator) -> Ints:
         count = min(2 * (wanted - len(found)) + 100, left, BLOCK)
         left -= count
         keys, first = np.unique(region.draw(count, rng), return_index=True)
-        new = ~(_is_in(keys, region.known) | _is_in(keys, np.sort(found)))
+        new = ~(contained(keys, region.known) | contained(keys, np.sort(found)))
         chosen = keys[new][np.argsort(first[new])]
         found = np.concatenate([found, chosen])[:wanted]
     return found

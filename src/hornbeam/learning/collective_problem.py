@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Ints
+from hornbeam.arrays import Ints, pointers
 from hornbeam.counting.collective.collective_statistics import CollectiveStatistics
 from hornbeam.densities.strengths import DOWN, UP
 from hornbeam.facts.table import Targets
@@ -36,7 +36,7 @@ def collective_problem(
     return CountProblem(
         clauses,
         columns.reshape(-1, width),
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        pointers(sizes),
         (cell % n).astype(np.int32),
         np.bincount(place, count, len(cell)).astype(np.float64),
         labels.truth,

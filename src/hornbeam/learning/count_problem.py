@@ -19,7 +19,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints
+from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, pointers, run_starts
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.strengths import Densities, Moments
 from hornbeam.errors import InputError
@@ -72,19 +72,16 @@ class CountProblem:
         """Lay out statistics and labels for a learner."""
         indptr, row, x = count_columns(statistics, counts, relaxation)
         clauses, column = both_ways(statistics.bodies, labels.predicates)
-        rows, starts = [row], [*indptr.tolist()]
-        for p in range(len(labels.predicates)):
-            mine = np.flatnonzero(labels.predicate == p).astype(np.int32)
-            rows.append(mine)
-            starts.append(starts[-1] + len(mine))
-        ones = np.ones(starts[-1] - len(row))
+        priors = [labels.predicate == p for p in range(len(labels.predicates))]
+        rows = np.concatenate([row, *map(np.flatnonzero, priors)]).astype(np.int32)
+        sizes = [*np.diff(indptr), *map(np.count_nonzero, priors)]
         negated = np.array([clause.negated for clause in clauses])
         return cls(
             clauses,
             np.stack([np.where(negated, -1, column), np.where(negated, column, -1)]),
-            np.array(starts, dtype=np.int64),
-            np.concatenate(rows),
-            np.concatenate([x, ones]),
+            pointers(sizes),
+            rows,
+            np.append(x, np.ones(len(rows) - len(x))),
             labels.truth,
             relaxation,
         )
@@ -97,7 +94,7 @@ class CountProblem:
     @cached_property
     def is_prior(self) -> Bools:
         """Which clauses are priors."""
-        return prior_mask(self.clauses)
+        return np.equal(self.lengths, 0)
 
     @cached_property
     def lengths(self) -> Ints:
@@ -106,7 +103,7 @@ class CountProblem:
 
     @cached_property
     def densities(self) -> Densities:
-        """How the targets answer to their strengths."""
+        """Densities of the targets as functions of their strengths."""
         used = self.columns[2:][self.columns[2:] >= 0]
         parts = [self.row[self.indptr[j] : self.indptr[j + 1]] for j in used.tolist()]
         repeated = np.unique(np.concatenate(parts)) if parts else np.empty(0)
@@ -177,13 +174,11 @@ class CountProblem:
     def _moments(self, weights: Floats) -> tuple[Floats, Moments]:
         """Strengths and moments of every target: a step asks for loss, gradient and curves."""
         key = weights.tobytes()
-        known = self._latest.get(key)
-        if known is None:
+        if key not in self._latest:
             found = self.strengths(weights)
-            known = found, self.densities.moments(found)
             self._latest.clear()
-            self._latest[key] = known
-        return known
+            self._latest[key] = found, self.densities.moments(found)
+        return self._latest[key]
 
     @cached_property
     def _latest(self) -> dict[bytes, tuple[Floats, Moments]]:
@@ -260,19 +255,13 @@ class CountProblem:
         """Keep some targets only (rows renumbered)."""
         place = np.cumsum(targets) - 1
         keep = targets[self.row]
-        before = np.concatenate([[0], np.cumsum(keep)])
         return replace(
             self,
-            indptr=before[self.indptr],
+            indptr=pointers(keep)[self.indptr],
             row=place[self.row[keep]].astype(np.int32),
             x=self.x[keep],
             y=self.y[targets],
         )
-
-
-def prior_mask(clauses: Sequence[Clause]) -> Bools:
-    """Which clauses are priors."""
-    return np.array([clause.is_prior for clause in clauses], dtype=np.bool_)
 
 
 def body_lengths(clauses: Sequence[Clause]) -> Ints:
@@ -290,11 +279,11 @@ def both_ways(bodies: Sequence[Body], predicates: Iterable[str]) -> tuple[list[C
 def count_columns(
     statistics: Statistics, counts: Counts, relaxation: Relaxation
 ) -> tuple[Ints, Ids, Floats]:
-    """Columns (indptr, row, x) of the strength that each sequence lends to each target.
+    """Columns (indptr, row, x) of the strength that each sequence adds to each target.
 
     With 0/1 facts x is the transformed count. With soft facts and Boolean targets a ground clause
-    of body truth b lends b^p, its whole potential where the head is violated; for continuous
-    targets the knees of soft hinges differ and one number per target does not say it.
+    of body truth b adds b^p, its whole potential where the head is violated; for continuous
+    targets the knees of soft hinges differ, and one number per target is not enough.
     """
     if statistics.body_truth is None:
         return statistics.indptr, statistics.target, transformed(statistics.count, counts)
@@ -304,9 +293,7 @@ def count_columns(
             'use `relaxation="boolean"`, or round the facts'
         )
     column = np.repeat(np.arange(len(statistics.bodies)), np.diff(statistics.indptr))
-    first = np.ones(len(column), dtype=np.bool_)
-    first[1:] = (column[1:] != column[:-1]) | (statistics.target[1:] != statistics.target[:-1])
-    starts = np.flatnonzero(first)
+    starts = run_starts(column, statistics.target)
     body = statistics.body_truth / ONE
     if counts is Counts.EXISTS:
         x = np.maximum.reduceat(body, starts) if len(starts) else body[:0]
@@ -314,8 +301,7 @@ def count_columns(
         total = np.add.reduceat(body * statistics.count, starts) if len(starts) else body[:0]
         x = total if counts is Counts.RAW else np.log2(1.0 + total)
     sizes = np.bincount(column[starts], minlength=len(statistics.bodies))
-    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return indptr, statistics.target[starts], x
+    return pointers(sizes), statistics.target[starts], x
 
 
 def transformed(count: Integers, counts: Counts) -> Floats:

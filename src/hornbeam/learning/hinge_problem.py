@@ -138,20 +138,12 @@ class HingeProblem(Generic[C]):
         return kept._keep(targets[self.target])
 
     def _keep(self, hinges: Bools) -> HingeProblem[C]:
-        return replace(
-            self,
-            target=self.target[hinges],
-            rule=self.rule[hinges],
-            height=self.height[hinges],
-            down=self.down[hinges],
-            count=self.count[hinges],
-        )
+        names = ("target", "rule", "height", "down", "count")
+        return replace(self, **{name: getattr(self, name)[hinges] for name in names})
 
     def targets_of(self, k: int) -> Bools:
         """Which targets clause k has hinges at."""
-        met = np.zeros(len(self.y), dtype=np.bool_)
-        met[self.target[self.rule == k]] = True
-        return met
+        return np.bincount(self.target[self.rule == k], minlength=len(self.y)) > 0
 
     def signature(self, rng: np.random.Generator) -> Floats:
         """Give each target a number that its hinges decide: a random projection of them."""

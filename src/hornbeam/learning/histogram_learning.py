@@ -19,7 +19,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.learning.count_problem import CountProblem, transformed
 from hornbeam.learning.learner import Learner
-from hornbeam.learning.pieces import CountPiece
+from hornbeam.learning.pieces import CountPiece, gain
 from hornbeam.learning.ppll import Ppll
 from hornbeam.learning.problem import Problem, fit_priors
 from hornbeam.learning.rule_learning import LearnedRules, learn_rules, problem_of, sorted_rules
@@ -86,18 +86,12 @@ def screen(
 ) -> Screened:
     """Fit every clause alone on its histogram; weights are those of `Ppll.fit` on the counts."""
     ridge = 1.0 / learner.weight_variance
-    nothing = Statistics(
-        [], len(labels), np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32),
-        np.zeros(0, dtype=np.int64),
-    )  # fmt: skip
-    priors = CountProblem.of(nothing, labels, counts, relaxation)
+    priors = CountProblem.of(Statistics.empty([], len(labels)), labels, counts, relaxation)
     fitted = fit_priors(priors, ridge).weights
     inside = priors.strengths(fitted)
-    first = {
-        name: int(np.argmax(labels.predicate == p)) for p, name in enumerate(labels.predicates)
-    }
+    first = {name: np.argmax(labels.predicate == p) for p, name in enumerate(labels.predicates)}
     rules = [Rule(float(w), clause) for w, clause in zip(fitted, priors.clauses, strict=True)]
-    gain = np.zeros(len(histograms.bodies))
+    gains = np.zeros(len(histograms.bodies))
     for c, body in enumerate(histograms.bodies):
         part = histograms.column(c)
         x = transformed(histograms.count[part], counts)
@@ -111,12 +105,11 @@ def screen(
             piece = CountPiece(both, y, size, prior, relaxation)
             weight, _ = learner.fit_piece(piece, len(body), ridge)
             if weight > 0.0:
-                at, none = (piece.derivatives(w)[0] for w in (weight, 0.0))
-                gain[c] = max(gain[c], at - none - 0.5 * ridge * weight**2)
+                gains[c] = max(gains[c], gain(piece, weight, ridge))
                 rules.append(Rule(weight, Clause(body, bool(side))))
         if c % 64 == 63 or c + 1 == len(histograms.bodies):
             progress.advance("Learning weights", c + 1, len(histograms.bodies))
-    return Screened(sorted_rules(rules), gain)
+    return Screened(sorted_rules(rules), gains)
 
 
 def _merged(x: Floats, y: Floats, size: Floats) -> tuple[Floats, Floats, Floats]:

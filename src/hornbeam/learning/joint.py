@@ -19,7 +19,7 @@ from hornbeam.arrays import Floats, Ints
 from hornbeam.errors import InputError
 from hornbeam.learning.learner import Learned, ProblemMaker
 from hornbeam.learning.newton import Fit, Newton
-from hornbeam.learning.problem import Problem
+from hornbeam.learning.problem import Problem, fit_priors
 from hornbeam.learning.settings import Setting, check_settings, option
 from hornbeam.learning.trace import Choice, PathPoint, Validation
 from hornbeam.machine import worker_threads
@@ -123,9 +123,7 @@ class Joint:
 
     def priors(self, problem: Problem) -> Fit:
         """Fit the priors alone."""
-        n = len(problem.clauses)
-        ridge = np.full(n, 1.0 / self.weight_variance)
-        return self.newton.fit(problem, np.zeros(n), ridge, allowed=problem.is_prior)
+        return fit_priors(problem, 1.0 / self.weight_variance, self.newton)
 
     def fit(self, problem: Problem, strength: float, start: Floats | None = None) -> Fit:
         """Fit all weights at one strength (L1 per target)."""
@@ -150,30 +148,14 @@ class Joint:
         """Strengths from the strongest down."""
         return self.strongest(problem) * np.geomspace(1.0, self.smallest, self.strengths)
 
-    def validate(
-        self,
-        problem: Problem,
-        strengths: Floats,
-        fold: Ints | None = None,
-        progress: Progress = SILENT,
-    ) -> Floats:
-        """Mean held-out log-loss of the strengths, as far down the path as it is worth going."""
-        losses = self.fold_losses(problem, strengths, fold, progress)
-        return np.asarray(losses.sum(axis=1) / len(problem.y))
-
     def fold_losses(
-        self,
-        problem: Problem,
-        strengths: Floats,
-        fold: Ints | None = None,
-        progress: Progress = SILENT,
+        self, problem: Problem, strengths: Floats, fold: Ints, progress: Progress = SILENT
     ) -> Floats:
         """Held-out log-loss of the strengths (rows), added up over the targets of each fold.
 
         All folds go down the path together, and stop when the loss has not fallen for `patience`
-        strengths: the weakest are the dearest and never chosen. `fold` is dealt by default.
+        strengths: the weakest take the longest and are never chosen. `fold` is from `deal`.
         """
-        fold = deal(problem, self.folds, self.seed) if fold is None else fold
         training = [problem.subset(fold != k) for k in range(self.folds)]
         held_out = [problem.subset(fold == k) for k in range(self.folds)]
         starts = [self.priors(part).weights for part in training]

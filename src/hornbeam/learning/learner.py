@@ -54,7 +54,7 @@ class Learner(Protocol):
     def piecewise(self) -> Ppll | None:
         """What learns every clause alone in the same way; None where clauses compete.
 
-        Histograms of counts are then enough, and twins do not crowd each other out.
+        Histograms of counts are then enough, and clauses with equal counts are all kept.
         """
 
     def learn(

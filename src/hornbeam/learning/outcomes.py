@@ -24,7 +24,7 @@ def candidate_outcomes(
     for rule in model.rules:
         side = " against the target" if rule.clause.negated else ""
         kept[rule.clause.body].append(f"weight {rule.weight:.3g}{side}")
-    # a clause learned alone cannot crowd out its twin, so none is dropped for that
+    # a clause learned alone is kept beside one with equal counts, so none is dropped for that
     twins = dict[int, int]()
     if statistics is not None and learner.piecewise is None:
         twins = _twins(statistics, model.semantics.counts)

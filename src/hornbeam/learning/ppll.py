@@ -13,16 +13,15 @@ and every clause is then fitted on top of it: a piece is the two-sided density o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Positions
 from hornbeam.learning.learner import Learned, ProblemMaker
 from hornbeam.learning.newton import Fit, Status
-from hornbeam.learning.pieces import Piece, maximise
+from hornbeam.learning.pieces import Piece, gain, maximise
 from hornbeam.learning.problem import Problem, fit_priors
 from hornbeam.learning.settings import Setting, check_settings, option
 from hornbeam.progress import SILENT, Progress
@@ -71,7 +70,7 @@ class Ppll:
     def learn(
         self, problem_with: ProblemMaker, counts: Sequence[Counts], progress: Progress = SILENT
     ) -> Learned:
-        """Learn every clause alone; one cannot crowd out its twin, so both are kept."""
+        """Learn every clause alone; of clauses with equal columns all are kept."""
         problem = problem_with(counts[0])
         return Learned(problem, counts[0], self.fit(problem, progress))
 
@@ -88,7 +87,8 @@ class Ppll:
             unfinished += not finished
             if done % 64 == 0 or done == len(clauses):
                 progress.advance("Learning weights", done, len(clauses))
-        loss = _loss(pieces, weights, clauses, ridge)
+        kept = clauses[weights[clauses] > 0.0].tolist()
+        loss = 0.0 - sum(gain(pieces(k), weights[k], ridge) for k in kept)
         status = Status.ITERATIONS if unfinished else Status.CONVERGED
         return Fit(weights, status, loss, self.iterations)
 
@@ -100,10 +100,9 @@ class Ppll:
             weight, finished = self._ascend(piece, ridge)
         else:
             weight, finished = maximise(piece, ridge), True
-        if weight > 0.0 and self.length_penalty > 0.0:
-            gain = piece.derivatives(weight)[0] - piece.derivatives(0.0)[0]
-            if gain - 0.5 * ridge * weight**2 <= self.length_penalty * length:
-                return 0.0, finished
+        penalty = self.length_penalty * length
+        if weight > 0.0 and penalty > 0.0 and gain(piece, weight, ridge) <= penalty:
+            return 0.0, finished
         return weight, finished
 
     def _ascend(self, piece: Piece, ridge: float) -> tuple[float, bool]:
@@ -118,16 +117,3 @@ class Ppll:
                 return weight, True
             weight = max(0.0, weight + self.step_size * (slope - ridge * weight))
         return weight, False
-
-
-def _loss(
-    pieces: Callable[[int], Piece], weights: Floats, clauses: Positions, ridge: float
-) -> float:
-    """Minus the penalised PPLL at the solution."""
-    total = 0.0
-    for k in clauses.tolist():
-        if weights[k] > 0.0:
-            piece = pieces(k)
-            at, none = (piece.derivatives(w)[0] for w in (weights[k], 0.0))
-            total -= at - none - 0.5 * ridge * weights[k] ** 2
-    return total

@@ -62,7 +62,8 @@ class Problem(Fittable, Protocol):
         """Keep some targets only (rows renumbered)."""
 
 
-def fit_priors(problem: Problem, ridge: float) -> Fit:
+def fit_priors(problem: Problem, ridge: float, newton: Newton | None = None) -> Fit:
     """Weights of the priors alone."""
     n = len(problem.clauses)
-    return Newton().fit(problem, np.zeros(n), np.full(n, ridge), allowed=problem.is_prior)
+    newton = newton or Newton()
+    return newton.fit(problem, np.zeros(n), np.full(n, ridge), allowed=problem.is_prior)

@@ -27,9 +27,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Ids
-from hornbeam.counting.collective.target_edges import among_facts
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.atom_keys import pair_keys
+from hornbeam.facts.folds import among_facts
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.language.naming import identifiers
 from hornbeam.language.syntax import (

@@ -16,7 +16,7 @@ from hornbeam.arrays import Ids, Integers, Ints, Unsigned
 from hornbeam.errors import InputError
 from hornbeam.language.naming import identifiers
 from hornbeam.rules.body import MAX_LENGTH, Body, Step
-from hornbeam.rules.clause import Clause, prior
+from hornbeam.rules.clause import Clause
 from hornbeam.rules.codes import code_limit, step_code
 
 
@@ -48,10 +48,10 @@ class Language:
     def __post_init__(self) -> None:
         if not 1 <= self.max_length <= MAX_LENGTH:
             raise InputError(f"the longest body is 1 to {MAX_LENGTH} atoms, not {self.max_length}")
-        for name, least in (("min_coverage", 1), ("top", 1), ("max_fanout", 1)):
+        for name in ("min_coverage", "top", "max_fanout"):
             value = getattr(self, name)
-            if value is not None and value < least:
-                raise InputError(f"{name.replace('_', ' ')} must be at least {least}, not {value}")
+            if value is not None and value < 1:
+                raise InputError(f"{name.replace('_', ' ')} must be at least 1, not {value}")
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,8 @@ class Candidates:
     """Relation sequences with how many targets they connect, and by how many paths.
 
     `steps` has one row per sequence: codes of steps over `predicates` (see `hornbeam.rules.codes`),
-    padded with 0.
-    `target` is the head's index in `targets`. Coverage counts labelled targets, `coverage_true`
-    those labelled true; `paths` is the total of ground clauses.
+    padded with 0; `target` is the head's index in `targets`. Coverage counts labelled targets,
+    `coverage_true` those labelled true; `paths` is the total of ground clauses.
     """
 
     predicates: tuple[str, ...]
@@ -96,8 +95,7 @@ class Candidates:
     @property
     def lengths(self) -> Ints:
         """Number of body atoms of every sequence."""
-        lengths: Ints = np.count_nonzero(self.steps, axis=1)
-        return lengths
+        return np.asarray(np.count_nonzero(self.steps, axis=1))
 
     @cached_property
     def _step_of_code(self) -> tuple[Step | None, ...]:
@@ -113,10 +111,9 @@ class Candidates:
         steps = map(self._step_of_code.__getitem__, self.steps[row].tolist())
         return Body(tuple(filter(None, steps)), self.targets[int(self.target[row])])
 
-    def text(self, row: int, negated: bool = False) -> str:
+    def text(self, row: int) -> str:
         """PSL text of a row's clause."""
-        clause = Clause(self.body(row), negated)
-        return clause.text(self.identifiers, distinct=self.distinct)
+        return Clause(self.body(row)).text(self.identifiers, distinct=self.distinct)
 
     def __getitem__(self, row: int) -> Candidate:
         true = int(self.coverage_true[row])
@@ -126,12 +123,6 @@ class Candidates:
 
     def __iter__(self) -> Iterator[Candidate]:
         return (self[row] for row in range(len(self)))
-
-    def clauses(self) -> list[Clause]:
-        """Every candidate clause: each sequence, its negation, and the negative priors."""
-        bodies = map(self.body, range(len(self)))
-        listed = [Clause(body, negated) for body in bodies for negated in (False, True)]
-        return listed + [prior(target) for target in self.targets]
 
     def take(self, rows: Integers) -> Candidates:
         """The candidates at `rows`, in that order."""
@@ -147,11 +138,8 @@ class Candidates:
         kept = np.flatnonzero(self.coverage >= language.min_coverage)
         atoms = self._text_ranks()[self.steps[kept]]
         heads = np.argsort(np.argsort([self.identifiers[name] for name in self.targets]))
-        columns = [
-            heads[self.target[kept]],
-            *(atoms[:, k] for k in reversed(range(atoms.shape[1]))),
-        ]
-        order = np.lexsort((*columns, self.lengths[kept], -self.coverage[kept]))
+        keys = (heads[self.target[kept]], *atoms.T[::-1], self.lengths[kept], -self.coverage[kept])
+        order = np.lexsort(keys)
         return kept[order[: language.top]]
 
     def _text_ranks(self) -> Ints:

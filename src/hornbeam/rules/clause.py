@@ -38,7 +38,7 @@ class Clause:
 
     @property
     def is_prior(self) -> bool:
-        """Whether the body is empty, so that the clause speaks of every target."""
+        """Whether the body is empty, so that every target is a grounding."""
         return not self.body.steps
 
     def text(self, identifiers: Mapping[str, str], *, distinct: bool = False) -> str:
@@ -57,8 +57,8 @@ class Clause:
 
 
 def prior(target: str, negated: bool = True) -> Clause:
-    """The prior !t(A, B): a target is false until something speaks for it.
+    """The prior !t(A, B): without evidence a target is false.
 
-    Where most labelled targets are true the prior leans the other way, t(A, B).
+    Where most labelled targets are true the prior is the opposite, t(A, B).
     """
     return Clause(Body((), target), negated)

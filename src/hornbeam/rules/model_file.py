@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from hornbeam.errors import DataError, InputError
@@ -40,15 +41,8 @@ def model_text(model: RuleModel) -> str:
         if not (math.isfinite(rule.weight) and rule.weight >= 0):
             raise InputError(f"the weight of {rule.clause} is {rule.weight}; expected at least 0")
     semantics, spelt = model.semantics, model.identifiers
-    header = Header(
-        semantics.counts,
-        semantics.relaxation,
-        semantics.collective,
-        semantics.max_fanout,
-        semantics.distinct_variables,
-        semantics.threshold,
-        {spelt[name]: name for name in sorted(spelt) if spelt[name] != name},
-    )
+    renamed = {spelt[name]: name for name in sorted(spelt) if spelt[name] != name}
+    header = Header(**asdict(semantics), predicates=renamed)
     exponent = " ^2" if semantics.relaxation is Relaxation.SQUARED else ""
     lines = [
         f"{weight_text(rule.weight)}: {text}{exponent}"

@@ -92,7 +92,9 @@ def _clause(rule: LogicalRule, names: Mapping[str, str]) -> StatedClause:
         raise _RefusedError("the weight is negative; expected a number of at least 0")
     if len(rule.head) != 1:
         raise _RefusedError(f"the head has {len(rule.head)} atoms; expected one", rule.head[1].atom)
-    head, negated = _atom(rule.head[0]), rule.head[0].negated
+    head, negated = rule.head[0].atom, rule.head[0].negated
+    if isinstance(head, Comparison):
+        raise _RefusedError(f"the head is {head}; expected an atom", head)
     start, end = _ends(head)
     target = names.get(head.predicate.lower(), head.predicate)
     if not rule.body:
@@ -114,12 +116,6 @@ def _clause(rule: LogicalRule, names: Mapping[str, str]) -> StatedClause:
     steps = (Step(names.get(p.lower(), p), inverse) for p, inverse in walked)
     clause = Clause(Body(tuple(steps), target), negated)
     return StatedClause(clause, _all_different(different, nodes))
-
-
-def _atom(literal: Literal) -> Atom:
-    if isinstance(literal.atom, Comparison):
-        raise _RefusedError(f"the head is {literal.atom}; expected an atom", literal.atom)
-    return literal.atom
 
 
 def _ends(atom: Atom) -> tuple[str, str]:
@@ -174,11 +170,12 @@ def _walk(atoms: list[Atom], start: str, end: str) -> tuple[list[tuple[str, bool
 
 def _all_different(different: Mapping[Unequal, Comparison], nodes: list[str]) -> bool:
     """Whether all variables of the path must be different entities; some is neither."""
-    wanted = list(combinations(nodes, 2))
     for pair, comparison in different.items():
         if not pair <= set(nodes):
             raise _RefusedError(f"{comparison} has a variable that no atom has", comparison)
-    missing = [f"({a} != {b})" for a, b in wanted if frozenset((a, b)) not in different]
+    missing = [
+        f"({a} != {b})" for a, b in combinations(nodes, 2) if frozenset((a, b)) not in different
+    ]
     if different and missing:
         why = f"expected != between all variables of the path or none, but {missing[0]} is missing"
         raise _RefusedError(why, next(iter(different.values())))

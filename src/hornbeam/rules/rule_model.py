@@ -19,7 +19,7 @@ class Counts(StrEnum):
     """How much n groundings of a rule weigh."""
 
     RAW = "raw"  #: n: PSL's meaning, and the only one that exports as plain PSL
-    LOG = "log"  #: log2(1 + n): hubs with thousands of paths do not drown the rest
+    LOG = "log"  #: log2(1 + n): hubs with thousands of paths do not outweigh the rest
     EXISTS = "exists"  #: 1: one path is as good as many
 
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids
+from hornbeam.arrays import Bools, Floats, Ids, pointers
 from hornbeam.choices import Score
 from hornbeam.counting.collective.target_edges import collective_facts
 from hornbeam.counting.opening import Evidence, open_engine
@@ -164,29 +164,16 @@ def infer_pairs(
     model: RuleModel,
     facts: Evidence,
     pairs: Targets,
-    engine: str = "memory",
     *,
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> CollectiveState:
-    """Find the MAP state of all pairs together.
-
-    Parameters
-    ----------
-    model
-        A collective model.
-    facts
-        The evidence.
-    pairs
-        The unknown pairs; labels that they may have are not looked at.
-    """
-    linked = linked_pairs(model, facts, pairs, engine)
+    """Find the MAP state of all pairs of a collective model; their labels are not looked at."""
+    linked = linked_pairs(model, facts, pairs)
     return infer_linked(model, linked, threads=threads, progress=progress)
 
 
-def linked_pairs(
-    model: RuleModel, facts: Evidence, pairs: Targets, engine: str = "memory"
-) -> LinkedPairs:
+def linked_pairs(model: RuleModel, facts: Evidence, pairs: Targets) -> LinkedPairs:
     """Lay out the pairs of a collective model as variables; the weights do not matter."""
     semantics = model.semantics
     if semantics.counts is not Counts.RAW:
@@ -194,7 +181,7 @@ def linked_pairs(
             f"a collective model has raw counts, not {semantics.counts.value}: its ground clauses "
             "contain several pairs at once"
         )
-    return LinkedPairs.of(collective_facts(facts, semantics.max_fanout, engine), pairs)
+    return LinkedPairs.of(collective_facts(facts, semantics.max_fanout), pairs)
 
 
 def infer_linked(
@@ -252,7 +239,7 @@ def _held_at_one(potentials: Potentials, held: Bools) -> Potentials:
     sizes = np.bincount(potentials.row[~gone], minlength=len(potentials))
     put_in = replace(
         potentials,
-        indptr=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        indptr=pointers(sizes),
         variable=potentials.variable[~gone],
         coefficient=potentials.coefficient[~gone],
         constant=potentials.constant + shift,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids, Positions
+from hornbeam.arrays import Floats, Ids, Positions, run_starts
 from hornbeam.choices import Score
 from hornbeam.counting.engine import Engine
 from hornbeam.errors import InputError
@@ -144,7 +144,7 @@ def _best(found: Floats, pairs: Targets, top: int, per_subject: bool) -> Positio
         return order[:top]
     order = order[np.argsort(pairs.subject[order], kind="stable")]
     subject = pairs.subject[order]
-    starts = np.flatnonzero(np.append(True, subject[1:] != subject[:-1])[: len(subject)])
+    starts = run_starts(subject)
     rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
     return order[rank < top]
 

@@ -25,11 +25,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ints
+from hornbeam.arrays import Bools, Ints, run_starts
 from hornbeam.counting.collective.repeats import count_patterns, repeating_patterns
 from hornbeam.counting.collective.target_edges import (
     FALSE,
-    among_facts,
     closing_walk,
     collective_facts,
     with_targets,
@@ -38,7 +37,9 @@ from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import HornbeamWarning
+from hornbeam.facts.folds import among_facts
 from hornbeam.facts.table import ONE, Facts, Targets
+from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.candidates import Language
@@ -102,7 +103,8 @@ def discover_collective(
             HornbeamWarning,
             stacklevel=2,
         )
-    found = world.engine(world.true, threads).discover(labels, language, progress=progress)
+    engine_of_true = MemoryEngine(world.true, worker_threads(threads))
+    found = engine_of_true.discover(labels, language, progress=progress)
     assert found.statistics is not None
     return CollectiveDiscovery(
         found, world.statistics(found.statistics, language, threads, progress)
@@ -131,11 +133,6 @@ class ConditionedWorld:
         true = with_targets(facts, [(positive, "")])
         return cls(labels, stated, true, with_targets(true, [(negative, FALSE)]))
 
-    @staticmethod
-    def engine(facts: Facts, threads: int | None) -> MemoryEngine:
-        """Engine over one of the two graphs."""
-        return MemoryEngine(facts) if threads is None else MemoryEngine(facts, threads)
-
     def statistics(
         self,
         heads: Statistics,
@@ -154,7 +151,7 @@ class ConditionedWorld:
         tautology = np.array([p.tautology for p in patterns], dtype=np.bool_)[pattern]
         # a true target was never counted as the false head of its own body
         undo = tautology & ~self.labels.positive[target] & ~self.stated[target]
-        engine = self.engine(self.both, threads)
+        engine = MemoryEngine(self.both, worker_threads(threads))
         in_clauses = self._bodies(engine, heads.bodies, False, language, progress)
         in_negations = self._bodies(engine, heads.bodies, True, language, progress)
         taken_out = (clause[undo] // 2, target[undo], -count[undo])
@@ -179,11 +176,8 @@ class ConditionedWorld:
         walks = [walk for _, walk in rotated]
         counted = engine.count(self.labels, walks, language, progress=progress)
         sequence = np.array([c for c, _ in rotated], dtype=np.int64)
-        return (
-            np.repeat(sequence, np.diff(counted.indptr)),
-            counted.target.astype(np.int64),
-            counted.count,
-        )
+        repeated = np.repeat(sequence, np.diff(counted.indptr))
+        return repeated, counted.target.astype(np.int64), counted.count
 
     def _rotations(self, sequences: Sequence[Body], negated: bool) -> Iterator[tuple[int, Body]]:
         """Every place of a target in a body: the sequence, and what is left of its closed walk."""
@@ -198,11 +192,7 @@ class ConditionedWorld:
 def _sums(keys: list[Ints], count: Ints) -> tuple[Ints, ...]:
     """Distinct keys in their order, and the sums of their counts."""
     order = np.lexsort(keys[::-1])
-    new = np.zeros(len(order), dtype=np.bool_)
-    new[:1] = True
-    for key in keys:
-        new[1:] |= np.diff(key[order]) != 0
-    starts = np.flatnonzero(new)
+    starts = run_starts(*(key[order] for key in keys))
     total = np.add.reduceat(count[order], starts) if len(starts) else count
     return (*(key[order][starts] for key in keys), total)
 

@@ -10,11 +10,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from hornbeam.arrays import Bools
+from hornbeam.arrays import run_starts
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.opening import facts_in_memory
 from hornbeam.errors import InputError
-from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.ordering import sort_edges
 from hornbeam.facts.table import Atoms, Facts, Targets
@@ -52,23 +51,13 @@ def with_targets(facts: Facts, added: Sequence[tuple[Targets, str]]) -> Facts:
 
     The entities are those of the facts and of all targets. Only binary facts are kept.
     """
-    tables = [targets for targets, _ in added]
-    entities = _united(facts.entities, [table.entities for table in tables])
-    predicates = Names.of(
-        [
-            *facts.predicates,
-            *(name + suffix for table, suffix in added for name in table.predicates),
-        ]
-    )
+    entities = _united(facts.entities, [table.entities for table, _ in added])
+    names = [name + suffix for table, suffix in added for name in table.predicates]
+    predicates = Names.of([*facts.predicates, *names])
     atoms = facts.binary
     to_entity = facts.entities.translate(entities)
-    columns = [
-        (
-            facts.predicates.translate(predicates)[atoms.predicate],
-            to_entity[atoms.arguments[0]],
-            to_entity[atoms.arguments[1]],
-        )
-    ]
+    subject, object_ = (to_entity[column] for column in atoms.arguments)
+    columns = [(facts.predicates.translate(predicates)[atoms.predicate], subject, object_)]
     for table, suffix in added:
         to_predicate = predicates.find(name + suffix for name in table.predicates)
         to_entity = table.entities.translate(entities)
@@ -81,28 +70,9 @@ def with_targets(facts: Facts, added: Sequence[tuple[Targets, str]]) -> Facts:
     predicate, (subject, object_), _ = sort_edges(
         predicate, [subject, object_], None, len(entities)
     )
-    first = np.ones(len(predicate), dtype=np.bool_)
-    first[1:] = (np.diff(predicate) != 0) | (np.diff(subject) != 0) | (np.diff(object_) != 0)
+    first = run_starts(predicate, subject, object_)
     united = Atoms(predicate[first], (subject[first], object_[first]))
     return Facts(entities, predicates, {2: united} if len(united) else {})
-
-
-def among_facts(facts: Facts, targets: Targets) -> Bools:
-    """Which targets stand among the facts."""
-    atoms = facts.binary
-    to_entity = targets.entities.translate(facts.entities)
-    predicate = targets.predicates.translate(facts.predicates)[targets.predicate]
-    subject, object_ = to_entity[targets.subject], to_entity[targets.object]
-    known = (predicate >= 0) & (subject >= 0) & (object_ >= 0)
-    rows = np.flatnonzero(np.isin(atoms.predicate, np.unique(predicate[known])))
-    stated = np.zeros(len(targets), dtype=np.bool_)
-    sizes = len(facts.entities), len(facts.predicates)
-    mine = atom_keys(subject[known], predicate[known], object_[known], *sizes)
-    theirs = atom_keys(
-        atoms.arguments[0][rows], atoms.predicate[rows], atoms.arguments[1][rows], *sizes
-    )
-    stated[known] = np.isin(mine, theirs)
-    return stated
 
 
 def closing_walk(body: Body, place: int, head: Step) -> list[tuple[Step, int]]:

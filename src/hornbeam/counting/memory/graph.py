@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids, Integers, Ints
+from hornbeam.arrays import Bools, Ids, Integers, Ints, pointers
 from hornbeam.compiled import kernels
 from hornbeam.facts.table import Facts
 from hornbeam.rules.codes import code_limit, step_code, turned_each
@@ -94,11 +94,9 @@ def _sorted_adjacency(
 
 
 def _filtered(adjacency: Adjacency, keep: Bools) -> Adjacency:
-    before = np.concatenate([[0], np.cumsum(keep)])
-    value = adjacency.value[keep] if len(adjacency.value) else adjacency.value
-    return Adjacency(
-        before[adjacency.offsets], adjacency.neighbour[keep], adjacency.code[keep], value
-    )
+    offsets, neighbour, code, value = adjacency
+    kept = value[keep] if len(value) else value
+    return Adjacency(pointers(keep)[offsets], neighbour[keep], code[keep], kept)
 
 
 @kernel

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids, Ints, Keys
+from hornbeam.arrays import Bools, Ids, Integers, Ints, Keys
 from hornbeam.compiled import announced
 from hornbeam.counting.engine import Discovery
 from hornbeam.counting.memory.graph import Graph
@@ -20,10 +20,10 @@ from hornbeam.counting.memory.parallel import (
     concatenated,
     run_blocks,
 )
-from hornbeam.counting.memory.search import Plan, search_block, two_step_cost
+from hornbeam.counting.memory.search import NO_KEYS, Plan, search_block, two_step_cost
 from hornbeam.counting.statistics import ROW_BYTES, Statistics
 from hornbeam.errors import InputError
-from hornbeam.facts.atom_keys import pair_keys
+from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.machine import physical_memory, worker_threads
@@ -58,8 +58,6 @@ LONG_PATHS_COST = 5
 #: Nodes to look at for an estimate of cost above which compiling pays.
 WORTH_COMPILING_ESTIMATE = 500_000
 
-NO_KEYS = np.empty(0, dtype=np.uint64)
-
 
 @dataclass(frozen=True, eq=False)
 class Work:
@@ -93,18 +91,13 @@ class Work:
         estimate: Ints = shared[place] + np.diff(offsets)[self.sink] + 1
         return estimate
 
-    def sample(self, every: int) -> Work:
-        """Every n-th target."""
-        # by number, not by slice: the kernel is compiled for contiguous arrays only
-        some = np.arange(0, len(self), every)
-        return replace(
-            self,
-            source=self.source[some],
-            sink=self.sink[some],
-            positive=self.positive[some],
-            own=self.own[some],
-            row=self.row[some],
-        )
+    def take(self, rows: Integers) -> Work:
+        """The targets at `rows`, in that order.
+
+        By number, not by slice: the kernel is compiled for contiguous arrays only.
+        """
+        names = ("source", "sink", "positive", "own", "row")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,12 +180,11 @@ class MemoryEngine:
         with announced(progress):
             works = self._works(targets, language)
             for work, name in zip(works, targets.predicates, strict=True):
-                codes = {
-                    i: path_codes(body, self.facts.predicates)
+                known = {
+                    i: codes
                     for i, body in enumerate(bodies)
-                    if body.target == name
+                    if body.target == name and (codes := path_codes(body, self.predicates))
                 }
-                known = {i: found for i, found in codes.items() if found}
                 if known:
                     parts.append(self._count_known(work, known, language, progress))
         return Statistics.of(bodies, len(targets), *concatenated(parts))
@@ -230,17 +222,7 @@ class MemoryEngine:
                 f"bodies of {language.max_length} atoms take at most {most:,} "
                 f"predicates; the facts have {len(self.facts.predicates):,}: try `max_length=3`"
             )
-        return Plan(
-            max_length=language.max_length,
-            distinct=language.distinct_variables,
-            bits=bits,
-            own_code=0,
-            keep_entries=keep_entries,
-            frozen=False,
-            first=NO_KEYS,
-            pair=NO_KEYS,
-            last=NO_KEYS,
-        )
+        return Plan(language.max_length, language.distinct_variables, bits, keep_entries)
 
     def _works(self, targets: Targets, language: Language) -> list[Work]:
         """The searchable targets, one `Work` per target predicate."""
@@ -266,15 +248,7 @@ class MemoryEngine:
             graph.reversed, object_, subject, positive, own, rows, turned(code), flipped=True
         )
         chosen = back if back.cost.sum() < forth.cost.sum() else forth
-        order = np.argsort(chosen.source, kind="stable")
-        return replace(
-            chosen,
-            source=chosen.source[order],
-            sink=chosen.sink[order],
-            positive=positive[order],
-            own=own[order],
-            row=rows[order],
-        )
+        return chosen.take(np.argsort(chosen.source, kind="stable"))
 
     def _own(self, predicate: int, subject: Ids, object_: Ids) -> Bools:
         """Which pairs stand among the facts of their own predicate."""
@@ -292,7 +266,7 @@ class MemoryEngine:
         total = sum(len(work) for work in works)
         counting_only = plan._replace(keep_entries=False)
         for work in works:
-            sample = work.sample(max(1, total // SAMPLE))
+            sample = work.take(np.arange(0, len(work), max(1, total // SAMPLE)))
             if len(sample):
                 found = self._search(sample, counting_only, NO_KEYS, SILENT)
                 scale = len(work) / len(sample)
@@ -372,15 +346,6 @@ def _table(kept: Candidates, rows: Ints, found: list[Found], n_targets: int) -> 
     )
     bodies = [kept.body(row) for row in range(len(kept))]
     return Statistics.of(bodies, n_targets, path[keep], target, body, count)
-
-
-def contained(keys: Ints, among: Ints) -> Bools:
-    """Which keys a sorted array holds."""
-    at = np.searchsorted(among, keys)
-    found = np.zeros(len(keys), dtype=np.bool_)
-    inside = at < len(among)
-    found[inside] = among[at[inside]] == keys[inside]
-    return found
 
 
 def _sorted_keys(keys: Iterable[int]) -> Keys:

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from hornbeam.arrays import Array, Ids, Ints, Keys, Millionths
+from hornbeam.arrays import Array, Ids, Ints, Keys, Millionths, pointers, run_starts
 from hornbeam.counting.memory.search import Counters, filled
 from hornbeam.progress import Progress
 
@@ -106,8 +107,9 @@ def concatenated(parts: Sequence[Rows]) -> Rows:
     )
 
 
-def empty_counters(capacity: int = 1 << 12) -> Counters:
+def empty_counters() -> Counters:
     """An empty hash table; it grows as sequences are found."""
+    capacity = 1 << 12
     return Counters(
         np.zeros(capacity, dtype=np.uint64),
         np.zeros(capacity, dtype=np.int32),
@@ -120,11 +122,10 @@ def balanced_blocks(source: Ids, cost: Ints, blocks: int) -> list[tuple[int, int
     """Cut targets, sorted by source, into blocks of about equal cost that split no source."""
     if not len(source):
         return []
-    starts = np.flatnonzero(np.concatenate([[True], source[1:] != source[:-1]]))
-    before = np.concatenate([[0], np.cumsum(cost)])[starts]
-    share = before * blocks // max(int(cost.sum()), 1)
-    cuts = starts[np.concatenate([[True], share[1:] != share[:-1]])]
-    return list(zip(cuts.tolist(), [*cuts[1:].tolist(), len(source)], strict=True))
+    starts = run_starts(source)
+    share = pointers(cost)[starts] * blocks // max(int(cost.sum()), 1)
+    cuts = [*starts[run_starts(share)].tolist(), len(source)]
+    return list(pairwise(cuts))
 
 
 def run_blocks(

@@ -38,6 +38,7 @@ ONE = 1_000_000
 HALF = 500_000
 #: Numbers as typed arguments (see above).
 ZERO, FIRST, SECOND = np.int64(0), np.int64(1), np.int64(2)
+NO_KEYS = np.empty(0, dtype=np.uint64)
 
 kernel = kernels("the path search")
 
@@ -90,12 +91,12 @@ class Plan(NamedTuple):
     max_length: int
     distinct: bool
     bits: int
-    own_code: int
     keep_entries: bool
-    frozen: bool
-    first: Keys
-    pair: Keys
-    last: Keys
+    own_code: int = 0
+    frozen: bool = False
+    first: Keys = NO_KEYS
+    pair: Keys = NO_KEYS
+    last: Keys = NO_KEYS
 
 
 def grown(array, needed):
@@ -106,6 +107,21 @@ def grown(array, needed):
     for i in range(len(array)):
         larger[i] = array[i]
     return larger
+
+
+def int32s():
+    """An array of 32-bit numbers that is to grow."""
+    return np.empty(64, dtype=np.int32)
+
+
+def int64s():
+    """An array of 64-bit numbers that is to grow."""
+    return np.empty(64, dtype=np.int64)
+
+
+def uint64s():
+    """An array of keys that is to grow."""
+    return np.empty(64, dtype=np.uint64)
 
 
 def fill(array, low, value):
@@ -161,30 +177,17 @@ def is_own(x, y, code, a, b, own_code):
 
 def with_items(heads, items):
     """Heads with room for that many items."""
-    return Heads(
-        heads.slot,
-        heads.node,
-        heads.start,
-        heads.stop,
-        grown(heads.head, items),
-        grown(heads.via, items),
-        grown(heads.deficit, items),
-        grown(heads.times, items),
-    )
+    slot, node, start, stop, head, via, deficit, times = heads
+    head, via = grown(head, items), grown(via, items)
+    deficit, times = grown(deficit, items), grown(times, items)
+    return Heads(slot, node, start, stop, head, via, deficit, times)
 
 
 def with_slots(heads, slots):
     """Heads with room for that many nodes."""
-    return Heads(
-        heads.slot,
-        grown(heads.node, slots),
-        grown(heads.start, slots),
-        grown(heads.stop, slots),
-        heads.head,
-        heads.via,
-        heads.deficit,
-        heads.times,
-    )
+    slot, node, start, stop, head, via, deficit, times = heads
+    node, start, stop = grown(node, slots), grown(start, slots), grown(stop, slots)
+    return Heads(slot, node, start, stop, head, via, deficit, times)
 
 
 class Steps(NamedTuple):
@@ -427,15 +430,11 @@ class Scratch(NamedTuple):
 
 def with_tails(tails, segments, items):
     """Tails with room for that many segments and items."""
-    return Tails(
-        grown(tails.order, segments),
-        grown(tails.row, segments),
-        grown(tails.start, segments),
-        grown(tails.stop, segments),
-        grown(tails.v, items),
-        grown(tails.w, items),
-        grown(tails.deficit, items),
-    )
+    order, row, start, stop, v, w, deficit = tails
+    order, row = grown(order, segments), grown(row, segments)
+    start, stop = grown(start, segments), grown(stop, segments)
+    v, w, deficit = grown(v, items), grown(w, items), grown(deficit, items)
+    return Tails(order, row, start, stop, v, w, deficit)
 
 
 def one_step_tails(backward, sinks, near, far, plan, tails):
@@ -593,14 +592,8 @@ def count_careful(
 
 def with_entries(entries, size):
     """Entries with room for that many."""
-    if size <= len(entries.row):
-        return entries
-    return Entries(
-        grown(entries.row, size),
-        grown(entries.path, size),
-        grown(entries.body, size),
-        grown(entries.paths, size),
-    )
+    row, path, body, paths = entries
+    return Entries(grown(row, size), grown(path, size), grown(body, size), grown(paths, size))
 
 
 def with_bodies(scratch, size):
@@ -812,16 +805,7 @@ def count_all(
 
 def fresh_heads(slot):
     """Empty heads over a prepared slot array (all -1)."""
-    return Heads(
-        slot,
-        np.empty(64, dtype=np.int32),
-        np.empty(64, dtype=np.int64),
-        np.empty(64, dtype=np.int64),
-        np.empty(64, dtype=np.int32),
-        np.empty(64, dtype=np.int32),
-        np.empty(64, dtype=np.int32),
-        np.empty(64, dtype=np.int32),
-    )
+    return Heads(slot, int32s(), int64s(), int64s(), int32s(), int32s(), int32s(), int32s())
 
 
 def fresh_scratch(heads, bodies):
@@ -854,32 +838,11 @@ def search_block(
     Returns the counters, how many sequences they hold, and the entries of the sparse table.
     """
     near, far = fresh_heads(near_slot), fresh_heads(far_slot)
-    codes = np.empty(64, dtype=np.uint64)
-    pairs = np.full(64, -1, dtype=np.int32)
-    keys = np.empty(64, dtype=np.uint64)
-    steps = Steps(
-        np.empty(64, dtype=np.int32),
-        np.empty(64, dtype=np.int32),
-        np.empty(64, dtype=np.int32),
-        np.empty(64, dtype=np.int32),
-    )
-    scratch = fresh_scratch(np.int64(64), np.empty(64, dtype=np.uint64))
-    tails = Tails(
-        np.empty(64, dtype=np.uint64),
-        np.empty(64, dtype=np.int32),
-        np.empty(64, dtype=np.int64),
-        np.empty(64, dtype=np.int64),
-        np.empty(64, dtype=np.int32),
-        np.empty(64, dtype=np.int32),
-        np.empty(64, dtype=np.int32),
-    )
-    entries = Entries(
-        np.empty(64, dtype=np.int32),
-        np.empty(64, dtype=np.int32),
-        np.empty(64, dtype=np.int32),
-        np.empty(64, dtype=np.int64),
-    )
-    n_entries = ZERO
+    codes, keys, pairs = uint64s(), uint64s(), np.full(64, -1, dtype=np.int32)
+    steps = Steps(int32s(), int32s(), int32s(), int32s())
+    scratch = fresh_scratch(np.int64(64), uint64s())
+    tails = Tails(uint64s(), int32s(), int64s(), int64s(), int32s(), int32s(), int32s())
+    entries, n_entries = Entries(int32s(), int32s(), int32s(), int64s()), ZERO
     soft = len(forward.value) > 0
     begin = 0
     while begin < len(source):
@@ -921,14 +884,9 @@ def search_block(
         forget(near, near_slots)
         forget(far, far_slots)
         begin = end
-    return (
-        counters,
-        size,
-        entries.row[:n_entries],
-        entries.path[:n_entries],
-        entries.body[:n_entries],
-        entries.paths[:n_entries],
-    )
+    rows, path, body, paths = entries
+    n = n_entries
+    return counters, size, rows[:n], path[:n], body[:n], paths[:n]
 
 
 @kernel

@@ -142,10 +142,9 @@ class SqlEngine:
         kept = everything.take(rows)
         table, histograms = None, None
         if statistics:
+            known = {name: found[name][rows] for name in ("predicate", *queries.KEY)}
             numbers = np.arange(len(rows), dtype=np.int32)
-            self._number_sequences(
-                {name: found[name][rows] for name in ("predicate", *queries.KEY)}, numbers
-            )
+            self.database.upload("known", {"path": numbers, **known})
             bodies = [kept.body(row) for row in range(len(kept))]
             if int(kept.coverage.sum()) <= self.max_rows:
                 table = self._table(bodies, search, len(targets))
@@ -178,22 +177,23 @@ class SqlEngine:
             if heads[i] >= 0 and (codes := path_codes(body, self.predicates)) is not None
         }
         if not len(located) or not known:
-            return _no_counts(bodies, len(targets))
+            return Statistics.empty(bodies, len(targets))
         longest = max(len(bodies[i]) for i in known)
         search = replace(self._search(located, language, longest), frozen=True)
         h1, h2, t1, t2 = keys = np.zeros((4, len(known)), dtype=np.int64)
         for column, codes in enumerate(known.values()):
             walked = turned_sequence(codes) if search.flipped else codes
             keys[PLACES[len(walked)], column] = walked
-        self._number_sequences(
+        self.database.upload(
+            "known",
             {
+                "path": np.array(list(known), dtype=np.int32),
                 "predicate": np.array([heads[i] for i in known], dtype=np.int32),
                 "first": h1,
                 "last": np.where(t2 > 0, t2, t1),
                 "head": queries.packed(h1, h2, search.base),
                 "tail": queries.packed(t1, t2, search.base),
             },
-            np.array(list(known), dtype=np.int32),
         )
         self._run(search, language, progress)
         table = self._table(bodies, search, len(targets))
@@ -221,7 +221,7 @@ class SqlEngine:
             tuple(self.predicates), tuple(targets.predicates), steps, none.astype(np.int32),
             none, none, none, language.distinct_variables,
         )  # fmt: skip
-        table = _no_counts([], len(targets)) if statistics else None
+        table = Statistics.empty([], len(targets)) if statistics else None
         return Discovery(candidates, table, found=0, own_edges=0, unseen=len(targets))
 
     def _located(self, targets: Targets) -> LocatedTargets:
@@ -329,10 +329,6 @@ class SqlEngine:
             distinct=language.distinct_variables,
         )
 
-    def _number_sequences(self, keys: TableColumns, numbers: Array) -> None:
-        """Give numbers to sequences."""
-        self.database.upload("known", {"path": numbers, **keys})
-
     def _table(self, bodies: Sequence[Body], search: Search, n_targets: int) -> Statistics:
         """Fetch the counts of the sequences in `known`."""
         rows = self.database.fetch(search.rows())
@@ -356,11 +352,6 @@ class SqlEngine:
         found = self.database.fetch(search.histogram())
         columns = (found[name] for name in ("path", "paths", "label", "size"))
         return Histograms.of(bodies, self.max_rows, *columns)
-
-
-def _no_counts(bodies: Sequence[Body], n_targets: int) -> Statistics:
-    none = np.empty(0, dtype=np.int32)
-    return Statistics.of(bodies, n_targets, none, none, none, none.astype(np.int64))
 
 
 def fact_columns(facts: Facts) -> dict[str, Array]:
