@@ -113,15 +113,17 @@ def useful_nodes(graph: Graph, steps: Sequence[int], pair: PathEnds) -> list[Ids
     """
     front = [np.array([pair.source], dtype=np.int32)]
     back = [np.array([pair.sink], dtype=np.int32)]
-    count_edges, list_neighbours = _run_on(graph, _cost), _run_on(graph, _neighbours)
+    count_edges, list_ends = _run_on(graph, _cost), _run_on(graph, _ends)
     while len(front) + len(back) < len(steps) + 2:
         forth, towards = steps[len(front) - 1], turned(steps[-len(back)])
         cost_forth = count_edges(*graph.forward[:3], front[-1], forth)
         cost_back = count_edges(*graph.backward[:3], back[-1], towards)
         if cost_forth <= cost_back:
-            front.append(list_neighbours(*graph.forward[:3], front[-1], forth, cost_forth))
+            ends = list_ends(*graph.forward[:3], front[-1], forth, cost_forth)
+            front.append(np.unique(ends))
         else:
-            back.append(list_neighbours(*graph.backward[:3], back[-1], towards, cost_back))
+            ends = list_ends(*graph.backward[:3], back[-1], towards, cost_back)
+            back.append(np.unique(ends))
     middle = np.intersect1d(front[-1], back[-1], assume_unique=True)
     levels = [*front[:-1], middle, *reversed(back[:-1])]
     for k in reversed(range(len(front) - 1)):
@@ -138,8 +140,8 @@ def cut(graph: Graph, steps: Sequence[int], pair: PathEnds) -> npt.NDArray[np.in
     levels = useful_nodes(graph, steps, pair)
     for k in range(len(steps)):
         size = _run_on(graph, _cost)(*graph.forward[:3], levels[k], steps[k])
-        reached = _run_on(graph, _neighbours)(*graph.forward[:3], levels[k], steps[k], size)
-        levels[k + 1] = np.intersect1d(reached, levels[k + 1], assume_unique=True)
+        reached = _run_on(graph, _ends)(*graph.forward[:3], levels[k], steps[k], size)
+        levels[k + 1] = np.intersect1d(np.unique(reached), levels[k + 1], assume_unique=True)
     at = 0 if len(levels[1]) <= len(levels[-2]) else len(steps) - 1
     ends = np.array(np.meshgrid(levels[at], levels[at + 1]), dtype=np.int32).reshape(2, -1).T
     first_last = Paths((steps[at],), ends, np.ones(len(ends), dtype=np.int32))
@@ -194,21 +196,16 @@ def _cost(offsets, neighbour, code, nodes, step):  # type: ignore[no-untyped-def
 
 
 @kernel
-def _neighbours(offsets, neighbour, code, nodes, step, size):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """List the distinct nodes one step away, sorted."""
+def _ends(offsets, neighbour, code, nodes, step, size):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """List the ends of the edges of a step that leave the nodes; some may be equal."""
     found = np.empty(size, dtype=np.int32)
     at = 0
     for node in nodes:
         low, high = _run(offsets, code, node, step)
-        found[at : at + high - low] = neighbour[low:high]
-        at += high - low
-    found.sort()
-    kept = 0
-    for i in range(size):
-        if i == 0 or found[i] != found[i - 1]:
-            found[kept] = found[i]
-            kept += 1
-    return found[:kept].copy()
+        for edge in range(low, high):  # element by element: a slice takes seconds to compile
+            found[at] = neighbour[edge]
+            at += 1
+    return found
 
 
 @kernel
