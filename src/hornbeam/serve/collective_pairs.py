@@ -96,12 +96,9 @@ class CollectivePairs:
 
     def lacks(self, rule: int) -> bool:
         """Whether neither facts nor pairs have a predicate for some body atom of a rule."""
-        clause = self.model.rules[rule].clause
         known = (self.facts.predicates, self.pairs.predicates)
-        return any(
-            all(names.index(predicate) < 0 for names in known)
-            for predicate in clause.body.predicates
-        )
+        walked = self.model.rules[rule].clause.body.predicates
+        return any(max(names.index(predicate) for names in known) < 0 for predicate in walked)
 
     def _explainer(self, rules: Sequence[Rule]) -> CollectiveExplainer:
         """What explains all pairs under these weights, with their state."""
