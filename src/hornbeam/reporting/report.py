@@ -146,8 +146,8 @@ def _examples(
             right = covered[labels.positive[covered] != rule.clause.negated]
             chosen = right if len(right) else covered
             if len(chosen):
-                names = _names(labels, int(chosen[0]))
-                paths = explainer.groundings(rule.clause.body, *names, 1, progress)
+                subject, _, object_ = labels.names_at(int(chosen[0]))
+                paths = explainer.groundings(rule.clause.body, subject, object_, 1, progress)
         found.append(paths[0] if paths else None)
     return found
 
@@ -166,9 +166,7 @@ def _mistakes(
     done = 0
     for kind, rows in kinds.items():
         for row in rows:
-            subject, object_ = _names(labels, row)
-            target = labels.predicates[int(labels.predicate[row])]
-            explanation = explainer.explain(subject, target, object_, paths=1)
+            explanation = explainer.explain(*labels.names_at(row), paths=1)
             found[kind].append(Mistake(float(labels.truth[row]), explanation))
             done += 1
             progress.advance("Explaining errors", done, total)
@@ -178,10 +176,6 @@ def _mistakes(
 def _first(rows: npt.NDArray[np.intp], by: Floats) -> list[int]:
     """The first few rows by a key, equals in their order."""
     return [int(row) for row in rows[np.argsort(by[rows], kind="stable")][:WORST]]
-
-
-def _names(labels: Targets, row: int) -> tuple[str, str]:
-    return labels.entities[int(labels.subject[row])], labels.entities[int(labels.object[row])]
 
 
 @cache

@@ -53,15 +53,9 @@ class CollectivePairs:
 
     def warm_up(self, progress: Progress) -> None:
         """Explain a pair: what that lays out serves all of them."""
-        pairs = self.pairs
-        first = (
-            pairs.entities[int(pairs.subject[0])],
-            pairs.predicates[int(pairs.predicate[0])],
-            pairs.entities[int(pairs.object[0])],
-        )
         progress.message("Finding what links the pairs, rule by rule ...")
         with announced(progress):
-            self.explain(self.model.rules, *first)
+            self.explain(self.model.rules, *self.pairs.names_at(0))
 
     def is_ready(self, rules: Sequence[Rule]) -> bool:
         """Whether the pairs have been inferred under these weights."""
