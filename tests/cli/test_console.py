@@ -8,19 +8,27 @@ import re
 import select
 import subprocess
 import sys
+from collections.abc import Callable
+from inspect import getdoc
 from pathlib import Path
 
 import pytest
 
 from hornbeam.cli import commands, console
 from hornbeam.cli.console import TerminalProgress, progress_shown
-from hornbeam.cli.help import examples, help_text
+from hornbeam.cli.help import help_text
 from tests.support.commands import COUNTRIES, EVIDENCE, TRAIN, command, hornbeam_
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 COMMANDS = {
     name: commands.function_of(name) for group in commands.COMMANDS.values() for name in group
 }
+
+
+def examples(command: Callable[..., None]) -> list[str]:
+    """The examples of a command's docstring."""
+    lines = (getdoc(command) or "").splitlines()
+    return [line.strip() for line in lines if line.startswith(" ")]
 
 
 class Clock:

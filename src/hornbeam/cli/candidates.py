@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.cli import options
@@ -38,20 +38,14 @@ def candidates(
     import hornbeam as hb
     from hornbeam.counting.opening import select_target
 
-    with console.progress() as progress, ExitStack() as stack:
-        started = time.perf_counter()
-        evidence = stack.enter_context(open_evidence(facts, engine, progress))
+    started = time.perf_counter()
+    with console.progress() as progress, open_evidence(facts, engine, progress) as evidence:
         labelled = select_target(read_files(hb.read_labels, labels, progress), target)
         loaded = time.perf_counter()
-        language = rules.language()
         found = hb.discover(
-            evidence,
-            labelled,
-            language,
-            threads=engine.threads,
-            statistics=False,
+            evidence, labelled, rules.language(), threads=engine.threads, statistics=False,
             progress=progress,
-        )
+        )  # fmt: skip
         seconds = {"load": loaded - started, "generate": time.perf_counter() - loaded}
     if console.as_json:
         print_json(_as_dict(found, len(labelled), seconds))
@@ -83,22 +77,19 @@ def _as_dict(found: Discovery, n_targets: int, seconds: dict[str, float]) -> dic
 
 def _show(found: Discovery, n_targets: int, seconds: dict[str, float]) -> None:
     from rich.markup import escape
-    from rich.table import Table
 
     kept = found.candidates
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("candidate rule", overflow="fold", ratio=1)
-    for name in ("coverage", "true", "false", "paths"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in range(min(options.SHOWN, len(kept))):
-        candidate = kept[row]
-        figures = (
-            candidate.coverage, candidate.coverage_true, candidate.coverage_false, candidate.paths,
-        )  # fmt: skip
-        table.add_row(escape(candidate.text), *(f"{figure:,}" for figure in figures))
+    rows = [
+        (
+            escape(one.text), f"{one.coverage:,}", f"{one.coverage_true:,}",
+            f"{one.coverage_false:,}", f"{one.paths:,}",
+        )
+        for one in islice(kept, options.SHOWN)
+    ]  # fmt: skip
     out = screen()
-    if len(kept):
-        print_table(out, table)
+    if rows:
+        columns = ["candidate rule", "coverage", "true", "false", "paths"]
+        print_table(out, columns, rows, text=columns[0])
     if len(kept) > options.SHOWN:
         out.print(f"... and {len(kept) - options.SHOWN:,} more (--top N for fewer, --json for all)")
     of_all = "" if found.found is None else f" of {found.found:,}"

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
-    from rich.table import Table
 
 T = TypeVar("T")
 
@@ -223,15 +222,29 @@ def screen() -> Console:
     )
 
 
-def print_table(out: Console, table: Table) -> None:
-    """Print a table; where the screen is too narrow for it, its rows one below the other."""
-    from rich.measure import Measurement
+def print_table(
+    out: Console, columns: Sequence[str], rows: Sequence[Sequence[str]], text: str = "rule"
+) -> None:
+    """Print a table; where the screen is too narrow for it, its rows one below the other.
 
+    All columns but `text` are figures.
+    """
+    from rich.measure import Measurement
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in columns:
+        if name == text:
+            table.add_column(name, overflow="fold")
+        else:
+            table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
     needed = Measurement.get(out, out.options.update_width(10_000), table).minimum
     if needed <= out.width:
         out.print(table)
         return
-    for row in zip(*(column.cells for column in table.columns), strict=True):
-        for column, cell in zip(table.columns, row, strict=True):
-            out.print(f"[bold]{column.header}[/bold] {cell}")
+    for row in rows:
+        for name, cell in zip(columns, row, strict=True):
+            out.print(f"[bold]{name}[/bold] {cell}")
         out.print()

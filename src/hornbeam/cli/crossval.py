@@ -20,11 +20,10 @@ def crossval(
         str | None, typer.Argument(metavar="[TASK_DIR]", help="A folder with fold0, fold1, ...")
     ] = None,
     methods: Annotated[
-        str, typer.Option("--methods", help="Learners to compare, with commas between.")
+        str, typer.Option(help="Learners to compare, with commas between.")
     ] = "ppll,greedy,joint",
     folds: Annotated[
-        int | None,
-        typer.Option("--folds", min=1, help="How many folds (default: all, or 5 for --labels)."),
+        int | None, typer.Option(min=1, help="How many folds (default: all, or 5 for --labels).")
     ] = None,
     facts: options.OptionalFactFiles = None,
     labels: options.OptionalLabelFiles = None,
@@ -93,29 +92,18 @@ def _as_dict(results: list[MethodResult], chances: dict[tuple[str, str], float])
 
 
 def _show(results: list[MethodResult], chances: dict[tuple[str, str], float]) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("method")
-    for name in ("AUC-ROC", "sd", "AUC-PR", "log-loss", "rules", "seconds"):
-        table.add_column(name, justify="right")
+    rows = []
     for result in results:
         row = result.as_dict()
-        table.add_row(
-            result.name,
-            _shown(row["auc_roc"]["mean"]),
-            _shown(row["auc_roc"]["sd"]),
-            _shown(row["auc_pr"]["mean"]),
-            _shown(row["log_loss"]["mean"]),
-            f"{row['rules']:.1f}",
-            f"{row['seconds']:.2f}",
-        )
+        figures = (
+            row["auc_roc"]["mean"], row["auc_roc"]["sd"], row["auc_pr"]["mean"],
+            row["log_loss"]["mean"],
+        )  # fmt: skip
+        shown = ("undefined" if value is None else f"{value:.4f}" for value in figures)
+        rows.append((result.name, *shown, f"{row['rules']:.1f}", f"{row['seconds']:.2f}"))
     out = screen()
-    print_table(out, table)
+    columns = ["method", "AUC-ROC", "sd", "AUC-PR", "log-loss", "rules", "seconds"]
+    print_table(out, columns, rows, text="method")
     for (one, other), p in chances.items():
         verdict = "differ" if p < 0.05 else "do not differ"
         out.print(f"{one} and {other} {verdict} significantly at 0.05 (paired t-test, p = {p:.3g})")
-
-
-def _shown(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.4f}"

@@ -67,7 +67,7 @@ def demo(
     *,
     keep: Annotated[
         Path | None,
-        typer.Option("--keep", metavar="DIR", help="Leave the data and the model in a new folder."),
+        typer.Option(metavar="DIR", help="Leave the data and the model in a new folder."),
     ] = None,
     console: options.ConsoleOptions,
 ) -> None:
@@ -82,10 +82,7 @@ def demo(
 
       hornbeam demo --keep countries
     """
-    verbosity = [
-        *(["--quiet"] if console.quiet else []),
-        *(["--verbose"] if console.verbose else []),
-    ]
+    verbosity = ["--quiet"] * console.quiet + ["--verbose"] * console.verbose
     with _folder(keep) as folder, chdir(folder):
         if console.as_json:
             print_json({"steps": [_result(step, verbosity) for step in STEPS]})

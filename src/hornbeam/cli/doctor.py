@@ -70,7 +70,11 @@ def examine() -> Checkup:
         for name, version in core.items()
         if version is None
     ]
-    kernels = None if problems else _kernel_folder()
+    kernels = None
+    if not problems:
+        from hornbeam.counting.memory.search import search_block
+
+        kernels = search_block.folder  # that of other kernels is kept likewise
     if kernels is not None and not _lasts(kernels):
         problems.append(
             "compiled kernels cannot be kept, so that they are compiled again and again: "
@@ -116,13 +120,6 @@ def _version(library: str) -> str | None:
         return metadata.version(library)
     except metadata.PackageNotFoundError:
         return None
-
-
-def _kernel_folder() -> str:
-    """Where the compiled code of one kernel is kept; that of the others is kept likewise."""
-    from hornbeam.counting.memory.search import search_block
-
-    return search_block.folder
 
 
 def _lasts(folder: str) -> bool:

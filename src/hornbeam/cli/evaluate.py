@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-
 from hornbeam.choices import Score
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, read_files, screen
@@ -29,16 +27,11 @@ def evaluate(
     """
     import hornbeam as hb
 
-    with console.progress() as progress, ExitStack() as stack:
-        loaded = hb.Model.load(model)
-        evidence = stack.enter_context(open_evidence(facts, engine, progress))
+    loaded = hb.Model.load(model)
+    with console.progress() as progress, open_evidence(facts, engine, progress) as evidence:
         labelled = read_files(hb.read_labels, labels, progress)
         result = loaded.evaluate(
-            evidence,
-            labelled,
-            score=score,
-            threads=engine.threads,
-            progress=progress,
+            evidence, labelled, score=score, threads=engine.threads, progress=progress
         )
     if console.as_json:
         print_json(result.as_dict())

@@ -34,19 +34,15 @@ def explain(
     facts: options.FactFiles,
     target: Annotated[
         str | None,
-        typer.Option(
-            "--target", metavar="PREDICATE", help="The relation, where the model has several."
-        ),
+        typer.Option(metavar="PREDICATE", help="The relation, where the model has several."),
     ] = None,
     paths: Annotated[
-        int, typer.Option("--paths", min=0, metavar="N", help="Paths to name for every rule.")
+        int, typer.Option(min=0, metavar="N", help="Paths to name for every rule.")
     ] = 5,
     pairs: Annotated[
         list[str] | None,
         typer.Option(
-            "--pairs",
-            metavar="FILE",
-            help="For a collective model: all pairs that are scored together.",
+            metavar="FILE", help="For a collective model: all pairs that are scored together."
         ),
     ] = None,
     console: options.ConsoleOptions,

@@ -15,9 +15,7 @@ def export(
     *,
     model: options.ModelFile,
     facts: options.FactFiles,
-    pairs: Annotated[
-        list[str], typer.Option("--pairs", metavar="FILE", help="Pairs that PSL is to infer.")
-    ],
+    pairs: Annotated[list[str], typer.Option(metavar="FILE", help="Pairs that PSL is to infer.")],
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the program.")
     ],

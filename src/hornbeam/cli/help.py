@@ -39,9 +39,3 @@ def help_text(command: Callable[..., None]) -> str:
         else:
             blocks[-1] += f" {line}"
     return "\n\n".join(blocks)
-
-
-def examples(command: Callable[..., None]) -> list[str]:
-    """List the examples of a docstring."""
-    lines = (getdoc(command) or "").splitlines()
-    return [line.strip() for line in lines if line.startswith(" ")]

@@ -26,17 +26,14 @@ ProgramFile = Annotated[
     ),
 ]
 Split = Annotated[
-    str | None,
-    typer.Option("--split", metavar="NAME", help="infer, learn or validation, where there are."),
+    str | None, typer.Option(metavar="NAME", help="infer, learn or validation, where there are.")
 ]
 MaxGroundRules = Annotated[
     int | None,
-    typer.Option(
-        "--max-ground-rules",
+    options.running_option(
         min=1,
         metavar="N",
         help="Refuse to ground more; by default what the memory holds.",
-        rich_help_panel=options.RUNNING,
     ),
 ]
 
@@ -53,15 +50,13 @@ def infer(
     solver: Annotated[
         Solver,
         typer.Option(
-            "--solver",
             help="admm as PSL does, exact by linear or quadratic programming, or auto: closed "
-            "forms where targets do not interact, exact where that is quick, ADMM otherwise.",
+            "forms where targets do not interact, exact where that is quick, ADMM otherwise."
         ),
     ] = Solver.AUTO,
     tolerance: Annotated[
         float | None,
         typer.Option(
-            "--tolerance",
             min=0.0,
             metavar="X",
             help="Tolerance of ADMM, absolute and relative; by default 1e-6, or what the program "
@@ -105,13 +100,9 @@ def infer(
 
 def _show(found: Inference, written: list[Path]) -> None:
     from rich.markup import escape
-    from rich.table import Table
 
     out = screen()
     if not written:
-        table = Table(box=None, header_style="bold", pad_edge=False)
-        table.add_column("value", justify="right", no_wrap=True)
-        table.add_column("atom", overflow="fold", ratio=1)
         rows = [
             (f"{value:.4f}", escape(f"{name}({', '.join(arguments)})"))
             for name in found.open_predicates
@@ -121,9 +112,7 @@ def _show(found: Inference, written: list[Path]) -> None:
                 strict=True,
             )
         ]
-        for row in rows[: options.SHOWN]:
-            table.add_row(*row)
-        print_table(out, table)
+        print_table(out, ["value", "atom"], rows[: options.SHOWN], text="atom")
         more = found.ground.potentials.n_variables - options.SHOWN
         if more > 0:
             out.print(f"... and {more:,} more; -o DIR writes them all")

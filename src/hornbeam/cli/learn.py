@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +13,7 @@ from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, read_files, screen
 from hornbeam.cli.evidence import open_evidence
 from hornbeam.cli.learner_options import FitOptions, LearnerOptions
+from hornbeam.errors import InputError
 from hornbeam.files import save_text
 
 if TYPE_CHECKING:
@@ -51,13 +51,10 @@ def learn(
 
     check_output(output)
     if trace_path(output).is_dir():
-        raise hb.errors.InputError(
-            f"{trace_path(output)}: is a folder; the model's trace would go there"
-        )
+        raise InputError(f"{trace_path(output)}: is a folder; the model's trace would go there")
     learner = settings.learner(fitting.method, seed)
-    with console.progress() as progress, ExitStack() as stack:
-        clock = time.perf_counter()
-        evidence = stack.enter_context(open_evidence(facts, engine, progress))
+    clock = time.perf_counter()
+    with console.progress() as progress, open_evidence(facts, engine, progress) as evidence:
         labelled = read_files(hb.read_labels, labels, progress) if labels else None
         load = time.perf_counter() - clock
         model = hb.learn(
@@ -94,8 +91,6 @@ def trace_path(model: Path) -> Path:
 
 def check_output(output: Path) -> None:
     """Refuse before any work what could not be written after it."""
-    from hornbeam.errors import InputError
-
     if not output.parent.is_dir():
         raise InputError(f"{output}: the folder {output.parent} does not exist; make it first")
     if output.is_dir():
@@ -121,16 +116,11 @@ def _as_dict(model: Model, trace: Trace) -> dict[str, Any]:
 
 def _show(model: Model, trace: Trace, output: Path) -> None:
     from rich.markup import escape
-    from rich.table import Table
 
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("weight", justify="right", no_wrap=True)
-    table.add_column("rule", overflow="fold", ratio=1)
-    shown = model.rules[: options.SHOWN]
-    for rule, text in zip(shown, model.clause_texts, strict=False):
-        table.add_row(f"{rule.weight:.3f}", escape(text))
+    shown = zip(model.rules[: options.SHOWN], model.clause_texts, strict=False)
+    rows = [(f"{rule.weight:.3f}", escape(text)) for rule, text in shown]
     out = screen()
-    print_table(out, table)
+    print_table(out, ["weight", "rule"], rows)
     if len(model.rules) > options.SHOWN:
         out.print(
             f"... and {len(model.rules) - options.SHOWN} more, all in {escape(str(output))}",

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from inspect import Parameter
 from typing import TYPE_CHECKING, Annotated, Any, Self, get_args
-
-import typer
 
 from hornbeam.choices import Sampling
 from hornbeam.cli import options
@@ -30,49 +28,35 @@ class FitOptions(Options):
 
     method: Annotated[
         str,
-        typer.Option(
-            "--method",
+        options.learner_option(
             help="joint: all rules at once with L1 (best). ppll: each rule alone (fastest). "
-            "greedy: one rule after the other (fewest).",
-            rich_help_panel=options.LEARNER,
+            "greedy: one rule after the other (fewest)."
         ),
         OneOf(learner_names),
     ] = "joint"
     counts: options.CountsOption = "auto"
     relaxation: Annotated[
         Relaxation | None,
-        typer.Option(
-            "--relaxation",
+        options.learner_option(
             help="Targets are 0 or 1 (boolean; joint's default), or lie between with hinges of "
-            "power 1 (linear; ppll's and greedy's) or 2 (squared).",
-            rich_help_panel=options.LEARNER,
+            "power 1 (linear; ppll's and greedy's) or 2 (squared)."
         ),
     ] = None
     collective: options.Collective = False
     refit: Annotated[
-        bool,
-        typer.Option(
-            "--refit",
-            help="Fit the surviving rules once more, together.",
-            rich_help_panel=options.LEARNER,
-        ),
+        bool, options.learner_option("--refit", help="Fit the surviving rules once more, together.")
     ] = False
     negatives: Annotated[
         float,
-        typer.Option(
-            "--negatives",
-            min=0.01,
-            metavar="X",
-            help="Without labels: sampled negatives per positive.",
-            rich_help_panel=options.LEARNER,
+        options.learner_option(
+            min=0.01, metavar="X", help="Without labels: sampled negatives per positive."
         ),
     ] = 1.0
     negative_sampling: Annotated[
         Sampling,
-        typer.Option(
+        options.learner_option(
             help="Without labels: replace an end of a known link by any entity (uniform), by how "
-            "often the relation has it there (frequency), or by one it has been seen with (typed).",
-            rich_help_panel=options.LEARNER,
+            "often the relation has it there (frequency), or by one it has been seen with (typed)."
         ),
         SAMPLINGS,
     ] = "uniform"
@@ -88,9 +72,7 @@ class LearnerOptions(Options):
     def parameters(cls) -> list[Parameter]:
         """List one option per setting of any learner."""
         return [
-            Parameter(
-                name, Parameter.KEYWORD_ONLY, default=one.default, annotation=_option(name, one)
-            )
+            Parameter(name, Parameter.KEYWORD_ONLY, default=one.default, annotation=_option(one))
             for name, one in _settings().items()
         ]
 
@@ -103,12 +85,12 @@ class LearnerOptions(Options):
     def learner(self, method: str, seed: int) -> Learner:
         """Make the learner; refuse settings that it does not have."""
         kind = learner_class(method)
-        foreign = sorted(self.given.keys() - dict(_own_settings(kind)).keys())
+        foreign = sorted(self.given.keys() - _own_settings(kind).keys())
         if foreign:
             having = [
                 f'`method="{one}"`'
                 for one in learner_names()
-                if foreign[0] in dict(_own_settings(learner_class(one)))
+                if foreign[0] in _own_settings(learner_class(one))
             ]
             raise InputError(f"`{foreign[0]}` is for {' or '.join(having)}")
         seeded = {"seed": seed} if "seed" in {one.name for one in fields(kind)} else {}
@@ -126,25 +108,18 @@ def _settings() -> dict[str, Setting]:
     return found | OPTIONS
 
 
-def _own_settings(learner: type[Any]) -> Iterator[tuple[str, Setting]]:
-    """List the settings of one learner that are options."""
-    for one in fields(learner):
-        setting = setting_of(one)
-        if setting is not None and setting.help:
-            yield one.name, setting
+def _own_settings(learner: type[Any]) -> dict[str, Setting]:
+    """Settings of one learner that are options."""
+    found = ((one.name, setting_of(one)) for one in fields(learner))
+    return {name: setting for name, setting in found if setting is not None and setting.help}
 
 
-def _option(name: str, setting: Setting) -> Any:  # noqa: ANN401
+def _option(setting: Setting) -> Any:  # noqa: ANN401
     """Annotate a setting as Typer wants it."""
-    flag = f"--{name.replace('_', '-')}"
     if setting.choices:
-        choice = typer.Option(flag, help=setting.help, rich_help_panel=options.LEARNER)
+        choice = options.learner_option(help=setting.help)
         return Annotated[str, choice, OneOf(lambda: setting.choices)]
-    number = typer.Option(
-        flag,
-        min=setting.least,
-        metavar="N" if setting.kind is int else "X",
-        help=setting.help,
-        rich_help_panel=options.LEARNER,
+    number = options.learner_option(
+        min=setting.least, metavar="N" if setting.kind is int else "X", help=setting.help
     )
     return Annotated[setting.kind if setting.default is not None else setting.kind | None, number]

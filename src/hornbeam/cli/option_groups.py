@@ -13,7 +13,7 @@ from dataclasses import MISSING, dataclass, fields
 from enum import StrEnum
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, Self, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Self, get_args, get_type_hints
 
 
 class Options:
@@ -49,12 +49,6 @@ class OneOf:
 
     words: Callable[[], Sequence[str]]
 
-    def in_place(self, annotation: Any) -> Any:  # noqa: ANN401
-        """Annotate with an enumeration of the words, from which Typer makes choices."""
-        others = [one for one in get_args(annotation)[1:] if one is not self]
-        choice = Word("Choice", {word: word for word in self.words()})  # type: ignore[call-arg]
-        return Annotated[choice, *others]
-
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
     """Let Typer see the fields of a command's groups instead of the groups."""
@@ -88,8 +82,10 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _with_choices(annotation: Any) -> Any:  # noqa: ANN401
-    if get_origin(annotation) is Annotated:
-        for one in get_args(annotation)[1:]:
-            if isinstance(one, OneOf):
-                return one.in_place(annotation)
+    """Annotate with an enumeration of the words, from which Typer makes choices."""
+    _, *notes = get_args(annotation) or [annotation]
+    for one in notes:
+        if isinstance(one, OneOf):
+            choice = Word("Choice", {word: word for word in one.words()})  # type: ignore[call-arg]
+            return Annotated[choice, *notes]
     return annotation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,21 +29,18 @@ def predict(
     facts: options.FactFiles,
     pairs: Annotated[
         list[str] | None,
-        typer.Option(
-            "--pairs", metavar="FILE", help="Pairs to score; without it, new links are proposed."
-        ),
+        typer.Option(metavar="FILE", help="Pairs to score; without it, new links are proposed."),
     ] = None,
     score: options.ScoreOption = Score.MEAN,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of stdout.")
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="How many new links to propose.")] = 20,
+    top: Annotated[int, typer.Option(min=1, help="How many new links to propose.")] = 20,
     per_subject: Annotated[
         bool, typer.Option("--per-subject", help="The best --top links of every subject.")
     ] = False,
     subject: Annotated[
-        list[str] | None,
-        typer.Option("--subject", metavar="NAME", help="Propose links of this subject only."),
+        list[str] | None, typer.Option(metavar="NAME", help="Propose links of this subject only.")
     ] = None,
     target: options.Target = None,
     engine: options.EngineOptions,
@@ -64,26 +60,20 @@ def predict(
     import hornbeam as hb
     from hornbeam.counting.opening import facts_in_memory
 
-    with console.progress() as progress, ExitStack() as stack:
-        loaded = hb.Model.load(model)
-        evidence = stack.enter_context(open_evidence(facts, engine, progress))
+    loaded = hb.Model.load(model)
+    with console.progress() as progress, open_evidence(facts, engine, progress) as evidence:
         if pairs:
             wanted = read_files(hb.read_pairs, pairs, progress)
             if output is not None and output.suffix == ".parquet":
                 _write_parquet(loaded, evidence, wanted, output, score, progress)
                 return
             found = loaded.predict(
-                evidence,
-                wanted,
-                score=score,
-                threads=engine.threads,
-                progress=progress,
+                evidence, wanted, score=score, threads=engine.threads, progress=progress
             )
         else:
+            why = f"--engine {engine.engine} scores given pairs: give --pairs"
             wanted, found = loaded.propose(
-                facts_in_memory(
-                    evidence, f"--engine {engine.engine} scores given pairs: give --pairs"
-                ),
+                facts_in_memory(evidence, why),
                 target=target,
                 top=top,
                 per_subject=per_subject,

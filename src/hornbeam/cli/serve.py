@@ -24,31 +24,27 @@ def serve(
     pairs: Annotated[
         list[str] | None,
         typer.Option(
-            "--pairs",
             metavar="FILE",
             help="Further pairs to list. A collective model needs them, and scores all listed "
             "pairs together.",
         ),
     ] = None,
     compare: Annotated[
-        str | None,
-        typer.Option("--compare", metavar="MODEL", help="A second model, shown side by side."),
+        str | None, typer.Option(metavar="MODEL", help="A second model, shown side by side.")
     ] = None,
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Where to listen; 0 finds a free one.")
+        int, typer.Option(min=0, max=65535, help="Where to listen; 0 finds a free one.")
     ] = 8765,
     host: Annotated[
         str,
         typer.Option(
-            "--host",
             metavar="ADDRESS",
             help="Let others connect: an address of this machine, 0.0.0.0 for all of them. They "
             "need a token.",
         ),
     ] = "127.0.0.1",
     token: Annotated[
-        str | None,
-        typer.Option("--token", metavar="TEXT", help="Ask for this token; made up if needed."),
+        str | None, typer.Option(metavar="TEXT", help="Ask for this token; made up if needed.")
     ] = None,
     open_browser: Annotated[
         bool, typer.Option("--open", help="Open the browser when it is ready.")

@@ -20,16 +20,13 @@ def weights(
     *,
     program: ProgramFile,
     output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="FILE", help="The rules with learned weights."),
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The rules with learned weights.")
     ],
     method: Annotated[
-        WeightMethod,
-        typer.Option("--method", help="All weights together, or each rule alone (piecewise)."),
+        WeightMethod, typer.Option(help="All weights together, or each rule alone (piecewise).")
     ] = WeightMethod.JOINT,
     weight_variance: Annotated[
-        float,
-        typer.Option("--weight-variance", help="Variance of the Gaussian prior on weights."),
+        float, typer.Option(help="Variance of the Gaussian prior on weights.")
     ] = 100.0,
     split: Split = None,
     max_ground_rules: MaxGroundRules = None,
@@ -68,17 +65,13 @@ def weights(
 
 def _show(learned: LearnedWeights, output: Path) -> None:
     from rich.markup import escape
-    from rich.table import Table
 
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("before", justify="right", no_wrap=True)
-    table.add_column("learned", justify="right", no_wrap=True)
-    table.add_column("rule", overflow="fold", ratio=1)
+    rows = []
     for row in learned.as_dict()["rules"][: options.SHOWN]:
         shown = ["hard" if w is None else f"{w:.4g}" for w in (row["before"], row["weight"])]
-        table.add_row(*shown, escape(row["rule"]))
+        rows.append([*shown, escape(row["rule"])])
     out = screen()
-    print_table(out, table)
+    print_table(out, ["before", "learned", "rule"], rows)
     if len(learned.rules) > options.SHOWN:
         out.print(f"... and {len(learned.rules) - options.SHOWN} more")
     out.print(

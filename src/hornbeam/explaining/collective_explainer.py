@@ -253,12 +253,7 @@ class CollectiveExplainer:
         others = others[others != variable]
         order = np.lexsort((atoms.object[others], atoms.subject[others]))
         return tuple(
-            Fact(
-                atoms.entities[int(atoms.subject[v])],
-                atoms.predicates[int(atoms.predicate[v])],
-                atoms.entities[int(atoms.object[v])],
-                float(self.state.state[v]),
-            )
+            Fact(*atoms.names_at(v), float(self.state.state[v]))
             for v in others[order][:limit].tolist()
         )
 

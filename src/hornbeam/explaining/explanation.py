@@ -200,14 +200,8 @@ class Explanation:
         Roles are "pair", "verdict", "note", "heading", "for", "against", "neutral", "path", "fact".
         """
         yield "pair", printable(f"{self.subject}  {self.predicate}  {self.object}")
-        answer = "true" if self.decision else "false"
-        yield (
-            "verdict",
-            (
-                f"score {self.score:.4g}, so {answer} (true from {self.threshold:.4g}); "
-                f"MAP state {self.map:.4g}"
-            ),
-        )
+        answer = f"{'true' if self.decision else 'false'} (true from {self.threshold:.4g})"
+        yield "verdict", f"score {self.score:.4g}, so {answer}; MAP state {self.map:.4g}"
         for name in self.unseen:
             yield "note", f"no fact has {printable(repr(name))}: only the prior can speak"
         if not self.reasons:
@@ -278,11 +272,8 @@ def _flip_lines(flip: Flip, decision: bool) -> Iterator[tuple[str, str]]:
         yield "note", f"  {flip.status.sentence}"
         return
     many = "this fact" if len(flip.facts) == 1 else f"these {len(flip.facts):,} facts"
-    other = "false" if decision else "true"
-    yield (
-        "note",
-        (f"  without {many} the score is {flip.score:.4g}, so {other} ({flip.status.sentence})"),
-    )
+    after = f"{flip.score:.4g}, so {'false' if decision else 'true'}"
+    yield "note", f"  without {many} the score is {after} ({flip.status.sentence})"
     for fact in flip.facts:
         yield "fact", f"    {fact}"
 

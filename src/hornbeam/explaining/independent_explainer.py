@@ -145,12 +145,7 @@ class IndependentExplainer:
         )
 
     def paths(
-        self,
-        body: Body,
-        subject: str,
-        object_: str,
-        limit: int,
-        progress: Progress = SILENT,
+        self, body: Body, subject: str, object_: str, limit: int, progress: Progress = SILENT
     ) -> Paths:
         """Find the first paths of a body, as ids."""
         steps, pair = self._codes(body), self._nodes(body.target, subject, object_)
@@ -221,12 +216,7 @@ class IndependentExplainer:
         # a fact that a path uses twice carries it once
         uses = np.unique(np.stack([fact.reshape(-1), np.concatenate(path)]), axis=1)
         removals = Removals(
-            scored,
-            np.concatenate(sequence),
-            np.concatenate(body),
-            uses[0],
-            uses[1],
-            len(edges),
+            scored, np.concatenate(sequence), np.concatenate(body), uses[0], uses[1], len(edges)
         )
         return removals, edges[:, [1, 0, 2]]
 

@@ -28,8 +28,8 @@ class ScoredPair:
     @property
     def names(self) -> tuple[str, str]:
         """Subject and object."""
-        entities = self.pair.entities
-        return entities[int(self.pair.subject[0])], entities[int(self.pair.object[0])]
+        subject, _, object_ = self.pair.names_at(0)
+        return subject, object_
 
     @property
     def bodies(self) -> Sequence[Body]:

@@ -139,6 +139,11 @@ class Targets:
             return np.zeros(len(self), dtype=np.bool_)
         return self.millionths >= HALF
 
+    def names_at(self, row: int) -> tuple[str, str, str]:
+        """Subject, predicate and object of the target at a row."""
+        s, p, o = int(self.subject[row]), int(self.predicate[row]), int(self.object[row])
+        return self.entities[s], self.predicates[p], self.entities[o]
+
     def select(self, rows: Integers | Bools) -> Targets:
         """Select the targets at `rows`, with the same tables of names."""
         return Targets(

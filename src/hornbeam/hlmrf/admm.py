@@ -49,7 +49,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -165,13 +165,9 @@ class Admm:
                 # at rest but for a constraint: look again after a whole period
                 least = PERIOD if at_rest else 1
             multiplier = run.multipliers(steps)
-        return assess(
-            potentials,
-            run.point.state,
-            multiplier,
-            status=status,
-            solver="admm",
-            max_violation=self.max_violation,
+        state = run.point.state
+        return replace(
+            assess(potentials, state, multiplier, status, "admm", self.max_violation),
             iterations=iterations,
             primal_residual=residuals.primal,
             dual_residual=residuals.dual,
@@ -278,10 +274,8 @@ def _relaxation(settings: Admm, potentials: Potentials) -> float:
     """Over-relaxation; 0 if the iteration is anchored."""
     squared = bool((potentials.kind == Kind.SQUARED).all())
     default = Acceleration.RELAXED if squared else Acceleration.ANCHORED
-    chosen = settings.acceleration or default
-    return {Acceleration.PLAIN: 1.0, Acceleration.RELAXED: RELAXED, Acceleration.ANCHORED: 0.0}[
-        chosen
-    ]
+    relaxations = {"plain": 1.0, "relaxed": RELAXED, "anchored": 0.0}
+    return relaxations[settings.acceleration or default]
 
 
 def contradict(constraints: Potentials, change: Floats) -> bool:

@@ -67,13 +67,8 @@ class Exact:
         multiplier[matters] = answer.multiplier * scale
         free = np.bincount(potentials.variable, minlength=potentials.n_variables) == 0
         state = np.where(free, start_at(potentials, start), np.clip(answer.state, 0.0, 1.0))
-        result = assess(
-            potentials,
-            state,
-            multiplier,
-            status=MapStatus.OPTIMAL,
-            solver="exact",
-            max_violation=self.max_violation,
+        result = replace(
+            assess(potentials, state, multiplier, MapStatus.OPTIMAL, "exact", self.max_violation),
             iterations=answer.iterations,
             seconds=time.perf_counter() - began,
         )
@@ -151,10 +146,7 @@ def _quadratic_program(potentials: Potentials) -> _Answer:
     settings.verbose = False
     settings.direct_solve_method = "qdldl"  # on one thread: the same answer everywhere
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
-    cones = [
-        clarabel.ZeroConeT(len(equal)),
-        clarabel.NonnegativeConeT(len(right) - len(equal)),
-    ]
+    cones = [clarabel.ZeroConeT(len(equal)), clarabel.NonnegativeConeT(len(right) - len(equal))]
     solution = clarabel.DefaultSolver(
         sparse.csc_matrix(sparse.diags_array(curvature)), cost, sparse.csc_matrix(left), right,
         cones, settings,

@@ -109,9 +109,7 @@ def _solve_joint(potentials: Potentials, state: Floats, admm: Admm, progress: Pr
     return _by_admm(potentials, state, admm, progress)
 
 
-def _split(
-    potentials: Potentials,
-) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+def _split(potentials: Potentials) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Rows whose variable shares no row with another, and the other rows that matter."""
     sizes = np.diff(potentials.indptr)
     matters = potentials.is_constraint | (potentials.weight > 0.0)

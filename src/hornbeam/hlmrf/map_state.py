@@ -34,18 +34,16 @@ class MapState:
     bound
         The optimum is at least this: a lower bound proved by the multipliers of the rows
         (see `dual_value`), whatever the solver's tolerances.
-    iterations
-        Of ADMM; of the exact solver's own method otherwise.
-    primal_residual, dual_residual
-        As in ADMM's stopping rule; 0 where another solver was used.
     status
         How inference ended.
     solver
         What found the state.
-    violated
-        Rows of the constraints that do not hold within the tolerance.
-    violation
-        How far each of them is from holding.
+    violated, violation
+        Rows of the constraints that do not hold within the tolerance, and how far each is from it.
+    iterations
+        Of ADMM; of the exact solver's own method otherwise.
+    primal_residual, dual_residual
+        As in ADMM's stopping rule; 0 where another solver was used.
     seconds
         Wall time.
     """
@@ -53,14 +51,14 @@ class MapState:
     state: Floats
     objective: float
     bound: float
-    iterations: int
-    primal_residual: float
-    dual_residual: float
     status: MapStatus
     solver: str
     violated: npt.NDArray[np.intp]
     violation: Floats
-    seconds: float
+    iterations: int = 0
+    primal_residual: float = 0.0
+    dual_residual: float = 0.0
+    seconds: float = 0.0
 
     @property
     def gap(self) -> float:
@@ -120,24 +118,9 @@ def assess(
     status: MapStatus,
     solver: str,
     max_violation: float,
-    iterations: int = 0,
-    primal_residual: float = 0.0,
-    dual_residual: float = 0.0,
-    seconds: float = 0.0,
 ) -> MapState:
     """Work out the figures of a state: objective, bound, violated constraints."""
     far = potentials.violations(state)
     violated = np.flatnonzero(far > max_violation)
-    return MapState(
-        state=state,
-        objective=potentials.objective(state),
-        bound=dual_value(potentials, multiplier),
-        iterations=iterations,
-        primal_residual=primal_residual,
-        dual_residual=dual_residual,
-        status=status,
-        solver=solver,
-        violated=violated,
-        violation=far[violated],
-        seconds=seconds,
-    )
+    objective, bound = potentials.objective(state), dual_value(potentials, multiplier)
+    return MapState(state, objective, bound, status, solver, violated, far[violated])

@@ -1,8 +1,8 @@
-"""Parts of a rule: its atoms, literals, terms, variables, and the parts of coefficients."""
+"""Parts of a rule: its atoms, literals, constants, variables, and the parts of coefficients."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from hornbeam.language.syntax import (
     ArithmeticRule,
@@ -33,13 +33,6 @@ def atoms_of(rule: PslRule) -> Iterator[Atom | SumAtom]:
     yield from (one.atom for one in _literals(rule) if isinstance(one.atom, Atom))
 
 
-def comparisons_of(rule: PslRule) -> Iterator[Comparison]:
-    """Yield the comparisons of a rule, those of its filters last."""
-    if isinstance(rule, ArithmeticRule):
-        yield from rule.comparisons
-    yield from (one.atom for one in _literals(rule) if isinstance(one.atom, Comparison))
-
-
 def _literals(rule: PslRule) -> Iterator[Literal]:
     """Yield the literals of a logical rule, or of an arithmetic rule's filters."""
     if isinstance(rule, LogicalRule):
@@ -58,23 +51,22 @@ def literals_of(condition: Condition) -> Iterator[Literal]:
             yield from literals_of(part)
 
 
-def terms_of(rule: PslRule) -> Iterator[Argument]:
-    """Yield every term of a rule."""
-    for atom in atoms_of(rule):
-        yield from atom.arguments
-    for comparison in comparisons_of(rule):
-        yield from (comparison.left, comparison.right)
-
-
 def constants_of(rule: PslRule) -> set[str]:
     """Constants of a rule."""
-    return {term.value for term in terms_of(rule) if isinstance(term, Constant)}
+    parts: list[Atom | SumAtom | Comparison] = [literal.atom for literal in _literals(rule)]
+    if isinstance(rule, ArithmeticRule):
+        parts += [*rule.atoms, *rule.comparisons]
+    terms = (term for part in parts for term in _terms(part))
+    return {term.value for term in terms if isinstance(term, Constant)}
 
 
 def variables_of(atom: Atom | SumAtom | Comparison) -> set[str]:
     """Variables of an atom or comparison, summation variables aside."""
-    terms = (atom.left, atom.right) if isinstance(atom, Comparison) else atom.arguments
-    return {term.name for term in terms if isinstance(term, Variable)}
+    return {term.name for term in _terms(atom) if isinstance(term, Variable)}
+
+
+def _terms(atom: Atom | SumAtom | Comparison) -> Sequence[Argument]:
+    return (atom.left, atom.right) if isinstance(atom, Comparison) else atom.arguments
 
 
 def cardinalities_of(coefficient: Coefficient) -> Iterator[str]:

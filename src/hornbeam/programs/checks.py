@@ -78,8 +78,11 @@ def _check(rule: PslRule, known: dict[str, ProgramPredicate]) -> None:
     if isinstance(rule, LogicalRule):
         _check_safe(rule)
     else:
-        _check_sums(rule)
-        _check_filters(rule, known)
+        arguments = [term for atom in rule.atoms for term in atom.arguments]
+        sums = Counter(term.name for term in arguments if isinstance(term, SumVariable))
+        plain = {term.name for term in arguments if isinstance(term, Variable)}
+        _check_sums(rule, sums, plain)
+        _check_filters(rule, sums, plain, known)
         for summand in rule.summands:
             _check_coefficient(summand.coefficient)
 
@@ -130,12 +133,9 @@ def _check_safe(rule: LogicalRule) -> None:
 # Arithmetic rules ---------------------------------------------------------------------------------
 
 
-def _check_sums(rule: ArithmeticRule) -> None:
+def _check_sums(rule: ArithmeticRule, sums: Counter[str], plain: set[str]) -> None:
     if not rule.atoms:
         raise _RuleError("the rule has no atoms; expected at least one")
-    arguments = [term for atom in rule.atoms for term in atom.arguments]
-    sums = Counter(term.name for term in arguments if isinstance(term, SumVariable))
-    plain = {term.name for term in arguments if isinstance(term, Variable)}
     for atom in rule.atoms:
         for term in atom.arguments:
             if not isinstance(term, SumVariable):
@@ -157,10 +157,9 @@ def _check_sums(rule: ArithmeticRule) -> None:
             raise _RuleError(problem, comparison)
 
 
-def _check_filters(rule: ArithmeticRule, known: dict[str, ProgramPredicate]) -> None:
-    arguments = [term for atom in rule.atoms for term in atom.arguments]
-    sums = {term.name for term in arguments if isinstance(term, SumVariable)}
-    plain = {term.name for term in arguments if isinstance(term, Variable)}
+def _check_filters(
+    rule: ArithmeticRule, sums: Counter[str], plain: set[str], known: dict[str, ProgramPredicate]
+) -> None:
     seen: set[str] = set()
     for one in rule.filters:
         if one.variable not in sums:

@@ -32,14 +32,7 @@ from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.folds import among_facts
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.language.naming import identifiers
-from hornbeam.language.syntax import (
-    Atom,
-    Comparison,
-    Literal,
-    LogicalRule,
-    Operator,
-    Variable,
-)
+from hornbeam.language.syntax import Atom, Comparison, Literal, LogicalRule, Operator, Variable
 from hornbeam.rules.body import VARIABLES
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Counts, Relaxation, RuleModel
@@ -136,7 +129,7 @@ class Export:
             body.append(Literal(_atom(spelt, ends_of_step)))
         if self.model.semantics.distinct_variables and steps:
             nodes = VARIABLES[: len(steps) + 1]
-            body += [_different(*two) for two in combinations(nodes, 2)]
+            body += [_compared(x, Operator.DIFFERENT, y) for x, y in combinations(nodes, 2)]
         own = [two for predicate, two in steps if predicate == target]
         if self.model.semantics.collective or target not in self._listed_twice:
             own = []
@@ -156,12 +149,8 @@ class Export:
         """(predicate, partition, text of a data file) of all that the rules need."""
         for target in self.targets:
             rows = self._pair_rows(target)
-            names = self.pairs.entities
-            columns = [
-                self._texts(names.take(ids[rows]))
-                for ids in (self.pairs.subject, self.pairs.object)
-            ]
-            text = _lines(columns)
+            ends = self.pairs.subject[rows], self.pairs.object[rows]
+            text = _lines([self._texts(self.pairs.entities.take(ids)) for ids in ends])
             yield self.spelling.pairs[target], "observations", text
             yield self.spelling.plain[target], "targets", text
         for name in sorted(self.spelling.plain):
@@ -230,10 +219,7 @@ class Export:
 
 
 def export_program(
-    model: RuleModel,
-    facts: Facts,
-    pairs: Targets,
-    folder: str | os.PathLike[str],
+    model: RuleModel, facts: Facts, pairs: Targets, folder: str | os.PathLike[str]
 ) -> FilePath:
     """Write program.json, rules.psl, names.json and data/; returns the path of the program.
 
@@ -299,12 +285,8 @@ def _atom(predicate: str, variables: str) -> Atom:
     return Atom(predicate, tuple(Variable(name) for name in variables))
 
 
-def _different(one: str, other: str) -> Literal:
-    return Literal(Comparison(Variable(one), Operator.DIFFERENT, Variable(other)))
-
-
-def _same(one: str, other: str) -> Literal:
-    return Literal(Comparison(Variable(one), Operator.EQUAL, Variable(other)))
+def _compared(one: str, operator: Operator, other: str) -> Literal:
+    return Literal(Comparison(Variable(one), operator, Variable(other)))
 
 
 def _ways_to_differ(atom: str, head: str) -> list[list[Literal]]:
@@ -312,9 +294,10 @@ def _ways_to_differ(atom: str, head: str) -> list[list[Literal]]:
     x, y, a, b = *tuple(atom), *tuple(head)
     ways = []
     if x != a:
-        ways.append([_different(x, a)])
+        ways.append([_compared(x, Operator.DIFFERENT, a)])
     if y != b:
-        ways.append([*([_same(x, a)] if x != a else []), _different(y, b)])
+        same = [_compared(x, Operator.EQUAL, a)] if x != a else []
+        ways.append([*same, _compared(y, Operator.DIFFERENT, b)])
     return ways
 
 

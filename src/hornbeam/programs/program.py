@@ -24,15 +24,14 @@ from hornbeam.facts.reading.psl_data import SPLITS, program_document
 from hornbeam.language.rule_parts import constants_of
 from hornbeam.language.syntax import PslRule, parse_rules
 from hornbeam.programs.checks import check_rules
-from hornbeam.programs.locating import Placed, rule_entries
+from hornbeam.programs.locating import rule_entries
 from hornbeam.programs.normal_form import normal_rules
 from hornbeam.programs.partitions import load_partitions
 from hornbeam.programs.program_data import ProgramData
-from hornbeam.programs.program_predicates import (
-    ProgramPredicate,
-    program_predicates,
-    text_options,
-)
+from hornbeam.programs.program_predicates import ProgramPredicate, program_predicates, text_options
+
+#: A rule, and the file in which it stands.
+SourcedRule = tuple[PslRule, str]
 
 SUFFIXES = (".json", ".yaml", ".yml")
 #: What a 2.4 program may hold.
@@ -106,42 +105,25 @@ def read_program(path: str | os.PathLike[str], split: str | None = None) -> Prog
         document, text = program_document(file)
         if rules_path == data_path:
             _check_sections(file, document)
-            entries = _entries(file, document, text, split, Path(folder))
+            written = _listed_rules(file, document, text, split, Path(folder))
         else:
-            entries = _rule_file(str(rules_path), Path(folder))
+            written = _rule_file(str(rules_path), Path(folder))
     predicates = program_predicates(file, document, split)
     options = _options(file, document, split)
-    rules = [
-        (rule, entry.source)
-        for entry in entries
-        for written in entry.rules
-        for rule in normal_rules(written, {one.name.lower(): one.name for one in predicates})
-    ]
+    names = {one.name.lower(): one.name for one in predicates}
+    rules = [(rule, source) for one, source in written for rule in normal_rules(one, names)]
     if not rules:
         raise DataError(str(rules_path), "holds no rules; expected at least one")
     check_rules(rules, predicates)
-    return Program(
-        str(path),
-        tuple(rule for rule, _ in rules),
-        tuple(source for _, source in rules),
-        tuple(predicates),
-        options,
-    )
+    normal, sources = zip(*rules, strict=True)
+    return Program(str(path), normal, sources, tuple(predicates), options)
 
 
-@dataclass(frozen=True)
-class _Entry:
-    """Rules that stand together in one place of a file."""
-
-    source: str
-    rules: Sequence[PslRule]
-
-
-def _entries(
+def _listed_rules(
     file: File, document: dict[str, Any], text: str, split: str, folder: Path
-) -> list[_Entry]:
+) -> list[SourcedRule]:
     """Rules of a program and those of the split."""
-    found: list[_Entry] = []
+    found: list[SourcedRule] = []
     for section in ((), (split,)):
         inside = document.get(split) or {} if section else document
         listed = inside.get("rules") or []
@@ -149,23 +131,19 @@ def _entries(
             found += _rule_file(str(Path(file.name).parent / listed), folder)
             continue
         for entry in rule_entries(file, listed, text, (*section, "rules")):
-            found.append(_Entry(file.name, _one_rule(file, entry)))
+            rules = parse_rules(entry.padded, file.name)
+            if len(rules) != 1:
+                problem = f"rule {entry.number} holds {len(rules) or 'no'} rules; expected one"
+                raise DataError(file.name, problem, line=entry.line, column=entry.column)
+            found.append((rules[0], file.name))
     return found
 
 
-def _one_rule(file: File, entry: Placed) -> list[PslRule]:
-    rules = parse_rules(entry.padded, file.name)
-    if len(rules) != 1:
-        problem = f"rule {entry.number} holds {len(rules) or 'no'} rules; expected one"
-        raise DataError(file.name, problem, line=entry.line, column=entry.column)
-    return rules
-
-
-def _rule_file(name: str, folder: Path) -> list[_Entry]:
+def _rule_file(name: str, folder: Path) -> list[SourcedRule]:
     if is_empty(name):
         return []
     file = find_file(name, folder)
-    return [_Entry(file.name, parse_rules(document_text(file), file.name))]
+    return [(rule, file.name) for rule in parse_rules(document_text(file), file.name)]
 
 
 def _check_sections(file: File, document: dict[str, Any]) -> None:
@@ -220,19 +198,19 @@ def _only_program(folder: Path) -> Path:
 
 def _data_beside(rules: Path, split: str) -> Path:
     names = [rules.with_name(f"{rules.stem}{ending}.data") for ending in ENDINGS[split]]
-    for name in names:
-        if name.is_file():
-            return name
-    looked = " or ".join(name.name for name in names)
-    raise DataError(str(rules), f"has no data file beside it; expected {looked}")
+    return _first_beside(rules, names, "data file")
 
 
 def _rules_beside(data: Path) -> Path:
     endings = sorted({ending for some in ENDINGS.values() for ending in some})
     stems = [data.stem.removesuffix(ending) for ending in endings if data.stem.endswith(ending)]
     names = [data.with_name(f"{stem}.psl") for stem in stems]
+    return _first_beside(data, names, "file of rules")
+
+
+def _first_beside(path: Path, names: Sequence[Path], what: str) -> Path:
     for name in names:
         if name.is_file():
             return name
     looked = " or ".join(name.name for name in names)
-    raise DataError(str(data), f"has no file of rules beside it; expected {looked}")
+    raise DataError(str(path), f"has no {what} beside it; expected {looked}")

@@ -83,17 +83,14 @@ def _number(least: float, above: bool = False) -> Callable[[str], float]:
     return read
 
 
-def _integer(least: int | None) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            raise _OptionError("a whole number") from None
-        if least is not None and value < least:
-            raise _OptionError(f"a whole number of at least {least}")
-        return value
-
-    return read
+def _positive(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise _OptionError("a whole number") from None
+    if value < 1:
+        raise _OptionError("a whole number of at least 1")
+    return value
 
 
 def _flag(text: str) -> bool:
@@ -111,7 +108,7 @@ def _initial_value(text: str) -> str:
 #: PSL's name of every option that is honoured, the field it sets, and how it is read.
 _READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "admmreasoner.stepsize": ("step_size", _number(0, above=True)),
-    "admmreasoner.maxiterations": ("max_iterations", _integer(1)),
+    "admmreasoner.maxiterations": ("max_iterations", _positive),
     "admmreasoner.epsilonabs": ("epsilon_absolute", _number(0)),
     "admmreasoner.epsilonrel": ("epsilon_relative", _number(0)),
     "inference.relax": ("relax", _flag),

@@ -33,13 +33,7 @@ from hornbeam.compiled import announced
 from hornbeam.errors import DataError
 from hornbeam.files import save_text
 from hornbeam.hlmrf.potentials import Kind, Potentials
-from hornbeam.language.syntax import (
-    ArithmeticRule,
-    LogicalRule,
-    PslRule,
-    error_at,
-    weight_text,
-)
+from hornbeam.language.syntax import ArithmeticRule, LogicalRule, PslRule, error_at, weight_text
 from hornbeam.learning.hinge_problem import HingeProblem
 from hornbeam.learning.newton import Fit, Newton
 from hornbeam.programs.grounding.ground import ground
@@ -79,10 +73,7 @@ class LearnedWeights:
                 {"rule": _unweighted(rule), "weight": rule.weight, "before": old.weight}
                 for rule, old in zip(self.rules, self.before, strict=True)
             ],
-            "log_likelihood": {
-                "before": self.log_likelihood_before,
-                "after": self.log_likelihood,
-            },
+            "log_likelihood": {"before": self.log_likelihood_before, "after": self.log_likelihood},
             "targets": self.targets,
             "seconds": self.seconds,
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -113,8 +113,5 @@ def _degrees(degree: npt.NDArray[np.int64]) -> tuple[tuple[int, int, int], ...]:
         return ()
     bins = np.where(degree > 0, np.floor(np.log2(np.maximum(degree, 1))) + 1, 0).astype(np.int64)
     counts = np.bincount(bins)
-    ends: Sequence[tuple[int, int]] = [
-        (0, 0) if k == 0 else (2 ** (k - 1), 2**k - 1) for k in range(len(counts))
-    ]
-    rows = [(*end, int(n)) for end, n in zip(ends, counts, strict=True)]
+    rows = [(2**k // 2, 2**k - 1, n) for k, n in enumerate(counts.tolist())]
     return tuple(rows[1:] if not counts[0] else rows)

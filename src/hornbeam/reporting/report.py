@@ -28,7 +28,7 @@ from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting import charts, report_charts
 from hornbeam.reporting.data_profile import profile
 from hornbeam.reporting.evaluation import evaluate
-from hornbeam.reporting.rule_quality import RuleQuality, rule_qualities
+from hornbeam.reporting.rule_quality import rule_qualities
 
 #: Errors of each kind that are explained.
 WORST = 5
@@ -77,10 +77,7 @@ class Mistake:
 
 
 def report(
-    explainer: Explainer,
-    labels: Targets,
-    trace: Trace | None = None,
-    progress: Progress = SILENT,
+    explainer: Explainer, labels: Targets, trace: Trace | None = None, progress: Progress = SILENT
 ) -> str:
     """Write the report of a model on labelled pairs as one HTML page.
 
@@ -103,11 +100,12 @@ def report(
     evaluation = evaluate(labels.truth, scores)
     walked = [step.predicate for body in model.bodies for step in body.steps]
     data = profile(explainer.facts, labels, walked)
+    style = _template("report.css")
     return str(
         _environment().get_template("report.html.j2").render(
-            style=Markup(_style()),
-            policy=_policy(),
-            targets=sorted({_head(quality) for quality in qualities}),
+            style=Markup(style),
+            policy=_policy(style),
+            targets=sorted({quality.head[1] for quality in qualities}),
             semantics=semantics,
             evaluation=evaluation,
             confusion=confusion(labels, scores, semantics.threshold),
@@ -135,31 +133,21 @@ def confusion(labels: Targets, scores: Floats, threshold: float) -> Confusion:
     )
 
 
-def _head(quality: RuleQuality) -> str:
-    return quality.head[1]
-
-
 def _examples(
-    explainer: Explainer,
-    counted: Statistics,
-    labels: Targets,
-    progress: Progress,
+    explainer: Explainer, counted: Statistics, labels: Targets, progress: Progress
 ) -> list[Grounding | None]:
     """For every rule its first path on the first pair with the label of its head, else on any."""
     found: list[Grounding | None] = []
     column = {body: j for j, body in enumerate(counted.bodies)}
     for rule in explainer.model.rules:
-        if rule.clause.is_prior:
-            found.append(None)
-            continue
-        covered = counted.target[counted.column(column[rule.clause.body])]
-        right = covered[labels.positive[covered] != rule.clause.negated]
-        chosen = right if len(right) else covered
-        if not len(chosen):
-            found.append(None)
-            continue
-        subject, object_ = _names(labels, int(chosen[0]))
-        paths = explainer.groundings(rule.clause.body, subject, object_, 1, progress)
+        paths: Sequence[Grounding] = ()
+        if not rule.clause.is_prior:
+            covered = counted.target[counted.column(column[rule.clause.body])]
+            right = covered[labels.positive[covered] != rule.clause.negated]
+            chosen = right if len(right) else covered
+            if len(chosen):
+                subject, _, object_ = labels.names_at(int(chosen[0]))
+                paths = explainer.groundings(rule.clause.body, subject, object_, 1, progress)
         found.append(paths[0] if paths else None)
     return found
 
@@ -178,9 +166,7 @@ def _mistakes(
     done = 0
     for kind, rows in kinds.items():
         for row in rows:
-            subject, object_ = _names(labels, row)
-            target = labels.predicates[int(labels.predicate[row])]
-            explanation = explainer.explain(subject, target, object_, paths=1)
+            explanation = explainer.explain(*labels.names_at(row), paths=1)
             found[kind].append(Mistake(float(labels.truth[row]), explanation))
             done += 1
             progress.advance("Explaining errors", done, total)
@@ -192,10 +178,6 @@ def _first(rows: npt.NDArray[np.intp], by: Floats) -> list[int]:
     return [int(row) for row in rows[np.argsort(by[rows], kind="stable")][:WORST]]
 
 
-def _names(labels: Targets, row: int) -> tuple[str, str]:
-    return labels.entities[int(labels.subject[row])], labels.entities[int(labels.object[row])]
-
-
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -205,12 +187,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "named": named,
-        "percent": percent,
-        "signed": signed,
-        "steps": path_steps,
-    }
+    filters = {"named": named, "percent": percent, "signed": signed, "steps": path_steps}
+    environment.filters |= filters
     return environment
 
 
@@ -218,13 +196,9 @@ def _template(name: str) -> str:
     return (files("hornbeam.reporting") / "templates" / name).read_text(encoding="utf-8")
 
 
-def _style() -> str:
-    return _template("report.css")
-
-
-def _policy() -> str:
+def _policy(style: str) -> str:
     """Say that nothing is loaded and no script runs; the one style sheet is known by its hash."""
-    digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 

@@ -8,7 +8,7 @@ the server is busy.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from importlib.resources import files
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
@@ -48,7 +48,6 @@ STATIC = {
 log = logging.getLogger("hornbeam.serve")
 
 Page = Callable[[Visit], Answer]
-Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Lane:
@@ -92,26 +91,23 @@ class App:
         """The application with its guard around it, outside of everything that may fail."""
         pages, scorer = self.pages, self.explorer.scorer
         quick, slow = Lane(THREADS, MOST_WAITING), Lane(SLOW_THREADS, MOST_SLOW_WAITING)
+        editing = slow if scorer.collective else quick
 
         def scoring(visit: Visit) -> Lane:
             """Quick, unless all pairs have to be inferred first."""
             return quick if self.explorer.is_ready(visit.edits) else slow
 
         routes = [
-            Route("/", self._get(pages.home, scoring)),
-            Route("/search", self._get(pages.search, lambda _: quick)),
-            Route("/entity", self._get(pages.entity, scoring)),
-            Route("/link", self._get(pages.link, scoring)),
-            Route("/flip", self._get(pages.flip, lambda _: slow)),
-            Route("/rules", self._get(pages.rules, scoring)),
-            Route(
-                "/edit",
-                self._post(pages.edit, lambda _: slow if scorer.collective else quick),
-                methods=["POST"],
-            ),
-            Route("/pairs", self._get(pages.pairs, scoring)),
-            Route("/compare", self._get(pages.compare, scoring)),
-            Route("/edited.psl", self._get(pages.download, lambda _: quick)),
+            self._route("/", pages.home, scoring),
+            self._route("/search", pages.search, lambda _: quick),
+            self._route("/entity", pages.entity, scoring),
+            self._route("/link", pages.link, scoring),
+            self._route("/flip", pages.flip, lambda _: slow),
+            self._route("/rules", pages.rules, scoring),
+            self._route("/edit", pages.edit, lambda _: editing, "POST"),
+            self._route("/pairs", pages.pairs, scoring),
+            self._route("/compare", pages.compare, scoring),
+            self._route("/edited.psl", pages.download, lambda _: quick),
             Route("/static/{name}", self._file),
         ]
         app = Starlette(
@@ -120,23 +116,12 @@ class App:
         )
         return Guard(app, self.access, lambda: self._response(pages.ask_token()))
 
-    def _get(self, page: Page, lane: LaneOf) -> Endpoint:
+    def _route(self, path: str, page: Page, lane: LaneOf, method: str = "GET") -> Route:
         async def endpoint(request: Request) -> Response:
-            query = dict(request.query_params)
+            query = dict(request.query_params) if method == "GET" else await _form(request)
             return await self._answer(page, lane, self._visit(request, query))
 
-        return endpoint
-
-    def _post(self, page: Page, lane: LaneOf) -> Endpoint:
-        async def endpoint(request: Request) -> Response:
-            body = await read_body(request.receive)
-            try:
-                form = dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=20))
-            except (UnicodeDecodeError, ValueError):
-                form = {}
-            return await self._answer(page, lane, self._visit(request, form))
-
-        return endpoint
+        return Route(path, endpoint, methods=[method])
 
     def _visit(self, request: Request, query: dict[str, str]) -> Visit:
         cookie = request.cookies.get(self.access.cookie("edits"), "")
@@ -190,6 +175,14 @@ class App:
         log.error("hornbeam: a fault of the explorer at %s", request.url.path, exc_info=error)
         text = "Something went wrong here. The terminal of the explorer says what."
         return self._response(self.pages.message(self._visit(request, {}), 500, text))
+
+
+async def _form(request: Request) -> dict[str, str]:
+    body = await read_body(request.receive)
+    try:
+        return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=20))
+    except (UnicodeDecodeError, ValueError):
+        return {}
 
 
 def make_app(explorer: Explorer, access: Access) -> ASGIApp:

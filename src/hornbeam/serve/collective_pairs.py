@@ -53,15 +53,9 @@ class CollectivePairs:
 
     def warm_up(self, progress: Progress) -> None:
         """Explain a pair: what that lays out serves all of them."""
-        pairs = self.pairs
-        first = (
-            pairs.entities[int(pairs.subject[0])],
-            pairs.predicates[int(pairs.predicate[0])],
-            pairs.entities[int(pairs.object[0])],
-        )
         progress.message("Finding what links the pairs, rule by rule ...")
         with announced(progress):
-            self.explain(self.model.rules, *first)
+            self.explain(self.model.rules, *self.pairs.names_at(0))
 
     def is_ready(self, rules: Sequence[Rule]) -> bool:
         """Whether the pairs have been inferred under these weights."""
@@ -96,12 +90,9 @@ class CollectivePairs:
 
     def lacks(self, rule: int) -> bool:
         """Whether neither facts nor pairs have a predicate for some body atom of a rule."""
-        clause = self.model.rules[rule].clause
         known = (self.facts.predicates, self.pairs.predicates)
-        return any(
-            all(names.index(predicate) < 0 for names in known)
-            for predicate in clause.body.predicates
-        )
+        walked = self.model.rules[rule].clause.body.predicates
+        return any(max(names.index(predicate) for names in known) < 0 for predicate in walked)
 
     def _explainer(self, rules: Sequence[Rule]) -> CollectiveExplainer:
         """What explains all pairs under these weights, with their state."""

@@ -7,29 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote
 
 from markupsafe import Markup
 
+from hornbeam.explaining.explanation import Explanation, Fact
+from hornbeam.serve.links import Link
+
 #: A change that three digits do not show.
 NO_CHANGE = 0.0005
-
-
-class NamedPair(Protocol):
-    """What has an address: a link, or an explanation of one."""
-
-    @property
-    def subject(self) -> str:
-        """Its subject."""
-
-    @property
-    def predicate(self) -> str:
-        """Its predicate."""
-
-    @property
-    def object(self) -> str:
-        """Its object."""
 
 
 @lru_cache(maxsize=10_000)
@@ -43,7 +30,7 @@ def entity_url(name: str) -> str:
     return f"/entity?name={quoted(name)}"
 
 
-def link_url(pair: NamedPair, page: str = "link") -> Markup:
+def link_url(pair: Link | Explanation | Fact, page: str = "link") -> Markup:
     """Address of a pair's page, ready to stand in HTML."""
     return Markup(
         f"/{page}?subject={quoted(pair.subject)}&amp;predicate={quoted(pair.predicate)}"
@@ -95,13 +82,10 @@ def bar(score: float) -> Markup:
 
 def label(value: float | None) -> Markup:
     """A label as a chip."""
-    kind, text = (
-        ("none", "unlabelled")
-        if value is None
-        else ("yes", "true")
-        if value >= 0.5
-        else ("no", "false")
-    )
+    if value is None:
+        kind, text = "none", "unlabelled"
+    else:
+        kind, text = ("yes", "true") if value >= 0.5 else ("no", "false")
     return Markup(f'<span class="chip {kind}">{text}</span>')
 
 

@@ -45,12 +45,10 @@ class IndependentPairs:
     ) -> None:
         self.model = model
         self.engine = engine
+        targets = [listing.targets for listing in listings]
         self._listings = [
-            (
-                listing.targets,
-                engine.count(listing.targets, model.bodies, model.language, progress=progress),
-            )
-            for listing in listings
+            (one, engine.count(one, model.bodies, model.language, progress=progress))
+            for one in targets
         ]
         self._connected: Bounded[CountedPairs] = Bounded(CACHED_ROWS, lambda found: found.size)
 
@@ -70,18 +68,15 @@ class IndependentPairs:
 
     def warm_up(self, progress: Progress) -> None:
         """Compile what the first visitor would otherwise wait for."""
-        with announced(progress):
-            self._warm_up()
-
-    def _warm_up(self) -> None:
         atoms, finder = self.engine.facts.binary, self.finder
-        for target in self.model.targets if len(atoms) else ():
-            subject, object_ = (int(column[0]) for column in atoms.arguments)
-            self.new_links(self.model.rules, subject, target, True, 1)
-            forward = finder.by_target[target].forward
-            paths_between(finder.graph, subject, object_, forward, finder.arrays)
-            steps = [step_code(int(atoms.predicate[0]))]
-            first_paths(finder.graph, steps, PathEnds(subject, object_, 0), False, 1)
+        with announced(progress):
+            for target in self.model.targets if len(atoms) else ():
+                subject, object_ = (int(column[0]) for column in atoms.arguments)
+                self.new_links(self.model.rules, subject, target, True, 1)
+                forward = finder.by_target[target].forward
+                paths_between(finder.graph, subject, object_, forward, finder.arrays)
+                steps = [step_code(int(atoms.predicate[0]))]
+                first_paths(finder.graph, steps, PathEnds(subject, object_, 0), False, 1)
 
     def is_ready(self, rules: Sequence[Rule]) -> bool:
         """Whatever the weights, the counts are there."""
@@ -100,13 +95,8 @@ class IndependentPairs:
         To find that takes seconds on large facts.
         """
         # all but the weights is shared
-        explainer = IndependentExplainer(
-            self.model.with_rules(rules),
-            self.engine.facts,
-            self.pair_counter,
-            self.finder.graph,
-            self._texts,
-        )
+        model, facts, graph = self.model.with_rules(rules), self.engine.facts, self.finder.graph
+        explainer = IndependentExplainer(model, facts, self.pair_counter, graph, self._texts)
         paths = 0 if flip else PATHS_SHOWN
         return explainer.explain(subject, target, object_, paths=paths, flip=flip)
 
@@ -127,6 +117,5 @@ class IndependentPairs:
 
     def lacks(self, rule: int) -> bool:
         """Whether the facts have no predicate for some body atom of a rule."""
-        clause = self.model.rules[rule].clause
-        known = self.engine.facts.predicates
-        return path_codes(clause.body, known) is None
+        body = self.model.rules[rule].clause.body
+        return path_codes(body, self.engine.facts.predicates) is None

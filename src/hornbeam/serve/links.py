@@ -39,9 +39,7 @@ def links_at(
     labels = targets.millionths
     return [
         Link(
-            targets.entities[int(targets.subject[i])],
-            targets.predicates[int(targets.predicate[i])],
-            targets.entities[int(targets.object[i])],
+            *targets.names_at(int(i)),
             float(scores[i]),
             None if labels is None else int(labels[i]) / ONE,
             None if before is None else float(before[i]),

@@ -35,6 +35,7 @@ DIFFERENT = 25
 NEIGHBOURS = 8
 FACT_GROUPS = 40
 EXAMPLES = 8
+STRONGEST = 8
 #: Longest text that is searched for.
 LONGEST_QUERY = 200
 
@@ -88,8 +89,9 @@ class Pages:
 
     def home(self, visit: Visit) -> Answer:
         """Where to begin: search, figures, the strongest rules, entities to try."""
-        return self._page("home.html", visit, strongest=self._strongest(visit.edits, 8),
-                          examples=self._examples)  # fmt: skip
+        rows = [row for row in self._rule_rows(visit.edits) if row["on"]]
+        strongest = sorted(rows, key=lambda row: -row["weight"])[:STRONGEST]
+        return self._page("home.html", visit, strongest=strongest, examples=self._examples)
 
     def search(self, visit: Visit) -> Answer:
         """Entities that fit what was typed."""
@@ -106,15 +108,9 @@ class Pages:
         if entity < 0 and not n_listed:
             return self.not_found(visit, f"No fact and no listed pair names “{name[:100]}”.")
         predicted = [] if entity < 0 else self._predicted(entity, visit.edits)
-        return self._page(
-            "entity.html",
-            visit,
-            name=name,
-            predicted=predicted,
-            listed=listed,
-            n_listed=n_listed,
-            known=[] if entity < 0 else self._known(entity),
-        )
+        known = [] if entity < 0 else self._known(entity)
+        values = {"name": name, "listed": listed, "n_listed": n_listed}
+        return self._page("entity.html", visit, predicted=predicted, known=known, **values)
 
     def link(self, visit: Visit) -> Answer:
         """One pair: its score, its reasons, and a drawing of the paths."""
@@ -208,10 +204,6 @@ class Pages:
             self.environment.get_template(template).render(visit=visit, here=here, **values)
         )
 
-    def _strongest(self, edits: Edits, top: int) -> list[dict[str, Any]]:
-        rows = [row for row in self._rule_rows(edits) if row["on"]]
-        return sorted(rows, key=lambda row: -row["weight"])[:top]
-
     @cached_property
     def _examples(self) -> list[str]:
         """Entities to have something to click."""
@@ -260,15 +252,9 @@ class Pages:
         """Steps of the paths that are listed pairs, known by nobody, of a collective model."""
         if not self.explorer.scorer.collective:
             return frozenset()
-        steps = {
-            fact
-            for reason in explained.reasons
-            for grounding in reason.groundings
-            for fact in grounding.facts
-        }
-        return frozenset(
-            fact for fact in steps if not self._is_fact(fact.subject, fact.predicate, fact.object)
-        )
+        paths = (path for reason in explained.reasons for path in reason.groundings)
+        steps = {fact for path in paths for fact in path.facts}
+        return frozenset(s for s in steps if not self._is_fact(s.subject, s.predicate, s.object))
 
     def _rule_rows(self, edits: Edits) -> list[dict[str, Any]]:
         largest = max((rule.weight for rule in self.explorer.model.rules), default=1.0)

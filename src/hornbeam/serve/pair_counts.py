@@ -53,13 +53,10 @@ class PairCounter:
         facts = engine.facts
         if len(targets) != 1 or facts.soft or language.distinct_variables:
             return None
-        subject, object_ = (
-            facts.entities.index(targets.entities[int(column[0])])
-            for column in (targets.subject, targets.object)
-        )
+        first, predicate, last = targets.names_at(0)
+        subject, object_ = facts.entities.index(first), facts.entities.index(last)
         if min(subject, object_) < 0:
             return None
-        predicate = targets.predicates[int(targets.predicate[0])]
         own = step_code(facts.predicates.index(predicate))
         is_fact = object_ in neighbours(engine.graph.forward, subject, own)
         return None if is_fact else (subject, object_)

@@ -9,7 +9,8 @@ The counts lie in arrays of all nodes. A walk pays for the nodes that it meets a
 is lent zeros, and leaves zeros behind.
 """
 
-# mypy: disallow-untyped-calls=false
+# ruff: noqa: ANN001, ANN202
+# mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
 
 from __future__ import annotations
 
@@ -122,7 +123,7 @@ def neighbours(adjacency: Adjacency, node: int, code: int) -> Ids:
     return adjacency.neighbour[low + first : low + last]
 
 
-def _with_room(array, size, more):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _with_room(array, size, more):
     """Give the array room for `more` behind its first `size` entries."""
     if size + more <= len(array):
         return array
@@ -131,7 +132,7 @@ def _with_room(array, size, more):  # type: ignore[no-untyped-def] # noqa: ANN00
     return grown
 
 
-def _run(offsets, code, node, step):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _run(offsets, code, node, step):
     """Where the edges of one step stand among a node's."""
     last = offsets[node + 1]
     low = offsets[node] + np.searchsorted(code[offsets[node] : last], step)
@@ -141,7 +142,7 @@ def _run(offsets, code, node, step):  # type: ignore[no-untyped-def] # noqa: ANN
     return low, high
 
 
-def _cost(offsets, code, frontier, step):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _cost(offsets, code, frontier, step):
     """Count the edges of a step that leave the frontier."""
     edges = 0
     for node in frontier:
@@ -150,7 +151,7 @@ def _cost(offsets, code, frontier, step):  # type: ignore[no-untyped-def] # noqa
     return edges
 
 
-def _step(offsets, neighbour, code, frontier, step, here, there):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _step(offsets, neighbour, code, frontier, step, here, there):
     """Carry the counts of the frontier one step, from `here` to `there`; return who has some."""
     reached, size = np.empty(16, dtype=np.int32), 0
     for u in frontier:
@@ -167,7 +168,7 @@ def _step(offsets, neighbour, code, frontier, step, here, there):  # type: ignor
 
 
 @kernel
-def _ends(offsets, neighbour, code, here, there, start, steps, bounds, wanted, left_out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _ends(offsets, neighbour, code, here, there, start, steps, bounds, wanted, left_out):
     n_walks = len(bounds) - 1
     indptr = np.zeros(n_walks + 1, dtype=np.int64)
     nodes, paths = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int64)
@@ -189,7 +190,7 @@ def _ends(offsets, neighbour, code, here, there, start, steps, bounds, wanted, l
     return _placed(nodes, paths, indptr, wanted, left_out, here, there)
 
 
-def _placed(nodes, paths, indptr, wanted, left_out, mark, count):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+def _placed(nodes, paths, indptr, wanted, left_out, mark, count):
     """Keep the rows of nodes that a wanted walk reaches, with the nodes' places for the nodes.
 
     `mark` and `count` are zeros before and after.
@@ -240,21 +241,10 @@ def _placed(nodes, paths, indptr, wanted, left_out, mark, count):  # type: ignor
 
 
 @kernel
-def _between(  # type: ignore[no-untyped-def] # noqa: ANN202
-    offsets,  # noqa: ANN001
-    neighbour,  # noqa: ANN001
-    code,  # noqa: ANN001
-    offsets_back,  # noqa: ANN001
-    neighbour_back,  # noqa: ANN001
-    code_back,  # noqa: ANN001
-    front,  # noqa: ANN001
-    back,  # noqa: ANN001
-    spare,  # noqa: ANN001
-    source,  # noqa: ANN001
-    sink,  # noqa: ANN001
-    steps,  # noqa: ANN001
-    bounds,  # noqa: ANN001
-):
+def _between(
+    offsets, neighbour, code, offsets_back, neighbour_back, code_back, front, back, spare,
+    source, sink, steps, bounds,
+):  # fmt: skip
     """For every walk, step from the cheaper end until both meet, and multiply what is there."""
     counts = np.zeros(len(bounds) - 1, dtype=np.int64)
     for k in range(len(counts)):

@@ -29,7 +29,7 @@ def rows(listed: list[Atom], tables: AtomTables) -> int:
     joins = Joins(tables)
     for atom in listed:
         joins.inner(atom)
-    [(found,)] = tables.connection.execute(f"SELECT count(*) {joins.text}").fetchall()
+    [(found,)] = tables.connection.execute(f"SELECT count(*) {joins.text()}").fetchall()
     return int(found)
 
 

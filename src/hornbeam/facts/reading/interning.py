@@ -37,10 +37,8 @@ def intern_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source
     try:
         connection.execute("SET preserve_insertion_order = false")
         entities, predicates = _all_names(connection, sources)
-        same_arity = {
-            arity: [source for source in sources if source.arity == arity]
-            for arity in sorted({source.arity for source in sources})
-        }
+        arities = sorted({source.arity for source in sources})
+        same_arity = {n: [source for source in sources if source.arity == n] for n in arities}
         columns = {
             arity: _fetch(connection, some, any(source.valued for source in some))
             for arity, some in same_arity.items()
@@ -180,10 +178,7 @@ def _checked(values: Millionths, sources: Sequence[Source]) -> Millionths:
 
 
 def _atoms(
-    columns: list[Ids],
-    sources: Sequence[Source],
-    entities: Names,
-    predicates: Names,
+    columns: list[Ids], sources: Sequence[Source], entities: Names, predicates: Names
 ) -> Atoms:
     """Atoms of one arity: sorted, without duplicates and zeros; two values are an error.
 
@@ -276,10 +271,8 @@ def _check_one_arity(sources: Sequence[Source], predicates: Names, atoms: dict[i
 
 def reading_error(error: duckdb.Error, sources: Sequence[Source]) -> DataError:
     """Find the mistake behind a failure of the fast reader, by line where it can be found."""
-    mistake = first_mistake(sources)
-    if mistake is not None:
-        return mistake
-    return DataError(source_names(sources), f"cannot be read: {reason(error)}")
+    unknown = DataError(source_names(sources), f"cannot be read: {reason(error)}")
+    return first_mistake(sources) or unknown
 
 
 def source_names(sources: Sequence[Source]) -> str:

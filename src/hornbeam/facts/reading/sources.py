@@ -110,8 +110,8 @@ def select_text(
     Where the condition `valid` fails, the predicate is NULL, which marks the row as malformed.
     """
     place = dict(zip(columns, fields, strict=True))
-    arguments = sorted((column for column in columns if column.startswith("a")), key=_position)
-    wanted = [f"CAST({place[column]} AS VARCHAR) AS {column}" for column in arguments]
+    arity = sum(column.startswith("a") for column in columns)
+    wanted = [f"CAST({place[f'a{k}']} AS VARCHAR) AS a{k}" for k in range(1, arity + 1)]
     named = literal(predicate) if predicate is not None else place["predicate"]
     named = f"CASE WHEN {valid} THEN {named} END" if valid else named
     value = f"CAST({place['value']} AS DOUBLE)" if "value" in place else "1.0"
@@ -120,10 +120,6 @@ def select_text(
         f"SELECT CAST({named} AS VARCHAR) AS predicate, {', '.join(wanted)}, {value} AS value "  # noqa: S608
         f"FROM {scan}"
     )
-
-
-def _position(column: str) -> int:
-    return int(column[1:])
 
 
 def header_columns(

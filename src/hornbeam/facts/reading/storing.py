@@ -47,10 +47,7 @@ def store_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]
 def _distinct_facts(binary: Sequence[Source]) -> str:
     """Select the facts by ids; `other` is a second value where a fact has two."""
     if not binary:
-        nothing = ", ".join(
-            f"CAST(0 AS INTEGER) AS {name}" for name in ("subject", "predicate", "object", "value")
-        )
-        return f"SELECT {nothing} WHERE false"
+        return "SELECT 0 AS subject, 0 AS predicate, 0 AS object, 0 AS value WHERE false"
     union = " UNION ALL ".join(f"({source.select})" for source in binary)
     joined = (
         f"FROM ({union}) AS f JOIN predicate_ids AS p ON f.predicate = p.name "

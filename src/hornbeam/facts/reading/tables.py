@@ -92,7 +92,8 @@ def frame_source(space: Workspace, frame: object, role: Role, name: str) -> Sour
     elif hasattr(frame, "__arrow_c_stream__"):
         connection.register(view, ArrowStream(frame))
         if not hasattr(frame, "__len__"):  # a stream: it can be read once only
-            view = _stored(connection, view)
+            connection.execute(f"CREATE TEMP TABLE stored_{view} AS FROM {view}")
+            view = f"stored_{view}"
     elif isinstance(frame, Sequence) and not isinstance(frame, bytes):
         return _triples_source(space, name, frame, role)
     else:
@@ -111,11 +112,6 @@ def _triples_source(space: Workspace, name: str, tuples: Sequence[object], role:
     width = len(tuples[0]) if isinstance(tuples[0], list | tuple) else 0
     columns = for_role(name, POSITIONS[: 3 if width < 4 else 4], role)
     return tuple_source(space, name, tuples, columns)
-
-
-def _stored(connection: duckdb.DuckDBPyConnection, view: str) -> str:
-    connection.execute(f"CREATE TEMP TABLE stored_{view} AS SELECT * FROM {view}")  # noqa: S608
-    return f"stored_{view}"
 
 
 def tuple_source(

@@ -44,12 +44,9 @@ def workspace(
         ) as connection,
     ):
         # Reading a file must not fetch extensions from the network.
-        for setting in (
-            "enable_progress_bar",
-            "autoinstall_known_extensions",
-            "autoload_known_extensions",
-        ):
-            connection.execute(f"SET {setting} = false")
+        connection.execute("SET autoinstall_known_extensions = false")
+        connection.execute("SET autoload_known_extensions = false")
+        connection.execute("SET enable_progress_bar = false")
         try:
             yield Workspace(connection, Path(folder))
         except RuntimeError as error:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
+from functools import reduce
 
 import numpy as np
 
 from hornbeam.arrays import Floats
 from hornbeam.language.syntax import Cardinality, Coefficient, Extreme, Number, Operation
+
+OPERATIONS: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+}  # fmt: skip
 
 
 def coefficient_values(coefficient: Coefficient, cardinalities: Mapping[str, Floats]) -> Floats:
@@ -23,20 +29,9 @@ def coefficient_values(coefficient: Coefficient, cardinalities: Mapping[str, Flo
         case Extreme():
             values = [coefficient_values(part, cardinalities) for part in coefficient.arguments]
             choose = np.minimum if coefficient.function == "Min" else np.maximum
-            result = values[0]
-            for value in values[1:]:
-                result = choose(result, value)
-            return result
+            return reduce(choose, values)
         case Operation():
             left = coefficient_values(coefficient.left, cardinalities)
             right = coefficient_values(coefficient.right, cardinalities)
             with np.errstate(divide="ignore", invalid="ignore"):
-                match coefficient.operator:
-                    case "+":
-                        return left + right
-                    case "-":
-                        return left - right
-                    case "*":
-                        return left * right
-                    case _:
-                        return left / right
+                return OPERATIONS[coefficient.operator](left, right)

@@ -208,8 +208,7 @@ def _counted(joins: Joins, strides: Sequence[int], connection: duckdb.DuckDBPyCo
     """Count the ground rules of a sample, one row in `strides[i]` of table i; at most `CUT_OFF`."""
     sampled = [f"d{i}.rowid % {stride} = 0" for i, stride in enumerate(strides) if stride > 1]
     [(found,)] = connection.execute(
-        f"SELECT count(*) FROM (SELECT 1 {joins.restricted(' AND '.join(sampled) or 'true')} "
-        f"LIMIT {CUT_OFF})"
+        f"SELECT count(*) FROM (SELECT 1 {joins.text(*sampled)} LIMIT {CUT_OFF})"
     ).fetchall()
     return int(found)
 
@@ -220,8 +219,7 @@ def _missing(rule: LogicalRule, query: GroundingQuery, tables: AtomTables) -> In
     for atom, column in query.lookups:
         arguments = ", ".join(query.joins.column(term) for term in atom.arguments)
         row = tables.connection.execute(
-            f"SELECT {arguments} {query.joins.restricted(f'{column} = {MISSING}')} "
-            "ORDER BY ALL LIMIT 1"
+            f"SELECT {arguments} {query.joins.text(f'{column} = {MISSING}')} ORDER BY ALL LIMIT 1"
         ).fetchone()
         if row is not None:
             shown = ", ".join(repr(names[i]) if i >= 0 else "?" for i in row)

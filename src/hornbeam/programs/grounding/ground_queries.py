@@ -81,15 +81,10 @@ class Joins:
             return str(self.tables.constant(term.value))
         return self.bound[term.name]
 
-    @property
-    def text(self) -> str:
-        """FROM and WHERE."""
-        where = f" WHERE {' AND '.join(self.conditions)}" if self.conditions else ""
-        return f"FROM {' '.join(self.sources)}{where}"
-
-    def restricted(self, condition: str) -> str:
-        """FROM and WHERE with one more condition."""
-        return f"FROM {' '.join(self.sources)} WHERE {' AND '.join([*self.conditions, condition])}"
+    def text(self, *further: str) -> str:
+        """FROM and WHERE, with further conditions."""
+        conditions = " AND ".join([*self.conditions, *further])
+        return f"FROM {' '.join(self.sources)}{f' WHERE {conditions}' if conditions else ''}"
 
 
 @dataclass(frozen=True)
@@ -132,7 +127,7 @@ def logical_query(
                 open_ones = None
             elif open_ones is not None:
                 open_ones.append(f"{alias}.v >= 0")
-        if stored.all_ones and not stored.has_variables:
+        if stored.is_plain:
             constant += 1.0
         elif stored.has_observed:
             parts.append(f"{alias}.t")
@@ -219,6 +214,6 @@ def _query(
     total = " + ".join([*parts, repr(constant)])
     select = (
         f"SELECT {', '.join(columns)}, CAST({total} AS DOUBLE) AS c, count(*) AS n "
-        f"{joins.text} GROUP BY ALL ORDER BY ALL"
+        f"{joins.text()} GROUP BY ALL ORDER BY ALL"
     )
     return GroundingQuery(select, joins, tuple(factor for _, factor in variables), lookups)

@@ -67,10 +67,10 @@ def ground_sums(rule: ArithmeticRule, tables: AtomTables) -> GroundRows:
         order = ", ".join(f"x{i}" for i in range(len(plain)))
         select = (
             f"SELECT row_number() OVER (ORDER BY {order}) - 1 AS g, * "
-            f"FROM (SELECT DISTINCT {columns} {joins.text})"
+            f"FROM (SELECT DISTINCT {columns} {joins.text()})"
         )
     else:
-        select = f"SELECT 0 AS g {joins.text} LIMIT 1"
+        select = f"SELECT 0 AS g {joins.text()} LIMIT 1"
     tables.connection.execute(f"CREATE OR REPLACE TEMP TABLE groups AS {select}")
     [(n_groups,)] = tables.connection.execute("SELECT count(*) FROM groups").fetchall()
     places = {name: f"groups.x{i}" for i, name in enumerate(plain)}
