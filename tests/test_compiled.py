@@ -15,7 +15,7 @@ import pytest
 
 import hornbeam
 from hornbeam.compiled import announced, kernels
-from hornbeam.facts.name_kernels import translated
+from hornbeam.facts.names import translated
 from tests.support.commands import process, write
 from tests.support.worlds import facts_of
 

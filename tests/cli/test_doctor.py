@@ -15,7 +15,7 @@ from tests.support.commands import hornbeam_, process
 
 COMPILE = """
 import numpy as np
-from hornbeam.facts.name_kernels import translated
+from hornbeam.facts.names import translated
 blob, ends = np.frombuffer(b"a\\0", dtype=np.uint8), np.array([1])
 translated.compiled(blob, ends, blob, ends)
 """

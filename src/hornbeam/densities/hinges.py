@@ -260,7 +260,8 @@ def hinge_moments(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> Hin
     at_node = np.empty((kernels.KINDS, hinges.gap.size))
     kernels.expect.compiled(hinges.node_ptr, hinges.gap, found.mass, found.moments, at_node)
     each = hinges.count * at_node[kind, hinges.node]
-    return HingeMoments(*found.totals, _sum_by(hinges.group, each, hinges.rule.size))
+    log_z, mean = found.totals
+    return HingeMoments(log_z, mean, _sum_by(hinges.group, each, hinges.rule.size))
 
 
 def hinge_covariance(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> HingeCovariance:

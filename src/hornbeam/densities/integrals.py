@@ -167,8 +167,7 @@ def score_mean(up: npt.ArrayLike, down: npt.ArrayLike, relaxation: Relaxation) -
     >>> score_mean([0.0, 0.0], [0.0, 1e9], Relaxation.LINEAR)
     array([5.e-01, 1.e-09])
     """
-    [mean] = _apply("score_mean", 1, _strengths(up, down), relaxation)
-    return mean
+    return np.asarray(_apply("score_mean", 1, _strengths(up, down), relaxation)[0])
 
 
 def score_map(up: npt.ArrayLike, down: npt.ArrayLike, relaxation: Relaxation) -> Floats:

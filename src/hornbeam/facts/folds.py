@@ -103,7 +103,9 @@ def make_folds(labels: Targets, n: int, rng: np.random.Generator) -> list[tuple[
         raise InputError(f"{n} folds; expected at least 2")
     if labels.millionths is None:
         raise InputError("folds are made from labels; these targets have none")
-    group = _groups(labels)
+    low = np.minimum(labels.subject, labels.object)
+    high = np.maximum(labels.subject, labels.object)
+    group = _distinct([labels.predicate, low, high])
     true = np.bincount(group, weights=labels.positive) > 0
     false = np.bincount(group, weights=~labels.positive) > 0
     for name, found in (("true", int(true.sum())), ("false", int(false.sum()))):
@@ -174,13 +176,6 @@ def _compared(facts: Facts, targets: Targets) -> tuple[Ints, Positions, Ints]:
         ]
     )
     return number[: len(targets)], rows, number[len(targets) :]
-
-
-def _groups(labels: Targets) -> Ints:
-    """Give equal pairs, in whatever direction, one number."""
-    low = np.minimum(labels.subject, labels.object)
-    high = np.maximum(labels.subject, labels.object)
-    return _distinct([labels.predicate, low, high])
 
 
 def _distinct(columns: list[Ids]) -> Ints:

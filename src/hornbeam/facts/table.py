@@ -97,14 +97,12 @@ class Facts:
         )
 
     def _repr_html_(self) -> str:
-        return html_table("Facts", ["predicate", "arity", "facts"], self._rows())
-
-    def _rows(self) -> list[tuple[str, str, str]]:
-        return [
+        rows = [
             (self.predicates[int(p)], str(arity), f"{int(n):,}")
             for arity, table in self.atoms.items()
             for p, n in zip(*np.unique(table.predicate, return_counts=True), strict=True)
         ]
+        return html_table("Facts", ["predicate", "arity", "facts"], rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,14 +144,9 @@ class Targets:
 
     def select(self, rows: Integers | Bools) -> Targets:
         """Select the targets at `rows`, with the same tables of names."""
-        return Targets(
-            self.entities,
-            self.predicates,
-            self.predicate[rows],
-            self.subject[rows],
-            self.object[rows],
-            None if self.millionths is None else self.millionths[rows],
-        )
+        ids = (self.predicate[rows], self.subject[rows], self.object[rows])
+        labels = None if self.millionths is None else self.millionths[rows]
+        return Targets(self.entities, self.predicates, *ids, labels)
 
     def __repr__(self) -> str:
         labelled = f", {int(self.positive.sum()):,} true" if self.millionths is not None else ""

@@ -24,14 +24,7 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.strengths import Densities, Moments
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
-from hornbeam.learning.descent import (
-    SWEEPS,
-    descend,
-    gradients,
-    minimise_model,
-    quadratic,
-    strengths,
-)
+from hornbeam.learning import descent
 from hornbeam.learning.descent_arrays import Layout
 from hornbeam.learning.pieces import CountPiece, distinct_rows, grouped_counts
 from hornbeam.rules.body import Body
@@ -125,7 +118,7 @@ class CountProblem:
 
     def strengths(self, weights: Floats) -> Floats:
         """Add up the strengths (sides, n) of every target."""
-        return strengths(self._layout, weights)
+        return descent.strengths(self._layout, weights)
 
     def log_likelihood(self, weights: Floats) -> float:
         """Log pseudolikelihood of the labels."""
@@ -188,7 +181,7 @@ class CountProblem:
     def gradient(self, weights: Floats) -> Floats:
         """Derivative of -l by every weight: observed minus expected."""
         slopes, _ = self._derivatives(weights)
-        return gradients(self._layout, slopes)
+        return descent.gradients(self._layout, slopes)
 
     def score(self, weights: Floats) -> Floats:
         """E[y] of every target."""
@@ -227,19 +220,18 @@ class CountProblem:
     def propose(self, weights: Floats, active: Integers, linear: Floats, ridge: Floats) -> Floats:
         """Minimise the quadratic model of the penalised loss over w >= 0."""
         slopes, curves = self._derivatives(weights)
-        proposed, slopes = descend(
+        proposed, slopes = descent.descend(
             self._layout, active, weights, linear, ridge, slopes, curves, FIRST_SWEEPS
         )
         kept = active[proposed[active] > 0.0]
         if len(kept) > LARGEST_HESSIAN:
-            proposed, _ = descend(
-                self._layout, kept, proposed, linear, ridge, slopes, curves, SWEEPS
-            )
-            return proposed
-        gradient, hessian = quadratic(self._layout, kept, slopes, curves)
+            return descent.descend(
+                self._layout, kept, proposed, linear, ridge, slopes, curves, descent.SWEEPS
+            )[0]
+        gradient, hessian = descent.quadratic(self._layout, kept, slopes, curves)
         gradient += linear[kept] + ridge[kept] * proposed[kept]
         hessian.flat[:: len(kept) + 1] += ridge[kept]
-        proposed[kept] = minimise_model(gradient, hessian, proposed[kept])
+        proposed[kept] = descent.minimise_model(gradient, hessian, proposed[kept])
         return proposed
 
     @cached_property

@@ -74,7 +74,9 @@ class Greedy:
         rounds = 0
         while rounds < self.max_rules:
             best, best_gain, best_clause = current, self.tolerance, -1
-            for k in _promising(problem, current.weights, chosen):
+            # clauses that can gain at all: at weight 0 the concave score must rise
+            promising = ~chosen & (problem.gradient(current.weights) < 0)
+            for k in np.flatnonzero(promising).tolist():
                 tried = chosen.copy()
                 tried[k] = True
                 fit = self._refit(problem, tried, current.weights, ridge)
@@ -98,9 +100,3 @@ class Greedy:
         weights = np.zeros(len(problem.clauses))
         weights[members] = fit.weights
         return Fit(weights, fit.status, fit.loss, fit.iterations)
-
-
-def _promising(problem: Problem, weights: Floats, chosen: Bools) -> list[int]:
-    """Clauses that can gain at all: at weight 0 the concave score must rise."""
-    promising: list[int] = np.flatnonzero(~chosen & (problem.gradient(weights) < 0)).tolist()
-    return promising

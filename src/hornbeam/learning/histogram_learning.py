@@ -97,8 +97,9 @@ def screen(
         x = transformed(histograms.count[part], counts)
         y, size = histograms.label[part] / ONE, histograms.size[part].astype(np.float64)
         prior = inside[:, [first[body.target]]] if learner.prior_inside else np.zeros((2, 1))
-        if counts is Counts.EXISTS:
-            x, y, size = _merged(x, y, size)
+        if counts is Counts.EXISTS:  # groups that differ in the count only are one
+            y, place = np.unique(y, return_inverse=True)
+            x, size = np.ones(len(y)), np.bincount(place, size).astype(np.float64)
         for side in (0, 1):
             both = np.zeros((2, len(x)))
             both[side] = x
@@ -110,12 +111,6 @@ def screen(
         if c % 64 == 63 or c + 1 == len(histograms.bodies):
             progress.advance("Learning weights", c + 1, len(histograms.bodies))
     return Screened(sorted_rules(rules), gains)
-
-
-def _merged(x: Floats, y: Floats, size: Floats) -> tuple[Floats, Floats, Floats]:
-    """Merge groups that differ in a count which no longer matters."""
-    labels, place = np.unique(y, return_inverse=True)
-    return np.ones(len(labels)), labels, np.bincount(place, size).astype(np.float64)
 
 
 def _most_useful(histograms: Histograms, screened: Screened) -> list[int]:

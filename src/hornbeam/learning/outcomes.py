@@ -33,16 +33,9 @@ def candidate_outcomes(
         outcome = " and ".join(kept[candidate.body])
         if not outcome and k in twins:
             outcome = f"same counts on every pair as {candidates.text(twins[k])}"
-        rows.append(
-            CandidateOutcome(
-                candidate.text,
-                candidate.coverage,
-                candidate.coverage_true,
-                candidate.paths,
-                bool(kept[candidate.body]),
-                outcome or learner.dropped,
-            )
-        )
+        figures = (candidate.coverage, candidate.coverage_true, candidate.paths)
+        became, why = bool(kept[candidate.body]), outcome or learner.dropped
+        rows.append(CandidateOutcome(candidate.text, *figures, became, why))
     return tuple(rows)
 
 

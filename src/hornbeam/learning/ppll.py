@@ -7,7 +7,7 @@ target both ways, and its term is -log Z(w n+, w n-) - w (n+ (1-y)^p + n- y^p). 
 weight only (the paper's lemma 1), so learning structure is one maximisation per clause (its theorem
 1): the clauses whose optimum is above 0 are the model.
 
-With the prior inside, the weight w0 of !t is fitted first, alone and free to lean either way,
+With the prior inside, the weight w0 of !t is fitted first, alone and with either sign,
 and every clause is then fitted on top of it: a piece is the two-sided density of (w n, w0).
 """
 

@@ -61,7 +61,7 @@ def learn_rules(
 
 
 def _refitted(learned: Learned, weight_variance: float) -> Learned:
-    """Fit the survivors once more, together and without L1."""
+    """Fit the kept clauses once more, together and without L1."""
     problem = learned.problem
     small = problem.only(np.flatnonzero((learned.fit.weights > 0.0) | problem.is_prior))
     n = len(small.clauses)
@@ -70,16 +70,16 @@ def _refitted(learned: Learned, weight_variance: float) -> Learned:
 
 
 def sorted_rules(rules: Iterable[Rule]) -> tuple[Rule, ...]:
-    """Sort rules by weight, largest first, and drop idle priors.
+    """Sort rules by weight, largest first, and drop priors without weight.
 
-    One prior per target stays: the one that pulls, or !t with weight 0 where neither does.
+    One prior per target stays: the one with a weight, or !t with weight 0 where neither has one.
     """
     rules = sorted(rules, key=lambda rule: -rule.weight)
-    leaning = {rule.clause.target for rule in rules if rule.clause.is_prior and rule.weight > 0}
+    weighted = {rule.clause.target for rule in rules if rule.clause.is_prior and rule.weight > 0}
     return tuple(
         rule
         for rule in rules
         if not rule.clause.is_prior
         or rule.weight > 0
-        or (rule.clause.negated and rule.clause.target not in leaning)
+        or (rule.clause.negated and rule.clause.target not in weighted)
     )

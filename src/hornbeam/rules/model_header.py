@@ -88,12 +88,9 @@ def _header(fields: object) -> Header:
         raise ValueError("expected a JSON object in braces")
     _check(fields)
     given = {key: value for key, value in fields.items() if key != "version"}
-    if "counts" in given:
-        given["counts"] = Counts(given["counts"])
-    if "relaxation" in given:
-        given["relaxation"] = Relaxation(given["relaxation"])
-    if "threshold" in given:
-        given["threshold"] = float(given["threshold"])
+    for key, kind in (("counts", Counts), ("relaxation", Relaxation), ("threshold", float)):
+        if key in given:
+            given[key] = kind(given[key])
     return Header(**given)
 
 

@@ -173,10 +173,9 @@ def _all_different(different: Mapping[Unequal, Comparison], nodes: list[str]) ->
     for pair, comparison in different.items():
         if not pair <= set(nodes):
             raise _RefusedError(f"{comparison} has a variable that no atom has", comparison)
-    missing = [
-        f"({a} != {b})" for a, b in combinations(nodes, 2) if frozenset((a, b)) not in different
-    ]
+    missing = [" != ".join(p) for p in combinations(nodes, 2) if frozenset(p) not in different]
     if different and missing:
-        why = f"expected != between all variables of the path or none, but {missing[0]} is missing"
-        raise _RefusedError(why, next(iter(different.values())))
+        why = "expected != between all variables of the path or none"
+        at = next(iter(different.values()))
+        raise _RefusedError(f"{why}, but ({missing[0]}) is missing", at)
     return bool(different)

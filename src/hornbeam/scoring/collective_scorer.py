@@ -45,18 +45,9 @@ ADMM_STEPS = {Kind.LINEAR: 0.01, Kind.SQUARED: 0.03}
 class CollectiveState:
     """Pairs at their MAP values, and all ground clauses that contain them.
 
-    Parameters
-    ----------
-    linked
-        The pairs as variables; those that stand among the facts are held at 1.
-    potentials
-        Every ground clause and prior, over the distinct pairs `linked.atoms`.
-    state
-        MAP value of each.
-    solved
-        How the state was found.
-    relaxation
-        What the targets are.
+    The variables are the distinct pairs `linked.atoms`, of which those among the facts are held at
+    1. `potentials` are all ground clauses and priors over them, `state` their MAP values, and
+    `solved` says how these were found.
     """
 
     linked: LinkedPairs
@@ -67,9 +58,8 @@ class CollectiveState:
 
     def scores(self, score: Score = Score.MEAN) -> Floats:
         """Score of every pair, in the order the pairs were given."""
-        if score is Score.MEAN:
-            return self.means()[self.linked.place]
-        own = np.where(self.linked.stated, self.own_map(), self.state)
+        mean = score is Score.MEAN
+        own = self.means() if mean else np.where(self.linked.stated, self.own_map(), self.state)
         return np.asarray(own[self.linked.place])
 
     def means(self) -> Floats:

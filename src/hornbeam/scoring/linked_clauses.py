@@ -37,6 +37,8 @@ assert STEPS == MAX_LENGTH, "the kernel has a place for every step of a body"
 MOST_ROWS = 20_000_000
 #: Parts of the work: always as many, so that threads change no sum.
 BLOCKS = 32
+#: One of `ClauseWalks`: rule, (code, observed) of each step, predicate of the start, whether head.
+ClauseWalk = tuple[int, list[tuple[int, bool]], int, bool]
 #: Variables in the sample behind a forecast, and the rows from which it is worth saying.
 SAMPLE, WORTH_SAYING = 64, 2_000_000
 
@@ -113,12 +115,8 @@ class LinkedPairs:
         )
 
         def some(chosen: slice, limit: int) -> tuple[Ids, Floats]:
-            start, predicate, source, sink = (
-                np.ascontiguousarray(column[chosen]) for column in columns
-            )
-            key, weight = ground_walks.compiled(
-                graph, walks, by_rule, distinct, start, predicate, source, sink, limit
-            )
+            part = (np.ascontiguousarray(column[chosen]) for column in columns)
+            key, weight = ground_walks.compiled(graph, walks, by_rule, distinct, *part, limit)
             return key, weight
 
         every = max(1, len(self.atoms) // SAMPLE)
@@ -140,16 +138,8 @@ class LinkedPairs:
         key = np.concatenate([none, *(key for _, (key, _) in blocks)])
         weight = np.concatenate([np.empty(0), *(weight for _, (_, weight) in blocks)])
         indptr, variable, coefficient, constant = literals.compiled(key)
-        return Potentials(
-            len(self.atoms),
-            indptr,
-            variable,
-            coefficient,
-            constant,
-            weight,
-            np.full(len(weight), kind, dtype=np.uint8),
-            key[:, 0].copy(),
-        )
+        figures = (weight, np.full(len(weight), kind, dtype=np.uint8), key[:, 0].copy())
+        return Potentials(len(self.atoms), indptr, variable, coefficient, constant, *figures)
 
     def at_values(self, value: Floats) -> Facts:
         """Facts and pairs as one table, the pairs as true as their values, those of 0 left out."""
@@ -168,21 +158,21 @@ class LinkedPairs:
         walks = list(self._each_walk(rules))
         code = np.zeros((len(walks), STEPS), dtype=np.int64)
         observed = np.zeros((len(walks), STEPS), dtype=np.bool_)
-        for w, walk in enumerate(walks):
-            code[w, : len(walk.code)] = walk.code
-            observed[w, : len(walk.observed)] = walk.observed
+        for w, (_, steps, _, _) in enumerate(walks):
+            code[w, : len(steps)], observed[w, : len(steps)] = zip(*steps, strict=True)
+        rule = np.array([r for r, *_ in walks], dtype=np.int64)
         return ClauseWalks(
             code,
             observed,
-            np.array([len(walk.code) for walk in walks], dtype=np.int64),
-            np.array([walk.predicate for walk in walks], dtype=np.int64),
-            np.array([walk.head for walk in walks], dtype=np.bool_),
-            np.array([rules[walk.rule].clause.negated for walk in walks], dtype=np.bool_),
-            np.array([rules[walk.rule].weight for walk in walks], dtype=np.float64),
-            np.array([walk.rule for walk in walks], dtype=np.int64),
+            np.count_nonzero(code, axis=1),
+            np.array([predicate for _, _, predicate, _ in walks], dtype=np.int64),
+            np.array([head for *_, head in walks], dtype=np.bool_),
+            np.array([one.clause.negated for one in rules], dtype=np.bool_)[rule],
+            np.array([one.weight for one in rules], dtype=np.float64)[rule],
+            rule,
         )
 
-    def _each_walk(self, rules: Sequence[Rule]) -> Iterator[_ClauseWalk]:
+    def _each_walk(self, rules: Sequence[Rule]) -> Iterator[ClauseWalk]:
         ids = {name: p for p, name in enumerate(self.united.predicates)}
         number = {name: p for p, name in enumerate(self.atoms.predicates)}
         for r, rule in enumerate(rules):
@@ -191,19 +181,16 @@ class LinkedPairs:
             if not places or any(step.predicate not in ids for step in body.steps):
                 continue
             if body.target in number:
-                code = [step_code(ids[step.predicate], step.inverse) for step in body.steps]
-                yield _ClauseWalk(r, code, [False] * len(code), number[body.target], head=True)
+                codes = [step_code(ids[step.predicate], step.inverse) for step in body.steps]
+                yield r, [(code, False) for code in codes], number[body.target], True
             if clause.negated and body.target in ids:
                 for k in places:
-                    walk = closing_walk(body, k, Step(body.target))
-                    yield _ClauseWalk(
-                        r,
-                        [step_code(ids[step.predicate], step.inverse) for step, _ in walk],
-                        # each ground clause once: from the first of its variables
-                        [place < k or place == len(body) for _, place in walk],
-                        number[body.steps[k].predicate],
-                        head=False,
-                    )
+                    # each ground clause once: from the first of its variables
+                    steps = [
+                        (step_code(ids[step.predicate], step.inverse), at < k or at == len(body))
+                        for step, at in closing_walk(body, k, Step(body.target))
+                    ]
+                    yield r, steps, number[body.steps[k].predicate], False
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,20 +210,9 @@ class ClauseCounts:
         return replace(self.rows, weight=self.count * weights[self.rows.rule])
 
 
-@dataclass(frozen=True)
-class _ClauseWalk:
-    """One of `ClauseWalks`."""
-
-    rule: int
-    code: list[int]
-    observed: list[bool]
-    predicate: int
-    head: bool
-
-
 def _with_variables(known: Facts, atoms: Targets) -> Facts:
     """Facts and pairs as one table; the value of a pair is its number counted from 1, else 0."""
-    united = with_targets(known, [(atoms, "")])
+    united = with_targets(known, atoms)
     to_entity = atoms.entities.translate(united.entities)
     to_predicate = atoms.predicates.translate(united.predicates)
     sizes = len(united.entities), len(united.predicates)

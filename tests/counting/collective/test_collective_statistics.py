@@ -112,7 +112,7 @@ def test_targets_among_the_facts_are_counted_for_the_warning() -> None:
 def test_targets_become_edges_once() -> None:
     facts = read_facts([("a", "t", "b"), ("b", "p", "c")])
     labels = read_labels([("a", "t", "b", 1.0), ("a", "t", "new", 1.0)])
-    united = with_targets(facts, [(labels, "")])
+    united = with_targets(facts, labels)
     assert len(united) == 3
     assert set(united.entities) == {"a", "b", "c", "new"}
 

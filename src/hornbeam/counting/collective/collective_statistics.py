@@ -130,8 +130,8 @@ class ConditionedWorld:
         stated = among_facts(facts, labels)
         positive = labels.select(labels.positive)
         negative = labels.select(~labels.positive & ~stated)
-        true = with_targets(facts, [(positive, "")])
-        return cls(labels, stated, true, with_targets(true, [(negative, FALSE)]))
+        true = with_targets(facts, positive)
+        return cls(labels, stated, true, with_targets(true, negative, FALSE))
 
     def statistics(
         self,

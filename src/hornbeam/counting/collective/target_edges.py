@@ -6,8 +6,6 @@ facts, and may have more entities.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 import numpy as np
 
 from hornbeam.arrays import run_starts
@@ -46,26 +44,24 @@ def collective_facts(
     return known
 
 
-def with_targets(facts: Facts, added: Sequence[tuple[Targets, str]]) -> Facts:
-    """Facts and, as true facts of `predicate + suffix`, the added targets with their suffixes.
+def with_targets(facts: Facts, targets: Targets, suffix: str = "") -> Facts:
+    """Facts and, as true facts of `predicate + suffix`, the targets.
 
-    The entities are those of the facts and of all targets. Only binary facts are kept.
+    The entities are those of the facts and of the targets. Only binary facts are kept.
     """
-    entities = _united(facts.entities, [table.entities for table, _ in added])
-    names = [name + suffix for table, suffix in added for name in table.predicates]
+    missing = np.flatnonzero(targets.entities.translate(facts.entities) < 0).tolist()
+    entities = facts.entities
+    if missing:
+        entities = Names.of([*entities, *targets.entities.take(missing)])
+    names = [name + suffix for name in targets.predicates]
     predicates = Names.of([*facts.predicates, *names])
     atoms = facts.binary
-    to_entity = facts.entities.translate(entities)
-    subject, object_ = (to_entity[column] for column in atoms.arguments)
-    columns = [(facts.predicates.translate(predicates)[atoms.predicate], subject, object_)]
-    for table, suffix in added:
-        to_predicate = predicates.find(name + suffix for name in table.predicates)
-        to_entity = table.entities.translate(entities)
-        columns.append(
-            (to_predicate[table.predicate], to_entity[table.subject], to_entity[table.object])
-        )
-    predicate, subject, object_ = (
-        np.concatenate([part[k] for part in columns]).astype(np.int32) for k in range(3)
+    known = facts.predicates.translate(predicates)[atoms.predicate]
+    predicate = np.append(known, predicates.find(names)[targets.predicate]).astype(np.int32)
+    from_facts, from_targets = (table.entities.translate(entities) for table in (facts, targets))
+    subject, object_ = (
+        np.append(from_facts[one], from_targets[other])
+        for one, other in zip(atoms.arguments, (targets.subject, targets.object), strict=True)
     )
     predicate, (subject, object_), _ = sort_edges(
         predicate, [subject, object_], None, len(entities)
@@ -87,11 +83,3 @@ def closing_walk(body: Body, place: int, head: Step) -> list[tuple[Step, int]]:
     if body.steps[place].inverse:
         walk = [(step.reversed(), k) for step, k in reversed(walk)]
     return walk
-
-
-def _united(names: Names, others: Iterable[Names]) -> Names:
-    """Names of one table and of others; the table itself where it knows them all."""
-    missing = [
-        other[i] for other in others for i in np.flatnonzero(other.translate(names) < 0).tolist()
-    ]
-    return names if not missing else Names.of([*names, *missing])

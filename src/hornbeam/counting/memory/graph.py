@@ -150,14 +150,6 @@ def _adjacency(subject, predicate, object_, value, n_entities, code_of):  # type
     return offsets, neighbour, code, edge_value
 
 
-def _run_end(code, start, end):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """End of the run of equal codes that begins at `start`."""
-    stop = start + 1
-    while stop < end and code[stop] == code[start]:
-        stop += 1
-    return stop
-
-
 @kernel
 def _narrow(offsets, neighbour, code, limit):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """For every edge: may it be walked from its node, and may its reversal be walked to it?"""
@@ -166,7 +158,8 @@ def _narrow(offsets, neighbour, code, limit):  # type: ignore[no-untyped-def] # 
     for u in range(len(offsets) - 1):
         start = offsets[u]
         while start < offsets[u + 1]:
-            stop = _run_end(code, start, offsets[u + 1])
+            later = code[start : offsets[u + 1]]
+            stop = start + np.searchsorted(later, code[start], side="right")
             if stop - start > limit:
                 leaving[start:stop] = False
             start = stop

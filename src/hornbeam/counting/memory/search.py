@@ -124,12 +124,6 @@ def uint64s():
     return np.empty(64, dtype=np.uint64)
 
 
-def fill(array, low, value):
-    """Fill the array from `low` on."""
-    for i in range(low, len(array)):
-        array[i] = value
-
-
 def slot_of(slot_key, key):
     """Place of a key, or the empty place where it belongs (Fibonacci hashing, linear probing)."""
     mask = np.uint64(len(slot_key) - 1)
@@ -324,7 +318,8 @@ def second_steps(steps, n_steps, near, far, far_slots, plan, n_codes, heads, cod
     frozen, bits, known = plan.frozen, np.uint64(plan.bits), plan.pair
     known_pairs = len(pairs)
     pairs = grown(pairs, heads * n_codes)
-    fill(pairs, known_pairs, -1)
+    for i in range(known_pairs, len(pairs)):
+        pairs[i] = -1
     for t in range(far_slots):
         far_stop[t] = 0
     for i in range(n_steps):

@@ -88,11 +88,11 @@ def duckdb_engine(facts: Facts, threads: int | None = None) -> SqlEngine:
     """Search facts that are in memory already by SQL; what spills goes away with the engine."""
     stack = ExitStack()
     database = DuckDB(stack.enter_context(workspace("80%")).connection)
-    atoms = facts.binary
     database.upload("facts", fact_columns(facts))
     _prepare(database, threads)
     weakref.finalize(database, stack.close)
-    return SqlEngine(database, facts.predicates, atoms.millionths is not None, facts.entities)
+    soft = facts.binary.millionths is not None
+    return SqlEngine(database, facts.predicates, soft, facts.entities)
 
 
 @contextmanager

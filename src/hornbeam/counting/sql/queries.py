@@ -399,12 +399,11 @@ class Search:
 
     def rows(self) -> str:
         """Rows (path, target, deficit, paths) of the sequences that `known` gives numbers to."""
-        joined = _COUNTS_OF_KNOWN
         if not self.soft:
-            return f"SELECT k.path, c.target, 0 AS deficit, c.paths {joined}"
+            return f"SELECT k.path, c.target, 0 AS deficit, c.paths {_COUNTS_OF_KNOWN}"
         return (
             "SELECT k.path, c.target, c.deficit, CAST(sum(c.paths) AS BIGINT) AS paths "
-            f"{joined} WHERE c.deficit < {ONE} GROUP BY k.path, c.target, c.deficit"
+            f"{_COUNTS_OF_KNOWN} WHERE c.deficit < {ONE} GROUP BY k.path, c.target, c.deficit"
         )
 
     def histogram(self) -> str:

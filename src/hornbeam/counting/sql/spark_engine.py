@@ -110,9 +110,12 @@ class Spark:
 
     def upload(self, table: str, columns: TableColumns) -> None:
         """Make (or replace) a table from arrays."""
+        self._frame(columns).createOrReplaceTempView(table)
+
+    def _frame(self, columns: TableColumns) -> DataFrame:
         import pyarrow
 
-        self.session.createDataFrame(pyarrow.table(dict(columns))).createOrReplaceTempView(table)
+        return self.session.createDataFrame(pyarrow.table(dict(columns)))
 
     def fetch(self, select: str) -> dict[str, Array]:
         """Run a select and return its columns."""
@@ -134,14 +137,11 @@ class Spark:
 
     def write_parquet(self, path: str, batches: Iterable[TableColumns]) -> None:
         """Write batches of columns to a folder of Parquet files; all of them or nothing."""
-        import pyarrow
-
         on_disk = "://" not in path
         unfinished = f"{os.path.realpath(path)}.{secrets.token_hex(8)}.tmp" if on_disk else path
         try:
             for columns in batches:
-                frame = self.session.createDataFrame(pyarrow.table(dict(columns)))
-                frame.write.mode("append").parquet(unfinished)
+                self._frame(columns).write.mode("append").parquet(unfinished)
             if on_disk:
                 if os.path.isdir(path):
                     shutil.rmtree(path)
@@ -259,13 +259,8 @@ def read_facts(database: Spark, inputs: Sequence[str]) -> SqlEngine:
     predicates = Names.of(database.fetch("SELECT DISTINCT predicate AS name FROM given")["name"])
     if not len(predicates):
         raise DataError(listed, "no facts found; expected at least one")
-    database.upload(
-        "predicate_ids",
-        {
-            "name": np.array(list(predicates), dtype=object),
-            "id": np.arange(len(predicates), dtype=np.int32),
-        },
-    )
+    names = np.array(list(predicates), dtype=object)
+    database.upload("predicate_ids", {"name": names, "id": np.arange(len(names), dtype=np.int32)})
     database.create("ranked", RANKED)
     database.create("entity_ids", ENTITY_IDS)
     database.create("all_facts", FACTS)

@@ -81,12 +81,10 @@ def _started(master: str, conf: Mapping[str, str]) -> SparkSession:
 
     # what PySpark thinks of the versions of its own libraries is no news for our users
     warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
-    local = master.startswith("local")
-    if local:
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     quiet = Path(__file__).with_name("log4j2.properties").as_uri()
     own = {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet}"}
-    if local:
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         own["spark.driver.host"] = "127.0.0.1"
         # Spark's own default, 200, is for clusters
         own["spark.sql.shuffle.partitions"] = str(LOCAL_TASKS_PER_CORE * worker_threads())
