@@ -10,7 +10,8 @@ DATA   ?= $(or $(HORNBEAM_DATA),../shared/data)
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-$(VENV)/.ready: pyproject.toml
+# the version stands in __init__.py, and the installed package must say the same
+$(VENV)/.ready: pyproject.toml src/hornbeam/__init__.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Hornbeam needs Python 3.11 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
