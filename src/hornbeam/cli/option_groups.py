@@ -76,7 +76,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
         }
         command(**given, **made)
 
-    vars(called)["__signature__"] = Signature(expanded)
+    called.__signature__ = Signature(expanded)  # type: ignore[attr-defined]
     called.__annotations__ = {one.name: one.annotation for one in expanded}
     return called
 
