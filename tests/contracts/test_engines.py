@@ -73,12 +73,8 @@ FIRST, OTHERS = (
     ]
     for first in (True, False)
 )
-SPARK = pytest.param(
-    "spark", id="Spark", marks=[pytest.mark.java, pytest.mark.xdist_group("spark")]
-)
 every_engine = pytest.mark.parametrize("make", FIRST + OTHERS)
 first_of_every_engine = pytest.mark.parametrize("make", FIRST)
-with_spark = pytest.mark.parametrize("make", [*FIRST, SPARK], indirect=True)
 values = pytest.mark.parametrize("value", [CRISP, SOFT], ids=["crisp", "soft"])
 
 
@@ -225,15 +221,23 @@ def test_more_than_a_handful(
     check(make, world, language, found)
 
 
-@with_spark
+#: Searches over many worlds at once. Spark runs DuckDB's SQL, and is held to the two widest.
+SEARCHES = [
+    (Language(4, 1, distinct_variables=True), True),
+    (Language(4, 1, max_fanout=2), False),
+    (Language(3, 1), False),
+    (Language(3, 3, top=20), True),
+]
+SPARK = [pytest.mark.java, pytest.mark.xdist_group("spark")]
+
+
 @pytest.mark.parametrize(
-    ("language", "soft"),
+    ("make", "language", "soft"),
     [
-        (Language(3, 1), False),
-        (Language(4, 1, distinct_variables=True), True),
-        (Language(4, 1, max_fanout=2), False),
-        (Language(3, 3, top=20), True),
+        *(pytest.param(*first.values, *search) for first in FIRST for search in SEARCHES),
+        *(pytest.param("spark", *search, marks=SPARK) for search in SEARCHES[:2]),
     ],
+    indirect=["make"],
 )
 def test_many_worlds_at_once(make: Make, language: Language, soft: bool) -> None:
     """Every kind of search at least once; what is kept is counted again, found or not."""
