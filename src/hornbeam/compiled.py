@@ -142,7 +142,23 @@ def _jitted(function: FunctionType, options: dict[str, bool]) -> Callable[..., A
             "your home can be written to; set NUMBA_CACHE_DIR to a folder that lasts."
         )
         translated = translate(function)
+    _drop_unreadable(translated)
     return translated
+
+
+def _drop_unreadable(translated: Callable[..., Any]) -> None:
+    """Delete an index of kept code that cannot be read.
+
+    One of another version may name a type that is gone; Numba would fail on it instead of
+    compiling anew.
+    """
+    kept = getattr(getattr(translated, "_cache", None), "_cache_file", None)
+    if kept is not None:
+        try:
+            kept._load_index()
+        except Exception:  # whatever unpickling runs into
+            with suppress(OSError):
+                os.unlink(kept._index_path)
 
 
 def _temporary_folder() -> Path:
