@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from hornbeam.arrays import Ids, Ints
-from hornbeam.compiled import kernels
+from hornbeam.compiled import kernels, numba_in_use
 
 kernel = kernels("the comparison of names")
 
-#: Names to look up above which compiling pays.
-WORTH_COMPILING = 50_000
+#: Names to look up above which compiling pays, and reading the code where Numba is there already.
+WORTH_COMPILING, WORTH_READING = 10_000, 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,8 @@ class Names:
         if self == other:
             return np.arange(len(self), dtype=np.int32)
         mine, theirs = (np.frombuffer(names.blob, dtype=np.uint8) for names in (self, other))
-        translate = translated.choose(len(self), WORTH_COMPILING)
+        limit = WORTH_READING if numba_in_use() else WORTH_COMPILING
+        translate = translated.choose(len(self), limit)
         ids: Ids = translate(mine, self.ends, theirs, other.ends)
         return ids
 
