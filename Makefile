@@ -29,7 +29,7 @@ lint: setup  ## ruff and mypy --strict
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-quick: lint  ## the inner loop, a minute: no Java, no browser, no large data, few examples
+quick: lint  ## the inner loop, two to three minutes: no Java, no browser, no large data, few examples
 	$(BIN)/pytest -q -n auto -m "not slow and not java and not browser and not shared" \
 	  --hypothesis-profile quick
 
