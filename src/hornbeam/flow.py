@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import fields, replace
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from hornbeam.learning.histogram_learning import learn_from_histograms
 from hornbeam.learning.learner import Learner, ProblemMaker
 from hornbeam.learning.outcomes import candidate_outcomes
 from hornbeam.learning.problem import Problem
-from hornbeam.learning.registry import learner_class
+from hornbeam.learning.registry import make_learner
 from hornbeam.learning.rule_learning import learn_rules, problem_of
 from hornbeam.learning.trace import Trace
 from hornbeam.model import Model
@@ -147,9 +146,7 @@ def _learner(method: str | Learner, seed: int) -> Learner:
     """The learner of that name, with the seed where it takes one; a learner is taken as it is."""
     if not isinstance(method, str):
         return method
-    learner = learner_class(method)()
-    seeded = any(one.name == "seed" for one in fields(learner))
-    return replace(learner, seed=seed) if seeded else learner
+    return make_learner(method, seed)
 
 
 def _ways_of_counting(learner: Learner, counts: Counts | str, collective: bool) -> Sequence[Counts]:

@@ -12,7 +12,7 @@ from hornbeam.choices import Sampling
 from hornbeam.cli import options
 from hornbeam.cli.option_groups import OneOf, Options
 from hornbeam.errors import InputError
-from hornbeam.learning.registry import learner_class, learner_names, other_learners
+from hornbeam.learning.registry import learner_class, learner_names, make_learner, other_learners
 from hornbeam.learning.settings import OPTIONS, Setting, setting_of
 from hornbeam.rules.rule_model import Relaxation
 
@@ -84,8 +84,7 @@ class LearnerOptions(Options):
 
     def learner(self, method: str, seed: int) -> Learner:
         """Make the learner; refuse settings that it does not have."""
-        kind = learner_class(method)
-        foreign = sorted(self.given.keys() - _own_settings(kind).keys())
+        foreign = sorted(self.given.keys() - _own_settings(learner_class(method)).keys())
         if foreign:
             having = [
                 f'`method="{one}"`'
@@ -93,9 +92,7 @@ class LearnerOptions(Options):
                 if foreign[0] in _own_settings(learner_class(one))
             ]
             raise InputError(f"`{foreign[0]}` is for {' or '.join(having)}")
-        seeded = {"seed": seed} if "seed" in {one.name for one in fields(kind)} else {}
-        learner: Learner = kind(**self.given, **seeded)
-        return learner
+        return make_learner(method, seed, **self.given)
 
 
 def _settings() -> dict[str, Setting]:

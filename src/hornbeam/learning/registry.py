@@ -6,8 +6,9 @@ is the learner's. Names are known without importing any learner.
 
 from __future__ import annotations
 
+from dataclasses import fields
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hornbeam.errors import InputError
 
@@ -36,8 +37,18 @@ def learner_names() -> list[str]:
 
 def learner_class(name: str) -> type[Learner]:
     """Import a learner, a frozen dataclass of its settings."""
-    points = {point.name: point for point in (*other_learners(), *BUNDLED)}
-    if name not in points:
-        raise InputError(f"unknown method {name!r}; expected one of: {', '.join(learner_names())}")
-    found: type[Learner] = points[name].load()
-    return found
+    # other packages are looked for only where no bundled learner has the name
+    for points in (lambda: BUNDLED, other_learners):
+        for point in points():
+            if point.name == name:
+                found: type[Learner] = point.load()
+                return found
+    raise InputError(f"unknown method {name!r}; expected one of: {', '.join(learner_names())}")
+
+
+def make_learner(name: str, seed: int, **settings: Any) -> Learner:  # noqa: ANN401
+    """Make a learner with settings of its own, and the seed where it takes one."""
+    kind = learner_class(name)
+    if any(one.name == "seed" for one in fields(kind)):
+        settings["seed"] = seed
+    return kind(**settings)

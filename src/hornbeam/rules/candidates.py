@@ -27,7 +27,7 @@ class Language:
     Parameters
     ----------
     max_length
-        Longest body, 1 to `hornbeam.rules.clause.MAX_LENGTH` atoms.
+        Longest body, 1 to `hornbeam.rules.body.MAX_LENGTH` atoms.
     min_coverage
         Fewest labelled targets that a sequence must connect.
     top
