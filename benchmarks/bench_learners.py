@@ -28,7 +28,8 @@ from hornbeam.learning.greedy import Greedy
 from hornbeam.learning.joint import Joint
 from hornbeam.learning.ppll import Ppll
 from hornbeam.rules.body import Body, Step
-from hornbeam.rules.rule_model import Counts, Relaxation
+from hornbeam.rules.rule_model import Relaxation
+from hornbeam.rules.weighing import Counts
 from paper import TASKS, TREE_ROWS, run_task
 from paper_page import mean_sd
 from tests.support.problems import learned_rules

@@ -37,7 +37,8 @@ from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.newton import Newton
 from hornbeam.learning.pieces import maximise
 from hornbeam.rules.body import Body, Step
-from hornbeam.rules.rule_model import Counts, Relaxation
+from hornbeam.rules.rule_model import Relaxation
+from hornbeam.rules.weighing import Counts
 
 PROGRAMS = ("n10", "n25", "n50")
 PREDICATES = ("Cites", "Mentions", "Coauthor", "Follows", "Works")

@@ -30,7 +30,8 @@ from hornbeam.crossval import World, task_worlds
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.greedy import Greedy
 from hornbeam.learning.ppll import Ppll
-from hornbeam.rules.rule_model import Counts, Relaxation
+from hornbeam.rules.rule_model import Relaxation
+from hornbeam.rules.weighing import Counts
 
 Floats = npt.NDArray[np.float64]
 

@@ -11,7 +11,8 @@ import hornbeam as hb
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.pieces import maximise
 from hornbeam.learning.problem import fit_priors
-from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
+from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
+from hornbeam.rules.weighing import Counts
 from paper import NO_PRIOR, STEPS, TOP, auc_and_ties, worlds
 
 VARIANCES = (1.0, 1e2, 1e4, 1e6, 1e8)

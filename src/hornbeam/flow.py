@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from hornbeam.choices import Sampling
 from hornbeam.compiled import announced
 from hornbeam.counting.collective.collective_statistics import discover_collective
 from hornbeam.counting.engine import Discovery
+from hornbeam.counting.mirrors import is_symmetric, with_mirrors
 from hornbeam.counting.opening import (
     Evidence,
     discover,
@@ -23,8 +25,9 @@ from hornbeam.facts.negatives import with_negatives
 from hornbeam.facts.table import Targets
 from hornbeam.files import fingerprint
 from hornbeam.learning.collective_problem import collective_problem
+from hornbeam.learning.count_problem import model_counts
 from hornbeam.learning.histogram_learning import learn_from_histograms
-from hornbeam.learning.learner import Learner, ProblemMaker
+from hornbeam.learning.learner import Learner
 from hornbeam.learning.outcomes import candidate_outcomes
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.registry import make_learner
@@ -32,9 +35,11 @@ from hornbeam.learning.rule_learning import learn_rules, problem_of
 from hornbeam.learning.trace import Trace
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.body import Kind
 from hornbeam.rules.candidates import Language
 from hornbeam.rules.model_file import model_text
-from hornbeam.rules.rule_model import Counts, Relaxation, Semantics
+from hornbeam.rules.rule_model import Relaxation, Semantics
+from hornbeam.rules.weighing import Counts
 
 
 def learn(
@@ -93,17 +98,25 @@ def learn(
         distinct_variables=language.distinct_variables,
     )
     ways = _ways_of_counting(learner, counts, collective)
+    semantics = replace(semantics, counts=model_counts(ways))
+    language = replace(
+        language,
+        bodies=(Kind.PATH,) if collective else language.bodies or learner.bodies,
+        shares=Counts.SHARE in ways,
+    )
     began = time.perf_counter()
     sampled = labels is None
     labels = _labels(facts, labels, target, negatives, negative_sampling, seed)
+    symmetric = not collective and is_symmetric(facts, labels)
     if collective:
-        found, problem_with = _found_collectively(
+        found, problem = _found_collectively(
             facts, labels, language, semantics, engine, threads, sampled, progress
         )
     else:
         opened = open_engine(facts, engine, threads)
         found = discover(opened, labels, language, progress=progress, own_facts_expected=sampled)
-        problem_with = _problems(found, labels, semantics)
+        if symmetric:
+            found = with_mirrors(found, opened, labels, language, progress)
     _check_candidates(found, labels, language)
     searched = time.perf_counter()
     with announced(progress):
@@ -113,10 +126,15 @@ def learn(
                 lambda bodies: opened.count(labels, bodies, language, progress=progress), progress,
             )  # fmt: skip
         else:
-            learned = learn_rules(problem_with, learner, ways, semantics, refit, progress)
+            if not collective:
+                assert found.statistics is not None
+                problem = problem_of(
+                    found.statistics, labels, ways, semantics.relaxation, symmetric
+                )
+            learned = learn_rules(problem, learner, semantics, refit, symmetric, progress)
     trace = Trace(
         method=learner.name,
-        counts=learned.model.semantics.counts.value,
+        counts=", ".join(ways),
         targets=len(labels),
         positives=int(labels.positive.sum()),
         found=found.found,
@@ -195,27 +213,13 @@ def _found_collectively(
     threads: int | None,
     sampled: bool,
     progress: Progress,
-) -> tuple[Discovery, ProblemMaker]:
-    """Search facts and labelled targets together, and say how to lay out what was counted."""
+) -> tuple[Discovery, Problem]:
+    """Search facts and labelled targets together, and lay out what was counted."""
     found = discover_collective(
         facts, labels, language, engine=engine, threads=threads, progress=progress,
         own_facts_expected=sampled,
     )  # fmt: skip
-
-    def problem_with(counts: Counts) -> Problem:
-        return collective_problem(found.statistics, labels, semantics.relaxation)
-
-    return found.search, problem_with
-
-
-def _problems(found: Discovery, labels: Targets, semantics: Semantics) -> ProblemMaker:
-    """Say how to lay out what was counted for each way of counting."""
-
-    def problem_with(counts: Counts) -> Problem:
-        assert found.statistics is not None
-        return problem_of(found.statistics, labels, counts, semantics.relaxation)
-
-    return problem_with
+    return found.search, collective_problem(found.statistics, labels, semantics.relaxation)
 
 
 def _check_candidates(found: Discovery, labels: Targets, language: Language) -> None:

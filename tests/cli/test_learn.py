@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import hornbeam as hb
-from hornbeam.rules.rule_model import Counts, Relaxation
+from hornbeam.rules.rule_model import Relaxation
+from hornbeam.rules.weighing import Counts
 from tests.support.commands import (
     COUNTRIES,
     EVIDENCE,

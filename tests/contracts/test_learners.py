@@ -23,7 +23,8 @@ from hornbeam.learning.registry import BUNDLED
 from hornbeam.learning.trace import Trace
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.rule_model import Counts, Relaxation
+from hornbeam.rules.rule_model import Relaxation
+from hornbeam.rules.weighing import Counts
 from tests.support.synthetic import Planted, planted
 
 #: Every learner, by its class, in the settings it is held to. A new learner adds a line here.

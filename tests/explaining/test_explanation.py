@@ -18,7 +18,8 @@ from hornbeam.explaining.explanation import Explanation, Fact, Grounding
 from hornbeam.explaining.flips import FlipStatus
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
-from hornbeam.rules.rule_model import Counts, Relaxation, Rule, Semantics
+from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
+from hornbeam.rules.weighing import Counts
 from tests.support.brute_force import ONE, Triple, steps_by_node
 from tests.support.brute_force import World as Values
 from tests.support.kernels import both_ways, kernels_are

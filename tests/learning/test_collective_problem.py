@@ -27,7 +27,8 @@ from hornbeam.learning.newton import Newton
 from hornbeam.learning.ppll import Ppll
 from hornbeam.learning.problem import fit_priors
 from hornbeam.rules.candidates import Language
-from hornbeam.rules.rule_model import Counts, Relaxation
+from hornbeam.rules.rule_model import Relaxation
+from hornbeam.rules.weighing import Counts
 from tests.support.ground_clauses import Conditioned
 from tests.support.worlds import World, worlds
 

@@ -14,7 +14,8 @@ from hornbeam.learning import descent
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.descent_arrays import Layout
 from hornbeam.learning.joint import Joint
-from hornbeam.rules.rule_model import Counts, Relaxation
+from hornbeam.rules.rule_model import Relaxation
+from hornbeam.rules.weighing import Counts
 from tests.support.kernels import kernels_are
 from tests.support.problems import labels_of, statistics_of
 

@@ -14,7 +14,8 @@ from hornbeam.learning.newton import Newton, penalised_loss
 from hornbeam.learning.registry import BUNDLED
 from hornbeam.learning.rule_learning import problem_of
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.rule_model import Counts, Relaxation
+from hornbeam.rules.rule_model import Relaxation
+from hornbeam.rules.weighing import Counts
 
 CONTINUOUS = [Relaxation.LINEAR, Relaxation.SQUARED]
 

@@ -22,7 +22,8 @@ from hornbeam.learning.learner import Learner
 from hornbeam.learning.ppll import Ppll
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Language
-from hornbeam.rules.rule_model import Counts, Relaxation, Semantics
+from hornbeam.rules.rule_model import Relaxation, Semantics
+from hornbeam.rules.weighing import Counts
 from tests.support.problems import learned_rules
 from tests.support.synthetic import planted
 from tests.support.worlds import World

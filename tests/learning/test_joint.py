@@ -15,7 +15,8 @@ from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.joint import Joint, deal, log_loss
 from hornbeam.learning.newton import Newton
 from hornbeam.learning.rule_learning import LearnedRules
-from hornbeam.rules.rule_model import Counts, Relaxation
+from hornbeam.rules.rule_model import Relaxation
+from hornbeam.rules.weighing import Counts
 from tests.support.problems import (
     Reference,
     labels_of,

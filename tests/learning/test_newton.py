@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.newton import Newton, Status, penalised_loss
-from hornbeam.rules.rule_model import Counts, Relaxation
+from hornbeam.rules.rule_model import Relaxation
+from hornbeam.rules.weighing import Counts
 from tests.support.problems import Reference, dense, problem_of, problems, violation
 
 RELAXATIONS = pytest.mark.parametrize("relaxation", list(Relaxation))

@@ -16,7 +16,8 @@ from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.newton import Status
 from hornbeam.learning.ppll import Ppll
 from hornbeam.learning.problem import fit_priors
-from hornbeam.rules.rule_model import Counts, Relaxation
+from hornbeam.rules.rule_model import Relaxation
+from hornbeam.rules.weighing import Counts
 from tests.support.problems import Reference, dense, density, problem_of, problems
 
 VARIANCE = 20.0

@@ -16,7 +16,8 @@ from hornbeam.errors import InputError
 from hornbeam.programs.export import export_program
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
-from hornbeam.rules.rule_model import Counts, Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.weighing import Counts
 
 ENTITIES = ["a", "b", " b", "b ", "c", "#c", "'d'", "entity_1"]
 PREDICATES = ["t", "T", "film/genre", "film genre", "t_pairs"]

@@ -14,7 +14,8 @@ from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.model_file import model_text, parse_model
 from hornbeam.rules.path_rules import path_clause
-from hornbeam.rules.rule_model import Counts, Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.weighing import Counts
 
 #: Anything that facts may call a predicate; short alphabets make names that clash.
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\t\r\n\0"), min_size=1) | st.text(

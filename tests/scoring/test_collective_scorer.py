@@ -19,7 +19,8 @@ from hornbeam.errors import InputError
 from hornbeam.hlmrf.exact import Exact
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
-from hornbeam.rules.rule_model import Counts, Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.weighing import Counts
 from hornbeam.scoring import linked_clauses as linked
 from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs, linked_pairs
 from tests.support.brute_force import Triple

@@ -25,7 +25,8 @@ from hornbeam.learning.problem import Problem
 from hornbeam.learning.rule_learning import LearnedRules, learn_rules
 from hornbeam.learning.rule_learning import problem_of as lay_out
 from hornbeam.rules.body import Body, Step
-from hornbeam.rules.rule_model import Counts, Relaxation, Semantics
+from hornbeam.rules.rule_model import Relaxation, Semantics
+from hornbeam.rules.weighing import Counts
 
 #: Composite Gauss-Legendre on [0, 1]: exact to rounding for strengths up to some hundreds.
 _X, _W = np.polynomial.legendre.leggauss(16)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
-from hornbeam.rules.rule_model import Counts, Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.weighing import Counts
 from tests.support.brute_force import ONE, Triple, walks
 from tests.support.brute_force import World as Values
 from tests.support.worlds import PREDICATES

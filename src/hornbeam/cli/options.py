@@ -16,7 +16,7 @@ from hornbeam.choices import EngineName, Score
 from hornbeam.cli.console import TerminalProgress, progress_shown
 from hornbeam.cli.option_groups import OneOf, Options
 from hornbeam.rules.body import MAX_LENGTH
-from hornbeam.rules.rule_model import Counts
+from hornbeam.rules.weighing import Counts
 
 if TYPE_CHECKING:
     from hornbeam.rules.candidates import Language

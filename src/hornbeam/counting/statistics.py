@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Ids, Integers, Ints, Millionths, pointers
+from hornbeam.arrays import Floats, Ids, Integers, Ints, Millionths, pointers
 from hornbeam.facts.table import ONE
 from hornbeam.rules.body import Body
 
@@ -25,8 +25,10 @@ ROW_BYTES = 60
 class Statistics:
     """Counts per body: rows `indptr[c]:indptr[c+1]` belong to `bodies[c]`.
 
-    Within a sequence rows are sorted by target, then body truth. `body_truth` is None where every
-    body truth is 1; else it holds integer millionths above 0.
+    Within a body rows are sorted by target, then body truth. `body_truth` is None where every
+    body truth is 1; else it holds integer millionths above 0. `share` holds the shares of the
+    counted paths (see `hornbeam.counting.columns`), 0 for bodies that are no paths, or is None
+    where nobody asked for them.
     """
 
     bodies: Sequence[Body]
@@ -35,6 +37,7 @@ class Statistics:
     target: Ids
     count: Ints
     body_truth: Millionths | None = None
+    share: Floats | None = None
 
     @classmethod
     def of(
@@ -45,6 +48,7 @@ class Statistics:
         target: Ids,
         body_truth: Millionths,
         count: Ints,
+        share: Floats | None = None,
     ) -> Statistics:
         """Sort rows given in any order."""
         crisp = bool(np.all(body_truth == ONE))
@@ -55,13 +59,40 @@ class Statistics:
             order = np.lexsort((body_truth, target, path))
         indptr = pointers(np.bincount(path, minlength=len(bodies)))
         truth = None if crisp else body_truth[order]
-        return cls(bodies, n_targets, indptr, target[order], count[order], truth)
+        shares = None if share is None else share[order]
+        return cls(bodies, n_targets, indptr, target[order], count[order], truth, shares)
 
     @classmethod
     def empty(cls, bodies: Sequence[Body], n_targets: int) -> Statistics:
         """No counts at all."""
         none = np.empty(0, dtype=np.int32)
         return cls.of(bodies, n_targets, none, none, none, none.astype(np.int64))
+
+    def followed_by(self, other: Statistics) -> Statistics:
+        """Columns of more bodies for the same targets; what is soft on one side is on both."""
+        truth: Millionths | None = None
+        if self.body_truth is not None or other.body_truth is not None:
+            truth = np.concatenate(
+                [_filled(self.body_truth, self), _filled(other.body_truth, other)]
+            )
+        share: Floats | None = None
+        if self.share is not None or other.share is not None:
+            none = np.zeros(len(self.count)), np.zeros(len(other.count))
+            share = np.concatenate(
+                [
+                    none[0] if self.share is None else self.share,
+                    none[1] if other.share is None else other.share,
+                ]
+            )
+        return Statistics(
+            [*self.bodies, *other.bodies],
+            self.n_targets,
+            np.concatenate([self.indptr, self.indptr[-1] + other.indptr[1:]]),
+            np.concatenate([self.target, other.target]),
+            np.concatenate([self.count, other.count]),
+            truth,
+            share,
+        )
 
     def column(self, row: int) -> slice:
         """Where the rows of a sequence stand."""
@@ -79,3 +110,7 @@ class Statistics:
             f"Statistics({len(self.bodies):,} sequences x {self.n_targets:,} targets, "
             f"{len(self.count):,} counts)"
         )
+
+
+def _filled(truth: Millionths | None, of: Statistics) -> Millionths:
+    return np.full(len(of.count), ONE, dtype=np.int32) if truth is None else truth

@@ -13,7 +13,8 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.rules.body import Body
-from hornbeam.rules.rule_model import Counts, Relaxation, Rule, RuleModel
+from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel
+from hornbeam.rules.weighing import Counts
 from hornbeam.scoring.independent_scorer import score_targets
 
 

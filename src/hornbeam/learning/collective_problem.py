@@ -11,9 +11,10 @@ from hornbeam.arrays import Ints, pointers
 from hornbeam.counting.collective.collective_statistics import CollectiveStatistics
 from hornbeam.densities.strengths import DOWN, UP
 from hornbeam.facts.table import Targets
-from hornbeam.learning.count_problem import CountProblem, both_ways
+from hornbeam.learning.count_problem import CountProblem, body_clauses, priors_of
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation
+from hornbeam.rules.weighing import Counts
 
 CountEntries = tuple[Ints, ...]
 
@@ -22,7 +23,8 @@ def collective_problem(
     statistics: CollectiveStatistics, labels: Targets, relaxation: Relaxation = Relaxation.BOOLEAN
 ) -> CountProblem:
     """Lay out n+, n- and repeats of every clause, each on its side."""
-    clauses, _ = both_ways(statistics.sequences, labels.predicates)
+    listed = body_clauses(statistics.sequences, [Counts.RAW], {})
+    clauses = [clause for _, _, clause in listed] + priors_of(labels.predicates)
     times = tuple(np.unique(statistics.repeats.times).tolist())
     if relaxation is Relaxation.BOOLEAN:
         times = ()  # for y in {0, 1}, max(0, m y - (m-1)) is y

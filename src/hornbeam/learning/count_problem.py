@@ -3,8 +3,9 @@
 Clause k with weight w_k adds w_k x to a strength of target i (see `hornbeam.densities.strengths`):
 to A_i, "up", a clause with head t; to B_i, "down", a negated one. In collective learning a target
 stands in bodies too, so that a clause may have entries on either side, and some on the sides of
-targets that it has several times. x is a count of groundings, or log2(1 + count), or 1. The
-pseudolikelihood of the labels is
+targets that it has several times. What x is for n groundings, `hornbeam.counting.columns` says; one
+body may have several clauses, each with its own way of counting. The pseudolikelihood of the
+labels is
 
     l(w) = - sum_i [ log Z(A_i, B_i, ...) + A_i (1 - y_i)^p + B_i y_i^p + ... ].
 
@@ -13,23 +14,24 @@ Where bodies are observed, a clause and its negation share one column; the prior
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, pointers, run_starts
+from hornbeam.counting.columns import Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.strengths import Densities, Moments
-from hornbeam.errors import InputError
-from hornbeam.facts.table import ONE, Targets
+from hornbeam.facts.table import Targets
 from hornbeam.learning import descent
 from hornbeam.learning.descent_arrays import Layout
 from hornbeam.learning.pieces import CountPiece, distinct_rows, grouped_counts
-from hornbeam.rules.body import Body
+from hornbeam.rules.body import Body, Kind
 from hornbeam.rules.clause import Clause, prior
-from hornbeam.rules.rule_model import Counts, Relaxation
+from hornbeam.rules.rule_model import Relaxation
+from hornbeam.rules.weighing import Counts, Weighing
 
 #: Sweeps over columns before a Hessian is worked out, and the most weights it may have.
 FIRST_SWEEPS = 2
@@ -59,21 +61,44 @@ class CountProblem:
         cls,
         statistics: Statistics,
         labels: Targets,
-        counts: Counts = Counts.RAW,
+        ways: Sequence[Counts] = (Counts.RAW,),
         relaxation: Relaxation = Relaxation.BOOLEAN,
+        symmetric: bool = False,
     ) -> CountProblem:
-        """Lay out statistics and labels for a learner."""
-        indptr, row, x = count_columns(statistics, counts, relaxation)
-        clauses, column = both_ways(statistics.bodies, labels.predicates)
+        """Lay out statistics and labels for a learner.
+
+        Every body has a column for each of the `ways` of counting that make sense for it. Where
+        the target is `symmetric`, a body and its mirror share a column, which has the sum of both.
+        """
+        bodies, columns = statistics.bodies, Columns(statistics, relaxation)
+        group = _mirror_groups(bodies) if symmetric else np.arange(len(bodies))
+        medians = dict[Body, float]()
+        parts = dict[Counts, tuple[Ints, Ids, Floats]]()
+        for way in dict.fromkeys(way for body in bodies for way in useful_ways(body, ways)):
+            parts[way] = columns.all(way)
+            if way is Counts.SHARE:
+                parts[way], medians = _shares_by_median(statistics, parts[way], group)
+            if symmetric:
+                parts[way] = _united(parts[way], group)
+        listed = [one for one in body_clauses(bodies, ways, medians) if group[one[0]] == one[0]]
+        first = {way: k * len(bodies) for k, way in enumerate(parts)}
+        column = [first[way] + b for b, way, _ in listed]
         priors = [labels.predicate == p for p in range(len(labels.predicates))]
-        rows = np.concatenate([row, *map(np.flatnonzero, priors)]).astype(np.int32)
-        sizes = [*np.diff(indptr), *map(np.count_nonzero, priors)]
+        column += [len(parts) * len(bodies) + k // 2 for k in range(2 * len(priors))]
+        clauses = [clause for _, _, clause in listed] + priors_of(labels.predicates)
+        none = np.empty(0)
+        rows = np.concatenate(
+            [none, *(part[1] for part in parts.values()), *map(np.flatnonzero, priors)]
+        )
+        x = np.concatenate([none, *(part[2] for part in parts.values())])
+        sizes = [n for indptr, _, _ in parts.values() for n in np.diff(indptr)]
+        sizes += map(np.count_nonzero, priors)
         negated = np.array([clause.negated for clause in clauses])
         return cls(
             clauses,
             np.stack([np.where(negated, -1, column), np.where(negated, column, -1)]),
-            pointers(sizes),
-            rows,
+            pointers(np.array(sizes, dtype=np.int64)),
+            rows.astype(np.int32),
             np.append(x, np.ones(len(rows) - len(x))),
             labels.truth,
             relaxation,
@@ -261,47 +286,74 @@ def body_lengths(clauses: Sequence[Clause]) -> Ints:
     return np.array([len(clause.body) for clause in clauses], dtype=np.int64)
 
 
-def both_ways(bodies: Sequence[Body], predicates: Iterable[str]) -> tuple[list[Clause], Ints]:
-    """List each body's clause and negation, then each target's two priors, and their columns."""
-    clauses = [Clause(body, negated) for body in bodies for negated in (False, True)]
-    clauses += [prior(name, negated) for name in predicates for negated in (False, True)]
-    return clauses, np.arange(len(clauses), dtype=np.int64) // 2
+def model_counts(ways: Sequence[Counts]) -> Counts:
+    """The way of counting that stands in a model's first line: rules that have none follow it."""
+    return ways[0] if len(ways) == 1 and ways[0] is not Counts.SHARE else Counts.RAW
 
 
-def count_columns(
-    statistics: Statistics, counts: Counts, relaxation: Relaxation
-) -> tuple[Ints, Ids, Floats]:
-    """Columns (indptr, row, x) of the strength that each sequence adds to each target.
+def useful_ways(body: Body, ways: Sequence[Counts]) -> list[Counts]:
+    """The ways of counting that differ for a body: shares are of paths, and some counts are 1."""
+    if body.kind in (Kind.UNARY, Kind.ANCHORED):
+        return [model_counts(ways)]
+    if body.kind is Kind.PATH:
+        return list(ways)
+    return [way for way in ways if way is not Counts.SHARE] or [Counts.LOG]
 
-    With 0/1 facts x is the transformed count. With soft facts and Boolean targets a ground clause
-    of body truth b adds b^p, its whole potential where the head is violated; for continuous
-    targets the knees of soft hinges differ, and one number per target is not enough.
+
+def body_clauses(
+    bodies: Sequence[Body],
+    ways: Sequence[Counts],
+    medians: Mapping[Body, float],
+) -> list[tuple[int, Counts, Clause]]:
+    """List (body, way, clause) of each body's clause and negation in all its ways of counting."""
+    model_way, listed = model_counts(ways), []
+    for b, body in enumerate(bodies):
+        for way in useful_ways(body, ways):
+            weighing = Weighing(way, medians.get(body, 1.0)) if way is not model_way else None
+            listed += [(b, way, Clause(body, negated, weighing)) for negated in (False, True)]
+    return listed
+
+
+def priors_of(predicates: Iterable[str]) -> list[Clause]:
+    """List each target's two priors."""
+    return [prior(name, negated) for name in predicates for negated in (False, True)]
+
+
+def _mirror_groups(bodies: Sequence[Body]) -> Ints:
+    """For every body the first place of itself or its mirror."""
+    first: dict[Body, int] = {}
+    return np.array(
+        [first.setdefault(body, first.setdefault(body.mirror, b)) for b, body in enumerate(bodies)],
+        dtype=np.int64,
+    )
+
+
+def _united(laid_out: tuple[Ints, Ids, Floats], group: Ints) -> tuple[Ints, Ids, Floats]:
+    """Columns with those of one group added up in the place of its first; the others are empty."""
+    indptr, row, x = laid_out
+    column = np.repeat(group, np.diff(indptr))
+    order = np.lexsort((row, column))
+    column, row, x = column[order], row[order], x[order]
+    starts = run_starts(column, row)
+    sums = np.add.reduceat(x, starts) if len(starts) else x
+    return pointers(np.bincount(column[starts], minlength=len(group))), row[starts], sums
+
+
+def _shares_by_median(
+    statistics: Statistics, laid_out: tuple[Ints, Ids, Floats], group: Ints
+) -> tuple[tuple[Ints, Ids, Floats], dict[Body, float]]:
+    """Columns of shares divided by their medians, as they weigh, and the medians.
+
+    A group has one median, so that a rule and its mirror say the same.
     """
-    if statistics.body_truth is None:
-        return statistics.indptr, statistics.target, transformed(statistics.count, counts)
-    if relaxation is not Relaxation.BOOLEAN:
-        raise InputError(
-            "facts with truth values between 0 and 1 need the boolean relaxation here: "
-            'use `relaxation="boolean"`, or round the facts'
-        )
-    column = np.repeat(np.arange(len(statistics.bodies)), np.diff(statistics.indptr))
-    starts = run_starts(column, statistics.target)
-    body = statistics.body_truth / ONE
-    if counts is Counts.EXISTS:
-        x = np.maximum.reduceat(body, starts) if len(starts) else body[:0]
-    else:
-        total = np.add.reduceat(body * statistics.count, starts) if len(starts) else body[:0]
-        x = total if counts is Counts.RAW else np.log2(1.0 + total)
-    sizes = np.bincount(column[starts], minlength=len(statistics.bodies))
-    return pointers(sizes), statistics.target[starts], x
-
-
-def transformed(count: Integers, counts: Counts) -> Floats:
-    """n, log2(1 + n) or 1."""
-    match counts:
-        case Counts.RAW:
-            return count.astype(np.float64)
-        case Counts.LOG:
-            return np.asarray(np.log2(1.0 + count))
-        case Counts.EXISTS:
-            return np.ones(len(count))
+    indptr, row, x = laid_out
+    column = group[np.repeat(np.arange(len(group)), np.diff(indptr))]
+    order = np.lexsort((x, column))
+    found, start, size = np.unique(column[order], return_index=True, return_counts=True)
+    middle = 0.5 * (x[order[start + (size - 1) // 2]] + x[order[start + size // 2]])
+    by_group = np.ones(len(group))
+    by_group[found] = middle
+    # what a row adds is log2(1 + share / median); rows of a body without shares there are none
+    weighed = np.log2(1.0 + x / by_group[column])
+    medians = {body: float(by_group[group[b]]) for b, body in enumerate(statistics.bodies)}
+    return (indptr, row, weighed), medians

@@ -7,19 +7,20 @@ tolerance. What the paper prints differently (`current <- prev`, `or` for `and`)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from hornbeam.arrays import Bools, Floats
-from hornbeam.learning.learner import Learned, ProblemMaker
+from hornbeam.learning.learner import Learned
 from hornbeam.learning.newton import Fit, Newton, Status
 from hornbeam.learning.problem import Problem, fit_priors
 from hornbeam.learning.settings import Setting, check_settings, option
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.rule_model import Counts, Relaxation
+from hornbeam.rules.body import Kind
+from hornbeam.rules.rule_model import Relaxation
+from hornbeam.rules.weighing import Counts
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,12 @@ class Greedy:
 
     name: ClassVar[str] = "greedy"
     relaxation: ClassVar[Relaxation] = Relaxation.LINEAR
+    bodies: ClassVar[tuple[Kind, ...]] = (Kind.PATH,)
     counts: ClassVar[tuple[Counts, ...]] = (Counts.RAW,)
     dropped: ClassVar[str] = "gains too little beside the rules that are kept"
     piecewise: ClassVar[None] = None
 
-    max_rules: int = option("max_rules")
+    max_rules: int = option("max_rules", 15)
     tolerance: float = option("tolerance")
     weight_variance: float = option("weight_variance")
     length_penalty: float = option("length_penalty")
@@ -58,12 +60,10 @@ class Greedy:
     def __post_init__(self) -> None:
         check_settings(self)
 
-    def learn(
-        self, problem_with: ProblemMaker, counts: Sequence[Counts], progress: Progress = SILENT
-    ) -> Learned:
+    def learn(self, problem: Problem, progress: Progress = SILENT) -> Learned:
         """Choose clauses one at a time, of those with equal columns the first."""
-        problem = problem_with(counts[0]).distinct_columns()
-        return Learned(problem, counts[0], self.fit(problem, progress))
+        problem = problem.distinct_columns()
+        return Learned(problem, self.fit(problem, progress))
 
     def fit(self, problem: Problem, progress: Progress = SILENT) -> Fit:
         """Choose clauses one at a time; weights of the others are 0."""

@@ -17,6 +17,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Integers, Ints
+from hornbeam.counting.columns import transformed
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import (
     Hinges,
@@ -26,10 +27,11 @@ from hornbeam.densities.hinges import (
     rule_covariance,
 )
 from hornbeam.facts.table import ONE, Targets
-from hornbeam.learning.count_problem import body_lengths, both_ways, transformed
+from hornbeam.learning.count_problem import body_clauses, body_lengths, priors_of
 from hornbeam.learning.descent import minimise_model
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.rule_model import Counts, Relaxation
+from hornbeam.rules.rule_model import Relaxation
+from hornbeam.rules.weighing import Counts
 
 C = TypeVar("C", covariant=True)
 
@@ -186,15 +188,24 @@ class HingePiece:
 
 
 def hinge_problem(
-    statistics: Statistics, labels: Targets, counts: Counts, relaxation: Relaxation
+    statistics: Statistics, labels: Targets, ways: Sequence[Counts], relaxation: Relaxation
 ) -> HingeProblem[Clause]:
-    """Lay out statistics with body truths and labels for a learner."""
-    clauses, column = both_ways(statistics.bodies, labels.predicates)
-    path, target, height, count = hinge_rows(statistics, counts)
-    n_paths = len(statistics.bodies)
-    parts = [(path * 2 + negated, target, height, count) for negated in (0, 1)]
-    for k in range(2 * n_paths, len(clauses)):
-        mine = np.flatnonzero(labels.predicate == column[k] - n_paths)
+    """Lay out statistics with body truths and labels for a learner.
+
+    Shares are left out: they say nothing of how true a grounding is.
+    """
+    ways = [way for way in ways if way is not Counts.SHARE] or [Counts.LOG]
+    listed = body_clauses(statistics.bodies, ways, {})
+    clauses = [clause for _, _, clause in listed] + priors_of(labels.predicates)
+    rows = {way: hinge_rows(statistics, way) for way in {way for _, way, _ in listed}}
+    parts = []
+    for k, (b, way, _) in enumerate(listed):
+        part = statistics.column(b)
+        _, target, height, count = rows[way]
+        size = part.stop - part.start
+        parts.append((np.full(size, k), target[part], height[part], count[part]))
+    for k in range(len(listed), len(clauses)):
+        mine = np.flatnonzero(labels.predicate == (k - len(listed)) // 2)
         ones = np.ones(len(mine))
         parts.append((np.full(len(mine), k), mine, ones, ones))
     rule, target, height, count = (np.concatenate([part[i] for part in parts]) for i in range(4))

@@ -13,21 +13,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hornbeam.arrays import Floats
+from hornbeam.counting.columns import transformed
 from hornbeam.counting.histograms import Histograms
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
-from hornbeam.learning.count_problem import CountProblem, transformed
+from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.learner import Learner
 from hornbeam.learning.pieces import CountPiece, gain
 from hornbeam.learning.ppll import Ppll
-from hornbeam.learning.problem import Problem, fit_priors
+from hornbeam.learning.problem import fit_priors
 from hornbeam.learning.rule_learning import LearnedRules, learn_rules, problem_of, sorted_rules
 from hornbeam.learning.trace import FitReport, Screening
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.rule_model import Counts, Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.weighing import Counts
 
 #: Counts of some sequences, from the engine.
 Count = Callable[[Sequence[Body]], Statistics]
@@ -57,7 +59,7 @@ def learn_from_histograms(
         screened = screen(
             histograms, labels, learner.piecewise, screened_by, semantics.relaxation, progress
         )
-        model = RuleModel(screened.rules, replace(semantics, counts=screened_by))
+        model = RuleModel(screened.rules, semantics)
         return LearnedRules(model, FitReport(histogram_groups=len(histograms.size)))
     piecewise = Ppll(weight_variance=learner.weight_variance)
     screened = screen(histograms, labels, piecewise, screened_by, Relaxation.LINEAR, progress)
@@ -68,10 +70,8 @@ def learn_from_histograms(
     )
     counted = count([histograms.bodies[c] for c in kept])
 
-    def problem_with(way: Counts) -> Problem:
-        return problem_of(counted, labels, way, semantics.relaxation)
-
-    learned = learn_rules(problem_with, learner, counts, semantics, refit, progress)
+    problem = problem_of(counted, labels, counts, semantics.relaxation)
+    learned = learn_rules(problem, learner, semantics, refit, progress=progress)
     screening = Screening("ppll", len(histograms.bodies), len(kept))
     return replace(learned, fit=replace(learned.fit, screening=screening))
 
@@ -86,7 +86,7 @@ def screen(
 ) -> Screened:
     """Fit every clause alone on its histogram; weights are those of `Ppll.fit` on the counts."""
     ridge = 1.0 / learner.weight_variance
-    priors = CountProblem.of(Statistics.empty([], len(labels)), labels, counts, relaxation)
+    priors = CountProblem.of(Statistics.empty([], len(labels)), labels, [counts], relaxation)
     fitted = fit_priors(priors, ridge).weights
     inside = priors.strengths(fitted)
     first = {name: np.argmax(labels.predicate == p) for p, name in enumerate(labels.predicates)}

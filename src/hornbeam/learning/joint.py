@@ -1,13 +1,13 @@
 """The joint learner: L1-regularised pseudolikelihood over all candidates at once.
 
 A path of strengths is followed from the one that keeps no rule down to a thousandth of it, each fit
-starting from the last. The strength, and how counts weigh, are chosen by cross-validation within
-the training labels, by the log-loss of the held-out ones.
+starting from the last. The strength is chosen by cross-validation within the training labels, by
+the log-loss of the held-out ones: the shortest model within one standard error of the best. A body
+has a clause for each way of counting, and the penalty chooses among them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -16,15 +16,16 @@ from typing import ClassVar
 import numpy as np
 
 from hornbeam.arrays import Floats, Ints
-from hornbeam.errors import InputError
-from hornbeam.learning.learner import Learned, ProblemMaker
+from hornbeam.learning.learner import Learned
 from hornbeam.learning.newton import Fit, Newton
 from hornbeam.learning.problem import Problem, fit_priors
 from hornbeam.learning.settings import Setting, check_settings, option
 from hornbeam.learning.trace import Choice, PathPoint, Validation
 from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.rule_model import Counts, Relaxation
+from hornbeam.rules.body import Kind
+from hornbeam.rules.rule_model import Relaxation
+from hornbeam.rules.weighing import Counts
 
 #: Entries of a problem from which on its folds have threads of their own: in smaller ones the
 #: kernels are so short that threads wait for Python's lock most of the time.
@@ -49,13 +50,18 @@ class Joint:
         Variance of the Gaussian prior on weights.
     length_penalty
         beta: the L1 strength of a clause of length s is lambda (1 + beta s).
+    max_rules
+        Most rules besides the priors: the weakest strength whose model is that short.
+    all_rules
+        Take the strength of least validation loss, not the strongest within one standard error.
     seed
         Deals targets to folds.
     """
 
     name: ClassVar[str] = "joint"
     relaxation: ClassVar[Relaxation] = Relaxation.BOOLEAN
-    counts: ClassVar[tuple[Counts, ...]] = tuple(Counts)
+    bodies: ClassVar[tuple[Kind, ...]] = (Kind.PATH, Kind.OPEN, Kind.UNARY)
+    counts: ClassVar[tuple[Counts, ...]] = (Counts.LOG, Counts.EXISTS, Counts.SHARE)
     dropped: ClassVar[str] = "adds nothing to the rules that are kept"
     piecewise: ClassVar[None] = None
 
@@ -65,48 +71,51 @@ class Joint:
     patience: int = 4
     weight_variance: float = option("weight_variance")
     length_penalty: float = option("length_penalty")
+    max_rules: int | None = option("max_rules")
+    all_rules: bool = option("all_rules")
     seed: int = 0
     newton: Newton = field(default_factory=lambda: Newton(iterations=50, tolerance=1e-5))
 
     def __post_init__(self) -> None:
         check_settings(self)
 
-    def learn(
-        self, problem_with: ProblemMaker, counts: Sequence[Counts], progress: Progress = SILENT
-    ) -> Learned:
-        """Choose strength and counts by internal validation, then fit everything once more."""
-        runs: list[Validation] = []
-        best: Problem | None = None
-        fold: Ints | None = None
-        for way in counts:
-            problem = problem_with(way).distinct_columns()
-            # the same folds for every way of counting, so that their losses compare
-            fold = deal(problem, self.folds, self.seed) if fold is None else fold
-            runs.append(self._validated(problem, way, fold, progress))
-            if best is None or min(runs[-1].log_loss) < min(min(run.log_loss) for run in runs[:-1]):
-                best, chosen = problem, runs[-1]
-        if best is None:
-            raise InputError("no way of counting to choose from")
-        at = int(np.argmin(chosen.log_loss))
-        strengths = np.array(chosen.strengths[: at + 1])
-        fits = self.path(best, strengths)
+    def learn(self, problem: Problem, progress: Progress = SILENT) -> Learned:
+        """Choose the strength by internal validation, then fit everything once more."""
+        problem = problem.distinct_columns()
+        run = self._validated(problem, deal(problem, self.folds, self.seed), progress)
+        at = self._chosen(run)
+        strengths = np.array(run.strengths[: at + 1])
+        fits = self.path(problem, strengths)
+        while len(fits) > 1 and self._too_long(problem, fits[-1]):
+            fits.pop()
         path = tuple(
             PathPoint(strength, int((fit.weights > 0).sum()), fit.loss)
-            for strength, fit in zip(strengths.tolist(), fits, strict=True)
+            for strength, fit in zip(strengths.tolist(), fits, strict=False)
         )
-        choice = Choice(float(strengths[-1]), chosen.log_loss[at], tuple(runs), path)
-        return Learned(best, Counts(chosen.counts), fits[-1], choice)
+        at = len(fits) - 1
+        choice = Choice(run.strengths[at], run.log_loss[at], run, path)
+        return Learned(problem, fits[-1], choice)
 
-    def _validated(
-        self, problem: Problem, counts: Counts, fold: Ints, progress: Progress
-    ) -> Validation:
+    def _chosen(self, run: Validation) -> int:
+        """The strength of least loss, or the first whose loss is within one error of it.
+
+        The first is the strongest, so its model is the shortest.
+        """
+        if self.all_rules:
+            return int(np.argmin(run.log_loss))
+        return int(np.argmax(np.array(run.log_loss) <= min(run.log_loss) + run.standard_error))
+
+    def _too_long(self, problem: Problem, fit: Fit) -> bool:
+        kept = (fit.weights > 0) & ~problem.is_prior
+        return self.max_rules is not None and int(kept.sum()) > self.max_rules
+
+    def _validated(self, problem: Problem, fold: Ints, progress: Progress) -> Validation:
         """Follow the path of strengths on every fold."""
         strengths = self.grid(problem)
         by_fold = self.fold_losses(problem, strengths, fold, progress)
         losses = by_fold.sum(axis=1) / len(problem.y)
         sizes = np.maximum(np.bincount(fold, minlength=self.folds), 1)
         return Validation(
-            counts.value,
             tuple(strengths[: len(losses)].tolist()),
             tuple(losses.tolist()),
             tuple((by_fold[int(np.argmin(losses))] / sizes).tolist()),

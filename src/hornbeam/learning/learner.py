@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -10,24 +9,23 @@ from hornbeam.learning.newton import Fit
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.trace import Choice
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.rule_model import Counts, Relaxation
+from hornbeam.rules.body import Kind
+from hornbeam.rules.rule_model import Relaxation
+from hornbeam.rules.weighing import Counts
 
 if TYPE_CHECKING:
     from hornbeam.learning.ppll import Ppll
 
-#: Lays out the statistics and labels for one way of counting.
-ProblemMaker = Callable[[Counts], Problem]
-
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """A problem, the way of counting it was laid out for, and the weights of its clauses.
+    """A problem and the weights of its clauses.
 
-    `choice` says how a learner that chooses among strengths and ways of counting came to them.
+    `choice` says how a learner that chooses among strengths came to them. The problem may have
+    other clauses than the one that was given: fewer, or conjunctions that the learner made.
     """
 
     problem: Problem
-    counts: Counts
     fit: Fit
     choice: Choice | None = None
 
@@ -41,7 +39,9 @@ class Learner(Protocol):
     name: ClassVar[str]
     #: The relaxation it is best with.
     relaxation: ClassVar[Relaxation]
-    #: Ways of counting that it chooses among where nobody names one.
+    #: Kinds of bodies that it is best with.
+    bodies: ClassVar[tuple[Kind, ...]]
+    #: Ways of counting that every body has a clause for, side by side, where nobody names one.
     counts: ClassVar[tuple[Counts, ...]]
     #: Why a candidate gets no weight, as the report says it.
     dropped: ClassVar[str]
@@ -57,7 +57,5 @@ class Learner(Protocol):
         Histograms of counts are then enough, and clauses with equal counts are all kept.
         """
 
-    def learn(
-        self, problem_with: ProblemMaker, counts: Sequence[Counts], progress: Progress = SILENT
-    ) -> Learned:
+    def learn(self, problem: Problem, progress: Progress = SILENT) -> Learned:
         """Learn the weights of all clauses, 0 for those that are not kept."""

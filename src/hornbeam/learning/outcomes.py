@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 
 from hornbeam.counting.statistics import Statistics
-from hornbeam.learning.count_problem import transformed
 from hornbeam.learning.learner import Learner
 from hornbeam.learning.trace import CandidateOutcome
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Candidates
-from hornbeam.rules.rule_model import Counts, RuleModel
+from hornbeam.rules.rule_model import RuleModel
 
 
 def candidate_outcomes(
@@ -23,11 +22,14 @@ def candidate_outcomes(
     kept: dict[Body, list[str]] = defaultdict(list)
     for rule in model.rules:
         side = " against the target" if rule.clause.negated else ""
-        kept[rule.clause.body].append(f"weight {rule.weight:.3g}{side}")
+        counted = "" if rule.clause.weighing is None else f" {rule.clause.weighing}"
+        among = " in a conjunction" if len(rule.clause.body.parts) > 1 else ""
+        for part in rule.clause.body.parts:
+            kept[part.body].append(f"weight {rule.weight:.3g}{side}{counted}{among}")
     # a clause learned alone is kept beside one with equal counts, so none is dropped for that
     twins = dict[int, int]()
     if statistics is not None and learner.piecewise is None:
-        twins = _twins(statistics, model.semantics.counts)
+        twins = _twins(statistics)
     rows = []
     for k, candidate in enumerate(candidates):
         outcome = " and ".join(kept[candidate.body])
@@ -39,8 +41,8 @@ def candidate_outcomes(
     return tuple(rows)
 
 
-def _twins(statistics: Statistics, counts: Counts) -> dict[int, int]:
-    """For every sequence that repeats an earlier one's column, that earlier one."""
+def _twins(statistics: Statistics) -> dict[int, int]:
+    """For every body that repeats an earlier one's counts, that earlier one."""
     first: dict[tuple[str, bytes, bytes, bytes], int] = {}
     twins = {}
     for k, body in enumerate(statistics.bodies):
@@ -48,7 +50,7 @@ def _twins(statistics: Statistics, counts: Counts) -> dict[int, int]:
         column = (
             body.target,
             statistics.target[rows].tobytes(),
-            transformed(statistics.count[rows], counts).tobytes(),
+            statistics.count[rows].tobytes(),
             b"" if statistics.body_truth is None else statistics.body_truth[rows].tobytes(),
         )
         if first.setdefault(column, k) != k:

@@ -13,19 +13,20 @@ and every clause is then fitted on top of it: a piece is the two-sided density o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from hornbeam.learning.learner import Learned, ProblemMaker
+from hornbeam.learning.learner import Learned
 from hornbeam.learning.newton import Fit, Status
 from hornbeam.learning.pieces import Piece, gain, maximise
 from hornbeam.learning.problem import Problem, fit_priors
 from hornbeam.learning.settings import Setting, check_settings, option
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.rule_model import Counts, Relaxation
+from hornbeam.rules.body import Kind
+from hornbeam.rules.rule_model import Relaxation
+from hornbeam.rules.weighing import Counts
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class Ppll:
 
     name: ClassVar[str] = "ppll"
     relaxation: ClassVar[Relaxation] = Relaxation.LINEAR
+    bodies: ClassVar[tuple[Kind, ...]] = (Kind.PATH,)
     counts: ClassVar[tuple[Counts, ...]] = (Counts.RAW,)
     dropped: ClassVar[str] = "weight 0 is best for it"
 
@@ -67,12 +69,9 @@ class Ppll:
         """Itself: every clause is learned alone."""
         return self
 
-    def learn(
-        self, problem_with: ProblemMaker, counts: Sequence[Counts], progress: Progress = SILENT
-    ) -> Learned:
+    def learn(self, problem: Problem, progress: Progress = SILENT) -> Learned:
         """Learn every clause alone; of clauses with equal columns all are kept."""
-        problem = problem_with(counts[0])
-        return Learned(problem, counts[0], self.fit(problem, progress))
+        return Learned(problem, self.fit(problem, progress))
 
     def fit(self, problem: Problem, progress: Progress = SILENT) -> Fit:
         """Weights of all clauses; those that do not pay are exactly 0."""

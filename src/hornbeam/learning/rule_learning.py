@@ -11,12 +11,13 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.table import Targets
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.hinge_problem import hinge_problem
-from hornbeam.learning.learner import Learned, Learner, ProblemMaker
+from hornbeam.learning.learner import Learned, Learner
 from hornbeam.learning.newton import Newton
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.trace import FitReport
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.rule_model import Counts, Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.weighing import Counts
 
 
 @dataclass(frozen=True)
@@ -28,36 +29,48 @@ class LearnedRules:
 
 
 def problem_of(
-    statistics: Statistics, labels: Targets, counts: Counts, relaxation: Relaxation
+    statistics: Statistics,
+    labels: Targets,
+    ways: Sequence[Counts],
+    relaxation: Relaxation,
+    symmetric: bool = False,
 ) -> Problem:
     """Lay out statistics and labels: hinges where bodies are soft and targets continuous."""
     if statistics.body_truth is not None and relaxation is not Relaxation.BOOLEAN:
-        return hinge_problem(statistics, labels, counts, relaxation)
-    return CountProblem.of(statistics, labels, counts, relaxation)
+        return hinge_problem(statistics, labels, ways, relaxation)
+    return CountProblem.of(statistics, labels, ways, relaxation, symmetric)
 
 
 def learn_rules(
-    problem_with: ProblemMaker,
+    problem: Problem,
     learner: Learner,
-    counts: Sequence[Counts],
     semantics: Semantics,
     refit: bool = False,
+    symmetric: bool = False,
     progress: Progress = SILENT,
 ) -> LearnedRules:
     """Learn the weights of clauses, and make rules of those that have some.
 
-    `counts` are the ways of counting that the learner may choose among; `semantics` has all else.
+    Where the target is `symmetric`, a rule stands for its mirror too: both are written.
     """
-    learned = learner.learn(problem_with, counts, progress)
+    learned = learner.learn(problem, progress)
     if refit:
         learned = _refitted(learned, learner.weight_variance)
     problem, fit = learned.problem, learned.fit
     kept = np.flatnonzero((fit.weights > 0.0) | problem.is_prior)
     rules = [Rule(float(fit.weights[k]), problem.clauses[k]) for k in kept.tolist()]
+    if symmetric:
+        rules = [one for rule in rules for one in _with_mirror(rule)]
     return LearnedRules(
-        RuleModel(sorted_rules(rules), replace(semantics, counts=learned.counts)),
+        RuleModel(sorted_rules(rules), semantics),
         FitReport(fit.status.value, fit.iterations, fit.loss, learned.choice),
     )
+
+
+def _with_mirror(rule: Rule) -> list[Rule]:
+    """A rule and its mirror, where that is another."""
+    mirror = rule.clause.mirror
+    return [rule] if mirror == rule.clause else [rule, Rule(rule.weight, mirror)]
 
 
 def _refitted(learned: Learned, weight_variance: float) -> Learned:

@@ -52,7 +52,9 @@ class Setting:
         )
 
     def check(self, name: str, value: Any) -> None:  # noqa: ANN401
-        """Refuse a value out of range."""
+        """Refuse a value out of range; None is no value."""
+        if value is None:
+            return
         if self.choices and value not in self.choices:
             expected = " or ".join(self.choices)
             raise InputError(f"unknown `{name}` {value!r}; expected {expected}")
@@ -65,7 +67,12 @@ class Setting:
 #: Options of the learners that come with Hornbeam, by the name of the field. They stand here and
 #: not with the learners so that `hornbeam learn --help` need not import NumPy.
 OPTIONS = {
-    "max_rules": Setting(15, "greedy: most rules besides the prior.", least=0),
+    "max_rules": Setting(
+        None, "Most rules besides the prior (greedy: 15, others: no limit).", least=0
+    ),
+    "all_rules": Setting(
+        False, "joint: the model of least validation loss, not the shortest within one error of it."
+    ),
     "tolerance": Setting(1e-3, "greedy: least gain of one more rule.", least=0.0),
     "solver": Setting(
         "newton",

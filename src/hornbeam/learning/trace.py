@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hornbeam.errors import DataError
+from hornbeam.rules.body import Kind
 from hornbeam.rules.candidates import Language
 
 
@@ -26,15 +28,23 @@ class CandidateOutcome:
 
 @dataclass(frozen=True)
 class Validation:
-    """Held-out log-loss along the path of strengths, for one way of counting.
+    """Held-out log-loss along the path of strengths.
 
-    `folds` has the loss of every fold at the best of the strengths, where they are known.
+    `folds` has the loss of every fold at the best of the strengths.
     """
 
-    counts: str
     strengths: tuple[float, ...]
     log_loss: tuple[float, ...]
     folds: tuple[float, ...] = ()
+
+    @property
+    def standard_error(self) -> float:
+        """That of the least loss, by its spread over the folds."""
+        if len(self.folds) < 2:
+            return 0.0
+        mean = sum(self.folds) / len(self.folds)
+        squares = sum((loss - mean) ** 2 for loss in self.folds)
+        return math.sqrt(squares / (len(self.folds) - 1) / len(self.folds))
 
 
 @dataclass(frozen=True)
@@ -48,11 +58,11 @@ class PathPoint:
 
 @dataclass(frozen=True)
 class Choice:
-    """How strength and way of counting were chosen by internal validation."""
+    """How the strength was chosen by internal validation."""
 
     strength: float
     log_loss: float
-    validation: tuple[Validation, ...]
+    validation: Validation
     path: tuple[PathPoint, ...]
 
 
@@ -89,7 +99,7 @@ class Trace:
     Attributes
     ----------
     method, counts
-        The learner's name and the way of counting that it chose.
+        The learner's name and the ways of counting that it chose among.
     seed, language
         What was learned with.
     targets, positives
@@ -142,14 +152,7 @@ class Trace:
             written |= {
                 "strength": choice.strength,
                 "validation_log_loss": choice.log_loss,
-                "validation": {
-                    run.counts: {
-                        "strengths": list(run.strengths),
-                        "log_loss": list(run.log_loss),
-                        "folds": list(run.folds),
-                    }
-                    for run in choice.validation
-                },
+                "validation": asdict(choice.validation),
                 "path": [asdict(point) for point in choice.path],
             }
         return written
@@ -175,7 +178,7 @@ class Trace:
             tuple(_outcome(row) for row in written["candidates"]),
             {str(phase): float(spent) for phase, spent in written["seconds"].items()},
             int(written.get("seed", 0)),
-            Language(**written.get("language", {})),
+            _language(written.get("language", {})),
             written.get("sampled_negatives"),
             fit,
             str(written.get("model", "")),
@@ -200,6 +203,13 @@ def read_trace(path: Path) -> Trace | None:
         raise DataError(str(path), problem) from None
 
 
+def _language(written: Mapping[str, Any]) -> Language:
+    bodies = written.get("bodies")
+    kinds = None if bodies is None else tuple(Kind(kind) for kind in bodies)
+    exclude = tuple(map(str, written.get("exclude", ())))
+    return Language(**{**written, "bodies": kinds, "exclude": exclude})
+
+
 def _outcome(row: Mapping[str, Any]) -> CandidateOutcome:
     return CandidateOutcome(
         str(row["clause"]),
@@ -212,18 +222,11 @@ def _outcome(row: Mapping[str, Any]) -> CandidateOutcome:
 
 
 def _choice(written: Mapping[str, Any]) -> Choice:
+    run = written["validation"]
     return Choice(
         float(written["strength"]),
         float(written["validation_log_loss"]),
-        tuple(
-            Validation(
-                str(counts),
-                _numbers(row["strengths"]),
-                _numbers(row["log_loss"]),
-                _numbers(row.get("folds", ())),
-            )
-            for counts, row in written.get("validation", {}).items()
-        ),
+        Validation(*(_numbers(run[name]) for name in ("strengths", "log_loss", "folds"))),
         tuple(
             PathPoint(float(row["strength"]), int(row["rules"]), float(row["loss"]))
             for row in written.get("path", ())

@@ -35,7 +35,8 @@ from hornbeam.language.naming import identifiers
 from hornbeam.language.syntax import Atom, Comparison, Literal, LogicalRule, Operator, Variable
 from hornbeam.rules.body import VARIABLES
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.rule_model import Counts, Relaxation, RuleModel
+from hornbeam.rules.rule_model import Relaxation, RuleModel
+from hornbeam.rules.weighing import Counts
 
 #: What Java's trim() takes away at both ends of a name.
 BLANKS = "".join(map(chr, range(0x21)))

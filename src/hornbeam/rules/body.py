@@ -1,43 +1,139 @@
-"""Bodies: what a clause asks of the two arguments of its head."""
+"""Bodies: what a clause asks of the two arguments of its head.
+
+A `Body` is one condition on a pair (A, B), the key of a column of counts. A `Conjunction` is up to
+three of them; their groundings multiply.
+
+| kind | example | its count |
+|---|---|---|
+| path | `p(A, X) & q(X, B)` | paths from A to B |
+| open | `p(A, X)`, `p(X, B)` | edges of an argument, whoever X is |
+| unary | `student(A)` | 1 where it is a fact |
+| anchored | `p(A, 'c')`, `p('c', B)`, `(A == 'c')` | 1 where it is a fact |
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from enum import StrEnum
+from itertools import combinations, count
 from string import ascii_uppercase
+from typing import Self
 
-#: Most atoms of a body. The searches are written for up to four, and say so.
+from hornbeam.language.syntax import Atom, Comparison, Constant, Operator, Term, Variable
+from hornbeam.rules.weighing import Threshold
+
+#: Most atoms of a path. The searches are written for up to four, and say so.
 MAX_LENGTH = 4
-#: Variables of a body in the order of its nodes.
-VARIABLES = ascii_uppercase[: MAX_LENGTH + 1]
+#: Most bodies of a conjunction.
+MAX_CONDITIONS = 3
+#: Separates a predicate of three or more arguments from the places that a step walks between.
+#: No name of the data has it.
+_PLACES = "\t"
+
+
+class Kind(StrEnum):
+    """What a body is, by the names of `bodies`."""
+
+    PATH = "paths"
+    OPEN = "open"
+    UNARY = "unary"
+    ANCHORED = "anchored"
 
 
 @dataclass(frozen=True, order=True)
 class Step:
-    """One atom of a body: a predicate walked forwards, or backwards as its inverse."""
+    """One atom of a body: a predicate walked forwards, or backwards as its inverse.
+
+    An atom of three or more arguments is walked between two of its `places`, the others free;
+    `arity` says how many it has. A unary body has one step of arity 1.
+    """
 
     predicate: str
     inverse: bool = False
+    places: tuple[int, int] = (0, 1)
+    arity: int = 2
 
     def reversed(self) -> Step:
         """The same atom walked the other way."""
-        return Step(self.predicate, not self.inverse)
+        return Step(self.predicate, not self.inverse, self.places, self.arity)
+
+    @property
+    def relation(self) -> str:
+        """Name of the binary relation that is walked: the predicate, or a projection of it.
+
+        Examples
+        --------
+        >>> step = Step("ta", places=(0, 2), arity=3)
+        >>> Step.along(step.relation) == step
+        True
+        """
+        if self.arity <= 2:
+            return self.predicate
+        return _PLACES.join([self.predicate, *map(str, (*self.places, self.arity))])
+
+    @classmethod
+    def along(cls, relation: str, inverse: bool = False) -> Step:
+        """A step along a relation by its name."""
+        name, *numbers = relation.split(_PLACES)
+        if not numbers:
+            return cls(name, inverse)
+        first, second, arity = map(int, numbers)
+        return cls(name, inverse, (first, second), arity)
+
+    def atom(self, here: Term, there: Term | None, free: Iterator[Variable]) -> Atom:
+        """The atom between two terms; what is left out gets a free variable."""
+        if self.arity == 1:
+            return Atom(self.predicate, (here,))
+        arguments: list[Term | None] = [None] * self.arity
+        start, end = reversed(self.places) if self.inverse else self.places
+        arguments[start], arguments[end] = here, there
+        return Atom(self.predicate, tuple(next(free) if a is None else a for a in arguments))
+
+
+@dataclass(frozen=True)
+class Part:
+    """One body of a conjunction, with a threshold on its groundings or without."""
+
+    body: Body
+    threshold: Threshold | None = None
 
 
 @dataclass(frozen=True)
 class Body:
-    """A path of steps between the arguments of a target predicate, or nothing at all.
+    """One condition on the arguments of a target predicate, or nothing at all.
 
-    A body is the key of a column of counts: how many paths of these steps lead from the subject
-    to the object of each target. The empty body has one grounding for every target.
+    It is the key of a column of counts: how many groundings it has for each target. The empty
+    body has one grounding for every target.
+
+    Parameters
+    ----------
+    steps
+        The steps of a path from subject to object; of other kinds one, from the argument.
+    target
+        Predicate of the head.
+    kind
+        A path by default.
+    argument
+        0 where a body that is no path speaks of the subject, 1 where of the object.
+    constant
+        Of an anchored body: the entity that its step leads to, or that the argument is where it
+        has no step.
     """
 
     steps: tuple[Step, ...]
     target: str
+    kind: Kind = Kind.PATH
+    argument: int = 0
+    constant: str | None = None
 
     def __len__(self) -> int:
-        return len(self.steps)
+        return max(len(self.steps), self.constant is not None)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Itself as the only body of a conjunction; none where it is empty."""
+        return (Part(self),) if len(self) else ()
 
     @property
     def predicates(self) -> set[str]:
@@ -45,28 +141,123 @@ class Body:
         return {step.predicate for step in self.steps}
 
     @property
-    def triples(self) -> list[tuple[str, str, str]]:
-        """(variable, predicate, variable) of every atom."""
-        return [
-            (VARIABLES[i + step.inverse], step.predicate, VARIABLES[i + 1 - step.inverse])
-            for i, step in enumerate(self.steps)
-        ]
+    def mirror(self) -> Body:
+        """The same condition with subject and object exchanged."""
+        if self.kind is Kind.PATH:
+            steps = tuple(step.reversed() for step in reversed(self.steps))
+            return Body(steps, self.target)
+        return Body(self.steps, self.target, self.kind, 1 - self.argument, self.constant)
 
-    def atoms(self, identifiers: Mapping[str, str], *, distinct: bool = False) -> list[str]:
-        """PSL text of its atoms; names without an identifier stand as they are.
+    def literals(
+        self, ends: tuple[Variable, Variable], free: Iterator[Variable]
+    ) -> list[Atom | Comparison]:
+        """Its atoms over the variables of subject and object, others taken from `free`."""
+        here = ends[self.argument]
+        anchor = None if self.constant is None else Constant(self.constant)
+        if self.kind is Kind.ANCHORED and anchor is not None and not self.steps:
+            return [Comparison(here, Operator.EQUAL, anchor)]
+        if self.kind is not Kind.PATH:
+            return [self.steps[0].atom(here, anchor, free)]
+        between = [next(free) for _ in self.steps[1:]]
+        nodes: list[Term] = [ends[0], *between, ends[1]]
+        return [step.atom(nodes[i], nodes[i + 1], free) for i, step in enumerate(self.steps)]
 
-        With `distinct`, all its variables must be different entities.
-        """
-        texts = [
-            f"{identifiers.get(predicate, predicate)}({first}, {second})"
-            for first, predicate, second in self.triples
-        ]
-        if distinct and self.steps:
-            nodes = VARIABLES[: len(self) + 1]
-            texts += [f"({one} != {other})" for one, other in combinations(nodes, 2)]
-        return texts
+
+@dataclass(frozen=True)
+class Conjunction:
+    """Up to three bodies of one target, all of which must hold; their groundings multiply.
+
+    Examples
+    --------
+    >>> shared = Body((Step("cites"), Step("cites", inverse=True)), "alike")
+    >>> known = Body((Step("cites"),), "alike", Kind.OPEN)
+    >>> both = Conjunction((Part(shared, Threshold(3)), Part(known)))
+    >>> both.target, len(both)
+    ('alike', 3)
+    """
+
+    parts: tuple[Part, ...]
 
     @property
-    def last_variable(self) -> str:
-        """Variable of the target's object; the subject's is the first."""
-        return VARIABLES[max(len(self), 1)]
+    def target(self) -> str:
+        """Predicate of the head."""
+        return self.parts[0].body.target
+
+    def __len__(self) -> int:
+        return sum(len(part.body) for part in self.parts)
+
+    @property
+    def predicates(self) -> set[str]:
+        """The predicates of its atoms."""
+        return set[str]().union(*(part.body.predicates for part in self.parts))
+
+    @property
+    def mirror(self) -> Self:
+        """The same conditions with subject and object exchanged."""
+        return type(self)(tuple(Part(part.body.mirror, part.threshold) for part in self.parts))
+
+
+#: What a clause may have for a body.
+AnyBody = Body | Conjunction
+
+
+def simplest(parts: Sequence[Part]) -> AnyBody:
+    """A single body without a threshold as itself, all else as a conjunction."""
+    if len(parts) == 1 and parts[0].threshold is None:
+        return parts[0].body
+    return Conjunction(tuple(parts))
+
+
+def variables() -> Iterator[Variable]:
+    """A, B, ..., Z, A1, B1, ... without end."""
+    for turn in count():
+        for letter in ascii_uppercase:
+            yield Variable(f"{letter}{turn or ''}")
+
+
+def body_ends(body: AnyBody) -> tuple[Variable, Variable]:
+    """Variables of subject and object: A, and the one behind the nodes of a lone path."""
+    names = variables()
+    nodes = [next(names) for _ in range(MAX_LENGTH + 1)]
+    parts = body.parts
+    alone = len(parts) == 1 and parts[0].body.kind is Kind.PATH
+    return nodes[0], nodes[len(parts[0].body.steps) if alone else 1]
+
+
+def body_texts(
+    body: AnyBody, identifiers: Mapping[str, str], *, distinct: bool = False
+) -> list[str]:
+    """PSL text of every condition; names without an identifier stand as they are.
+
+    With `distinct`, all variables of the body must be different entities.
+    """
+    ends = body_ends(body)
+    alone = len(body.parts) == 1
+    names = variables()
+    # the nodes of a lone path are called in their order, A, B, C, from subject to object
+    free = (name for name in names if name not in ends)
+    texts, used = [], list[str]()
+    for part in body.parts:
+        literals = part.body.literals(ends, free)
+        atoms = [_spelt(literal, identifiers) for literal in literals]
+        used += [
+            term.name
+            for literal in literals
+            if isinstance(literal, Atom)
+            for term in literal.arguments
+            if isinstance(term, Variable)
+        ]
+        text = " & ".join(atoms)
+        if part.threshold is not None:
+            text = f"({text}) {part.threshold}" if len(atoms) > 1 else f"{text} {part.threshold}"
+        texts += [text] if part.threshold is not None or not alone else atoms
+    if distinct:
+        nodes = sorted({*used, *(end.name for end in ends)}) if used else []
+        texts += [f"({one} != {other})" for one, other in combinations(nodes, 2)]
+    return texts
+
+
+def _spelt(literal: Atom | Comparison, identifiers: Mapping[str, str]) -> str:
+    if isinstance(literal, Comparison):
+        return str(literal)
+    return str(Atom(identifiers.get(literal.predicate, literal.predicate), literal.arguments))

@@ -1,7 +1,7 @@
-"""Candidate clauses: every relation sequence that connects labelled targets, with its figures.
+"""Candidate clauses: every body that has groundings for labelled targets, with its figures.
 
-Millions of sequences may be found before pruning, so a `Candidates` is a table of arrays; paths
-and texts are made for the rows that are looked at.
+Millions of relation sequences may be found before pruning, so a `Candidates` is a table of arrays;
+bodies and texts are made for the rows that are looked at.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from hornbeam.arrays import Ids, Integers, Ints, Unsigned
+from hornbeam.arrays import Bools, Ids, Integers, Ints, Unsigned
 from hornbeam.errors import InputError
+from hornbeam.facts.names import Names
 from hornbeam.language.naming import identifiers
-from hornbeam.rules.body import MAX_LENGTH, Body, Step
+from hornbeam.rules.body import MAX_LENGTH, Body, Kind, Step
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.codes import code_limit, step_code
 
@@ -37,6 +39,12 @@ class Language:
     max_fanout
         Approximation for hubs: a step u -> v of relation r is not walked when u has more than
         this many edges of r in that direction. None walks everything.
+    bodies
+        Kinds of bodies; None leaves the choice to the learner, and is paths where there is none.
+    exclude
+        Predicates that no body has.
+    shares
+        Add up the shares of paths too, not only count them.
     """
 
     max_length: int = 3
@@ -44,6 +52,9 @@ class Language:
     top: int | None = None
     distinct_variables: bool = False
     max_fanout: int | None = None
+    bodies: tuple[Kind, ...] | None = None
+    exclude: tuple[str, ...] = ()
+    shares: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.max_length <= MAX_LENGTH:
@@ -66,13 +77,51 @@ class Candidate:
     paths: int
 
 
+#: Kinds of bodies by their number in `Conditions.kind`.
+KINDS = tuple(Kind)
+
+
+@dataclass(frozen=True, eq=False)
+class Conditions:
+    """What rows of `Candidates` that are no paths have besides a step.
+
+    `kind` points into `KINDS`, `argument` is 0 for the subject and 1 for the object, `constant`
+    points into `constants` where it is not -1.
+    """
+
+    kind: Ids
+    argument: Ids
+    constant: Ids
+    constants: Names
+
+    @classmethod
+    def of_paths(cls, n: int, constants: Names) -> Conditions:
+        """Those of rows that are all paths."""
+        zero = np.zeros(n, dtype=np.int32)
+        return cls(zero, zero, zero - 1, constants)
+
+    def followed_by(self, other: Conditions) -> Conditions:
+        """The rows of both, which share their constants."""
+        return Conditions(
+            np.concatenate([self.kind, other.kind]),
+            np.concatenate([self.argument, other.argument]),
+            np.concatenate([self.constant, other.constant]),
+            self.constants,
+        )
+
+    def take(self, rows: Integers) -> Conditions:
+        """The rows of that number, in that order."""
+        return Conditions(self.kind[rows], self.argument[rows], self.constant[rows], self.constants)
+
+
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Relation sequences with how many targets they connect, and by how many paths.
+    """Bodies with how many targets they have groundings for, and how many groundings.
 
-    `steps` has one row per sequence: codes of steps over `predicates` (see `hornbeam.rules.codes`),
+    `steps` has one row per body: codes of steps over `predicates` (see `hornbeam.rules.codes`),
     padded with 0; `target` is the head's index in `targets`. Coverage counts labelled targets,
-    `coverage_true` those labelled true; `paths` is the total of ground clauses.
+    `coverage_true` those labelled true; `paths` is the total of ground clauses. All rows are
+    paths where `conditions` is None.
     """
 
     predicates: tuple[str, ...]
@@ -83,6 +132,7 @@ class Candidates:
     coverage_true: Ints
     paths: Ints
     distinct: bool = False
+    conditions: Conditions | None = None
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -90,12 +140,13 @@ class Candidates:
     @cached_property
     def identifiers(self) -> dict[str, str]:
         """PSL identifier of every predicate and target."""
-        return dict(identifiers([*self.predicates, *self.targets]))
+        names = (Step.along(relation).predicate for relation in self.predicates)
+        return dict(identifiers([*names, *self.targets]))
 
     @property
     def lengths(self) -> Ints:
         """Number of body atoms of every sequence."""
-        return np.asarray(np.count_nonzero(self.steps, axis=1))
+        return np.asarray(np.maximum(np.count_nonzero(self.steps, axis=1), 1))
 
     @cached_property
     def _step_of_code(self) -> tuple[Step | None, ...]:
@@ -103,13 +154,20 @@ class Candidates:
         steps: list[Step | None] = [None] * code_limit(len(self.predicates))
         for p, name in enumerate(self.predicates):
             for inverse in (False, True):
-                steps[step_code(p, inverse)] = Step(name, inverse)
+                steps[step_code(p, inverse)] = Step.along(name, inverse)
         return tuple(steps)
 
     def body(self, row: int) -> Body:
-        """The sequence of a row."""
-        steps = map(self._step_of_code.__getitem__, self.steps[row].tolist())
-        return Body(tuple(filter(None, steps)), self.targets[int(self.target[row])])
+        """The body of a row."""
+        found = map(self._step_of_code.__getitem__, self.steps[row].tolist())
+        steps, target = tuple(filter(None, found)), self.targets[int(self.target[row])]
+        if self.conditions is None:
+            return Body(steps, target)
+        kind, constant = KINDS[self.conditions.kind[row]], int(self.conditions.constant[row])
+        if kind is Kind.UNARY:
+            steps = (replace(steps[0], arity=1),)
+        anchor = None if constant < 0 else self.conditions.constants[constant]
+        return Body(steps, target, kind, int(self.conditions.argument[row]), anchor)
 
     def text(self, row: int) -> str:
         """PSL text of a row's clause."""
@@ -131,16 +189,55 @@ class Candidates:
             for field in fields(self)
             if isinstance(getattr(self, field.name), np.ndarray)
         }
-        return replace(self, **columns)
+        conditions = None if self.conditions is None else self.conditions.take(rows)
+        return replace(self, **columns, conditions=conditions)
+
+    def followed_by(self, other: Candidates) -> Candidates:
+        """The rows of both, over the same predicates, targets and constants."""
+        columns: dict[str, Any] = {
+            field.name: np.concatenate([getattr(self, field.name), getattr(other, field.name)])
+            for field in fields(self)
+            if isinstance(getattr(self, field.name), np.ndarray)
+        }
+        assert self.conditions is not None
+        assert other.conditions is not None
+        conditions = self.conditions.followed_by(other.conditions)
+        return replace(self, **columns, conditions=conditions)
 
     def pruned(self, language: Language) -> Ints:
         """Rows that pass the language's limits, ordered by coverage, length, text."""
-        kept = np.flatnonzero(self.coverage >= language.min_coverage)
+        kept = np.flatnonzero(
+            (self.coverage >= language.min_coverage) & ~self._having(language.exclude)
+        )
         atoms = self._text_ranks()[self.steps[kept]]
         heads = np.argsort(np.argsort([self.identifiers[name] for name in self.targets]))
-        keys = (heads[self.target[kept]], *atoms.T[::-1], self.lengths[kept], -self.coverage[kept])
+        single = self._ranks_of_single_atoms(kept)
+        lengths, coverage = self.lengths[kept], self.coverage[kept]
+        keys = (heads[self.target[kept]], *atoms.T[::-1], single, lengths, -coverage)
         order = np.lexsort(keys)
         return kept[order[: language.top]]
+
+    def _having(self, predicates: tuple[str, ...]) -> Bools:
+        """Which rows have an atom of some predicates."""
+        having = np.zeros(code_limit(len(self.predicates)), dtype=np.bool_)
+        for p, name in enumerate(self.predicates):
+            if Step.along(name).predicate in predicates:
+                having[[step_code(p), step_code(p, inverse=True)]] = True
+        return np.asarray(having[self.steps].any(axis=1))
+
+    def _ranks_of_single_atoms(self, rows: Ints) -> Ints:
+        """Rank of a row among the texts of one atom where some are no paths; else 0.
+
+        These are few; the others need not be written out, see `_text_ranks`.
+        """
+        ranks = np.zeros(len(rows), dtype=np.int64)
+        if self.conditions is not None:
+            single = np.flatnonzero(self.lengths[rows] == 1)
+            texts = [self.text(row) for row in rows[single].tolist()]
+            ranks[single[np.argsort(np.array(texts, dtype=object), kind="stable")]] = np.arange(
+                len(single)
+            )
+        return ranks
 
     def _text_ranks(self) -> Ints:
         """Rank of every code's atom in the order of texts.
@@ -150,7 +247,7 @@ class Candidates:
         without writing out the texts.
         """
         order = sorted(
-            range(len(self.predicates)), key=lambda p: f"{self.identifiers[self.predicates[p]]}("
+            range(len(self.predicates)), key=lambda p: self._relation_text(self.predicates[p])
         )
         ranks = np.zeros(code_limit(len(self.predicates)), dtype=np.int64)
         for rank, p in enumerate(order):
@@ -158,8 +255,13 @@ class Candidates:
             ranks[step_code(p, inverse=True)] = 2 * rank + 2
         return ranks
 
+    def _relation_text(self, relation: str) -> str:
+        """How an atom of a relation begins; projections of one predicate in a fixed order."""
+        step = Step.along(relation)
+        return f"{self.identifiers[step.predicate]}({step.arity}{step.places}"
+
     def __repr__(self) -> str:
-        return f"Candidates({len(self):,} relation sequences for {', '.join(self.targets)})"
+        return f"Candidates({len(self):,} bodies for {', '.join(self.targets)})"
 
     def _repr_html_(self) -> str:
         from html import escape

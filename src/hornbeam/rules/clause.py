@@ -1,4 +1,4 @@
-"""Clauses: a body, a head, and a sign.
+"""Clauses: a body, a head, a sign, and how much its groundings weigh.
 
 p1(A, B) & p2(B, C) -> t(A, C) pulls targets up, its negation -> !t(A, C) pushes them down, and a
 clause with an empty body, !t(A, B), is a prior.
@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hornbeam.rules.body import VARIABLES, Body
+from hornbeam.rules.body import AnyBody, Body, body_ends, body_texts
+from hornbeam.rules.weighing import Weighing
 
 
 @dataclass(frozen=True)
 class Clause:
     """A body with a head: t where it pulls targets up, !t where it pushes them down.
+
+    `weighing` says how much n groundings weigh; None is the model's way.
 
     Examples
     --------
@@ -28,8 +31,9 @@ class Clause:
     '!knows(A, B)'
     """
 
-    body: Body
+    body: AnyBody
     negated: bool = False
+    weighing: Weighing | None = None
 
     @property
     def target(self) -> str:
@@ -39,7 +43,12 @@ class Clause:
     @property
     def is_prior(self) -> bool:
         """Whether the body is empty, so that every target is a grounding."""
-        return not self.body.steps
+        return not self.body.parts
+
+    @property
+    def mirror(self) -> Clause:
+        """The same clause with subject and object exchanged."""
+        return Clause(self.body.mirror, self.negated, self.weighing)
 
     def text(self, identifiers: Mapping[str, str], *, distinct: bool = False) -> str:
         """PSL text; names without an identifier stand as they are.
@@ -48,9 +57,11 @@ class Clause:
         """
         target = identifiers.get(self.target, self.target)
         sign = "!" if self.negated else ""
-        head = f"{sign}{target}({VARIABLES[0]}, {self.body.last_variable})"
-        atoms = self.body.atoms(identifiers, distinct=distinct)
-        return f"{' & '.join(atoms)} -> {head}" if atoms else head
+        subject, object_ = body_ends(self.body)
+        head = f"{sign}{target}({subject}, {object_})"
+        atoms = body_texts(self.body, identifiers, distinct=distinct)
+        text = f"{' & '.join(atoms)} -> {head}" if atoms else head
+        return text if self.weighing is None else f"{text} {self.weighing}"
 
     def __str__(self) -> str:
         return self.text({})

@@ -65,7 +65,7 @@ def code_limit(n_predicates: int) -> int:
 
 def path_codes(body: Body, predicates: Names) -> list[int] | None:
     """Codes of a body's steps, None where the facts lack one of its predicates."""
-    ids = predicates.find(step.predicate for step in body.steps).tolist()
+    ids = predicates.find(step.relation for step in body.steps).tolist()
     if any(p < 0 for p in ids):
         return None
     return [step_code(p, step.inverse) for p, step in zip(ids, body.steps, strict=True)]

@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass, field
 
 from hornbeam.errors import DataError, InputError
 from hornbeam.language.naming import IDENTIFIER
-from hornbeam.rules.rule_model import Counts, Relaxation
+from hornbeam.rules.rule_model import Relaxation
+from hornbeam.rules.weighing import Counts
 
 VERSION = 1
 _LINE = re.compile(r"^[ \t]*#[ \t]*hornbeam:[ \t]*(.*)$", re.MULTILINE)

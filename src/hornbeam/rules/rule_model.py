@@ -10,17 +10,10 @@ from typing import TYPE_CHECKING, Self
 from hornbeam.language.naming import identifiers
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
+from hornbeam.rules.weighing import Counts, Weighing
 
 if TYPE_CHECKING:
     from hornbeam.rules.candidates import Language
-
-
-class Counts(StrEnum):
-    """How much n groundings of a rule weigh."""
-
-    RAW = "raw"  #: n: PSL's meaning, and the only one that exports as plain PSL
-    LOG = "log"  #: log2(1 + n): hubs with thousands of paths do not outweigh the rest
-    EXISTS = "exists"  #: 1: one path is as good as many
 
 
 class Relaxation(StrEnum):
@@ -75,14 +68,30 @@ class RuleModel:
 
         semantics = self.semantics
         return Language(
-            distinct_variables=semantics.distinct_variables, max_fanout=semantics.max_fanout
+            distinct_variables=semantics.distinct_variables,
+            max_fanout=semantics.max_fanout,
+            shares=self.shares,
         )
 
     @property
     def bodies(self) -> list[Body]:
-        """The distinct bodies of the rules, in their order; priors have none."""
-        clauses = (rule.clause for rule in self.rules)
-        return list(dict.fromkeys(clause.body for clause in clauses if not clause.is_prior))
+        """The distinct bodies that scoring counts, in the order of the rules; priors have none."""
+        parts = (part for rule in self.rules for part in rule.clause.body.parts)
+        return list(dict.fromkeys(part.body for part in parts))
+
+    def counts_of(self, clause: Clause) -> Weighing:
+        """How the groundings of a clause weigh."""
+        return clause.weighing or Weighing(self.semantics.counts)
+
+    @property
+    def shares(self) -> bool:
+        """Whether some rule asks for shares of paths, not for their number alone."""
+        return any(
+            self.counts_of(rule.clause).counts is Counts.SHARE
+            or any(part.threshold and part.threshold.share for part in rule.clause.body.parts)
+            for rule in self.rules
+            if not rule.clause.is_prior
+        )
 
     @property
     def identifiers(self) -> Mapping[str, str]:

@@ -31,7 +31,8 @@ from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.map_state import MapState
 from hornbeam.hlmrf.potentials import Kind, Potentials
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.rule_model import Counts, Relaxation, RuleModel
+from hornbeam.rules.rule_model import Relaxation, RuleModel
+from hornbeam.rules.weighing import Counts
 from hornbeam.scoring.independent_scorer import strengths
 from hornbeam.scoring.linked_clauses import LinkedPairs
 

@@ -13,15 +13,17 @@ import numpy as np
 
 from hornbeam.arrays import Floats, Ids, Positions
 from hornbeam.choices import Score
+from hornbeam.counting.columns import Columns
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import group_hinges, hinge_map, hinge_moments
 from hornbeam.densities.integrals import score_map, score_mean
+from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
-from hornbeam.learning.count_problem import count_columns
 from hornbeam.learning.hinge_problem import hinge_rows
 from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation, RuleModel
 
@@ -60,20 +62,15 @@ def score_targets(
 
 def strengths(model: RuleModel, statistics: Statistics, targets: Targets) -> tuple[Floats, Floats]:
     """Add up A and B of every target."""
-    semantics = model.semantics
-    indptr, row, x = count_columns(statistics, semantics.counts, semantics.relaxation)
-    column = {body: j for j, body in enumerate(statistics.bodies)}
-    ends = indptr.tolist()
+    columns = Columns(statistics, model.semantics.relaxation)
     up, down = np.zeros(len(targets)), np.zeros(len(targets))
     for rule in model.rules:
         side = down if rule.clause.negated else up
         if rule.clause.is_prior:
             side[_targets_of(rule.clause, targets)] += rule.weight
             continue
-        j = column[rule.clause.body]
-        if ends[j] < ends[j + 1]:
-            part = slice(ends[j], ends[j + 1])
-            side[row[part]] += rule.weight * x[part]
+        rows, x = columns.of(rule.clause.body, model.counts_of(rule.clause))
+        side[rows] += rule.weight * x
     return up, down
 
 
@@ -81,7 +78,10 @@ def _soft_scores(
     model: RuleModel, statistics: Statistics, targets: Targets, score: Score
 ) -> Floats:
     """Score where bodies are soft and targets continuous: every hinge has its own knee."""
-    body, target, height, count = hinge_rows(statistics, model.semantics.counts)
+    rows_of = {
+        way: hinge_rows(statistics, way)
+        for way in {model.counts_of(rule.clause).counts for rule in model.rules}
+    }
     column = {key: j for j, key in enumerate(statistics.bodies)}
     parts: list[tuple[Any, ...]] = []
     for k, rule in enumerate(model.rules):
@@ -89,7 +89,8 @@ def _soft_scores(
             mine = _targets_of(rule.clause, targets)
             part = (mine, np.ones(len(mine)), np.ones(len(mine)))
         else:
-            rows = np.flatnonzero(body == column[rule.clause.body])
+            _, target, height, count = rows_of[model.counts_of(rule.clause).counts]
+            rows = statistics.column(column[_single(rule.clause)])
             part = (target[rows], height[rows], count[rows])
         parts.append((np.full(len(part[0]), k), np.full(len(part[0]), rule.clause.negated), *part))
     of_rule, down, row, b, n = (np.concatenate([part[i] for part in parts]) for i in range(5))
@@ -98,6 +99,17 @@ def _soft_scores(
     if score is Score.MAP:
         return hinge_map(hinges, weights, model.semantics.relaxation)
     return hinge_moments(hinges, weights, model.semantics.relaxation).mean
+
+
+def _single(clause: Clause) -> Body:
+    """The body of a clause whose groundings are hinges of their own."""
+    [part, *others] = clause.body.parts
+    if others or part.threshold is not None:
+        raise InputError(
+            "conjunctions over facts with truth values between 0 and 1 need the boolean "
+            f'relaxation: use `relaxation="boolean"`, or round the facts (the rule is: {clause})'
+        )
+    return part.body
 
 
 def _targets_of(prior: Clause, targets: Targets) -> Positions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -11,6 +11,14 @@ import numpy as np
 from hornbeam.arrays import Bools, Ids, Integers, Ints, Keys
 from hornbeam.compiled import announced
 from hornbeam.counting.engine import Discovery
+from hornbeam.counting.memory.conditions import (
+    Cells,
+    ConditionCounter,
+    LocatedPairs,
+    conditions_found,
+    ranges,
+    wanted_keys,
+)
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.parallel import (
     Found,
@@ -21,6 +29,7 @@ from hornbeam.counting.memory.parallel import (
     run_blocks,
 )
 from hornbeam.counting.memory.search import NO_KEYS, Plan, search_block, two_step_cost
+from hornbeam.counting.memory.shares import add_shares
 from hornbeam.counting.statistics import ROW_BYTES, Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.atom_keys import contained, pair_keys
@@ -28,8 +37,8 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.machine import physical_memory, worker_threads
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.body import MAX_LENGTH, Body
-from hornbeam.rules.candidates import Candidates, Language
+from hornbeam.rules.body import MAX_LENGTH, Body, Kind
+from hornbeam.rules.candidates import Candidates, Conditions, Language
 from hornbeam.rules.codes import (
     codes_of_keys,
     from_subject,
@@ -148,22 +157,78 @@ class MemoryEngine:
         progress: Progress = SILENT,
     ) -> Discovery:
         """Find every sequence that connects targets; see `Engine.discover`."""
-        plan = self._plan(language, keep_entries=statistics)
-        with announced(progress):
-            works = self._works(targets, language)
-            if sum(int(work.cost.sum()) for work in works) > LONG_SEARCH:
-                self._forecast(works, plan, progress)
-            found = [self._search(work, plan, NO_KEYS, progress) for work in works]
+        kinds = language.bodies or (Kind.PATH,)
+        located = self._located(targets)
+        found = list[Found]()
+        works = [self._work(pairs, language) for pairs in located] if Kind.PATH in kinds else []
+        if works:
+            plan = self._plan(language, keep_entries=statistics)
+            with announced(progress):
+                if sum(int(work.cost.sum()) for work in works) > LONG_SEARCH:
+                    self._forecast(works, plan, progress)
+                found = [self._search(work, plan, NO_KEYS, progress) for work in works]
         everything = self._candidates(targets, works, found, language)
+        parts = list[Rows](_path_rows(found))
+        if set(kinds) - {Kind.PATH}:
+            everything, cells = self._with_conditions(everything, targets, located, kinds, language)
+            parts += cells
         rows = everything.pruned(language)
         kept = everything.take(rows)
         return Discovery(
             kept,
-            _table(kept, rows, found, len(targets)) if statistics else None,
+            self._table(kept, rows, parts, targets, language, progress) if statistics else None,
             found=int(np.count_nonzero(everything.coverage)),
-            own_edges=sum(int(work.own.sum()) for work in works),
-            unseen=len(targets) - sum(len(work) for work in works),
+            own_edges=sum(int(pairs.own.sum()) for pairs in located),
+            unseen=len(targets) - sum(len(pairs) for pairs in located),
         )
+
+    def _with_conditions(
+        self,
+        paths: Candidates,
+        targets: Targets,
+        located: list[LocatedPairs],
+        kinds: Collection[Kind],
+        language: Language,
+    ) -> tuple[Candidates, list[Rows]]:
+        """Candidates of all kinds, and the rows of those that are no paths."""
+        counter, n_codes = self._condition_counter(language), self.graph.n_codes
+        entities, parts = self.facts.entities, list[Rows]()
+        everything = replace(paths, conditions=Conditions.of_paths(len(paths), entities))
+        for head, pairs in enumerate(located):
+            cells = counter.cells(pairs, kinds, None, language.min_coverage)
+            more, condition = conditions_found(
+                cells, pairs, head, paths.predicates, paths.targets, entities, n_codes, language
+            )
+            parts.append(_cell_rows(cells, pairs, condition + len(everything)))
+            everything = everything.followed_by(more)
+        return everything, parts
+
+    def _condition_counter(self, language: Language) -> ConditionCounter:
+        graph = self._graph(language)
+        return ConditionCounter(
+            self.facts, graph.forward, graph.n_codes, language.distinct_variables
+        )
+
+    def _table(
+        self,
+        kept: Candidates,
+        rows: Ints,
+        parts: list[Rows],
+        targets: Targets,
+        language: Language,
+        progress: Progress,
+    ) -> Statistics:
+        """The sparse table of the kept candidates, from the rows of the same search."""
+        path, target, body, count = concatenated(parts)
+        place = np.full(max(int(path.max(initial=-1)), int(rows.max(initial=-1))) + 1, -1)
+        place[rows] = np.arange(len(rows))
+        path = place[path]
+        keep = path >= 0
+        bodies = [kept.body(row) for row in range(len(kept))]
+        table = Statistics.of(
+            bodies, len(targets), path[keep], target[keep], body[keep], count[keep]
+        )
+        return self._with_shares(table, targets, language, progress) if language.shares else table
 
     def count(
         self,
@@ -173,21 +238,42 @@ class MemoryEngine:
         *,
         progress: Progress = SILENT,
     ) -> Statistics:
-        """Count the given sequences for the targets; see `Engine.count`."""
-        longest = max((len(body) for body in bodies), default=1)
+        """Count the given bodies for the targets; see `Engine.count`."""
+        paths = [body for body in bodies if body.kind is Kind.PATH]
+        longest = max((len(body) for body in paths), default=1)
         language = replace(language, max_length=longest)
         parts: list[Rows] = []
         with announced(progress):
-            works = self._works(targets, language)
-            for work, name in zip(works, targets.predicates, strict=True):
+            for pairs, name in zip(self._located(targets), targets.predicates, strict=True):
+                mine = [(i, body) for i, body in enumerate(bodies) if body.target == name]
                 known = {
                     i: codes
-                    for i, body in enumerate(bodies)
-                    if body.target == name and (codes := path_codes(body, self.predicates))
+                    for i, body in mine
+                    if body.kind is Kind.PATH and (codes := path_codes(body, self.predicates))
                 }
                 if known:
+                    work = self._work(pairs, language)
                     parts.append(self._count_known(work, known, language, progress))
-        return Statistics.of(bodies, len(targets), *concatenated(parts))
+                others = [(i, body) for i, body in mine if body.kind is not Kind.PATH]
+                if others:
+                    parts.append(self._count_conditions(pairs, others, language))
+        table = Statistics.of(bodies, len(targets), *concatenated(parts))
+        return self._with_shares(table, targets, language, progress) if language.shares else table
+
+    def _count_conditions(
+        self, pairs: LocatedPairs, bodies: Sequence[tuple[int, Body]], language: Language
+    ) -> Rows:
+        """Rows (path, target, body, count) of known conditions."""
+        counter, entities = self._condition_counter(language), self.facts.entities
+        keys, numbers = wanted_keys(bodies, self.predicates, entities, counter.n_codes)
+        kinds = {body.kind for _, body in bodies}
+        cells = counter.cells(pairs, kinds, np.unique(keys), least=1)
+        # a model may hold the same condition more than once: its cells are handed out to each
+        order = np.argsort(keys, kind="stable")
+        found = cells.keys(counter.n_codes, len(entities))
+        low, high = (np.searchsorted(keys[order], found, side=side) for side in ("left", "right"))
+        cell = np.repeat(np.arange(len(cells)), high - low)
+        return _cell_rows(cells.take(cell), pairs, numbers[order[ranges(low, high)]])
 
     def _count_known(
         self, work: Work, known: dict[int, list[int]], language: Language, progress: Progress
@@ -214,6 +300,26 @@ class MemoryEngine:
         rows = np.concatenate(mine)
         return path, found.target[rows], found.body[rows], found.count[rows]
 
+    def _with_shares(
+        self, table: Statistics, targets: Targets, language: Language, progress: Progress
+    ) -> Statistics:
+        """The table with the shares of its paths."""
+        share = np.zeros(len(table.count))
+        graph = self._graph(language)
+        for pairs, name in zip(self._located(targets), targets.predicates, strict=True):
+            mine = {
+                i: codes
+                for i, body in enumerate(table.bodies)
+                if body.target == name
+                and body.kind is Kind.PATH
+                and (codes := path_codes(body, self.predicates))
+            }
+            if mine:
+                add_shares(
+                    share, table, mine, pairs, graph, self.graph, language.distinct_variables
+                )
+        return replace(table, share=share)
+
     def _plan(self, language: Language, keep_entries: bool) -> Plan:
         bits = key_bits(language.max_length)
         if self.graph.n_codes >= 1 << bits:
@@ -224,29 +330,38 @@ class MemoryEngine:
             )
         return Plan(language.max_length, language.distinct_variables, bits, keep_entries)
 
-    def _works(self, targets: Targets, language: Language) -> list[Work]:
-        """The searchable targets, one `Work` per target predicate."""
+    def _graph(self, language: Language) -> Graph:
+        """The graph under a fan-out limit."""
         limit, limited = language.max_fanout, self._limited
         if limit is not None and limit not in limited:
             limited[limit] = self.graph.limited(limit)
-        graph = limited[limit]
-        to_node = targets.entities.translate(self.facts.entities)
-        return [self._work(graph, targets, to_node, p) for p in range(len(targets.predicates))]
+        return limited[limit]
 
-    def _work(self, graph: Graph, targets: Targets, to_node: Ids, predicate: int) -> Work:
-        """Targets of one predicate, searched from the end that is cheaper to start at."""
+    def _located(self, targets: Targets) -> list[LocatedPairs]:
+        """The targets whose entities have facts, by predicate."""
+        to_node = targets.entities.translate(self.facts.entities)
+        return [self._pairs(targets, to_node, p) for p in range(len(targets.predicates))]
+
+    def _pairs(self, targets: Targets, to_node: Ids, predicate: int) -> LocatedPairs:
         rows = np.flatnonzero(targets.predicate == predicate)
         subject, object_ = to_node[targets.subject[rows]], to_node[targets.object[rows]]
         seen = (subject >= 0) & (object_ >= 0)
         rows, subject, object_ = rows[seen], subject[seen], object_[seen]
         own_predicate = self.facts.predicates.index(targets.predicates[predicate])
         own = self._own(own_predicate, subject, object_)
-        code = step_code(own_predicate)
-        positive = targets.positive[rows].astype(np.int64)
-        forth = Work(graph, subject, object_, positive, own, rows, code, flipped=False)
-        back = Work(
-            graph.reversed, object_, subject, positive, own, rows, turned(code), flipped=True
+        return LocatedPairs(
+            rows, subject, object_, targets.positive[rows], own, step_code(own_predicate)
         )
+
+    def _work(self, pairs: LocatedPairs, language: Language) -> Work:
+        """Targets of one predicate, searched from the end that is cheaper to start at."""
+        graph, positive = self._graph(language), pairs.positive.astype(np.int64)
+        own, row, code = pairs.own, pairs.row, pairs.own_code
+        forth = Work(graph, pairs.subject, pairs.object, positive, own, row, code, flipped=False)
+        back = Work(
+            graph.reversed, pairs.object, pairs.subject, positive, own, row, turned(code),
+            flipped=True,
+        )  # fmt: skip
         chosen = back if back.cost.sum() < forth.cost.sum() else forth
         return chosen.take(np.argsort(chosen.source, kind="stable"))
 
@@ -314,10 +429,14 @@ class MemoryEngine:
         """
         bits = key_bits(language.max_length)
         steps = [
-            from_subject(codes_of_keys(part.key, bits, language.max_length), work.flipped)
-            for part, work in zip(found, works, strict=True)
+            np.empty((0, language.max_length), dtype=np.uint32),
+            *(
+                from_subject(codes_of_keys(part.key, bits, language.max_length), work.flipped)
+                for part, work in zip(found, works, strict=True)
+            ),
         ]
-        figures = np.concatenate([part.figures for part in found], axis=1)
+        none = np.empty((3, 0), dtype=np.int64)
+        figures = np.concatenate([none, *(part.figures for part in found)], axis=1)
         sizes = [len(part.key) for part in found]
         return Candidates(
             tuple(self.facts.predicates),
@@ -331,21 +450,18 @@ class MemoryEngine:
         )
 
 
-def _table(kept: Candidates, rows: Ints, found: list[Found], n_targets: int) -> Statistics:
-    """The sparse table of the kept candidates, from the rows of the same search."""
-    place = np.full(sum(len(part.key) for part in found), -1, dtype=np.int64)
-    place[rows] = np.arange(len(rows))
-    starts = np.cumsum([0, *(len(part.key) for part in found)])
-    path = np.concatenate(
-        [place[part.path + start] for part, start in zip(found, starts, strict=False)]
-    )
-    keep = path >= 0
-    target, body, count = (
-        np.concatenate([getattr(part, name) for part in found])[keep]
-        for name in ("target", "body", "count")
-    )
-    bodies = [kept.body(row) for row in range(len(kept))]
-    return Statistics.of(bodies, n_targets, path[keep], target, body, count)
+def _path_rows(found: Sequence[Found]) -> Iterator[Rows]:
+    """Rows (path, target, body, count) of what was found, numbered on from part to part."""
+    start = 0
+    for part in found:
+        yield part.path + start, part.target, part.body, part.count
+        start += len(part.key)
+
+
+def _cell_rows(cells: Cells, pairs: LocatedPairs, condition: Ints) -> Rows:
+    """Rows (path, target, body, count) of conditions."""
+    target = pairs.row[cells.pair].astype(np.int32)
+    return condition, target, cells.truth.astype(np.int32), cells.count
 
 
 def _sorted_keys(keys: Iterable[int]) -> Keys:

@@ -1,0 +1,358 @@
+"""Conditions on one argument: counted from the edges of the targets' own nodes, nothing else.
+
+Every distinct subject and object is looked at once, whatever the number of its targets; what a
+target may not see of it (its own edge, or with distinct variables the edges to its other argument)
+is taken off afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from hornbeam.arrays import Bools, Ids, Integers, Ints, pointers, run_starts
+from hornbeam.counting.memory.graph import Adjacency
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import HALF, ONE, Facts
+from hornbeam.rules.body import Body, Kind
+from hornbeam.rules.candidates import KINDS, Candidates, Conditions, Language
+from hornbeam.rules.codes import step_code, turned
+
+PATH, OPEN, UNARY, ANCHORED = (KINDS.index(kind) for kind in Kind)
+
+
+@dataclass(frozen=True, eq=False)
+class LocatedPairs:
+    """Targets of one predicate whose entities have facts, as nodes.
+
+    `row` says which target a pair is, `own` which pairs stand among the facts, as steps of
+    `own_code` from the subject.
+    """
+
+    row: Ints
+    subject: Ids
+    object: Ids
+    positive: Bools
+    own: Bools
+    own_code: int
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def ends(self, argument: int) -> tuple[Ids, Ids, int]:
+        """Nodes of an argument, those of the other, and the code of the own edge from it."""
+        if argument == 0:
+            return self.subject, self.object, self.own_code
+        return self.object, self.subject, turned(self.own_code)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Counts of conditions: which condition, for which pair, how true, how many groundings."""
+
+    kind: Ints
+    argument: Ints
+    code: Ints
+    constant: Ints
+    pair: Ints
+    truth: Ints
+    count: Ints
+
+    def __len__(self) -> int:
+        return len(self.pair)
+
+    @classmethod
+    def united(cls, parts: Sequence[Cells]) -> Cells:
+        """All parts, one after the other."""
+        names = [one.name for one in fields(cls)]
+        empty = [np.empty(0, dtype=np.int64)]
+        return cls(*(np.concatenate([getattr(part, n) for part in parts] or empty) for n in names))
+
+    def take(self, rows: Integers | Bools) -> Cells:
+        """The cells at `rows`."""
+        return Cells(*(getattr(self, one.name)[rows] for one in fields(self)))
+
+    def keys(self, n_codes: int, n_entities: int) -> Ints:
+        """One integer per condition."""
+        return condition_key(
+            self.kind, self.argument, self.code, self.constant, n_codes, n_entities
+        )
+
+
+def condition_key(
+    kind: Ints, argument: Ints, code: Ints, constant: Ints, n_codes: int, n_entities: int
+) -> Ints:
+    """One integer per condition; codes are below `n_codes`, constants are -1 or ids."""
+    place = (kind * 2 + argument) * n_codes + code
+    return place * (n_entities + 1) + constant + 1
+
+
+@dataclass(frozen=True, eq=False)
+class ConditionCounter:
+    """Counts conditions over one graph.
+
+    `forward` has the steps that may leave a node, `n_codes` is above every code.
+    """
+
+    facts: Facts
+    forward: Adjacency
+    n_codes: int
+    distinct: bool
+
+    @property
+    def n_entities(self) -> int:
+        """Number of nodes."""
+        return len(self.facts.entities)
+
+    def cells(
+        self, pairs: LocatedPairs, kinds: Collection[Kind], wanted: Ints | None, least: int
+    ) -> Cells:
+        """Count conditions of some kinds for all pairs.
+
+        Only those whose key is among the sorted `wanted` ones, where these are given, and
+        anchored ones only where they may cover `least` pairs.
+        """
+        parts = list[Cells]()
+        for argument in (0, 1):
+            if Kind.OPEN in kinds or Kind.ANCHORED in kinds:
+                parts += self._of_edges(pairs, argument, kinds, wanted, least)
+            if Kind.UNARY in kinds:
+                parts.append(self._unary(pairs, argument))
+            if Kind.ANCHORED in kinds:
+                parts.append(self._equal(pairs, argument, least))
+        found = Cells.united(parts)
+        if wanted is not None:
+            found = found.take(np.isin(found.keys(self.n_codes, self.n_entities), wanted))
+        return found
+
+    def _of_edges(
+        self,
+        pairs: LocatedPairs,
+        argument: int,
+        kinds: Collection[Kind],
+        wanted: Ints | None,
+        least: int,
+    ) -> Iterator[Cells]:
+        """Open and anchored conditions: what leaves the nodes of an argument."""
+        here, there, own_code = pairs.ends(argument)
+        nodes, place, size = np.unique(here, return_inverse=True, return_counts=True)
+        edges = _edges_of(self.forward, nodes)
+        if self.distinct:
+            edges = edges.take(nodes[edges.node] != edges.neighbour)
+        unseen = self._unseen(pairs, edges, place, there, own_code)
+        if Kind.OPEN in kinds:
+            yield _cells(OPEN, argument, edges.without_neighbours(), unseen, place)
+        if Kind.ANCHORED in kinds:
+            key = edges.code.astype(np.int64) * self.n_entities + edges.neighbour
+            if wanted is None:
+                found, group = np.unique(key, return_inverse=True)
+                frequent = np.bincount(group, size[edges.node], len(found)) >= least
+                keep = frequent[group]
+            else:
+                one = np.full(len(key), ANCHORED), np.full(len(key), argument)
+                keep = np.isin(
+                    condition_key(*one, edges.code, edges.neighbour, self.n_codes, self.n_entities),
+                    wanted,
+                )
+            pair, edge = unseen
+            moved = np.cumsum(keep) - 1
+            unseen = pair[keep[edge]], moved[edge[keep[edge]]]
+            yield _cells(ANCHORED, argument, edges.take(keep), unseen, place)
+
+    def _unseen(
+        self, pairs: LocatedPairs, edges: _Edges, place: Ints, there: Ids, own_code: int
+    ) -> tuple[Ints, Ints]:
+        """(pair, edge) that a pair may not see: its own, and with `distinct` all to its end."""
+        some = np.arange(len(pairs)) if self.distinct else np.flatnonzero(pairs.own)
+        if not len(some):
+            return some, some
+        n = self.n_entities
+        by_end = np.argsort(edges.node * np.int64(n) + edges.neighbour, kind="stable")
+        ends = (edges.node * np.int64(n) + edges.neighbour)[by_end]
+        wanted = place[some] * np.int64(n) + there[some]
+        low, high = np.searchsorted(ends, wanted), np.searchsorted(ends, wanted, side="right")
+        pair = np.repeat(some, high - low)
+        edge = by_end[ranges(low, high)]
+        if not self.distinct:
+            keep = edges.code[edge] == own_code
+            pair, edge = pair[keep], edge[keep]
+        return pair, edge
+
+    def _unary(self, pairs: LocatedPairs, argument: int) -> Cells:
+        """Facts about one entity."""
+        here, _, _ = pairs.ends(argument)
+        table = self.facts.atoms.get(1)
+        if table is None:
+            return Cells.united([])
+        nodes, place = np.unique(here, return_inverse=True)
+        position = np.searchsorted(nodes, table.arguments[0])
+        known = nodes[np.minimum(position, len(nodes) - 1)] == table.arguments[0]
+        known &= len(nodes) > 0
+        truth = np.full(len(table), ONE) if table.millionths is None else table.millionths
+        facts = _Edges(
+            position[known],
+            step_code(table.predicate[known].astype(np.int64)),
+            np.full(int(known.sum()), -1),
+            truth[known],
+        )
+        return _cells(UNARY, argument, facts.sorted(), None, place)
+
+    def _equal(self, pairs: LocatedPairs, argument: int, least: int) -> Cells:
+        """Whether the argument is this entity or that."""
+        here, _, _ = pairs.ends(argument)
+        _, place, size = np.unique(here, return_inverse=True, return_counts=True)
+        pair = np.flatnonzero(size[place] >= least)
+        zero = np.zeros(len(pair), dtype=np.int64)
+        return Cells(
+            zero + ANCHORED, zero + argument, zero, here[pair].astype(np.int64), pair,
+            zero + ONE, zero + 1,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Edges:
+    """Edges that leave some nodes, by the node's place; sorted by node."""
+
+    node: Ints
+    code: Ints
+    neighbour: Ints
+    truth: Ints
+
+    def take(self, rows: Integers | Bools) -> _Edges:
+        return _Edges(self.node[rows], self.code[rows], self.neighbour[rows], self.truth[rows])
+
+    def without_neighbours(self) -> _Edges:
+        return _Edges(self.node, self.code, np.full(len(self.node), -1), self.truth)
+
+    def sorted(self) -> _Edges:
+        return self.take(np.argsort(self.node, kind="stable"))
+
+
+def _edges_of(adjacency: Adjacency, nodes: Ids) -> _Edges:
+    low, high = adjacency.offsets[nodes], adjacency.offsets[nodes + 1]
+    edge = ranges(low, high)
+    truth = adjacency.value[edge] if len(adjacency.value) else np.full(len(edge), ONE)
+    return _Edges(
+        np.repeat(np.arange(len(nodes)), high - low),
+        adjacency.code[edge].astype(np.int64),
+        adjacency.neighbour[edge].astype(np.int64),
+        truth.astype(np.int64),
+    )
+
+
+def _cells(
+    kind: int, argument: int, edges: _Edges, unseen: tuple[Ints, Ints] | None, place: Ints
+) -> Cells:
+    """Counts per pair of the edges of its node, less those that it may not see.
+
+    `place` has the node of every pair. The pairs with something unseen are counted apart.
+    """
+    n_nodes = int(place.max(initial=-1)) + 1
+    pairs = np.arange(len(place))
+    parts = []
+    special = np.empty(0, dtype=np.int64) if unseen is None else np.unique(unseen[0])
+    if len(special):
+        # the edges of these pairs one by one, but for the unseen ones
+        starts = pointers(np.bincount(edges.node, minlength=n_nodes))
+        low, high = starts[place[special]], starts[place[special] + 1]
+        pair, edge = np.repeat(special, high - low), ranges(low, high)
+        assert unseen is not None
+        gone = np.isin(pair * len(edges.node) + edge, unseen[0] * len(edges.node) + unseen[1])
+        parts.append((pair[~gone], edges.take(edge[~gone])))
+        pairs = np.setdiff1d(pairs, special)
+    order = np.lexsort((edges.truth, edges.neighbour, edges.code, edges.node))
+    grouped = edges.take(order)
+    starts = run_starts(grouped.node, grouped.code, grouped.neighbour, grouped.truth)
+    times = np.diff(np.append(starts, len(order)))
+    grouped = grouped.take(starts)
+    bounds = pointers(np.bincount(grouped.node, minlength=n_nodes))
+    low, high = bounds[place[pairs]], bounds[place[pairs] + 1]
+    group = ranges(low, high)
+    shared = (np.repeat(pairs, high - low), grouped.take(group), times[group])
+    lists = [shared, *(_counted(pair, single) for pair, single in parts)]
+    pair = np.concatenate([one[0] for one in lists])
+    count = np.concatenate([one[2] for one in lists])
+    code, neighbour, truth = (
+        np.concatenate([getattr(one[1], name) for one in lists])
+        for name in ("code", "neighbour", "truth")
+    )
+    zero = np.zeros(len(pair), dtype=np.int64)
+    return Cells(zero + kind, zero + argument, code, neighbour, pair, truth, count)
+
+
+def _counted(pair: Ints, edges: _Edges) -> tuple[Ints, _Edges, Ints]:
+    """Equal edges of a pair as one, with their number."""
+    order = np.lexsort((edges.truth, edges.neighbour, edges.code, pair))
+    pair, edges = pair[order], edges.take(order)
+    starts = run_starts(pair, edges.code, edges.neighbour, edges.truth)
+    return pair[starts], edges.take(starts), np.diff(np.append(starts, len(pair)))
+
+
+def ranges(low: Integers, high: Integers) -> Ints:
+    """All numbers from each low to its high, one range after the other."""
+    size = high - low
+    starts = pointers(size)
+    return np.arange(starts[-1]) - np.repeat(starts[:-1] - low, size)
+
+
+def conditions_found(
+    cells: Cells,
+    pairs: LocatedPairs,
+    head: int,
+    predicates: tuple[str, ...],
+    targets: tuple[str, ...],
+    entities: Names,
+    n_codes: int,
+    language: Language,
+) -> tuple[Candidates, Ints]:
+    """The conditions among the cells of one target predicate, and which one each cell is."""
+    keys = cells.keys(n_codes, len(entities))
+    _, first, condition = np.unique(keys, return_index=True, return_inverse=True)
+    n = len(first)
+    true = cells.truth >= HALF
+    # a condition covers a pair once, however many values its groundings have
+    covered = np.unique(condition[true] * np.int64(len(pairs)) + cells.pair[true])
+    of_covered = covered // max(len(pairs), 1)
+    positive = pairs.positive[covered % max(len(pairs), 1)]
+    steps = np.zeros((n, language.max_length), dtype=np.uint32)
+    steps[:, 0] = cells.code[first]
+    found = Candidates(
+        predicates,
+        targets,
+        steps,
+        np.full(n, head, dtype=np.int32),
+        np.bincount(of_covered, minlength=n),
+        np.bincount(of_covered, positive, n).astype(np.int64),
+        np.bincount(condition[true], cells.count[true], n).astype(np.int64),
+        language.distinct_variables,
+        Conditions(
+            cells.kind[first].astype(np.int32),
+            cells.argument[first].astype(np.int32),
+            cells.constant[first].astype(np.int32),
+            entities,
+        ),
+    )
+    return found, condition
+
+
+def wanted_keys(
+    bodies: Sequence[tuple[int, Body]], predicates: Names, entities: Names, n_codes: int
+) -> tuple[Ints, Ints]:
+    """Keys of some numbered bodies, and their numbers; of those that the facts can ground."""
+    found, numbers = list[tuple[int, int, int, int]](), list[int]()
+    for number, body in bodies:
+        code = 0
+        if body.steps:
+            step = body.steps[0]
+            predicate = predicates.index(step.relation)
+            code = step_code(predicate, step.inverse) if predicate >= 0 else -1
+        constant = -1 if body.constant is None else entities.index(body.constant)
+        if code < 0 or (body.constant is not None and constant < 0):
+            continue
+        found.append((KINDS.index(body.kind), body.argument, code, constant))
+        numbers.append(number)
+    kind, argument, codes, constants = np.array(found, dtype=np.int64).reshape(-1, 4).T
+    keys = condition_key(kind, argument, codes, constants, n_codes, len(entities))
+    return keys, np.array(numbers, dtype=np.int64)
