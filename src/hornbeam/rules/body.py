@@ -81,6 +81,24 @@ class Step:
         first, second, arity = map(int, numbers)
         return cls(name, inverse, (first, second), arity)
 
+    @classmethod
+    def leaving(cls, predicate: str, place: int, arity: int) -> Step:
+        """The step of an open condition on a place of an atom: to the first of the other places.
+
+        Examples
+        --------
+        >>> Step.leaving("ta", 0, 3) == Step("ta", places=(0, 1), arity=3)
+        True
+        >>> Step.leaving("ta", 2, 3) == Step("ta", inverse=True, places=(0, 2), arity=3)
+        True
+        """
+        return cls(predicate, place > 0, (0, max(place, 1)), arity)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an open condition may have this step: others of its atom count the same."""
+        return self == Step.leaving(self.predicate, self.places[self.inverse], self.arity)
+
     def atom(self, here: Term, there: Term | None, free: Iterator[Variable]) -> Atom:
         """The atom between two terms; what is left out gets a free variable."""
         if self.arity == 1:
@@ -229,7 +247,8 @@ def body_texts(
 ) -> list[str]:
     """PSL text of every condition; names without an identifier stand as they are.
 
-    With `distinct`, all variables of the body must be different entities.
+    With `distinct`, all variables that the body walks over must be different entities; the other
+    arguments of an atom of three or more may be any.
     """
     ends = body_ends(body)
     alone = len(body.parts) == 1
@@ -242,9 +261,9 @@ def body_texts(
         atoms = [_spelt(literal, identifiers) for literal in literals]
         used += [
             term.name
-            for literal in literals
+            for step, literal in zip(part.body.steps, literals, strict=False)
             if isinstance(literal, Atom)
-            for term in literal.arguments
+            for term in (literal.arguments[place] for place in step.places[: step.arity])
             if isinstance(term, Variable)
         ]
         text = " & ".join(atoms)

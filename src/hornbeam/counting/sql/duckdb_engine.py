@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import duckdb
 
 from hornbeam.arrays import Array
+from hornbeam.counting.projections import walked
 from hornbeam.counting.sql import queries
 from hornbeam.counting.sql.sql_engine import SqlEngine, TableColumns, fact_columns
 from hornbeam.counting.statistics import ROW_BYTES
@@ -88,11 +89,12 @@ def duckdb_engine(facts: Facts, threads: int | None = None) -> SqlEngine:
     """Search facts that are in memory already by SQL; what spills goes away with the engine."""
     stack = ExitStack()
     database = DuckDB(stack.enter_context(workspace("80%")).connection)
-    database.upload("facts", fact_columns(facts))
+    edges = walked(facts)
+    database.upload("facts", fact_columns(edges))
     _prepare(database, threads)
     weakref.finalize(database, stack.close)
-    soft = facts.binary.millionths is not None
-    return SqlEngine(database, facts.predicates, soft, facts.entities)
+    soft = edges.binary.millionths is not None
+    return SqlEngine(database, edges.predicates, soft, facts.entities, not_binary=facts.not_binary)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hornbeam.arrays import Array
+from hornbeam.counting.projections import walked
 from hornbeam.counting.sql import queries
 from hornbeam.counting.sql.spark_session import check_ready, spark_session
 from hornbeam.counting.sql.sql_engine import SqlEngine, TableColumns, fact_columns
@@ -183,14 +184,15 @@ def spark_engine(session: SparkSession, facts: Facts) -> SqlEngine:
     """Search facts that are in memory already on a session; for small ones, and tests."""
     database = _place(session, tempfile.gettempdir())
     weakref.finalize(database, shutil.rmtree, database.folder, ignore_errors=True)
-    atoms = facts.binary
-    database.upload("facts", fact_columns(facts))
+    edges = walked(facts)
+    database.upload("facts", fact_columns(edges))
     database.create("degrees", queries.DEGREES)
     return SqlEngine(
         database,
-        facts.predicates,
-        atoms.millionths is not None,
+        edges.predicates,
+        edges.binary.millionths is not None,
         facts.entities,
+        not_binary=facts.not_binary,
         broadcast_rows=database.broadcast_rows,
     )
 
