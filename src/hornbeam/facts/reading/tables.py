@@ -155,10 +155,11 @@ def table_source(connection: duckdb.DuckDBPyConnection, name: str, scan: str, ro
         for field, kind, *_ in described:
             if kind == '"NULL"':  # a column of Arrow without any type; DuckDB cannot scan it
                 raise DataError(name, f"column {field!r} holds nothing; expected names")
-        some = connection.execute(f"SELECT 1 FROM {scan} LIMIT 1").fetchone()  # noqa: S608
+        # all of it: DuckDB registers no further input beside a result that is left unfinished
+        some = connection.execute(f"SELECT 1 FROM {scan} LIMIT 1").fetchall()  # noqa: S608
     except duckdb.Error as error:
         raise DataError(name, f"cannot be read: {reason(error)}") from None
-    if some is None:
+    if not some:
         raise DataError(name, "has no rows; expected at least one fact")
     fields = [row[0] for row in described]
     columns = columns_by_name(name, fields, role)
