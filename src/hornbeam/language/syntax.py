@@ -225,33 +225,33 @@ class Summand:
 
 
 @dataclass(frozen=True)
-class Conjunction:
+class AllOf:
     """All of several conditions; none of them is a conjunction itself."""
 
-    parts: tuple[Literal | Disjunction, ...]
+    parts: tuple[Literal | AnyOf, ...]
 
     def __post_init__(self) -> None:
-        _check_parts(self.parts, Conjunction)
+        _check_parts(self.parts, AllOf)
 
     def __str__(self) -> str:
-        return " & ".join(f"({p})" if isinstance(p, Disjunction) else str(p) for p in self.parts)
+        return " & ".join(f"({p})" if isinstance(p, AnyOf) else str(p) for p in self.parts)
 
 
 @dataclass(frozen=True)
-class Disjunction:
+class AnyOf:
     """One of several conditions; none of them is a disjunction itself."""
 
-    parts: tuple[Literal | Conjunction, ...]
+    parts: tuple[Literal | AllOf, ...]
 
     def __post_init__(self) -> None:
-        _check_parts(self.parts, Disjunction)
+        _check_parts(self.parts, AnyOf)
 
     def __str__(self) -> str:
         return " | ".join(map(str, self.parts))
 
 
 #: Negations stand before atoms only: PSL knows no other.
-Condition = Literal | Conjunction | Disjunction
+Condition = Literal | AllOf | AnyOf
 
 
 def _check_parts(parts: tuple[Condition, ...], kind: type) -> None:

@@ -18,6 +18,8 @@ from typing import cast
 from lark import Token, Tree
 
 from hornbeam.language.syntax import (
+    AllOf,
+    AnyOf,
     ArithmeticOperator,
     ArithmeticRule,
     Atom,
@@ -25,9 +27,7 @@ from hornbeam.language.syntax import (
     Coefficient,
     Comparison,
     Condition,
-    Conjunction,
     Constant,
-    Disjunction,
     Extreme,
     Filter,
     Literal,
@@ -122,7 +122,7 @@ def _operands(one: Coefficient | Condition) -> Sequence[Coefficient | Condition]
             return (one.left, one.right)
         case Extreme():
             return one.arguments
-        case Conjunction() | Disjunction():
+        case AllOf() | AnyOf():
             return one.parts
     return ()
 
@@ -346,8 +346,8 @@ def _conditions(parts: Iterable[SyntaxPart]) -> Iterator[Condition]:
 
 
 def _compound(tree: SyntaxNode) -> Condition:
-    """Conjunction or disjunction, with what it holds of its own kind put in its place."""
-    kind = Conjunction if tree.data == "all" else Disjunction
+    """All or any of some conditions, with what it holds of its own kind put in its place."""
+    kind = AllOf if tree.data == "all" else AnyOf
     flat: list[Condition] = []
     for part in _conditions(tree.children):
         flat += part.parts if isinstance(part, kind) else [part]
