@@ -102,7 +102,7 @@ def test_rows() -> None:
 
 def test_shows_itself() -> None:
     candidates = small()
-    assert repr(candidates) == "Candidates(2 relation sequences for t)"
+    assert repr(candidates) == "Candidates(2 bodies for t)"
     html = candidates._repr_html_()
     assert "a_b(A, B) &amp; c(C, B) -&gt; t(A, C)" in html
     assert "<caption>" not in html

@@ -46,14 +46,33 @@ class Kind(StrEnum):
 class Step:
     """One atom of a body: a predicate walked forwards, or backwards as its inverse.
 
-    An atom of three or more arguments is walked between two of its `places`, the others free;
-    `arity` says how many it has. A unary body has one step of arity 1.
+    An atom of three or more arguments is walked between two of its `places`, the lesser first, the
+    others free; `arity` says how many it has. A unary body has one step of arity 1.
     """
 
     predicate: str
     inverse: bool = False
     places: tuple[int, int] = (0, 1)
     arity: int = 2
+
+    @classmethod
+    def between(cls, predicate: str, here: int, there: int, arity: int) -> Step:
+        """The step from one argument of an atom to another.
+
+        Examples
+        --------
+        >>> Step.between("ta", 2, 0, 3)
+        Step(predicate='ta', inverse=True, places=(0, 2), arity=3)
+        """
+        return cls(predicate, there < here, (min(here, there), max(here, there)), arity)
+
+    @classmethod
+    def leaving(cls, predicate: str, here: int, arity: int) -> Step:
+        """The step of an open body, from one argument of an atom whose others are free.
+
+        Whichever of them it leads to, the groundings are the same; it is the first.
+        """
+        return cls.between(predicate, here, 0 if here else 1, arity)
 
     def reversed(self) -> Step:
         """The same atom walked the other way."""
