@@ -207,6 +207,9 @@ REFUSED = {
     "1: p(A, X, X) -> t(A, B)": (4, "p(A, X, X) has one variable twice"),
     "1: p(A, 'c', 'd') -> t(A, B)": (4, "p(A, 'c', 'd') has 2 constants; expected one"),
     "1: p(A, 'c', B) -> t(A, B)": (4, "no path from A to B: p(A, 'c', B) has the constant 'c'"),
+    "1: p(A, '') -> t(A, B)": (4, "names no entity; expected one character or more, no TAB"),
+    r"1: p(A, 'a\tb') -> t(A, B)": (4, "names no entity; expected one character or more, no TAB"),
+    "1: (A == 'a\0b') -> t(A, B)": (5, "names no entity; expected one character or more, no TAB"),
     # paths
     "1: p(A, B) & q(B, C) & r(B, D) -> t(A, D)": (24, "no path from A to D: it branches at B"),
     "1: p(A, X) & q(X, Y) -> t(A, B)": (14, "p(A, X) & q(X, Y) is no path from A to B: it ends"),

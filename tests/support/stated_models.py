@@ -39,9 +39,11 @@ def arities(draw: st.DrawFn) -> Arities:
 
 
 @st.composite
-def bodies(draw: st.DrawFn, known: Arities, target: str, kind: Kind | None = None) -> Body:
+def bodies(
+    draw: st.DrawFn, known: Arities, target: str, constants: st.SearchStrategy[str] = NAMES
+) -> Body:
     """One body of a target, of any kind that the predicates allow."""
-    kind = kind or draw(st.sampled_from(Kind))
+    kind = draw(st.sampled_from(Kind))
     unary = [name for name, arity in known.items() if arity == 1]
     wider = [name for name, arity in known.items() if arity > 1]
 
@@ -60,16 +62,17 @@ def bodies(draw: st.DrawFn, known: Arities, target: str, kind: Kind | None = Non
         return Body((Step.leaving(name, here, known[name]),), target, kind, argument)
     if kind is Kind.ANCHORED:
         steps = (step(),) if draw(st.booleans()) else ()
-        return Body(steps, target, kind, argument, draw(NAMES))
+        return Body(steps, target, kind, argument, draw(constants))
     return Body(tuple(step() for _ in range(draw(st.integers(1, MAX_LENGTH)))), target)
 
 
 @st.composite
-def clauses(draw: st.DrawFn, known: Arities) -> Clause:
+def clauses(draw: st.DrawFn, known: Arities, constants: st.SearchStrategy[str] = NAMES) -> Clause:
     """A prior, a body or a conjunction, with thresholds and a way of counting or without."""
     target = draw(st.sampled_from([name for name, arity in known.items() if arity == 2]))
     negated = draw(st.booleans())
-    found = [draw(bodies(known, target)) for _ in range(draw(st.integers(0, MAX_CONDITIONS)))]
+    n = draw(st.integers(0, MAX_CONDITIONS))
+    found = [draw(bodies(known, target, constants)) for _ in range(n)]
     if not found:
         return prior(target, negated)
     body = simplest([Part(one, draw(st.none() | _thresholds(one))) for one in found])
@@ -80,8 +83,9 @@ def clauses(draw: st.DrawFn, known: Arities) -> Clause:
 
 
 def _thresholds(body: Body) -> st.SearchStrategy[Threshold]:
-    by_number = st.integers(1, 10**12).map(Threshold)
-    by_share = st.builds(Threshold, st.floats(0, allow_infinity=False), st.just(True))
+    by_number = (st.integers(1, 5) | st.integers(1, 10**12)).map(Threshold)
+    bound = st.floats(0, 1) | st.floats(0, allow_infinity=False)
+    by_share = st.builds(Threshold, bound, st.just(True))
     return by_number | by_share if body.kind is Kind.PATH else by_number
 
 

@@ -7,6 +7,7 @@ atoms stand; or one atom about one argument: open, anchored or unary.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,9 @@ from functools import cached_property
 from hornbeam.language.rule_parts import variables_of
 from hornbeam.language.syntax import Atom, Comparison, Constant, Place, Variable
 from hornbeam.rules.body import MAX_LENGTH, Body, Kind, Step
+
+#: What the names of entities do not have: ends of fields and lines, and what is no text.
+_NO_NAME = re.compile(r"[\t\r\n\0\ud800-\udfff]")
 
 
 class RefusedError(Exception):
@@ -92,9 +96,9 @@ class Component:
         assert isinstance(comparison, Comparison)
         [variable] = variables_of(comparison)
         terms = (comparison.left, comparison.right)
-        [constant] = [term.value for term in terms if isinstance(term, Constant)]
-        argument = self.head.ends.index(variable)
-        return Body((), self.head.target, Kind.ANCHORED, argument, constant)
+        [constant] = [term for term in terms if isinstance(term, Constant)]
+        argument, anchor = self.head.ends.index(variable), _entity(constant, comparison.place)
+        return Body((), self.head.target, Kind.ANCHORED, argument, anchor)
 
     def _condition(self, atom: Atom, names: Mapping[str, str]) -> Body:
         """One atom with one of the arguments."""
@@ -107,11 +111,13 @@ class Component:
         constants = {i: t for i, t in enumerate(atom.arguments) if isinstance(t, Constant)}
         if len(constants) > 1:
             raise RefusedError(f"{atom} has {len(constants)} constants; expected one", atom.place)
-        for there, constant in constants.items():
-            step = Step.between(predicate, here, there, arity)
-            return Body((step,), self.head.target, Kind.ANCHORED, argument, constant.value)
-        step = Step.leaving(predicate, here, arity)
-        return Body((step,), self.head.target, Kind.OPEN, argument)
+        if not constants:
+            step = Step.leaving(predicate, here, arity)
+            return Body((step,), self.head.target, Kind.OPEN, argument)
+        [(there, constant)] = constants.items()
+        step = Step.between(predicate, here, there, arity)
+        anchor = _entity(constant, atom.place)
+        return Body((step,), self.head.target, Kind.ANCHORED, argument, anchor)
 
     def _path(self, names: Mapping[str, str]) -> Body:
         """Walk from the first argument to the second, over every atom once."""
@@ -173,6 +179,14 @@ def components(head: Head, literals: Mapping[int, Atom | Comparison]) -> list[Co
 def real_name(atom: Atom, names: Mapping[str, str]) -> str:
     """Name in the data of an atom's predicate."""
     return names.get(atom.predicate.lower(), atom.predicate)
+
+
+def _entity(constant: Constant, place: Place | None) -> str:
+    """Name that a constant stands for; one that no fact can have is refused."""
+    if not constant.value or _NO_NAME.search(constant.value):
+        why = f"{constant} names no entity"
+        raise RefusedError(f"{why}; expected one character or more, no TAB, CR, LF or NUL", place)
+    return constant.value
 
 
 def _variables(atom: Atom) -> list[str]:
