@@ -95,7 +95,7 @@ def within(
     return [one for one in unequal if literals and variables_of(one.atom) <= inside]
 
 
-def added(rule: LogicalRule, pair: tuple[str, str], facts: set[Ground], counts: Counts) -> float:
+def added(rule: LogicalRule, pair: Sequence[str], facts: set[Ground], counts: Counts) -> float:
     """What the rule adds to a pair per unit of its weight, by the meaning of its text."""
     [head] = [literal.atom for literal in rule.head]
     assert isinstance(head, Atom)
@@ -137,8 +137,9 @@ def rules_and_facts(draw: st.DrawFn) -> tuple[RuleModel, set[Ground]]:
         distinct_variables=draw(st.booleans()),
     )
     entity = st.sampled_from(ENTITIES)
-    binary = st.tuples(st.sampled_from("tpq"), entity, entity)
-    facts = draw(st.sets(binary | st.tuples(st.just("u"), entity), max_size=16))
+    binary: st.SearchStrategy[Ground] = st.tuples(st.sampled_from("tpq"), entity, entity)
+    unary: st.SearchStrategy[Ground] = st.tuples(st.just("u"), entity)
+    facts = draw(st.sets(binary | unary, max_size=16))
     return RuleModel((Rule(1.0, clause),), semantics), facts
 
 
