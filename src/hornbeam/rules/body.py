@@ -20,7 +20,6 @@ from itertools import combinations, count
 from string import ascii_uppercase
 from typing import Self
 
-from hornbeam.language.rule_parts import variables_of
 from hornbeam.language.syntax import Atom, Comparison, Constant, Operator, Term, Variable
 from hornbeam.rules.weighing import Threshold
 
@@ -249,8 +248,9 @@ def body_texts(
 ) -> list[str]:
     """PSL text of every condition; names without an identifier stand as they are.
 
-    With `distinct`, the variables of a condition and both arguments must be different entities.
-    Variables of two conditions may coincide: their groundings are counted apart and multiply.
+    With `distinct`, the variables that a condition walks over and both arguments must be different
+    entities; other arguments of an atom of three or more may be any. Variables of two conditions
+    may coincide: their groundings are counted apart and multiply.
     """
     ends = body_ends(body)
     alone = len(body.parts) == 1
@@ -265,11 +265,22 @@ def body_texts(
             text = f"({text}) {part.threshold}" if len(atoms) > 1 else f"{text} {part.threshold}"
         texts += [text] if part.threshold is not None or not alone else atoms
         if part.body.steps:
-            nodes = {end.name for end in ends}.union(*map(variables_of, literals))
+            nodes = {end.name for end in ends} | _walked_over(part.body, literals)
             different |= set(combinations(sorted(nodes), 2))
     if distinct:
         texts += [f"({one} != {other})" for one, other in sorted(different)]
     return texts
+
+
+def _walked_over(body: Body, literals: Sequence[Atom | Comparison]) -> set[str]:
+    """Variables at the places that the steps of a body lead between."""
+    return {
+        term.name
+        for step, atom in zip(body.steps, literals, strict=True)
+        if isinstance(atom, Atom)
+        for term in (atom.arguments[place] for place in step.places[: step.arity])
+        if isinstance(term, Variable)
+    }
 
 
 def _spelt(literal: Atom | Comparison, identifiers: Mapping[str, str]) -> str:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from hornbeam.language.rule_parts import variables_of
 from hornbeam.language.syntax import Atom, Comparison, Constant, Place, Variable
@@ -42,6 +43,13 @@ class Head:
         return self.subject, self.object
 
 
+class StatedBody(NamedTuple):
+    """A body, and the variables that it walks over with both arguments; none without an atom."""
+
+    body: Body
+    nodes: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class Component:
     """Literals that belong together, with their places in the rule's body.
@@ -69,25 +77,23 @@ class Component:
         return next(iter(self.literals.values())).place
 
     @property
-    def variables(self) -> list[str]:
-        """The variables of its atoms and both arguments, from the first argument to the second."""
-        names = dict.fromkeys(name for atom in self.atoms for name in _variables(atom))
-        inner = [name for name in names if name not in self.head.ends]
-        return [self.head.subject, *inner, self.head.object]
+    def variables(self) -> set[str]:
+        """The variables of its atoms."""
+        return set[str]().union(*map(variables_of, self.atoms))
 
-    def body(self, names: Mapping[str, str]) -> Body:
+    def stated(self, names: Mapping[str, str]) -> StatedBody:
         """The body that it states; see `stated_clause` for `names`."""
         if not self.atoms:
             [comparison] = self.literals.values()
-            return self._equality(comparison)
+            return StatedBody(self._equality(comparison))
         for atom in self.atoms:
             if len(_variables(atom)) > len(variables_of(atom)):
                 why = f"{atom} has one variable twice; expected different ones"
                 raise RefusedError(why, atom.place)
-        if not set[str]().union(*map(variables_of, self.atoms)) & {*self.head.ends}:
+        if not self.variables & {*self.head.ends}:
             subject, object_ = self.head.ends
             raise RefusedError(f"{self.text} is about neither {subject} nor {object_}", self.place)
-        if len(self.atoms) == 1 and not variables_of(self.atoms[0]) >= {*self.head.ends}:
+        if len(self.atoms) == 1 and not self.variables >= {*self.head.ends}:
             return self._condition(self.atoms[0], names)
         return self._path(names)
 
@@ -100,26 +106,31 @@ class Component:
         argument, anchor = self.head.ends.index(variable), _entity(constant, comparison.place)
         return Body((), self.head.target, Kind.ANCHORED, argument, anchor)
 
-    def _condition(self, atom: Atom, names: Mapping[str, str]) -> Body:
+    def _condition(self, atom: Atom, names: Mapping[str, str]) -> StatedBody:
         """One atom with one of the arguments."""
-        [variable] = variables_of(atom) & {*self.head.ends}
+        [variable] = self.variables & {*self.head.ends}
         here, arity = atom.arguments.index(Variable(variable)), len(atom.arguments)
         predicate, argument = real_name(atom, names), self.head.ends.index(variable)
+        target, ends = self.head.target, self.head.ends
         if arity == 1:
             step = Step(predicate, arity=1)
-            return Body((step,), self.head.target, Kind.UNARY, argument)
+            return StatedBody(Body((step,), target, Kind.UNARY, argument), ends)
         constants = {i: t for i, t in enumerate(atom.arguments) if isinstance(t, Constant)}
         if len(constants) > 1:
             raise RefusedError(f"{atom} has {len(constants)} constants; expected one", atom.place)
-        if not constants:
-            step = Step.leaving(predicate, here, arity)
-            return Body((step,), self.head.target, Kind.OPEN, argument)
-        [(there, constant)] = constants.items()
-        step = Step.between(predicate, here, there, arity)
-        anchor = _entity(constant, atom.place)
-        return Body((step,), self.head.target, Kind.ANCHORED, argument, anchor)
+        if constants:
+            [(there, constant)] = constants.items()
+            step, anchor = (
+                Step.between(predicate, here, there, arity),
+                _entity(constant, atom.place),
+            )
+            return StatedBody(Body((step,), target, Kind.ANCHORED, argument, anchor), ends)
+        step = Step.leaving(predicate, here, arity)
+        reached = _variables(atom)[step.places[not step.inverse]]
+        nodes = (self.head.subject, reached, self.head.object)
+        return StatedBody(Body((step,), target, Kind.OPEN, argument), nodes)
 
-    def _path(self, names: Mapping[str, str]) -> Body:
+    def _path(self, names: Mapping[str, str]) -> StatedBody:
         """Walk from the first argument to the second, over every atom once."""
         start, end = self.head.ends
         if len(self.atoms) > MAX_LENGTH:
@@ -127,8 +138,9 @@ class Component:
             raise RefusedError(why, self.atoms[MAX_LENGTH].place)
         no_path = f"{self.text} is no path from {start} to {end}"
         left = [(atom, *self._linked(atom, no_path)) for atom in self.atoms]
-        steps, here = list[Step](), start
+        steps, nodes = list[Step](), [start]
         while left:
+            here = nodes[-1]
             if here == end:
                 why = f"{no_path}: {left[0][0]} is not on it"
                 raise RefusedError(why, left[0][0].place)
@@ -142,11 +154,11 @@ class Component:
             there = second if first == here else first
             begin, reach = (atom.arguments.index(Variable(name)) for name in (here, there))
             steps.append(Step.between(real_name(atom, names), begin, reach, len(atom.arguments)))
-            here = there
+            nodes.append(there)
             left.remove(touching[0])
-        if here != end:
-            raise RefusedError(f"{no_path}: it ends at {here}", self.atoms[-1].place)
-        return Body(tuple(steps), self.head.target)
+        if nodes[-1] != end:
+            raise RefusedError(f"{no_path}: it ends at {nodes[-1]}", self.atoms[-1].place)
+        return StatedBody(Body(tuple(steps), self.head.target), tuple(nodes))
 
     def _linked(self, atom: Atom, no_path: str) -> tuple[str, str]:
         """The two variables that an atom of a path leads between; others are free."""

@@ -27,7 +27,14 @@ from hornbeam.language.syntax import (
 )
 from hornbeam.rules.body import MAX_CONDITIONS, MAX_LENGTH, AnyBody, Kind, Part, simplest
 from hornbeam.rules.clause import Clause, prior
-from hornbeam.rules.stated_bodies import Component, Head, RefusedError, components, real_name
+from hornbeam.rules.stated_bodies import (
+    Component,
+    Head,
+    RefusedError,
+    StatedBody,
+    components,
+    real_name,
+)
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 
 #: Most atoms of a body: as many paths as a conjunction may have, each as long as it may be.
@@ -50,7 +57,8 @@ def stated_clause(rule: LogicalRule, names: Mapping[str, str], source: str) -> S
     ----------
     rule
         A rule whose head is one atom over two variables, and whose body is empty (a prior) or
-        up to three conditions on them, with `!=` between all variables of each condition or none.
+        up to three conditions on them, with `!=` between all variables that each of them walks
+        over or none.
     names
         Real names of predicates by their identifiers in lower case; others are called as written.
     source
@@ -126,9 +134,12 @@ def _clause(rule: LogicalRule, names: Mapping[str, str]) -> StatedClause:
         why = f"the body has {len(conditions)} conditions; expected at most {MAX_CONDITIONS}"
         raise RefusedError(why, conditions[MAX_CONDITIONS].place)
     thresholds = _thresholds(rule, conditions)
-    body = simplest([_part(*one, names) for one in zip(conditions, thresholds, strict=True)])
+    found = [one.stated(names) for one in conditions]
+    parts = map(_part, conditions, found, thresholds)
+    body = simplest(list(parts))
     clause = Clause(body, negated, _weighing(rule, body))
-    return StatedClause(clause, _are_different(different, conditions))
+    known = set(head.ends).union(*(one.variables for one in conditions))
+    return StatedClause(clause, _are_different(different, known, [one.nodes for one in found]))
 
 
 def _head(rule: LogicalRule, names: Mapping[str, str]) -> tuple[Head, bool]:
@@ -196,9 +207,9 @@ def _thresholds(rule: LogicalRule, conditions: Sequence[Component]) -> list[Brac
     return found
 
 
-def _part(condition: Component, bracket: Bracket | None, names: Mapping[str, str]) -> Part:
+def _part(condition: Component, stated: StatedBody, bracket: Bracket | None) -> Part:
     """The body that a condition states, with its threshold."""
-    body = condition.body(names)
+    body = stated.body
     if bracket is None:
         return Part(body)
     try:
@@ -227,21 +238,22 @@ def _weighing(rule: LogicalRule, body: AnyBody) -> Weighing | None:
 
 
 def _are_different(
-    different: Mapping[Unequal, Comparison], conditions: Sequence[Component]
+    different: Mapping[Unequal, Comparison], known: set[str], walked: Iterable[Sequence[str]]
 ) -> bool | None:
-    """Whether all variables of each condition must be different entities; some is neither."""
-    groups = [one.variables for one in conditions if one.atoms]
-    known = set[str]().union(*groups)
-    pairs = list(dict.fromkeys(pair for group in groups for pair in combinations(group, 2)))
+    """Whether all variables that a condition walks over must be different entities.
+
+    Some of them only is neither; None where there is no atom.
+    """
+    pairs = list(dict.fromkeys(pair for nodes in walked for pair in combinations(nodes, 2)))
     for pair, comparison in different.items():
         if not pair <= known:
             raise RefusedError(f"{comparison} has a variable that no atom has", comparison.place)
         if pair not in map(frozenset, pairs):
-            why = f"{comparison} compares variables of two conditions, which are counted apart"
-            raise RefusedError(f"{why}; expected != within conditions", comparison.place)
+            why = f"{comparison} compares other variables than those that one condition walks over"
+            raise RefusedError(f"{why}; expected all of these or none", comparison.place)
     missing = [" != ".join(pair) for pair in pairs if frozenset(pair) not in different]
     if different and missing:
-        why = "expected != between all variables of a condition or none"
+        why = "expected != between all variables that a condition walks over or none"
         at = next(iter(different.values())).place
         raise RefusedError(f"{why}, but ({missing[0]}) is missing", at)
-    return bool(different) if groups else None
+    return bool(different) if pairs else None
