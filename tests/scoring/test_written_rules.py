@@ -31,7 +31,9 @@ from hornbeam.rules.weighing import Counts, Weighing
 from tests.support.stated_models import clauses
 
 ENTITIES = ["a", "b", "c", "d"]
+#: Shares are of binary relations here.
 ARITIES = {"t": 2, "p": 2, "q": 2, "u": 1}
+WIDER = ARITIES | {"r": 3}
 #: A ground atom: its predicate, then its arguments.
 Ground = tuple[str, ...]
 Assignment = dict[str, str]
@@ -39,10 +41,10 @@ Assignment = dict[str, str]
 
 def table(facts: set[Ground]) -> Facts:
     """The facts as engines read them."""
-    entities, predicates = Names.of(ENTITIES), Names.of(ARITIES)
+    entities, predicates = Names.of(ENTITIES), Names.of(WIDER)
     atoms = {}
-    for arity in (1, 2):
-        mine = [fact for fact in facts if ARITIES[fact[0]] == arity]
+    for arity in sorted(set(WIDER.values())):
+        mine = [fact for fact in facts if WIDER[fact[0]] == arity]
         order = sorted((first, predicate, *rest) for predicate, first, *rest in mine)
         columns = [entities.find(row[i] for row in order) for i in (0, *range(2, arity + 1))]
         predicate = predicates.find(row[1] for row in order).astype(np.uint16)
@@ -129,7 +131,9 @@ def added(rule: LogicalRule, pair: Sequence[str], facts: set[Ground], counts: Co
 @st.composite
 def rules_and_facts(draw: st.DrawFn) -> tuple[RuleModel, set[Ground]]:
     """A rule of any kind but a prior, and facts that it may be about."""
-    clause = draw(clauses(ARITIES, st.sampled_from(ENTITIES)).filter(lambda one: not one.is_prior))
+    known = draw(st.sampled_from([ARITIES, WIDER]))
+    clause = draw(clauses(known, st.sampled_from(ENTITIES)).filter(lambda one: not one.is_prior))
+    assume(known is ARITIES or not RuleModel((Rule(1.0, clause),)).shares)
     if clause.weighing is not None and clause.weighing.counts is Counts.SHARE:
         clause = replace(clause, weighing=Weighing(Counts.SHARE, 0.1))
     semantics = Semantics(
@@ -139,7 +143,8 @@ def rules_and_facts(draw: st.DrawFn) -> tuple[RuleModel, set[Ground]]:
     entity = st.sampled_from(ENTITIES)
     binary: st.SearchStrategy[Ground] = st.tuples(st.sampled_from("tpq"), entity, entity)
     unary: st.SearchStrategy[Ground] = st.tuples(st.just("u"), entity)
-    facts = draw(st.sets(binary | unary, max_size=16))
+    ternary: st.SearchStrategy[Ground] = st.tuples(st.just("r"), entity, entity, entity)
+    facts = draw(st.sets(binary | unary | ternary, max_size=16))
     return RuleModel((Rule(1.0, clause),), semantics), facts
 
 
