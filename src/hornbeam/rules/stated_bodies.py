@@ -120,10 +120,8 @@ class Component:
             raise RefusedError(f"{atom} has {len(constants)} constants; expected one", atom.place)
         if constants:
             [(there, constant)] = constants.items()
-            step, anchor = (
-                Step.between(predicate, here, there, arity),
-                _entity(constant, atom.place),
-            )
+            anchor = _entity(constant, atom.place)
+            step = Step.between(predicate, here, there, arity)
             return StatedBody(Body((step,), target, Kind.ANCHORED, argument, anchor), ends)
         step = Step.leaving(predicate, here, arity)
         reached = _variables(atom)[step.places[not step.inverse]]
@@ -141,9 +139,6 @@ class Component:
         steps, nodes = list[Step](), [start]
         while left:
             here = nodes[-1]
-            if here == end:
-                why = f"{no_path}: {left[0][0]} is not on it"
-                raise RefusedError(why, left[0][0].place)
             touching = [link for link in left if here in link[1:]]
             if not touching:
                 raise RefusedError(f"{no_path}: no atom leads on from {here}", left[0][0].place)
