@@ -12,7 +12,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import Atoms, Facts, Targets
 from hornbeam.rules.body import Kind
 from hornbeam.rules.candidates import Language
-from tests.support.brute_force import ONE, Labels, Triple, Unary
+from tests.support.brute_force import ONE, Labels, Triple, Unary, WideWorld
 from tests.support.brute_force import World as Values
 
 #: Predicates of the facts; "t" is a target that no fact has.
@@ -180,3 +180,36 @@ def entities_of(world: World) -> list[str]:
     """Every entity that a fact or a target names."""
     triples: Iterable[Triple] = [*world.values, *(target for target, _ in world.labels)]
     return sorted({name for s, _, o in triples for name in (s, o)})
+
+
+def wide_facts(values: Values, atoms: WideWorld) -> Facts:
+    """Table of binary facts and of atoms of other numbers of arguments, as readers make it."""
+    listed = {(p, (s, o)): value for (s, p, o), value in values.items()} | dict(atoms)
+    entities = Names.of(name for _, arguments in listed for name in arguments)
+    predicates = Names.of(predicate for predicate, _ in listed)
+    narrow = np.uint16 if len(predicates) < 1 << 16 else np.int32
+    tables = {}
+    for arity in sorted({len(arguments) for _, arguments in listed}):
+        rows = sorted(
+            (entities.index(x[0]), predicates.index(p), *map(entities.index, x[1:]), value)
+            for (p, x), value in listed.items()
+            if len(x) == arity
+        )
+        first, predicate, *others, value = np.array(rows, dtype=np.int32).T.copy()
+        crisp = bool((value == ONE).all())
+        tables[arity] = Atoms(predicate.astype(narrow), (first, *others), None if crisp else value)
+    return Facts(entities, predicates, tables)
+
+
+@st.composite
+def wide_atoms(
+    draw: st.DrawFn, names: list[str], value: st.SearchStrategy[int] = CRISP
+) -> WideWorld:
+    """Atoms of one, three and four arguments over some entities; many share two arguments."""
+    entity = st.sampled_from(names)
+    atom = st.one_of(
+        st.tuples(st.sampled_from(["u", "v"]), st.tuples(entity)),
+        st.tuples(st.sampled_from(["ta", "p\u00e9"]), st.tuples(entity, entity, entity)),
+        st.tuples(st.just("r"), st.tuples(entity, entity, entity, entity)),
+    )
+    return draw(st.dictionaries(atom, value, min_size=1, max_size=5))

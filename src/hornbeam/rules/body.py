@@ -45,14 +45,33 @@ class Kind(StrEnum):
 class Step:
     """One atom of a body: a predicate walked forwards, or backwards as its inverse.
 
-    An atom of three or more arguments is walked between two of its `places`, the others free;
-    `arity` says how many it has. A unary body has one step of arity 1.
+    An atom of three or more arguments is walked between two of its `places`, the lesser first, the
+    others free; `arity` says how many it has. A unary body has one step of arity 1.
     """
 
     predicate: str
     inverse: bool = False
     places: tuple[int, int] = (0, 1)
     arity: int = 2
+
+    @classmethod
+    def between(cls, predicate: str, here: int, there: int, arity: int) -> Step:
+        """The step from one argument of an atom to another.
+
+        Examples
+        --------
+        >>> Step.between("ta", 2, 0, 3)
+        Step(predicate='ta', inverse=True, places=(0, 2), arity=3)
+        """
+        return cls(predicate, there < here, (min(here, there), max(here, there)), arity)
+
+    @classmethod
+    def leaving(cls, predicate: str, here: int, arity: int) -> Step:
+        """The step of an open body, from one argument of an atom whose others are free.
+
+        Whichever of them it leads to, the groundings are the same; it is the first.
+        """
+        return cls.between(predicate, here, 0 if here else 1, arity)
 
     def reversed(self) -> Step:
         """The same atom walked the other way."""
@@ -80,6 +99,11 @@ class Step:
             return cls(name, inverse)
         first, second, arity = map(int, numbers)
         return cls(name, inverse, (first, second), arity)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is the step that open bodies have of its atom and the argument it leaves."""
+        return self == Step.leaving(self.predicate, self.places[self.inverse], self.arity)
 
     def atom(self, here: Term, there: Term | None, free: Iterator[Variable]) -> Atom:
         """The atom between two terms; what is left out gets a free variable."""
@@ -229,7 +253,8 @@ def body_texts(
 ) -> list[str]:
     """PSL text of every condition; names without an identifier stand as they are.
 
-    With `distinct`, all variables of the body must be different entities.
+    With `distinct`, all variables that the body walks over must be different entities; the other
+    arguments of an atom of three or more may be any.
     """
     ends = body_ends(body)
     alone = len(body.parts) == 1
@@ -242,9 +267,9 @@ def body_texts(
         atoms = [_spelt(literal, identifiers) for literal in literals]
         used += [
             term.name
-            for literal in literals
+            for step, literal in zip(part.body.steps, literals, strict=False)
             if isinstance(literal, Atom)
-            for term in literal.arguments
+            for term in (literal.arguments[place] for place in step.places[: step.arity])
             if isinstance(term, Variable)
         ]
         text = " & ".join(atoms)

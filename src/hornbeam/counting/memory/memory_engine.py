@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -30,6 +30,7 @@ from hornbeam.counting.memory.parallel import (
 )
 from hornbeam.counting.memory.search import NO_KEYS, Plan, search_block, two_step_cost
 from hornbeam.counting.memory.shares import ShareCounter
+from hornbeam.counting.projections import walked
 from hornbeam.counting.statistics import ROW_BYTES, Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.atom_keys import contained, pair_keys
@@ -116,7 +117,7 @@ class MemoryEngine:
     Parameters
     ----------
     facts
-        The evidence; only binary atoms are walked.
+        The evidence. Binary atoms are walked, those of more arguments between two of their places.
     threads
         Worker threads, all cores by default. Their number does not change any result.
     """
@@ -125,9 +126,14 @@ class MemoryEngine:
     threads: int = field(default_factory=worker_threads)
 
     @cached_property
+    def walked(self) -> Facts:
+        """The facts that the graph is made of, projections among them."""
+        return walked(self.facts)
+
+    @cached_property
     def graph(self) -> Graph:
         """The whole graph, built once."""
-        return Graph.of(self.facts)
+        return Graph.of(self.walked)
 
     @cached_property
     def _limited(self) -> dict[int | None, Graph]:
@@ -146,8 +152,13 @@ class MemoryEngine:
 
     @property
     def predicates(self) -> Names:
-        """Names of the facts' predicates."""
-        return self.facts.predicates
+        """Names of the facts' predicates, and of what is walked of those of more arguments."""
+        return self.walked.predicates
+
+    @property
+    def not_binary(self) -> Mapping[str, int]:
+        """Arity of the predicates that are no relations between two entities."""
+        return self.facts.not_binary
 
     def locate(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""
@@ -213,7 +224,7 @@ class MemoryEngine:
     def _condition_counter(self, language: Language) -> ConditionCounter:
         graph = self._graph(language)
         return ConditionCounter(
-            self.facts, graph.forward, graph.n_codes, language.distinct_variables
+            self.walked, graph.forward, graph.n_codes, language.distinct_variables
         )
 
     def _table(
@@ -338,7 +349,7 @@ class MemoryEngine:
             most = predicate_of(1 << bits) - 1
             raise InputError(
                 f"bodies of {language.max_length} atoms take at most {most:,} "
-                f"predicates; the facts have {len(self.facts.predicates):,}: try `max_length=3`"
+                f"predicates; the facts have {len(self.predicates):,}: try `max_length=3`"
             )
         return Plan(language.max_length, language.distinct_variables, bits, keep_entries)
 
@@ -359,7 +370,7 @@ class MemoryEngine:
         subject, object_ = to_node[targets.subject[rows]], to_node[targets.object[rows]]
         seen = (subject >= 0) & (object_ >= 0)
         rows, subject, object_ = rows[seen], subject[seen], object_[seen]
-        own_predicate = self.facts.predicates.index(targets.predicates[predicate])
+        own_predicate = self.predicates.index(targets.predicates[predicate])
         own = self._own(own_predicate, subject, object_)
         return LocatedPairs(
             rows, subject, object_, targets.positive[rows], own, step_code(own_predicate)
@@ -379,7 +390,7 @@ class MemoryEngine:
 
     def _own(self, predicate: int, subject: Ids, object_: Ids) -> Bools:
         """Which pairs stand among the facts of their own predicate."""
-        atoms = self.facts.binary
+        atoms = self.walked.binary
         n = len(self.facts.entities)
         if predicate not in self._edges:
             mine = atoms.predicate == predicate
@@ -451,7 +462,7 @@ class MemoryEngine:
         figures = np.concatenate([none, *(part.figures for part in found)], axis=1)
         sizes = [len(part.key) for part in found]
         return Candidates(
-            tuple(self.facts.predicates),
+            tuple(self.predicates),
             tuple(targets.predicates),
             np.concatenate(steps),
             np.repeat(np.arange(len(found), dtype=np.int32), sizes),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import duckdb
 
 from hornbeam.arrays import Array
+from hornbeam.counting.projections import walked
 from hornbeam.counting.sql.database import TableColumns
 from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_columns
 from hornbeam.counting.sql.step_queries import DEGREES
@@ -89,11 +90,14 @@ def duckdb_engine(facts: Facts, threads: int | None = None) -> SqlEngine:
     """Search facts that are in memory already by SQL; what spills goes away with the engine."""
     stack = ExitStack()
     database = DuckDB(stack.enter_context(workspace("80%")).connection)
-    database.upload("facts", fact_columns(facts))
-    database.upload("unary_facts", unary_columns(facts))
+    edges = walked(facts)
+    database.upload("facts", fact_columns(edges))
+    database.upload("unary_facts", unary_columns(edges))
     _prepare(database, threads)
     weakref.finalize(database, stack.close)
-    return SqlEngine(database, facts.predicates, facts.soft, facts.entities)
+    return SqlEngine(
+        database, edges.predicates, edges.soft, facts.entities, not_binary=facts.not_binary
+    )
 
 
 @contextmanager

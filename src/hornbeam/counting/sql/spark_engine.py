@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hornbeam.arrays import Array
+from hornbeam.counting.projections import walked
 from hornbeam.counting.sql.database import TableColumns
 from hornbeam.counting.sql.spark_session import check_ready, spark_session
 from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_columns
@@ -184,14 +185,16 @@ def spark_engine(session: SparkSession, facts: Facts) -> SqlEngine:
     """Search facts that are in memory already on a session; for small ones, and tests."""
     database = _place(session, tempfile.gettempdir())
     weakref.finalize(database, shutil.rmtree, database.folder, ignore_errors=True)
-    database.upload("facts", fact_columns(facts))
-    database.upload("unary_facts", unary_columns(facts))
+    edges = walked(facts)
+    database.upload("facts", fact_columns(edges))
+    database.upload("unary_facts", unary_columns(edges))
     database.create("degrees", DEGREES)
     return SqlEngine(
         database,
-        facts.predicates,
-        facts.soft,
+        edges.predicates,
+        edges.soft,
         facts.entities,
+        not_binary=facts.not_binary,
         broadcast_rows=database.broadcast_rows,
     )
 

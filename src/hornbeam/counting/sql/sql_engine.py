@@ -5,7 +5,7 @@ The facts stay in the database. Targets go in, tables of candidates and counts c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -55,11 +55,13 @@ class SqlEngine:
     database
         Where the facts are and the work is done.
     predicates
-        Names of the facts' predicates; their ids are the ranks.
+        Names of the relations in `facts`; their ids are the ranks.
     soft
         Whether some value is below 1.
     entities
         Names of the entities where they are in memory.
+    not_binary
+        Arity of the predicates that are no relations between two entities.
     max_rows
         Longest table of counts that comes to Python; of a longer one only histograms do.
     broadcast_rows
@@ -70,6 +72,7 @@ class SqlEngine:
     predicates: Names
     soft: bool
     entities: Names | None = None
+    not_binary: Mapping[str, int] = field(default_factory=dict)
     max_rows: int = field(default_factory=lambda: physical_memory() // 4 // ROW_BYTES)
     broadcast_rows: int = 0
 
@@ -273,7 +276,7 @@ class SqlEngine:
 
 
 def fact_columns(facts: Facts) -> dict[str, Array]:
-    """Facts that are in memory as the columns of the table `facts`."""
+    """Facts (as they are walked) that are in memory as the columns of the table `facts`."""
     atoms = facts.binary
     return {
         "subject": atoms.arguments[0],
