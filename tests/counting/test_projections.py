@@ -91,14 +91,15 @@ def test_paths_walk_atoms_between_any_two_places(
     }
 
 
+@every_engine
 @values
 @given(st.data(), languages(3))
 def test_shares_count_parallel_edges(
-    value: st.SearchStrategy[int], data: st.DataObject, language: Language
+    make: Make, value: st.SearchStrategy[int], data: st.DataObject, language: Language
 ) -> None:
     world, atoms = drawn(data, value)
     expected, shares = wide_search(world.values, atoms, world.labels, language)
-    engine = MemoryEngine(wide_facts(world.values, atoms), threads=1)
+    engine = make(wide_facts(world.values, atoms))
     counted = engine.count(world.targets, list(expected), replace(language, shares=True))
     assert counted.share is not None
     found: dict[tuple[Body, int], float] = defaultdict(float)
@@ -110,16 +111,17 @@ def test_shares_count_parallel_edges(
         assert found[key] == pytest.approx(share, rel=1e-12)
 
 
+@every_engine
 @values
 @given(st.data(), languages(1))
 def test_conditions_see_atoms_of_any_arity(
-    value: st.SearchStrategy[int], data: st.DataObject, language: Language
+    make: Make, value: st.SearchStrategy[int], data: st.DataObject, language: Language
 ) -> None:
     """An open condition on a place is found once, whichever of the other places it leads to."""
     world, atoms = drawn(data, value)
     expected = wide_conditions(world.values, atoms, world.labels, language)
     kinds = (Kind.OPEN, Kind.UNARY, Kind.ANCHORED)
-    engine = MemoryEngine(wide_facts(world.values, atoms), threads=1)
+    engine = make(wide_facts(world.values, atoms))
     discovery = engine.discover(world.targets, replace(language, bodies=kinds))
     assert discovery.statistics is not None
     wide = {predicate for predicate, _ in atoms}

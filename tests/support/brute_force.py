@@ -19,6 +19,8 @@ ONE = 1_000_000
 Triple = tuple[str, str, str]
 #: Truth value of every fact in millionths.
 World = Mapping[Triple, int]
+#: Truth value of every unary fact (entity, predicate).
+Unary = Mapping[tuple[str, str], int]
 #: Targets with their labels in millionths, in order; repeats are allowed.
 Labels = Sequence[tuple[Triple, int]]
 #: Steps that may be walked from a node: the step, its fact, and where it leads.
@@ -29,11 +31,22 @@ Rows = list[tuple[int, int, int]]
 
 @dataclass
 class Figures:
-    """What is known of one relation sequence."""
+    """What is known of one body; `shares` by target."""
 
     covered: set[int] = field(default_factory=set)
     paths: int = 0
     bodies: Counter[tuple[int, int]] = field(default_factory=Counter)
+    shares: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+
+    def add(self, row: int, values: Sequence[int], share: float = 0.0) -> None:
+        """Enter one grounding for a target by the values of its atoms."""
+        if all(2 * value >= ONE for value in values):
+            self.covered.add(row)
+            self.paths += 1
+        body = sum(values) - (len(values) - 1) * ONE
+        if body > 0:
+            self.bodies[row, body] += 1
+            self.shares[row] += share
 
     @property
     def rows(self) -> Rows:
@@ -41,19 +54,22 @@ class Figures:
         return sorted((target, body, count) for (target, body), count in self.bodies.items())
 
 
-def search(world: World, labels: Labels, language: Language) -> dict[Body, Figures]:
-    """Every sequence with a path, rounded or soft, between the arguments of some target."""
+def search(
+    world: World, labels: Labels, language: Language, unary: Unary | None = None
+) -> dict[Body, Figures]:
+    """Every body of the language with a grounding, rounded or soft, for some target."""
     found: dict[Body, Figures] = defaultdict(Figures)
     leaving = steps_by_node(world, language.max_fanout)
+    kinds = language.bodies or (Kind.PATH,)
     for row, (target, _) in enumerate(labels):
-        for steps, values in walks(world, target, language, leaving):
-            figures = found[Body(steps, target[1])]
-            if all(2 * value >= ONE for value in values):
-                figures.covered.add(row)
-                figures.paths += 1
-            body = sum(values) - (len(values) - 1) * ONE
-            if body > 0:
-                figures.bodies[row, body] += 1
+        if Kind.PATH in kinds:
+            weights = weights_seen_by(world, target) if language.shares else {}
+            for steps, facts in walked_facts(target, language, leaving):
+                share = math.prod(weights.get(fact, 0.0) for fact in facts)
+                found[Body(steps, target[1])].add(row, [world[fact] for fact in facts], share)
+        for body, value in conditions(world, target, language, leaving, unary or {}):
+            if body.kind in kinds:
+                found[body].add(row, [value])
     return found
 
 
@@ -62,12 +78,20 @@ def walks(
 ) -> Iterator[tuple[tuple[Step, ...], list[int]]]:
     """Steps and truth values of every walk from the target's subject to its object."""
     leaving = leaving or steps_by_node(world, language.max_fanout)
+    for steps, facts in walked_facts(target, language, leaving):
+        yield steps, [world[fact] for fact in facts]
+
+
+def walked_facts(
+    target: Triple, language: Language, leaving: Leaving
+) -> Iterator[tuple[tuple[Step, ...], list[Triple]]]:
+    """Steps and facts of every walk from the target's subject to its object."""
     subject, _, object_ = target
-    stack: list[tuple[list[str], tuple[Step, ...], list[int]]] = [([subject], (), [])]
+    stack: list[tuple[list[str], tuple[Step, ...], list[Triple]]] = [([subject], (), [])]
     while stack:
-        nodes, steps, values = stack.pop()
+        nodes, steps, facts = stack.pop()
         if steps and nodes[-1] == object_:
-            yield steps, values
+            yield steps, facts
         if len(steps) == language.max_length:
             continue
         for step, fact, there in leaving[nodes[-1]]:
@@ -76,7 +100,42 @@ def walks(
                 continue
             if len(steps) + 1 == language.max_length and there != object_:
                 continue
-            stack.append(([*nodes, there], (*steps, step), [*values, world[fact]]))
+            stack.append(([*nodes, there], (*steps, step), [*facts, fact]))
+
+
+def weights_seen_by(world: World, target: Triple) -> dict[Triple, float]:
+    """Weight of a step along every fact: 1 / sqrt(out-degree x in-degree), the target left out."""
+    others = [fact for fact in world if fact != target]
+    out_degree = Counter((subject, predicate) for subject, predicate, _ in others)
+    in_degree = Counter((predicate, object_) for _, predicate, object_ in others)
+    return {(s, p, o): 1 / math.sqrt(out_degree[s, p] * in_degree[p, o]) for s, p, o in others}
+
+
+def conditions(
+    world: World, target: Triple, language: Language, leaving: Leaving, unary: Unary
+) -> Iterator[tuple[Body, int]]:
+    """Every grounding of an open, unary or anchored body for a target, with its truth value.
+
+    With distinct variables no two variables are one entity; a constant may be any.
+    """
+    subject, head, object_ = target
+    entities = {name for s, _, o in world for name in (s, o)} | {name for name, _ in unary}
+    if not {subject, object_} <= entities:
+        return
+    distinct = language.distinct_variables
+    for argument, here in enumerate((subject, object_)):
+        yield Body((), head, Kind.ANCHORED, argument, here), ONE
+        if distinct and subject == object_:
+            continue
+        for (entity, predicate), value in unary.items():
+            if entity == here:
+                yield Body((Step(predicate, arity=1),), head, Kind.UNARY, argument), value
+        for step, fact, there in leaving[here]:
+            if fact == target:
+                continue
+            yield Body((step,), head, Kind.ANCHORED, argument, there), world[fact]
+            if not (distinct and there in (subject, object_)):
+                yield Body((step,), head, Kind.OPEN, argument), world[fact]
 
 
 def steps_by_node(world: World, max_fanout: int | None) -> Leaving:
@@ -96,13 +155,13 @@ def steps_by_node(world: World, max_fanout: int | None) -> Leaving:
 def kept(
     found: Mapping[Body, Figures], labels: Labels, language: Language, texts: Mapping[Body, str]
 ) -> list[tuple[Body, int, int, int]]:
-    """Candidates in their order: sequence, coverage, coverage among true targets, paths."""
+    """Candidates in their order: body, coverage, coverage among true targets, groundings."""
     rows = []
-    for path, figures in found.items():
+    for body, figures in found.items():
         coverage = len(figures.covered)
         true = sum(2 * labels[row][1] >= ONE for row in figures.covered)
-        if coverage >= language.min_coverage:
-            rows.append((path, coverage, true, figures.paths))
+        if coverage >= language.min_coverage and body.predicates.isdisjoint(language.exclude):
+            rows.append((body, coverage, true, figures.paths))
     rows.sort(key=lambda row: (-row[1], len(row[0]), texts[row[0]]))
     return rows[: language.top]
 
@@ -207,16 +266,18 @@ def wide_conditions(
     walks = wide_steps(atoms)
     fanout = Counter((here, step) for here, step, _, _ in walks)
     for row, (target, _) in enumerate(labels):
-        if not {target[0], target[2]} <= seen:
+        alike = language.distinct_variables and target[0] == target[2]
+        if alike or not {target[0], target[2]} <= seen:
             continue
         for argument, (here, other) in enumerate([(target[0], target[2]), (target[2], target[0])]):
             for start, step, atom, there in walks:
                 limit = language.max_fanout
                 if start != here or (limit is not None and fanout[here, step] > limit):
                     continue
-                if language.distinct_variables and there in (here, other):
-                    continue
-                kinds = [(Kind.ANCHORED, there)] + [(Kind.OPEN, None)] * step.is_open
+                kinds: list[tuple[Kind, str | None]] = [(Kind.ANCHORED, there)]
+                # a constant is no variable
+                if step.is_open and not (language.distinct_variables and there in (here, other)):
+                    kinds.append((Kind.OPEN, None))
                 for kind, constant in kinds:
                     body = Body((step,), target[1], kind, argument, constant)
                     found[body][row, atoms[atom]] += 1

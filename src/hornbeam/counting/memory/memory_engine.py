@@ -29,7 +29,7 @@ from hornbeam.counting.memory.parallel import (
     run_blocks,
 )
 from hornbeam.counting.memory.search import NO_KEYS, Plan, search_block, two_step_cost
-from hornbeam.counting.memory.shares import add_shares
+from hornbeam.counting.memory.shares import ShareCounter
 from hornbeam.counting.projections import walked
 from hornbeam.counting.statistics import ROW_BYTES, Statistics
 from hornbeam.errors import InputError
@@ -141,6 +141,11 @@ class MemoryEngine:
         return {None: self.graph}
 
     @cached_property
+    def _share_counters(self) -> dict[int | None, ShareCounter]:
+        """What adds up shares by fan-out limit, each limit that was asked for."""
+        return {}
+
+    @cached_property
     def _edges(self) -> dict[int, Ints]:
         """Sorted edges by predicate, each target predicate that was asked for."""
         return {}
@@ -185,10 +190,12 @@ class MemoryEngine:
             parts += cells
         rows = everything.pruned(language)
         kept = everything.take(rows)
+        # rare anchored conditions are not even looked at
+        whole = Kind.ANCHORED not in kinds or language.min_coverage == 1
         return Discovery(
             kept,
             self._table(kept, rows, parts, targets, language, progress) if statistics else None,
-            found=int(np.count_nonzero(everything.coverage)),
+            found=int(np.count_nonzero(everything.coverage)) if whole else None,
             own_edges=sum(int(pairs.own.sum()) for pairs in located),
             unseen=len(targets) - sum(len(pairs) for pairs in located),
         )
@@ -316,7 +323,7 @@ class MemoryEngine:
     ) -> Statistics:
         """The table with the shares of its paths."""
         share = np.zeros(len(table.count))
-        graph = self._graph(language)
+        counter = self._share_counter(language)
         for pairs, name in zip(self._located(targets), targets.predicates, strict=True):
             mine = {
                 i: codes
@@ -326,10 +333,15 @@ class MemoryEngine:
                 and (codes := path_codes(body, self.predicates))
             }
             if mine:
-                add_shares(
-                    share, table, mine, pairs, graph, self.graph, language.distinct_variables
-                )
+                counter.add(share, table, mine, pairs, language.distinct_variables)
         return replace(table, share=share)
+
+    def _share_counter(self, language: Language) -> ShareCounter:
+        """What adds up shares under a fan-out limit; the degrees at every edge are kept."""
+        limit, counters = language.max_fanout, self._share_counters
+        if limit not in counters:
+            counters[limit] = ShareCounter(self._graph(language), self.graph)
+        return counters[limit]
 
     def _plan(self, language: Language, keep_entries: bool) -> Plan:
         bits = key_bits(language.max_length)

@@ -15,8 +15,9 @@ import numpy as np
 
 from hornbeam.arrays import Array
 from hornbeam.counting.projections import projections, walked, walked_predicates
-from hornbeam.counting.sql import queries
-from hornbeam.counting.sql.sql_engine import SqlEngine, TableColumns, fact_columns
+from hornbeam.counting.sql.database import TableColumns
+from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_columns
+from hornbeam.counting.sql.step_queries import DEGREES
 from hornbeam.counting.statistics import ROW_BYTES
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
@@ -99,10 +100,12 @@ def duckdb_engine(facts: Facts, threads: int | None = None) -> SqlEngine:
     database = DuckDB(stack.enter_context(workspace("80%")).connection)
     edges = walked(facts)
     database.upload("facts", fact_columns(edges))
+    database.upload("unary_facts", unary_columns(edges))
     _prepare(database, threads)
     weakref.finalize(database, stack.close)
-    soft = edges.binary.millionths is not None
-    return SqlEngine(database, edges.predicates, soft, facts.entities, not_binary=facts.not_binary)
+    return SqlEngine(
+        database, edges.predicates, edges.soft, facts.entities, not_binary=facts.not_binary
+    )
 
 
 @contextmanager
@@ -202,4 +205,4 @@ def _prepare(database: DuckDB, threads: int | None) -> None:
     database.connection.execute("SET disabled_optimizers = 'join_order'")
     if threads is not None:
         database.connection.execute("SET threads = ?", [threads])
-    database.create("degrees", queries.DEGREES)
+    database.create("degrees", DEGREES)
