@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from hornbeam.arrays import Ids
-from hornbeam.counting.opening import Evidence
+from hornbeam.counting.opening import Evidence, check_targets
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
-from hornbeam.facts.table import Targets
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import Progress
 from hornbeam.rules.rule_model import RuleModel
 
@@ -35,8 +36,22 @@ def named_atom(model: RuleModel, pair: Sequence[str], target: str | None) -> tup
     return pair[0], one_target(model, pair[1] if len(pair) == 3 else target), pair[-1]
 
 
+def check_arities(model: RuleModel, facts: Evidence) -> None:
+    """Refuse facts whose predicates have other numbers of arguments than in the rules."""
+    check_targets(facts, model.targets)
+    for step in sorted({step for body in model.bodies for step in body.steps}):
+        known = facts.predicates.index(step.predicate) >= 0
+        arity = facts.not_binary.get(step.predicate, 2)
+        if known and arity != step.arity:
+            raise InputError(
+                f"{step.predicate!r} has {step.arity} argument{'s' * (step.arity != 1)} in the "
+                f"rules and {arity} in the facts; expected the same number"
+            )
+
+
 def warn_of_missing_predicates(model: RuleModel, facts: Evidence) -> None:
     """Warn about rules over predicates that the facts do not have."""
+    check_arities(model, facts)
     used = set[str]().union(*(body.predicates for body in model.bodies))
     missing = sorted(name for name in used if facts.predicates.index(name) < 0)
     if missing:
@@ -44,6 +59,19 @@ def warn_of_missing_predicates(model: RuleModel, facts: Evidence) -> None:
             f"the facts have no predicate {', '.join(map(repr, missing))}; "
             "its rules have no groundings"
         )
+
+
+def warn_of_missing_constants(model: RuleModel, facts: Evidence) -> None:
+    """Warn about rules over constants that are no entity of the facts."""
+    used = sorted({body.constant for body in model.bodies if body.constant is not None})
+    if not used:
+        return
+    names = Names.of(used)
+    located = names.translate(facts.entities) if isinstance(facts, Facts) else facts.locate(names)
+    missing = [name for name, entity in zip(names, located.tolist(), strict=True) if entity < 0]
+    if missing:
+        shown = ", ".join(map(repr, missing[:10])) + (", ..." if len(missing) > 10 else "")
+        _warn(f"no fact has {shown}; conditions on such constants have no groundings")
 
 
 def warn_of_other_targets(model: RuleModel, pairs: Targets) -> None:
