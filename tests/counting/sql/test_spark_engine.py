@@ -153,7 +153,7 @@ def test_another_number_of_arguments(spark: SparkSession, tmp_path: Path) -> Non
     pq.write_table(pa.table({"a": ["x"], "b": ["p"], "c": ["y"]}), two)
     database = Spark(spark.newSession(), str(tmp_path / "work"))
     for inputs in ([one, two], [two, f"p={two}"]):
-        with pytest.raises(DataError, match="'p' has . arguments in some facts and . in others"):
+        with pytest.raises(DataError, match=r"'p' has . arguments in some facts and . in others"):
             read_facts(database, inputs)
 
 
