@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hornbeam.counting.engine import Discovery, Engine
+from hornbeam.counting.engine import Discovery, PathCounter
 from hornbeam.counting.opening import Evidence
 from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.facts.table import Facts, Targets
@@ -42,7 +42,7 @@ def is_symmetric(facts: Evidence, labels: Targets) -> bool:
 
 def with_mirrors(
     found: Discovery,
-    engine: Engine,
+    counter: PathCounter,
     labels: Targets,
     language: Language,
     progress: Progress = SILENT,
@@ -54,5 +54,5 @@ def with_mirrors(
     missing = [body.mirror for body in found.statistics.bodies if body.mirror not in bodies]
     if not missing:
         return found
-    more = engine.count(labels, missing, language, progress=progress)
+    more = counter.count(labels, missing, language, progress=progress)
     return replace(found, statistics=found.statistics.followed_by(more))

@@ -261,12 +261,21 @@ class CountProblem:
 
     @cached_property
     def scales(self) -> Floats:
-        """Root mean square over the targets of every clause's columns."""
-        # no differences of a running sum: next to a hub's counts small ones would lose their digits
-        sizes = np.diff(self.indptr)
-        squares = np.bincount(np.repeat(np.arange(len(sizes)), sizes), self.x**2, len(sizes))
+        """Standard deviation over the targets of every clause's columns.
+
+        What a column has in common for all targets the prior says as well; a column that is the
+        same for all has its root mean square.
+        """
+        sizes, n = np.diff(self.indptr), max(len(self.y), 1)
+        column = np.repeat(np.arange(len(sizes)), sizes)
+        mean = np.bincount(column, self.x, len(sizes)) / n
+        # around the mean: a difference of large squares would lose the digits of small columns
+        around = np.bincount(column, (self.x - mean[column]) ** 2, len(sizes))
+        squares = around + (n - sizes) * mean**2
+        constant = squares <= 1e-12 * n * mean**2
+        squares[constant] = n * mean[constant] ** 2
         by_side = np.where(self.columns >= 0, np.append(squares, 0.0)[self.columns], 0.0)
-        return np.asarray(np.sqrt(by_side.sum(axis=0) / max(len(self.y), 1)))
+        return np.asarray(np.sqrt(by_side.sum(axis=0) / n))
 
     def subset(self, targets: Bools) -> CountProblem:
         """Keep some targets only (rows renumbered)."""

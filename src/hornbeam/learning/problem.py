@@ -38,7 +38,7 @@ class Problem(Fittable, Protocol):
 
     @property
     def scales(self) -> Floats:
-        """Root mean square over the targets of every clause's entries."""
+        """Spread over the targets of every clause's entries."""
 
     def score(self, weights: Floats) -> Floats:
         """E[y] of every target."""

@@ -32,6 +32,7 @@ class Header:
     max_fanout: int | None = None
     distinct_variables: bool | None = None
     threshold: float = 0.5
+    cross_evidence: bool = False
     predicates: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -139,6 +140,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "max_fanout": (_is_limit, "null or a whole number of at least 1"),
     "distinct_variables": (_is_truth, "true or false"),
     "threshold": (_is_share, "a number from 0 to 1"),
+    "cross_evidence": (_is_truth, "true or false"),
     "predicates": (
         _are_predicates,
         'names by identifiers that differ in more than case: {"film_genre": "/film/genre"}',

@@ -16,12 +16,13 @@ import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Ids, Ints
 from hornbeam.compiled import announced
-from hornbeam.counting.collective.target_edges import closing_walk, with_targets
+from hornbeam.counting.collective.target_edges import closing_walk
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.parallel import run_blocks
 from hornbeam.errors import InputError
 from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.folds import among_facts, without_targets
+from hornbeam.facts.known import with_targets
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets
 from hornbeam.hlmrf.potentials import Kind, Potentials
 from hornbeam.machine import worker_threads

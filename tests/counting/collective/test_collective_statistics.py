@@ -14,7 +14,7 @@ from hornbeam.counting.collective.collective_statistics import (
     CollectiveStatistics,
     discover_collective,
 )
-from hornbeam.counting.collective.target_edges import with_targets
+from hornbeam.facts.known import with_targets
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.facts.folds import among_facts
