@@ -3,9 +3,9 @@
 If a true pair hides its own fact while a false one sees everything, the number of target facts in
 sight tells the label, and a learner finds strong rules in pure noise. So evidence is hidden by
 fold. Training pairs are dealt to ten folds, and a pair, true or false, sees the target facts of the
-other nine. A true pair so always misses one fact at each of its ends; where a false one would miss
-none, one fact of its fold is hidden there, too. Target facts that are no training pair are always
-seen.
+other nine. A true pair so always misses one fact at each of its ends. A false pair whose end was
+drawn by the target's facts would miss none there, so that one more is hidden; an end that was drawn
+from elsewhere misses nothing. Target facts that are no training pair are always seen.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from hornbeam.facts.folds import without_targets
 from hornbeam.facts.table import Facts, Targets
 
 FOLDS = 10
+#: Columns of the two arguments.
+ENDS = ("subject", "object")
 #: Share of entities with another target fact below which their pairs stay in one fold.
 RARELY = 0.05
 
@@ -73,13 +75,13 @@ def deal_evidence(
     if origin is not None:
         fold = fold[origin]
     true = np.flatnonzero(pairs.positive)
+    drawn_ends = [end for end in ENDS if origin is not None or _drawn_by_facts(pairs, end)]
     hidden = []
     for k in range(n_folds):
         rows = true[fold[true] == k]
         false = np.flatnonzero((fold == k) & ~pairs.positive)
-        import os
-        if origin is not None or os.environ.get("MORE"):
-            rows = _with_one_more(pairs, rows, false, true, symmetric, rng)
+        for end in drawn_ends:
+            rows = _with_one_more(pairs, end, rows, false, true, symmetric, rng)
         shown = pairs.select(rows)
         hidden.append(with_mirror_images(shown) if symmetric else shown)
     return EvidenceFolds(facts, pairs, fold, tuple(hidden))
@@ -105,7 +107,7 @@ def _groups(facts: Facts, pairs: Targets, drawn: bool) -> Ints:
     """
     n = len(pairs.entities)
     true = pairs.positive
-    for name, place in (("subject", 0), ("object", 1)):
+    for place, name in enumerate(ENDS):
         end: Integers = getattr(pairs, name)
         training = 1 if drawn else np.bincount(end[true], minlength=n)
         others = _degrees(facts, pairs, place) - training
@@ -126,23 +128,32 @@ def _degrees(facts: Facts, pairs: Targets, place: int) -> Ints:
     return np.where(node >= 0, counts[node], 0)
 
 
+def _drawn_by_facts(pairs: Targets, end: str) -> bool:
+    """Whether false pairs have as many true ones at an end as true pairs do, themselves included.
+
+    That is what drawing the end in proportion to its facts gives; any other drawing gives less.
+    """
+    ends: Array = getattr(pairs, end)
+    true = np.bincount(ends[pairs.positive], minlength=len(pairs.entities))
+    of_true, of_false = true[ends[pairs.positive]], true[ends[~pairs.positive]]
+    return bool(len(of_false)) and bool(of_false.mean() > of_true.mean() - 0.5)
+
+
 def _with_one_more(
     pairs: Targets,
+    end: str,
     hidden: Ints,
     false: Ints,
     true: Ints,
     symmetric: bool,
     rng: np.random.Generator,
 ) -> Ints:
-    """Hide one more true pair at every end of a false one where the fold hides none."""
-    for name in ("subject", "object"):
-        ends: Array = getattr(pairs, name)
-        covered = ends[hidden]
-        if symmetric:
-            covered = np.append(pairs.subject[hidden], pairs.object[hidden])
-        bare = np.setdiff1d(ends[false], covered)
-        shuffled = rng.permutation(true)
-        owners, first = np.unique(ends[shuffled], return_index=True)
-        some = np.isin(owners, bare)
-        hidden = np.append(hidden, shuffled[first[some]])
-    return hidden
+    """Hide one more true pair at an end of every false one where the fold hides none."""
+    ends: Array = getattr(pairs, end)
+    covered = ends[hidden]
+    if symmetric:
+        covered = np.append(pairs.subject[hidden], pairs.object[hidden])
+    bare = np.setdiff1d(ends[false], covered)
+    shuffled = rng.permutation(true)
+    owners, first = np.unique(ends[shuffled], return_index=True)
+    return np.append(hidden, shuffled[first[np.isin(owners, bare)]])

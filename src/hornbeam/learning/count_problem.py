@@ -36,6 +36,8 @@ from hornbeam.rules.weighing import Counts, Weighing
 #: Sweeps over columns before a Hessian is worked out, and the most weights it may have.
 FIRST_SWEEPS = 2
 LARGEST_HESSIAN = 1000
+#: Least spread of a column as a share of its root mean square.
+LEAST_SPREAD = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,8 +265,9 @@ class CountProblem:
     def scales(self) -> Floats:
         """Standard deviation over the targets of every clause's columns.
 
-        What a column has in common for all targets the prior says as well; a column that is the
-        same for all has its root mean square.
+        What a column has in common for all targets the prior says as well. But a column that is
+        nearly the same for all is not to have a large weight that the prior takes back: it has at
+        least a share of its root mean square.
         """
         sizes, n = np.diff(self.indptr), max(len(self.y), 1)
         column = np.repeat(np.arange(len(sizes)), sizes)
@@ -272,8 +275,7 @@ class CountProblem:
         # around the mean: a difference of large squares would lose the digits of small columns
         around = np.bincount(column, (self.x - mean[column]) ** 2, len(sizes))
         squares = around + (n - sizes) * mean**2
-        constant = squares <= 1e-12 * n * mean**2
-        squares[constant] = n * mean[constant] ** 2
+        squares = np.maximum(squares, LEAST_SPREAD**2 * (squares + n * mean**2))
         by_side = np.where(self.columns >= 0, np.append(squares, 0.0)[self.columns], 0.0)
         return np.asarray(np.sqrt(by_side.sum(axis=0) / n))
 
