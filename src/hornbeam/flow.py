@@ -140,10 +140,10 @@ def learn(
             if not collective:
                 assert found.statistics is not None
                 problem = problem_of(
-                    found.statistics, labels, ways, semantics.relaxation, search.symmetric
-                )
-            symmetric = search.symmetric and not collective
-            learned = learn_rules(problem, learner, semantics, refit, symmetric, progress)
+                    found.statistics, labels, ways, semantics.relaxation,
+                    search.symmetric, learner.ties_mirrors,
+                )  # fmt: skip
+            learned = learn_rules(problem, learner, semantics, refit, progress)
     trace = Trace(
         method=learner.name,
         counts=", ".join(ways),

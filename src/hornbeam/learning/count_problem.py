@@ -46,7 +46,8 @@ class CountProblem:
 
     Column j has rows `row[indptr[j]:indptr[j+1]]` with entries `x`; on a side, clause k has the
     column `columns[side, k]`, or none where that is -1. The sides from 2 on are those of targets
-    that stand `times` times in a ground clause. Path clauses come first, then priors.
+    that stand `times` times in a ground clause. Priors come last. Where the target is
+    `symmetric`, a clause stands for its mirror image too.
     """
 
     clauses: Sequence[Clause]
@@ -57,6 +58,7 @@ class CountProblem:
     y: Floats
     relaxation: Relaxation
     times: tuple[int, ...] = ()
+    symmetric: bool = False
 
     @classmethod
     def of(
@@ -66,21 +68,24 @@ class CountProblem:
         ways: Sequence[Counts] = (Counts.RAW,),
         relaxation: Relaxation = Relaxation.BOOLEAN,
         symmetric: bool = False,
+        tied: bool = True,
     ) -> CountProblem:
         """Lay out statistics and labels for a learner.
 
         Every body has a column for each of the `ways` of counting that make sense for it. Where
-        the target is `symmetric`, a body and its mirror share a column, which has the sum of both.
+        the target is `symmetric`, a body and its mirror image share a column, which has the sum
+        of both, unless they are not to be `tied`.
         """
         bodies, columns = statistics.bodies, Columns(statistics, relaxation)
-        group = _mirror_groups(bodies) if symmetric else np.arange(len(bodies))
+        tied = tied and symmetric
+        group = _mirror_groups(bodies) if tied else np.arange(len(bodies))
         medians = dict[Body, float]()
         parts = dict[Counts, tuple[Ints, Ids, Floats]]()
         for way in dict.fromkeys(way for body in bodies for way in useful_ways(body, ways)):
             parts[way] = columns.all(way)
             if way is Counts.SHARE:
                 parts[way], medians = _shares_by_median(statistics, parts[way], group)
-            if symmetric:
+            if tied:
                 parts[way] = _united(parts[way], group)
         listed = [one for one in body_clauses(bodies, ways, medians) if group[one[0]] == one[0]]
         first = {way: k * len(bodies) for k, way in enumerate(parts)}
@@ -104,6 +109,29 @@ class CountProblem:
             np.append(x, np.ones(len(rows) - len(x))),
             labels.truth,
             relaxation,
+            symmetric=symmetric,
+        )
+
+    @classmethod
+    def from_columns(
+        cls,
+        clauses: Sequence[Clause],
+        entries: Sequence[tuple[Ids, Floats]],
+        column: Integers,
+        y: Floats,
+        symmetric: bool,
+    ) -> CountProblem:
+        """Lay out columns (rows, entries) that clauses point to by number."""
+        negated = np.array([clause.negated for clause in clauses])
+        return cls(
+            clauses,
+            np.stack([np.where(negated, -1, column), np.where(negated, column, -1)]),
+            pointers(np.array([len(rows) for rows, _ in entries], dtype=np.int64)),
+            np.concatenate([rows for rows, _ in entries]).astype(np.int32),
+            np.concatenate([x for _, x in entries]),
+            y,
+            Relaxation.BOOLEAN,
+            symmetric=symmetric,
         )
 
     @property
@@ -138,6 +166,12 @@ class CountProblem:
         """Where the entries of a clause on a side stand."""
         j = int(self.columns[side, k])
         return slice(0, 0) if j < 0 else slice(int(self.indptr[j]), int(self.indptr[j + 1]))
+
+    def column(self, k: int) -> tuple[Ids, Floats]:
+        """Rows and entries of a clause that has them on one side only."""
+        side = int(np.argmax(self.columns[:, k] >= 0))
+        entries = self.entries(k, side)
+        return self.row[entries], self.x[entries]
 
     @cached_property
     def _layout(self) -> Layout:

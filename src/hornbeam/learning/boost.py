@@ -1,0 +1,306 @@
+"""Functional gradient boosting to conjunctive clauses.
+
+Trees of depth three are boosted on the counts and shares of all bodies, as many as internal
+cross-validation says. They become clauses without loss (see `hornbeam.learning.monomials`), which
+makes hundreds of short ones. With a limit on rules the boosted scores are then fitted once more by
+the clauses' own weights under an L1 penalty, the weakest that keeps few enough, and the survivors
+without it: a short model that says nearly the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from hornbeam.arrays import Bools, Floats, Ids, Ints
+from hornbeam.errors import InputError
+from hornbeam.learning.count_problem import CountProblem
+from hornbeam.learning.joint import Joint, deal, log_loss
+from hornbeam.learning.learner import Learned
+from hornbeam.learning.monomials import Feature, Monomial, mirrored, polynomial, stated
+from hornbeam.learning.newton import Fit, Newton, Status
+from hornbeam.learning.problem import Problem
+from hornbeam.learning.settings import Setting, check_settings, option
+from hornbeam.learning.trees import Binned, Booster, Tree, tree_values
+from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.body import Kind
+from hornbeam.rules.clause import Clause, prior
+from hornbeam.rules.rule_model import Relaxation
+from hornbeam.rules.weighing import Counts
+
+#: Trees between two looks at the held-out loss.
+STEP = 10
+
+
+@dataclass(frozen=True)
+class Boost:
+    """Settings of the boosting learner.
+
+    Parameters
+    ----------
+    trees
+        Most trees.
+    folds
+        Parts of the internal cross-validation.
+    max_rules
+        Most rules besides the priors; None keeps all that the trees say.
+    weight_variance
+        Variance of the Gaussian prior on the weights of a shortened model.
+    seed
+        Deals targets to folds and columns to trees.
+    booster
+        How trees grow.
+    """
+
+    name: ClassVar[str] = "boost"
+    relaxation: ClassVar[Relaxation] = Relaxation.BOOLEAN
+    bodies: ClassVar[tuple[Kind, ...]] = Joint.bodies
+    counts: ClassVar[tuple[Counts, ...]] = (Counts.RAW, Counts.SHARE)
+    ties_mirrors: ClassVar[bool] = False
+    dropped: ClassVar[str] = "no tree asks for it, or the short model does without"
+    piecewise: ClassVar[None] = None
+
+    trees: int = Setting(200, least=1).field()
+    folds: int = Setting(5, least=2).field()
+    max_rules: int | None = option("max_rules")
+    weight_variance: float = option("weight_variance")
+    seed: int = 0
+    booster: Booster = field(default_factory=Booster)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def learn(self, problem: Problem, progress: Progress = SILENT) -> Learned:
+        """Boost, choose the number of trees by internal validation, and write clauses."""
+        if problem.relaxation is not Relaxation.BOOLEAN:
+            raise InputError(f'boost learns with `relaxation="boolean"`, not {problem.relaxation}')
+        columns = _Columns.of(problem, self.folds, self.seed)
+        n_trees = self._number_of_trees(columns, progress)
+        start, trees, score = self._boosted(
+            columns.binned, columns.y, n_trees,
+            lambda done: progress.advance("Boosting", done, n_trees),
+        )  # fmt: skip
+        grown = columns.clauses(trees)
+        weights = np.array([weight for _, _, weight in grown])
+        constant = start + columns.constant(trees)
+        boosted = _problem(grown, columns)
+        fit = Fit(
+            np.append(np.abs(weights), [max(constant, 0.0), max(-constant, 0.0)]),
+            Status.CONVERGED,
+            log_loss(columns.y, _probability(score)),
+            len(trees),
+        )
+        if self.max_rules is None or self._length(boosted, columns) <= self.max_rules:
+            return Learned(boosted, fit)
+        return self._shortened(boosted, columns, score)
+
+    def _number_of_trees(self, columns: _Columns, progress: Progress) -> int:
+        """Boost on every fold's training part and look at the loss of the rest."""
+        losses = np.zeros(self.trees // STEP)
+        for k in range(self.folds):
+            train, held_out = columns.split(k)
+            start, trees, _ = self._boosted(train.binned, train.y, STEP * len(losses))
+            score = np.full(len(held_out.y), start)
+            for done, tree in enumerate(trees, start=1):
+                score += held_out.added(tree_values(held_out.binned, tree))
+                if done % STEP == 0:
+                    losses[done // STEP - 1] += log_loss(held_out.y, _probability(score))
+            progress.advance("Choosing the number of trees", k + 1, self.folds)
+        return STEP * (int(np.argmin(losses)) + 1) if len(losses) else self.trees
+
+    def _boosted(
+        self,
+        binned: Binned,
+        y: Floats,
+        n_trees: int,
+        advance: Callable[[int], None] = lambda done: None,
+    ) -> tuple[float, list[Tree], Floats]:
+        """The constant to start from, trees, and the scores (log-odds) that they add up to."""
+        rng = np.random.default_rng(self.seed)
+        mean = float(np.clip(y.mean(), 1e-6, 1.0 - 1e-6))
+        start = float(np.log(mean / (1.0 - mean)))
+        score, trees = np.full(len(y), start), list[Tree]()
+        times = binned.n_rows // len(y)
+        booster = replace(self.booster, least=times * self.booster.least)
+        for done in range(1, n_trees + 1):
+            p = _probability(score)
+            gradient = np.tile(p - y, times)
+            # where a pair is there twice, both rows move it: a step of theirs counts double
+            curvature = times * np.tile(p * (1.0 - p), times)
+            tree, value = booster.grow(binned, gradient, curvature, rng)
+            trees.append(tree)
+            score += value.reshape(times, -1).sum(axis=0)
+            if done % STEP == 0:
+                advance(done)
+        return start, trees, score
+
+    def _length(self, problem: CountProblem, columns: _Columns) -> int:
+        rules = [clause for clause in problem.clauses if not clause.is_prior]
+        doubles = sum(clause.mirror != clause for clause in rules) if columns.mirror else 0
+        return len(rules) + doubles
+
+    def _shortened(self, boosted: CountProblem, columns: _Columns, score: Floats) -> Learned:
+        """Fit the boosted scores by few clauses: an L1 path, then the survivors without it."""
+        assert self.max_rules is not None
+        soft = replace(boosted, y=_probability(score))
+        joint = Joint(weight_variance=self.weight_variance, strengths=40, smallest=1e-4)
+        unit = joint.unit_penalty(soft) * np.sqrt(np.maximum(soft.lengths, 1))
+        start = joint.priors(soft).weights
+        kept = np.flatnonzero(soft.is_prior)
+        for strength in joint.grid(soft):
+            fit = joint.newton.fit(
+                soft,
+                strength * len(soft.y) * unit,
+                np.full(len(unit), 1.0 / self.weight_variance),
+                start,
+            )
+            start = fit.weights
+            members = np.flatnonzero((start > 0.0) | soft.is_prior)
+            if self._length(soft.only(members), columns) > self.max_rules:
+                break
+            kept = members
+        short = soft.only(kept)
+        ridge = np.full(len(kept), 1.0 / self.weight_variance)
+        return Learned(short, Newton().fit(short, np.zeros(len(kept)), ridge))
+
+
+def _probability(score: Floats) -> Floats:
+    return np.asarray(1.0 / (1.0 + np.exp(-score)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """Columns to boost on, and what they are.
+
+    Where the target is symmetric, every pair has a second row with subject and object exchanged,
+    and `mirror` says which column has there what a column has here; a tree's values of both rows
+    add up.
+    """
+
+    features: Sequence[Feature]
+    binned: Binned
+    y: Floats
+    target: str
+    fold: Ints
+    mirror: dict[int, int]
+
+    @classmethod
+    def of(cls, problem: Problem, folds: int, seed: int) -> _Columns:
+        """Take the columns of a problem."""
+        features, columns = list[Feature](), list[tuple[Ids, Floats]]()
+        targets = {clause.target for clause in problem.clauses}
+        if len(targets) > 1:
+            raise InputError("boost learns one target at a time: name it by `target`")
+        for k, clause in enumerate(problem.clauses):
+            if clause.is_prior or clause.negated:
+                continue
+            rows, x = problem.column(k)
+            share = clause.weighing is not None and clause.weighing.counts is Counts.SHARE
+            if share:
+                assert clause.weighing is not None
+                x = clause.weighing.median * (2.0**x - 1.0)
+            elif (x != np.rint(x)).any():
+                raise InputError(
+                    "boost asks how many groundings there are: it takes facts that are true or "
+                    "absent, and `counts` raw or auto"
+                )
+            [part] = clause.body.parts
+            features.append(Feature(part.body, share))
+            columns.append((rows, x))
+        n = len(problem.y)
+        images = list(range(len(features)))
+        if problem.symmetric:
+            place = {feature: j for j, feature in enumerate(features)}
+            images = [place[Feature(one.body.mirror, one.share)] for one in features]
+            columns = [
+                (
+                    np.append(rows, n + columns[image][0]).astype(np.int32),
+                    np.append(x, columns[image][1]),
+                )
+                for (rows, x), image in zip(columns, images, strict=True)
+            ]
+        # columns that repeat an earlier one are left out, and with them their mirror images
+        first: dict[tuple[bytes, bytes], int] = {}
+        same = [
+            first.setdefault((rows.tobytes(), x.tobytes()), j)
+            for j, (rows, x) in enumerate(columns)
+        ]
+        kept = {j: k for k, j in enumerate(first.values())}
+        mirror = {k: kept[same[images[j]]] for j, k in kept.items()} if problem.symmetric else {}
+        return cls(
+            [features[j] for j in kept],
+            Binned.of([columns[j] for j in kept], 2 * n if problem.symmetric else n),
+            problem.y,
+            next(iter(targets)),
+            deal(problem, folds, seed),
+            mirror,
+        )
+
+    @property
+    def times(self) -> int:
+        """Rows per pair."""
+        return self.binned.n_rows // max(len(self.y), 1)
+
+    def added(self, values: Floats) -> Floats:
+        """What rows add to the scores of their pairs."""
+        total: Floats = values.reshape(self.times, -1).sum(axis=0)
+        return total
+
+    def split(self, k: int) -> tuple[_Columns, _Columns]:
+        """The pairs of all folds but one, and of that one."""
+        return self._subset(self.fold != k), self._subset(self.fold == k)
+
+    def _subset(self, pairs: Bools) -> _Columns:
+        binned = self.binned.subset(np.tile(pairs, self.times))
+        return replace(self, binned=binned, y=self.y[pairs], fold=self.fold[pairs])
+
+    def constant(self, trees: Sequence[Tree]) -> float:
+        """What all trees add to every pair."""
+        return self.times * polynomial(trees).get((), 0.0)
+
+    def clauses(self, trees: Sequence[Tree]) -> list[tuple[Monomial, Clause, float]]:
+        """The trees as clauses, each with its weight; one below 0 pushes down.
+
+        Of a monomial and its mirror image one is listed: it stands for both.
+        """
+        total: dict[Monomial, float] = {}
+        for monomial, weight in polynomial(trees).items():
+            if not monomial:
+                continue
+            image = mirrored(monomial, self.mirror) if self.mirror else monomial
+            first = min(monomial, image)
+            twice = 2.0 if self.mirror and image == monomial else 1.0
+            total[first] = total.get(first, 0.0) + twice * weight
+        listed = []
+        for monomial, weight in sorted(total.items()):
+            if weight != 0.0:
+                body, weighing = stated(monomial, self.features, self.binned.cuts)
+                listed.append((monomial, Clause(body, weight < 0.0, weighing), weight))
+        return listed
+
+    def rows_of(self, monomial: Monomial) -> tuple[Ids, Floats]:
+        """How often each pair, or its mirror image, meets all conditions."""
+        image = mirrored(monomial, self.mirror) if self.mirror else monomial
+        binned, rows = self.binned, np.arange(self.binned.n_rows, dtype=np.int32)
+        for column, cut in monomial:
+            entries = slice(int(binned.indptr[column]), int(binned.indptr[column + 1]))
+            reached = binned.row[entries][binned.bin[entries] >= cut]
+            rows = np.intersect1d(rows, reached, assume_unique=True)
+        if not self.mirror or image == monomial:
+            rows = rows[rows < len(self.y)]
+            return rows, np.ones(len(rows))
+        pair, times = np.unique(rows % len(self.y), return_counts=True)
+        return pair.astype(np.int32), times.astype(np.float64)
+
+
+def _problem(grown: Sequence[tuple[Monomial, Clause, float]], columns: _Columns) -> CountProblem:
+    """The clauses of the trees as a problem of their own, with both priors."""
+    clauses = [clause for _, clause, _ in grown]
+    clauses += [prior(columns.target, negated) for negated in (False, True)]
+    everyone = np.arange(len(columns.y), dtype=np.int32), np.ones(len(columns.y))
+    entries = [*(columns.rows_of(monomial) for monomial, _, _ in grown), everyone]
+    column = np.minimum(np.arange(len(clauses)), len(grown))
+    return CountProblem.from_columns(clauses, entries, column, columns.y, bool(columns.mirror))
