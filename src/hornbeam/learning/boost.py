@@ -9,8 +9,9 @@ without it: a short model that says nearly the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import ClassVar
 
 import numpy as np
@@ -31,7 +32,7 @@ from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 
-#: Trees between two looks at the held-out loss.
+#: Trees between two signs of progress.
 STEP = 10
 
 
@@ -43,6 +44,8 @@ class Boost:
     ----------
     trees
         Most trees.
+    patience
+        Trees without a lower held-out loss after which a fold ends.
     folds
         Parts of the internal cross-validation.
     max_rules
@@ -63,7 +66,8 @@ class Boost:
     dropped: ClassVar[str] = "no tree asks for it, or the short model does without"
     piecewise: ClassVar[None] = None
 
-    trees: int = Setting(200, least=1).field()
+    trees: int = Setting(400, least=1).field()
+    patience: int = 60
     folds: int = Setting(5, least=2).field()
     max_rules: int | None = option("max_rules")
     weight_variance: float = option("weight_variance")
@@ -79,13 +83,11 @@ class Boost:
             raise InputError(f'boost learns with `relaxation="boolean"`, not {problem.relaxation}')
         columns = _Columns.of(problem, self.folds, self.seed)
         n_trees = self._number_of_trees(columns, progress)
-        start, trees, score = self._boosted(
-            columns.binned, columns.y, n_trees,
-            lambda done: progress.advance("Boosting", done, n_trees),
-        )  # fmt: skip
+        grown_trees = list(islice(self._boosting(columns.binned, columns.y), n_trees))
+        trees, score = [tree for tree, _ in grown_trees], grown_trees[-1][1]
         grown = columns.clauses(trees)
         weights = np.array([weight for _, _, weight in grown])
-        constant = start + columns.constant(trees)
+        constant = columns.start + columns.constant(trees)
         boosted = _problem(grown, columns)
         fit = Fit(
             np.append(np.abs(weights), [max(constant, 0.0), max(-constant, 0.0)]),
@@ -98,44 +100,41 @@ class Boost:
         return self._shortened(boosted, columns, score)
 
     def _number_of_trees(self, columns: _Columns, progress: Progress) -> int:
-        """Boost on every fold's training part and look at the loss of the rest."""
-        losses = np.zeros(self.trees // STEP)
-        for k in range(self.folds):
-            train, held_out = columns.split(k)
-            start, trees, _ = self._boosted(train.binned, train.y, STEP * len(losses))
-            score = np.full(len(held_out.y), start)
-            for done, tree in enumerate(trees, start=1):
-                score += held_out.added(tree_values(held_out.binned, tree))
-                if done % STEP == 0:
-                    losses[done // STEP - 1] += log_loss(held_out.y, _probability(score))
-            progress.advance("Choosing the number of trees", k + 1, self.folds)
-        return STEP * (int(np.argmin(losses)) + 1) if len(losses) else self.trees
+        """Boost on every fold's training part and look at the loss of the rest.
 
-    def _boosted(
-        self,
-        binned: Binned,
-        y: Floats,
-        n_trees: int,
-        advance: Callable[[int], None] = lambda done: None,
-    ) -> tuple[float, list[Tree], Floats]:
-        """The constant to start from, trees, and the scores (log-odds) that they add up to."""
+        All folds go on together, until the loss has not fallen for `patience` trees.
+        """
+        parts = [columns.split(k) for k in range(self.folds)]
+        growing = [self._boosting(train.binned, train.y) for train, _ in parts]
+        scores = [np.full(len(held_out.y), train.start) for train, held_out in parts]
+        losses = list[float]()
+        while len(losses) < self.trees:
+            for (_, held_out), trees, score in zip(parts, growing, scores, strict=True):
+                score += held_out.added(tree_values(held_out.binned, next(trees)[0]))
+            losses.append(
+                sum(
+                    log_loss(held_out.y, _probability(score))
+                    for (_, held_out), score in zip(parts, scores, strict=True)
+                )
+            )
+            if len(losses) % STEP == 0:
+                progress.advance("Choosing the number of trees", len(losses), self.trees)
+            if len(losses) - int(np.argmin(losses)) > self.patience:
+                break
+        return int(np.argmin(losses)) + 1
+
+    def _boosting(self, binned: Binned, y: Floats) -> Iterator[tuple[Tree, Floats]]:
+        """Trees without end, each with the scores (log-odds) that all so far add up to."""
         rng = np.random.default_rng(self.seed)
-        mean = float(np.clip(y.mean(), 1e-6, 1.0 - 1e-6))
-        start = float(np.log(mean / (1.0 - mean)))
-        score, trees = np.full(len(y), start), list[Tree]()
+        score = np.full(len(y), _log_odds(y))
         times = binned.n_rows // len(y)
         booster = replace(self.booster, least=times * self.booster.least)
-        for done in range(1, n_trees + 1):
+        while True:
             p = _probability(score)
-            gradient = np.tile(p - y, times)
-            # where a pair is there twice, both rows move it: a step of theirs counts double
-            curvature = times * np.tile(p * (1.0 - p), times)
+            gradient, curvature = np.tile(p - y, times), np.tile(p * (1.0 - p), times)
             tree, value = booster.grow(binned, gradient, curvature, rng)
-            trees.append(tree)
-            score += value.reshape(times, -1).sum(axis=0)
-            if done % STEP == 0:
-                advance(done)
-        return start, trees, score
+            score = score + value.reshape(times, -1).sum(axis=0)
+            yield tree, score
 
     def _length(self, problem: CountProblem, columns: _Columns) -> int:
         rules = [clause for clause in problem.clauses if not clause.is_prior]
@@ -165,6 +164,12 @@ class Boost:
         short = soft.only(kept)
         ridge = np.full(len(kept), 1.0 / self.weight_variance)
         return Learned(short, Newton().fit(short, np.zeros(len(kept)), ridge))
+
+
+def _log_odds(y: Floats) -> float:
+    """Of the mean label: where all scores start."""
+    mean = float(np.clip(y.mean(), 1e-6, 1.0 - 1e-6))
+    return float(np.log(mean / (1.0 - mean)))
 
 
 def _probability(score: Floats) -> Floats:
@@ -238,6 +243,11 @@ class _Columns:
             deal(problem, folds, seed),
             mirror,
         )
+
+    @property
+    def start(self) -> float:
+        """Where all scores start."""
+        return _log_odds(self.y)
 
     @property
     def times(self) -> int:
