@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.commands import EVIDENCE, HOSTILE, TRAIN, hornbeam_, write
 
 CITES = [("paper1", "cites", "paper2"), ("paper2", "mentions", "gene")]
@@ -31,6 +33,7 @@ def test_the_papers_example(tmp_path: Path) -> None:
     assert "cites(A, B) & mentions(B, C) -> mentions(A, C)" in shown.stdout
 
 
+@pytest.mark.slow
 def test_top_and_limits_prune() -> None:
     words = ("candidates", *EVIDENCE, *TRAIN, "--json")
     everything = hornbeam_(*words, "--min-coverage", "1").json
@@ -58,6 +61,7 @@ def test_the_table_is_read_by_people() -> None:
     assert "\x1b" not in ended.stdout
 
 
+@pytest.mark.slow
 def test_names_come_back_from_their_identifiers(tmp_path: Path) -> None:
     facts = write(tmp_path / "facts.tsv", [(f"s{i}", name, "o") for name in HOSTILE for i in "ab"])
     labels = write(tmp_path / "labels.tsv", [(f"s{i}", "[t]", "o", 1) for i in "ab"])

@@ -62,6 +62,7 @@ def test_a_command_tells_of_its_own_options(tmp_path: Path) -> None:
     assert ended.told[-1].endswith("name the predicate to learn: --target PREDICATE")
 
 
+@pytest.mark.slow
 def test_a_command_tells_of_options_of_learn(tmp_path: Path) -> None:
     """What is wrong with a model is put right where it is learned."""
     model = tmp_path / "model.psl"

@@ -38,6 +38,7 @@ def test_infer_prints_the_keys_of_the_design(program: Path) -> None:
     assert ended.stdout.count("\n") == 1
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("solver", ["auto", "admm", "exact"])
 def test_all_solvers_write_the_same_values(program: Path, tmp_path: Path, solver: str) -> None:
     ended = hornbeam_("infer", program, "--solver", solver, "-o", tmp_path / "out")
@@ -56,6 +57,7 @@ def test_without_a_folder_the_values_are_shown(program: Path) -> None:
     assert "Likes: AUC-ROC 1.0000" in ended.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["joint", "ppll"])
 def test_weights_are_rules_that_infer_again(program: Path, tmp_path: Path, method: str) -> None:
     learned = tmp_path / "learned.psl"
@@ -131,6 +133,7 @@ def test_weights_of_arithmetic_rules_are_refused(program: Path, tmp_path: Path) 
     assert "logical rules only" in ended.stderr
 
 
+@pytest.mark.slow
 def test_an_exported_model_infers_what_the_model_predicts(tmp_path: Path) -> None:
     model, folder = tmp_path / "model.psl", tmp_path / "program"
     words = ("--counts", "raw", "--relaxation", "squared", "--method", "ppll", "-q")
@@ -150,6 +153,7 @@ def test_an_exported_model_infers_what_the_model_predicts(tmp_path: Path) -> Non
         assert inferred[row[0], row[2]] == pytest.approx(float(row[-1]), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_models_that_plain_psl_cannot_say_are_refused(tmp_path: Path) -> None:
     model, folder = tmp_path / "model.psl", tmp_path / "program"
     words = ("--counts", "log", "--method", "ppll", "-q")

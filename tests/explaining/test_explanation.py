@@ -210,6 +210,7 @@ def test_as_many_paths_as_needed_are_cut(weight: float, needed: int) -> None:
     assert (found.flip.status, len(found.flip.facts)) == (FlipStatus.EXACT, needed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counts", list(Counts))
 def test_beyond_the_limit_a_greedy_set_is_labelled(
     monkeypatch: pytest.MonkeyPatch, counts: Counts
@@ -247,6 +248,7 @@ def test_a_cut_takes_the_end_with_fewer_facts(monkeypatch: pytest.MonkeyPatch) -
     assert found.flip.status is FlipStatus.UPPER_BOUND
 
 
+@pytest.mark.slow
 def test_millions_of_paths_are_not_listed() -> None:
     """Two hundred million paths: the first few come at once, and the flip is a cut."""
     middle = [f"m{k:03}" for k in range(600)]

@@ -63,6 +63,7 @@ def original(folder: Path, atoms: dict[tuple[str, ...], float]) -> dict[tuple[st
     return {tuple(names.get(a, a) for a in key): value for key, value in atoms.items()}
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(seed=st.integers(0, 10**6), distinct=st.booleans(), squared=st.booleans())
 def test_map_states_agree(
@@ -98,6 +99,7 @@ def test_psl_gives_the_same_map(psl_runtime: Path, java: str, tmp_path: Path) ->
         assert value == pytest.approx(ours[tuple(a.replace("\\'", "'") for a in key)], abs=5e-3)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("semantics", "advice"),
     [

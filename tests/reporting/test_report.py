@@ -102,6 +102,7 @@ def test_missing_predicates_are_named() -> None:
     assert "no fact has gone, so the rules that need it never speak" in page.words
 
 
+@pytest.mark.slow
 def test_how_it_was_learned_comes_from_the_trace() -> None:
     facts, labels = world()
     model = hb.learn(facts, labels, language=hb.Language(max_length=2, min_coverage=1))
@@ -129,6 +130,7 @@ def test_without_a_trace_the_page_says_so() -> None:
     assert "there is no trace beside the model file" in page.words
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("label", [0.0, 1.0])
 def test_labels_of_one_class_have_no_curves(label: float) -> None:
     facts, _ = world()
@@ -146,10 +148,12 @@ def test_soft_facts_and_other_relaxations() -> None:
     assert "3 facts about 3 entities, 2 of them with a truth value between 0 and 1" in page.words
 
 
+@pytest.mark.slow
 def test_the_same_input_gives_the_same_bytes() -> None:
     assert page_of()[0] == page_of()[0]
 
 
+@pytest.mark.slow
 def test_many_rules_and_predicates_are_folded_away() -> None:
     names = [f"r{k:03}" for k in range(60)]
     facts = hb.read_facts([("a", name, "b") for name in names])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
 
 import hornbeam as hb
 from hornbeam.counting.memory.memory_engine import MemoryEngine
@@ -23,6 +22,8 @@ def judged(
 
 @given(st.integers(0, 300), st.integers(0, 300))
 def test_the_interval_is_wilsons(right: int, wrong: int) -> None:
+    from scipy.stats import binomtest
+
     low, high = wilson(right, right + wrong)
     if not right + wrong:
         assert (low, high) == (0.0, 1.0)

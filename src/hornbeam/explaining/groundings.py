@@ -242,6 +242,14 @@ def _best(offsets, neighbour, code, value, nodes, step, allowed, beyond):  # typ
     return best
 
 
+def _holds(path, size, node):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Whether a node is among the first nodes of a path."""
+    for i in range(size):  # noqa: SIM110 - Numba has no generators
+        if path[i] == node:
+            return True
+    return False
+
+
 @kernel
 def _walk(  # type: ignore[no-untyped-def] # noqa: ANN202
     offsets,  # noqa: ANN001
@@ -286,11 +294,12 @@ def _walk(  # type: ignore[no-untyped-def] # noqa: ANN202
         if k == ends[depth + 2] or allowed[k] != there:
             continue
         truth[depth + 1] = truth[depth] + (value[edge] - ONE if len(value) else 0)
-        if truth[depth + 1] + best[k] <= 0 or (distinct and (path[: depth + 1] == there).any()):
+        if truth[depth + 1] + best[k] <= 0 or (distinct and _holds(path, depth + 1, there)):
             continue
         path[depth + 1] = there
         if depth == n - 1:
-            nodes[found] = path
+            for i in range(n + 1):  # whole rows and comparisons of arrays take seconds to compile
+                nodes[found, i] = path[i]
             body[found] = truth[n]
             found += 1
         else:
