@@ -2,9 +2,9 @@
 
 Trees of depth three are boosted on the counts and shares of all bodies, as many as internal
 cross-validation says. They become clauses without loss (see `hornbeam.learning.monomials`), which
-makes hundreds of short ones. With a limit on rules the boosted scores are then fitted once more by
-the clauses' own weights under an L1 penalty, the weakest that keeps few enough, and the survivors
-without it: a short model that says nearly the same.
+makes hundreds of short ones. With a limit on rules the boosted scores are then fitted once more, by
+these clauses and by those of single bodies weighed by log or share, under the weakest L1 penalty
+that keeps few enough, and by the survivors without it: a short model that says nearly the same.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Ids, Ints
+from hornbeam.counting.columns import weighed
 from hornbeam.errors import InputError
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.joint import Joint, deal, log_loss
@@ -27,10 +28,10 @@ from hornbeam.learning.problem import Problem
 from hornbeam.learning.settings import Setting, check_settings, option
 from hornbeam.learning.trees import Binned, Booster, Tree, tree_values
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.body import Kind
+from hornbeam.rules.body import Body, Kind
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Relaxation
-from hornbeam.rules.weighing import Counts
+from hornbeam.rules.weighing import Counts, Weighing
 
 #: Trees between two signs of progress.
 STEP = 10
@@ -97,7 +98,7 @@ class Boost:
         )
         if self.max_rules is None or self._length(boosted, columns) <= self.max_rules:
             return Learned(boosted, fit)
-        return self._shortened(boosted, columns, score)
+        return self._shortened(_problem(grown, columns, graded=True), columns, score)
 
     def _number_of_trees(self, columns: _Columns, progress: Progress) -> int:
         """Boost on every fold's training part and look at the loss of the rest.
@@ -186,6 +187,7 @@ class _Columns:
     """
 
     features: Sequence[Feature]
+    entries: Sequence[tuple[Ids, Floats]]
     binned: Binned
     y: Floats
     target: str
@@ -235,9 +237,11 @@ class _Columns:
         ]
         kept = {j: k for k, j in enumerate(first.values())}
         mirror = {k: kept[same[images[j]]] for j, k in kept.items()} if problem.symmetric else {}
+        entries = [columns[j] for j in kept]
         return cls(
             [features[j] for j in kept],
-            Binned.of([columns[j] for j in kept], 2 * n if problem.symmetric else n),
+            entries,
+            Binned.of(entries, 2 * n if problem.symmetric else n),
             problem.y,
             next(iter(targets)),
             deal(problem, folds, seed),
@@ -299,18 +303,44 @@ class _Columns:
             entries = slice(int(binned.indptr[column]), int(binned.indptr[column + 1]))
             reached = binned.row[entries][binned.bin[entries] >= cut]
             rows = np.intersect1d(rows, reached, assume_unique=True)
-        if not self.mirror or image == monomial:
-            rows = rows[rows < len(self.y)]
-            return rows, np.ones(len(rows))
-        pair, times = np.unique(rows % len(self.y), return_counts=True)
-        return pair.astype(np.int32), times.astype(np.float64)
+        return self._of_pairs(rows, np.ones(len(rows)), itself=image == monomial)
+
+    def _of_pairs(self, rows: Ids, x: Floats, itself: bool) -> tuple[Ids, Floats]:
+        """Entries per pair: those of both its rows added up, unless they are the same twice."""
+        if not self.mirror or itself:
+            mine = rows < len(self.y)
+            return rows[mine], x[mine]
+        total = np.bincount(rows % len(self.y), x, len(self.y))
+        pairs = np.flatnonzero(total).astype(np.int32)
+        return pairs, total[pairs]
+
+    def graded(self) -> Iterator[tuple[Body, Weighing | None, tuple[Ids, Floats]]]:
+        """Bodies weighed by log or share, with their columns; a body and its mirror image once."""
+        for j, (feature, (rows, x)) in enumerate(zip(self.features, self.entries, strict=True)):
+            image = self.mirror.get(j, j)
+            if image >= j:
+                weighing = feature.graded(x)
+                x = x if weighing is None else weighed(x, weighing)
+                yield feature.body, weighing, self._of_pairs(rows, x, itself=image == j)
 
 
-def _problem(grown: Sequence[tuple[Monomial, Clause, float]], columns: _Columns) -> CountProblem:
-    """The clauses of the trees as a problem of their own, with both priors."""
+def _problem(
+    grown: Sequence[tuple[Monomial, Clause, float]], columns: _Columns, graded: bool = False
+) -> CountProblem:
+    """The clauses of the trees as a problem of their own, with both priors.
+
+    With `graded` single bodies are clauses besides, for the target and against it.
+    """
     clauses = [clause for _, clause, _ in grown]
+    entries = [columns.rows_of(monomial) for monomial, _, _ in grown]
+    column = list(range(len(grown)))
+    for body, weighing, entry in columns.graded() if graded else ():
+        clauses += [Clause(body, negated, weighing) for negated in (False, True)]
+        column += [len(entries)] * 2
+        entries.append(entry)
     clauses += [prior(columns.target, negated) for negated in (False, True)]
-    everyone = np.arange(len(columns.y), dtype=np.int32), np.ones(len(columns.y))
-    entries = [*(columns.rows_of(monomial) for monomial, _, _ in grown), everyone]
-    column = np.minimum(np.arange(len(clauses)), len(grown))
-    return CountProblem.from_columns(clauses, entries, column, columns.y, bool(columns.mirror))
+    column += [len(entries)] * 2
+    entries.append((np.arange(len(columns.y), dtype=np.int32), np.ones(len(columns.y))))
+    return CountProblem.from_columns(
+        clauses, entries, np.array(column), columns.y, bool(columns.mirror)
+    )

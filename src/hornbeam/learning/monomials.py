@@ -15,6 +15,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from hornbeam.arrays import Floats
 from hornbeam.learning.trees import Tree
 from hornbeam.rules.body import AnyBody, Body, Conjunction, Kind, Part, simplest
@@ -39,6 +41,12 @@ class Feature:
         if self.body.kind in (Kind.UNARY, Kind.ANCHORED):
             return Part(self.body)  # at most one grounding
         return Part(self.body, Threshold(cut))
+
+    def graded(self, x: Floats) -> Weighing | None:
+        """How the body weighs where no cut is asked for, given its entries."""
+        if self.share:
+            return Weighing(Counts.SHARE, float(np.median(x)))
+        return None if self.body.kind in (Kind.UNARY, Kind.ANCHORED) else Weighing(Counts.LOG)
 
 
 def polynomial(trees: Iterable[Tree]) -> dict[Monomial, float]:

@@ -113,7 +113,7 @@ class Booster:
     rate: float = 0.08
     ridge: float = 3.0
     least: int = 8
-    columns: float = 0.3
+    columns: float = 0.4
     depth: int = 3
 
     def grow(

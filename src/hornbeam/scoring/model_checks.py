@@ -10,7 +10,8 @@ import numpy as np
 from hornbeam.arrays import Ids
 from hornbeam.counting.opening import Evidence
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
-from hornbeam.facts.table import Targets
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import Progress
 from hornbeam.rules.rule_model import RuleModel
 
@@ -44,6 +45,19 @@ def warn_of_missing_predicates(model: RuleModel, facts: Evidence) -> None:
             f"the facts have no predicate {', '.join(map(repr, missing))}; "
             "its rules have no groundings"
         )
+
+
+def warn_of_missing_constants(model: RuleModel, facts: Evidence) -> None:
+    """Warn about rules over constants that are no entity of the facts."""
+    used = sorted({body.constant for body in model.bodies if body.constant is not None})
+    if not used:
+        return
+    names = Names.of(used)
+    located = names.translate(facts.entities) if isinstance(facts, Facts) else facts.locate(names)
+    missing = [name for name, entity in zip(names, located.tolist(), strict=True) if entity < 0]
+    if missing:
+        shown = ", ".join(map(repr, missing[:10])) + (", ..." if len(missing) > 10 else "")
+        _warn(f"no fact has {shown}; conditions on such constants have no groundings")
 
 
 def warn_of_other_targets(model: RuleModel, pairs: Targets) -> None:
