@@ -75,6 +75,7 @@ class Model(RuleModel):
     ) -> Floats:
         """Score pairs in their order."""
         checks.warn_of_missing_predicates(self, facts)
+        checks.warn_of_missing_constants(self, facts)
         checks.warn_of_other_targets(self, pairs)
         scorer = open_scorer(self, facts, engine, threads)
         checks.tell_unseen(self, scorer.locate(pairs.entities), pairs, progress)
@@ -104,6 +105,7 @@ class Model(RuleModel):
         """
         name = checks.one_target(self, target)
         checks.warn_of_missing_predicates(self, facts)
+        checks.warn_of_missing_constants(self, facts)
         return best_new_links(
             self,
             facts,
@@ -159,6 +161,7 @@ class Model(RuleModel):
         """
         atom = checks.named_atom(self, pair, target)
         checks.warn_of_missing_predicates(self, facts)
+        checks.warn_of_missing_constants(self, facts)
         explainer = self.explainer(facts, pairs, threads=threads)
         return explainer.explain(*atom, paths=paths, flip=flip, progress=progress)
 
@@ -182,6 +185,7 @@ class Model(RuleModel):
         from hornbeam.reporting.report import report
 
         checks.warn_of_missing_predicates(self, facts)
+        checks.warn_of_missing_constants(self, facts)
         checks.warn_of_other_targets(self, labels)
         explainer = open_explainer(self, facts, labels, threads=worker_threads(threads))
         return report(explainer, labels, trace or self.trace, progress)

@@ -50,6 +50,19 @@ def test_all_solvers_write_the_same_values(program: Path, tmp_path: Path, solver
     )
 
 
+@pytest.mark.parametrize("command", ["infer", "weights"])
+def test_brackets_of_models_are_refused(program: Path, tmp_path: Path, command: str) -> None:
+    rules = [RULES[0], "1: !Likes(A, B) [log] ^2"]
+    document = {"rules": rules, "predicates": PREDICATES}
+    program.write_text(json.dumps(document, indent=1))
+    line = program.read_text().split("[log]")[0].count("\n") + 1
+    ended = hornbeam_(command, program, "-o", tmp_path / "out")
+    assert ended.code == 2
+    assert f"program.json, line {line}, column" in ended.stderr
+    assert "'[' begins a way of counting or a threshold" in ended.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_without_a_folder_the_values_are_shown(program: Path) -> None:
     ended = hornbeam_("infer", program)
     assert "0.5455  Likes(ann, tea)" in ended.stdout

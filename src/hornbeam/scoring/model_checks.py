@@ -89,6 +89,19 @@ def check_collective(model: RuleModel) -> None:
         collective_path(rule.clause)
 
 
+def warn_of_missing_constants(model: RuleModel, facts: Evidence) -> None:
+    """Warn about rules over constants that are no entity of the facts."""
+    used = sorted({body.constant for body in model.bodies if body.constant is not None})
+    if not used:
+        return
+    names = Names.of(used)
+    located = names.translate(facts.entities) if isinstance(facts, Facts) else facts.locate(names)
+    missing = [name for name, entity in zip(names, located.tolist(), strict=True) if entity < 0]
+    if missing:
+        shown = ", ".join(map(repr, missing[:10])) + (", ..." if len(missing) > 10 else "")
+        _warn(f"no fact has {shown}; conditions on such constants have no groundings")
+
+
 def warn_of_other_targets(model: RuleModel, pairs: Targets) -> None:
     """Warn about pairs of predicates that no rule is for."""
     others = sorted(set(pairs.predicates) - set(model.targets))

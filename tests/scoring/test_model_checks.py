@@ -1,0 +1,45 @@
+"""What is said about rules that the facts cannot ground."""
+
+from __future__ import annotations
+
+import pytest
+
+import hornbeam as hb
+from hornbeam.counting.opening import open_engine
+from hornbeam.errors import HornbeamWarning
+from hornbeam.scoring.model_checks import warn_of_missing_constants
+
+FACTS = hb.read_facts([("ada", "knows", "ben"), ("ben", "likes", "tea")])
+PAIRS = hb.read_labels([("ada", "likes", "tea", 1.0)])
+
+
+def test_unknown_constants_warn_and_have_no_groundings() -> None:
+    text = """
+    5: knows(A, 'cleo') -> likes(A, B)
+    5: (B == 'coffee') & knows(A, X) -> likes(A, B)
+    """
+    model = hb.Model.parse(text)
+    with pytest.warns(HornbeamWarning, match="no fact has 'cleo', 'coffee'; conditions on such"):
+        scores = model.predict(FACTS, PAIRS)
+    assert scores.tolist() == [0.5]
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_engines_are_asked_for_constants(engine: str) -> None:
+    model = hb.Model.parse("1: knows(A, 'cleo') & knows(A, 'ben') -> likes(A, B)")
+    with pytest.warns(HornbeamWarning, match="no fact has 'cleo'; conditions") as caught:
+        warn_of_missing_constants(model, open_engine(FACTS, engine))
+    assert len(caught) == 1
+
+
+def test_known_constants_do_not_warn(recwarn: pytest.WarningsRecorder) -> None:
+    model = hb.Model.parse("5: knows(A, 'ben') & (B == 'tea') -> likes(A, B)\n1: !likes(A, B)")
+    [score] = model.predict(FACTS, PAIRS)
+    assert score == pytest.approx(0.9820138)
+    assert not recwarn.list
+
+
+def test_a_long_list_of_unknown_constants_is_cut() -> None:
+    rules = "\n".join(f"1: knows(A, 'x{i:02}') -> likes(A, B)" for i in range(20))
+    with pytest.warns(HornbeamWarning, match=r"'x09', \.\.\.; conditions"):
+        hb.Model.parse(rules).predict(FACTS, PAIRS)
