@@ -40,23 +40,12 @@ def named_atom(model: RuleModel, pair: Sequence[str], target: str | None) -> tup
 
 
 def warn_of_missing_predicates(model: RuleModel, facts: Evidence) -> None:
-    """Warn about rules over predicates, or constants, that the facts do not have."""
+    """Warn about rules over predicates that the facts do not have."""
     used = set[str]().union(*(body.predicates for body in model.bodies))
     missing = sorted(name for name in used if facts.predicates.index(name) < 0)
     if missing:
         _warn(
             f"the facts have no predicate {', '.join(map(repr, missing))}; "
-            "its rules have no groundings"
-        )
-    constants = Names.of(body.constant for body in model.bodies if body.constant is not None)
-    if isinstance(facts, Facts):
-        located = constants.translate(facts.entities)
-    else:
-        located = facts.locate(constants)
-    unknown = constants.take(np.flatnonzero(located < 0))
-    if unknown:
-        _warn(
-            f"no fact has the constant {', '.join(map(repr, unknown))}; "
             "its rules have no groundings"
         )
 

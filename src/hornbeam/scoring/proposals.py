@@ -63,11 +63,13 @@ def best_new_links(
     return _united(blocks, facts, target, top, per_subject)
 
 
-def grounded_for(counted: Statistics, bodies: Sequence[AnyBody]) -> Ids:
-    """The targets for which one of the bodies has a grounding."""
+def grounded_for(counted: Statistics, bodies: Sequence[AnyBody]) -> Positions:
+    """The targets for which one of the bodies has a grounding, in their order."""
     columns, exists = Columns(counted), Weighing(Counts.EXISTS)
-    rows = [columns.of(body, exists)[0] for body in bodies]
-    return np.unique(np.concatenate([np.empty(0, dtype=np.int32), *rows]))
+    grounded = np.zeros(counted.n_targets, dtype=np.bool_)
+    for body in bodies:
+        grounded[columns.of(body, exists)[0]] = True
+    return np.flatnonzero(grounded)
 
 
 def pulls_up(rule: Rule) -> bool:

@@ -11,9 +11,9 @@ other rule does, every object that the target's facts have is taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,12 +55,31 @@ class Reach:
     @cached_property
     def leading(self) -> Sequence[AnyBody]:
         """The bodies that lead to objects; where there is none, all of them."""
-        return [body for body in self.bodies if leads(body, self.near)] or self.bodies
+        return leading(self.bodies, self.near)
 
     @cached_property
     def everywhere(self) -> bool:
         """Whether every known object is taken, for want of a body that leads to some."""
         return not any(leads(body, self.near) for body in self.bodies)
+
+    def ends_of(self, start: int, walked: Mapping[Body, Ids]) -> Ids:
+        """Entities that some body leads one start to, known ones among them.
+
+        `walked` has the ends of every path from there, for whoever can walk without matrices.
+        """
+        found = np.zeros(len(self.facts.entities), dtype=np.bool_)
+        for body in self.leading:
+            if not all(self._meeting(part)[start] for part in self._conditions(body, 0)):
+                continue
+            paths = [walked[part.body] for part in body.parts if part.body.kind is Kind.PATH]
+            if not paths:
+                found |= self._ends(body)
+                continue
+            ends = reduce(np.intersect1d, paths)
+            for part in self._conditions(body, 1):
+                ends = ends[self._meeting(part)[ends]]
+            found[ends] = True
+        return np.flatnonzero(found).astype(np.int32)
 
     def blocks(self, starts: Ids) -> Iterator[tuple[int, Ids, Ids]]:
         """New pairs (start, end) that some body may speak for, a block of starts at a time.
@@ -94,9 +113,8 @@ class Reach:
         """Which entities a body leads each start to."""
         paths = [part for part in self._parts(body) if part.kind is Kind.PATH]
         keep = np.ones(len(starts), dtype=np.bool_)
-        for part in self._parts(body):
-            if part.kind is not Kind.PATH and part.argument == 0:
-                keep &= self._meeting(part)[starts]
+        for part in self._conditions(body, 0):
+            keep &= self._meeting(part)[starts]
         ends = self._ends(body)
         if not paths:
             return _rectangle(np.flatnonzero(keep), np.flatnonzero(ends), chooser.shape)
@@ -111,15 +129,19 @@ class Reach:
         """The conditions of a body as seen from the start."""
         return [part.body.mirror if self.near else part.body for part in body.parts]
 
+    def _conditions(self, body: AnyBody, argument: int) -> list[Body]:
+        """Those that are no paths and speak of the start (0) or the end (1)."""
+        parts = self._parts(body)
+        return [part for part in parts if part.kind is not Kind.PATH and part.argument == argument]
+
     def _ends(self, body: AnyBody) -> Bools:
         """Which entities meet what a body asks of its object."""
         ends = np.ones(len(self.facts.entities), dtype=np.bool_)
         if self.everywhere:
             ends = self._meeting(Body((Step(self.target, inverse=self.near == 0),), self.target,
                                       Kind.OPEN))  # fmt: skip
-        for part in self._parts(body):
-            if part.kind is not Kind.PATH and part.argument == 1:
-                ends = ends & self._meeting(part)
+        for part in self._conditions(body, 1):
+            ends = ends & self._meeting(part)
         return ends
 
     def _width(self, body: AnyBody) -> int:
@@ -185,6 +207,11 @@ class Reach:
 def leads(body: AnyBody, near: int = 0) -> bool:
     """Whether a body says something of the object, or, with `near` 1, of the subject."""
     return any(part.body.kind is Kind.PATH or part.body.argument != near for part in body.parts)
+
+
+def leading(bodies: Sequence[AnyBody], near: int = 0) -> Sequence[AnyBody]:
+    """The bodies that lead to objects; where there is none, all of them."""
+    return [body for body in bodies if leads(body, near)] or bodies
 
 
 def _rectangle(rows: Ints, ends: Ints, shape: tuple[int, int]) -> sparse.csr_array:
