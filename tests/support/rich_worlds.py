@@ -28,6 +28,7 @@ Pair = tuple[str, str, str]
 
 #: Predicates by arity; "t" is a target that has facts too.
 ARITY = {"u": 1, "v": 1, "p": 2, "q": 2, "t": 2, "r": 3}
+ALL = (1, 2, 3)
 ENTITIES = ("a", "b", "c", "d")
 CRISP = st.just(ONE)
 SOFT = st.sampled_from([ONE, ONE, 250_000, 500_000, 900_000])
@@ -93,6 +94,8 @@ class RichWorld:
             found = list(self._paths(body.steps, (ends[0],), (), pair, semantics))
             return sorted(found, key=lambda one: one.entities)
         here = ends[body.argument]
+        if distinct and ends[0] == ends[1] and body.steps:
+            return []
         if not body.steps:
             return [BruteGrounding((here,), (), ONE)] if here == body.constant else []
         [step] = body.steps
@@ -107,7 +110,7 @@ class RichWorld:
                 if start == here
                 and atom != own
                 and (body.constant is None or to == body.constant)
-                and not (distinct and to in ends)
+                and not (distinct and body.constant is None and to in ends)
             ),
             key=lambda one: one.entities,
         )
@@ -165,7 +168,7 @@ def pairs_of(*pairs: Pair) -> Targets:
 
 
 def rich_worlds(
-    value: st.SearchStrategy[int] = CRISP, max_facts: int = 12, arities: Sequence[int] = (1, 2)
+    value: st.SearchStrategy[int] = CRISP, max_facts: int = 12, arities: Sequence[int] = ALL
 ) -> st.SearchStrategy[RichWorld]:
     """Up to so many facts of these arities over four entities."""
     entity = st.sampled_from(ENTITIES)
@@ -188,7 +191,7 @@ def steps_of(arities: Sequence[int]) -> st.SearchStrategy[Step]:
 
 
 @st.composite
-def conditions(draw: st.DrawFn, target: str, arities: Sequence[int] = (1, 2)) -> Body:
+def conditions(draw: st.DrawFn, target: str, arities: Sequence[int] = ALL) -> Body:
     """One condition of any kind."""
     kind = draw(st.sampled_from(list(Kind)))
     steps = steps_of(arities)
@@ -205,7 +208,7 @@ def conditions(draw: st.DrawFn, target: str, arities: Sequence[int] = (1, 2)) ->
 
 @st.composite
 def bodies(
-    draw: st.DrawFn, target: str, arities: Sequence[int] = (1, 2), shares: bool = True
+    draw: st.DrawFn, target: str, arities: Sequence[int] = ALL, shares: bool = True
 ) -> AnyBody:
     """A condition, or up to three of them, some with thresholds."""
     parts = []
@@ -227,7 +230,7 @@ def single(body: AnyBody) -> bool:
 def rich_models(
     draw: st.DrawFn,
     target: str = "t",
-    arities: Sequence[int] = (1, 2),
+    arities: Sequence[int] = ALL,
     *,
     shares: bool = True,
     soft: bool = False,

@@ -44,6 +44,18 @@ class FactNumbers:
         found = np.flatnonzero(table.predicate[low:high] == predicate)
         return np.asarray(self._first[1] + low + found)
 
+    def naming(self, entity: int) -> dict[str, Ints]:
+        """Numbers of the facts about an entity that are no edges, by predicate."""
+        found = dict[str, Ints]()
+        for arity, table in self.facts.atoms.items():
+            if arity == 2:
+                continue
+            rows = np.flatnonzero(np.any([column == entity for column in table.arguments], axis=0))
+            for p in np.unique(table.predicate[rows]).tolist():
+                mine = rows[table.predicate[rows] == p]
+                found[self.facts.predicates[p]] = self._first[arity] + mine
+        return found
+
     def along(self, step: Step, here: Integers, there: Integers, which: Integers) -> Ints:
         """Numbers of the facts that lead along a step from each `here` to each `there`.
 

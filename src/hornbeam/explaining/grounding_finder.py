@@ -177,12 +177,13 @@ class GroundingFinder:
             here, there, own = there, here, turned(own)
         [step], [code] = body.steps, self._codes(body)
         edge, to = self._edges(here, code), self.graph.forward.neighbour
-        if self.distinct:
-            edge = edge[(to[edge] != here) & (to[edge] != there)]
-        elif code == own:
-            edge = edge[to[edge] != there]
         if body.constant is not None:
             edge = edge[to[edge] == self.facts.entities.index(body.constant)]
+        elif self.distinct:
+            # a constant is no variable, X is one
+            edge = edge[(to[edge] != here) & (to[edge] != there)]
+        if code == own or (here == there and code == turned(own)):
+            edge = edge[to[edge] != there]
         edge = edge[:limit]
         nodes = np.stack([np.full(len(edge), here, dtype=np.int32), to[edge]], axis=1)
         which = self._which(nodes[:, 0], edge)

@@ -15,6 +15,7 @@ from hornbeam.arrays import Floats, Ids, Positions, run_starts
 from hornbeam.choices import Score
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.engine import Engine
+from hornbeam.counting.projections import walked
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
@@ -49,7 +50,7 @@ def best_new_links(
     if model.semantics.collective:
         raise InputError("a collective model scores pairs together and proposes none: give `pairs`")
     mine, names = model.of_target(target), Names.of([target])
-    reach = Reach(facts, target, [rule.clause.body for rule in mine.rules if pulls_up(rule)])
+    reach = Reach(walked(facts), target, [rule.clause.body for rule in mine.rules if pulls_up(rule)])
     blocks = list[tuple[Targets, Floats]]()
     for done, subject, object_ in reach.blocks(subjects):
         predicate = np.zeros(len(subject), dtype=np.int32)
