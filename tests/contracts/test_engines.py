@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 
@@ -78,18 +78,6 @@ first_of_every_engine = pytest.mark.parametrize("make", FIRST)
 values = pytest.mark.parametrize("value", [CRISP, SOFT], ids=["crisp", "soft"])
 
 
-@pytest.fixture(scope="session")
-def make(request: pytest.FixtureRequest) -> Make:
-    """Return a maker of engines; that of Spark needs a session."""
-    if request.param != "spark":
-        maker: Make = request.param
-        return maker
-    from hornbeam.counting.sql.spark_engine import spark_engine
-
-    session = request.getfixturevalue("spark")
-    return lambda facts: spark_engine(session, facts)
-
-
 def implementations(protocol: type, methods: set[str]) -> set[type]:
     """Every class that has the methods of a protocol of engines."""
     asked = {name for name, _ in inspect.getmembers(protocol, inspect.isfunction) if name[0] != "_"}
@@ -132,11 +120,27 @@ def figures_of(discovery: Discovery) -> list[tuple[Body, int, int, int]]:
     return [(c.body, c.coverage, c.coverage_true, c.paths) for c in listed]
 
 
-def texts_of(world: World, paths: list[Body], distinct: bool) -> dict[Body, str]:
+def texts_of(world: World, bodies: list[Body], distinct: bool) -> dict[Body, str]:
     """Texts of the clauses, under the identifiers of all names in play."""
     names = [p for _, p, _ in world.values] + [t for (_, t, _), _ in world.labels]
-    spelt = identifiers(names)
-    return {path: Clause(path).text(spelt, distinct=distinct) for path in paths}
+    spelt = identifiers(names + [p for _, p in world.unary])
+    return {body: Clause(body).text(spelt, distinct=distinct) for body in bodies}
+
+
+def check_shares(statistics: Statistics, found: Mapping[Body, Figures], language: Language) -> None:
+    """Compare shares, added up over the rows of each target, with those of brute force."""
+    if not language.shares:
+        assert statistics.share is None
+        return
+    assert statistics.share is not None
+    column = np.repeat(np.arange(len(statistics.bodies)), np.diff(statistics.indptr))
+    sums = np.zeros((len(statistics.bodies), statistics.n_targets))
+    np.add.at(sums, (column, statistics.target), statistics.share)
+    expected = np.zeros_like(sums)
+    for row, body in enumerate(statistics.bodies):
+        for target, share in found[body].shares.items() if body in found else ():
+            expected[row, target] = share
+    np.testing.assert_allclose(sums, expected, rtol=1e-9, atol=0)
 
 
 def check(
@@ -145,7 +149,7 @@ def check(
     """Compare a discovery with what brute force finds, in every figure."""
     discovery = make(world.facts).discover(world.targets, language)
     if found is None:
-        found = search(world.values, world.labels, language)
+        found = search(world.values, world.labels, language, world.unary)
     texts = texts_of(world, list(found), language.distinct_variables)
     expected = kept(found, world.labels, language, texts)
     assert figures_of(discovery) == expected
@@ -153,12 +157,13 @@ def check(
     assert discovery.statistics is not None
     assert list(discovery.statistics.bodies) == [path for path, *_ in expected]
     assert rows_of(discovery.statistics) == [found[path].rows for path, *_ in expected]
+    check_shares(discovery.statistics, found, language)
     if discovery.found is None:
         assert language.min_coverage > 1, "only what is pruned may go uncounted"
     else:
         assert discovery.found == sum(bool(figures.covered) for figures in found.values())
     assert discovery.own_edges == sum(target in world.values for target, _ in world.labels)
-    seen = {name for s, _, o in world.values for name in (s, o)}
+    seen = {name for s, _, o in world.values for name in (s, o)} | {e for e, _ in world.unary}
     assert discovery.unseen == sum(not {s, o} <= seen for (s, _, o), _ in world.labels)
     return discovery
 

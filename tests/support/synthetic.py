@@ -22,9 +22,8 @@ from hornbeam.arrays import Ids
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.ordering import sort_edges
-from hornbeam.facts.reading.interning import narrow_type
 from hornbeam.facts.reading.sources import literal
-from hornbeam.facts.table import ONE, Atoms, Facts, Targets
+from hornbeam.facts.table import ONE, Atoms, Facts, Targets, narrow_type
 
 #: Facts drawn and written at once.
 CHUNK = 1_000_000

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from hypothesis import strategies as st
 
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Atoms, Facts, Targets
+from hornbeam.rules.body import Kind
 from hornbeam.rules.candidates import Language
-from tests.support.brute_force import ONE, Labels, Triple
+from tests.support.brute_force import ONE, Labels, Triple, Unary, WideWorld
 from tests.support.brute_force import World as Values
 
 #: Predicates of the facts; "t" is a target that no fact has.
 PREDICATES = ("p", "pq", "q")
 TARGETS = (*PREDICATES, "t")
+#: Predicates of unary facts; their texts stand between those of the others.
+CLASSES = ("o", "pp")
 
 CRISP = st.just(ONE)
 SOFT = st.sampled_from([ONE, 499_999, 500_000, 1, 250_000, 750_000, 999_999]) | st.integers(1, ONE)
@@ -29,11 +32,12 @@ class World:
 
     values: Values
     labels: Labels
+    unary: Unary = field(default_factory=dict)
 
     @property
     def facts(self) -> Facts:
         """As a table of facts."""
-        return facts_of(self.values)
+        return facts_of(self.values, self.unary)
 
     @property
     def targets(self) -> Targets:
@@ -41,22 +45,29 @@ class World:
         return targets_of(self.labels)
 
 
-def facts_of(values: Values) -> Facts:
+def facts_of(values: Values, unary: Unary | None = None) -> Facts:
     """Table of facts, sorted as readers sort it."""
-    entities = Names.of(name for s, _, o in values for name in (s, o))
-    predicates = Names.of(p for _, p, _ in values)
+    unary = unary or {}
+    entities = Names.of([name for s, _, o in values for name in (s, o)] + [e for e, _ in unary])
+    predicates = Names.of([p for _, p, _ in values] + [p for _, p in unary])
     entity_ids, predicate_ids = (
         {name: i for i, name in enumerate(t)} for t in (entities, predicates)
     )
-    rows = sorted(
+    rows = [
         (entity_ids[s], predicate_ids[p], entity_ids[o], value)
         for (s, p, o), value in values.items()
-    )
-    subject, predicate, object_, value = np.array(rows, dtype=np.int32).reshape(-1, 4).T.copy()
-    crisp = bool((value == ONE).all())
+    ]
+    classes = [(entity_ids[e], predicate_ids[p], value) for (e, p), value in unary.items()]
     narrow = np.uint16 if len(predicates) < 1 << 16 else np.int32
-    atoms = Atoms(predicate.astype(narrow), (subject, object_), None if crisp else value)
-    return Facts(entities, predicates, {2: atoms} if rows else {})
+
+    def atoms(listed: Sequence[tuple[int, ...]], arity: int) -> Atoms:
+        columns = np.array(sorted(listed), dtype=np.int32).reshape(-1, arity + 2).T.copy()
+        first, predicate, *others, value = columns
+        crisp = bool((value == ONE).all())
+        return Atoms(predicate.astype(narrow), (first, *others), None if crisp else value)
+
+    found = {1: atoms(classes, 1), 2: atoms(rows, 2)}
+    return Facts(entities, predicates, {n: table for n, table in found.items() if len(table)})
 
 
 def targets_of(labels: Labels) -> Targets:
@@ -74,8 +85,16 @@ def targets_of(labels: Labels) -> Targets:
 
 
 @st.composite
-def worlds(draw: st.DrawFn, value: st.SearchStrategy[int] = CRISP, max_facts: int = 14) -> World:
-    """Multigraphs of 1 to 6 entities with self-loops, and targets of which some are facts."""
+def worlds(
+    draw: st.DrawFn,
+    value: st.SearchStrategy[int] = CRISP,
+    max_facts: int = 14,
+    classes: tuple[str, ...] = (),
+) -> World:
+    """Multigraphs of 1 to 6 entities with self-loops, and targets of which some are facts.
+
+    With the names of `classes`, some entities have unary facts.
+    """
     names = [f"e{i}" for i in range(draw(st.integers(1, 6)))]
     entity = st.sampled_from(names)
     triple = st.tuples(entity, st.sampled_from(PREDICATES), entity)
@@ -84,13 +103,18 @@ def worlds(draw: st.DrawFn, value: st.SearchStrategy[int] = CRISP, max_facts: in
     target = st.tuples(maybe_unseen, st.sampled_from(TARGETS), maybe_unseen)
     fact = st.sampled_from(sorted(values))
     labels = draw(st.dictionaries(target | fact, LABELS, min_size=1, max_size=8))
-    return World(values, draw(st.permutations(list(labels.items()))))
+    unary = {}
+    if classes:
+        # an entity may have no other facts
+        known = st.sampled_from([*names, "alone"])
+        unary = draw(st.dictionaries(st.tuples(known, st.sampled_from(classes)), value, max_size=5))
+    return World(values, draw(st.permutations(list(labels.items()))), unary)
 
 
-def many_worlds(number: int, soft: bool, seed: int) -> World:
+def many_worlds(number: int, soft: bool, seed: int, classes: tuple[str, ...] = ()) -> World:
     """Disjoint random worlds like the above, in one: a database searches all at the cost of one."""
     rng = np.random.default_rng(seed)
-    values, labels = {}, {}
+    values, labels, unary = {}, {}, {}
     for w in range(number):
         size = int(rng.integers(1, 7))
 
@@ -105,7 +129,10 @@ def many_worlds(number: int, soft: bool, seed: int) -> World:
             target = mine[rng.integers(len(mine))] if rng.random() < 0.4 else draw(TARGETS)
             labels[target] = int(rng.integers(2)) * ONE
         labels["unseen", "t", f"w{w}e0"] = 0
-    return World(values, list(labels.items()))
+        for name in classes:
+            value = int(rng.integers(1, ONE + 1)) if soft and rng.random() < 0.7 else ONE
+            unary[f"w{w}e{rng.integers(size)}", name] = value
+    return World(values, list(labels.items()), unary)
 
 
 def languages(max_length: int = 4) -> st.SearchStrategy[Language]:
@@ -117,6 +144,12 @@ def languages(max_length: int = 4) -> st.SearchStrategy[Language]:
         distinct_variables=st.booleans(),
         max_fanout=st.none() | st.integers(1, 3),
     )
+
+
+def rich_languages(max_length: int = 3) -> st.SearchStrategy[Language]:
+    """Searches for bodies of any kinds, with shares of paths or without."""
+    kinds = st.lists(st.sampled_from(Kind), min_size=1, unique=True).map(tuple)
+    return st.builds(replace, languages(max_length), bodies=kinds, shares=st.booleans())
 
 
 def renamed(world: World, names: Mapping[str, str]) -> World:
@@ -147,3 +180,36 @@ def entities_of(world: World) -> list[str]:
     """Every entity that a fact or a target names."""
     triples: Iterable[Triple] = [*world.values, *(target for target, _ in world.labels)]
     return sorted({name for s, _, o in triples for name in (s, o)})
+
+
+def wide_facts(values: Values, atoms: WideWorld) -> Facts:
+    """Table of binary facts and of atoms of other numbers of arguments, as readers make it."""
+    listed = {(p, (s, o)): value for (s, p, o), value in values.items()} | dict(atoms)
+    entities = Names.of(name for _, arguments in listed for name in arguments)
+    predicates = Names.of(predicate for predicate, _ in listed)
+    narrow = np.uint16 if len(predicates) < 1 << 16 else np.int32
+    tables = {}
+    for arity in sorted({len(arguments) for _, arguments in listed}):
+        rows = sorted(
+            (entities.index(x[0]), predicates.index(p), *map(entities.index, x[1:]), value)
+            for (p, x), value in listed.items()
+            if len(x) == arity
+        )
+        first, predicate, *others, value = np.array(rows, dtype=np.int32).T.copy()
+        crisp = bool((value == ONE).all())
+        tables[arity] = Atoms(predicate.astype(narrow), (first, *others), None if crisp else value)
+    return Facts(entities, predicates, tables)
+
+
+@st.composite
+def wide_atoms(
+    draw: st.DrawFn, names: list[str], value: st.SearchStrategy[int] = CRISP
+) -> WideWorld:
+    """Atoms of one, three and four arguments over some entities; many share two arguments."""
+    entity = st.sampled_from(names)
+    atom = st.one_of(
+        st.tuples(st.sampled_from(["u", "v"]), st.tuples(entity)),
+        st.tuples(st.sampled_from(["ta", "p\u00e9"]), st.tuples(entity, entity, entity)),
+        st.tuples(st.just("r"), st.tuples(entity, entity, entity, entity)),
+    )
+    return draw(st.dictionaries(atom, value, min_size=1, max_size=5))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -56,7 +56,11 @@ class Engine(PathCounter, Protocol):
 
     @property
     def predicates(self) -> Names:
-        """Names of the facts' predicates."""
+        """Names of the facts' predicates, and of what is walked of those of more arguments."""
+
+    @property
+    def not_binary(self) -> Mapping[str, int]:
+        """Arity of the predicates that are no relations between two entities."""
 
     def locate(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""

@@ -27,8 +27,8 @@ class Statistics:
 
     Within a body rows are sorted by target, then body truth. `body_truth` is None where every
     body truth is 1; else it holds integer millionths above 0. `share` holds the shares of the
-    counted paths (see `hornbeam.counting.columns`), 0 for bodies that are no paths, or is None
-    where nobody asked for them.
+    counted paths (see `hornbeam.counting.columns`), to be added up over the rows of a target, 0 for
+    bodies that are no paths, or is None where nobody asked for them.
     """
 
     bodies: Sequence[Body]
@@ -63,10 +63,11 @@ class Statistics:
         return cls(bodies, n_targets, indptr, target[order], count[order], truth, shares)
 
     @classmethod
-    def empty(cls, bodies: Sequence[Body], n_targets: int) -> Statistics:
+    def empty(cls, bodies: Sequence[Body], n_targets: int, shares: bool = False) -> Statistics:
         """No counts at all."""
         none = np.empty(0, dtype=np.int32)
-        return cls.of(bodies, n_targets, none, none, none, none.astype(np.int64))
+        share = np.empty(0) if shares else None
+        return cls.of(bodies, n_targets, none, none, none, none.astype(np.int64), share)
 
     def followed_by(self, other: Statistics) -> Statistics:
         """Columns of more bodies for the same targets; what is soft on one side is on both."""

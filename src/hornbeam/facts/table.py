@@ -21,6 +21,11 @@ ONE = 1_000_000
 HALF = ONE // 2
 
 
+def narrow_type(n_predicates: int) -> type[np.uint16] | type[np.int32]:
+    """Choose the type of predicate ids: two bytes where they are enough."""
+    return np.uint16 if n_predicates <= np.iinfo(np.uint16).max else np.int32
+
+
 @dataclass(frozen=True, eq=False)
 class Atoms:
     """Ground atoms of one arity, sorted by arguments[0], predicate, further arguments; distinct.
@@ -53,7 +58,8 @@ class Atoms:
 class Facts:
     """Observed atoms of any arity over one table of entities.
 
-    Path search walks the binary atoms; the others are stored for rules that use them.
+    Path search walks the binary atoms, and those of more arguments between any two of their places
+    (`hornbeam.counting.projections`); unary atoms are conditions.
 
     Examples
     --------
@@ -79,9 +85,16 @@ class Facts:
     @cached_property
     def arity(self) -> Mapping[str, int]:
         """Arity of every predicate that has facts."""
+        binary = np.unique(self.binary.predicate)
+        return {self.predicates[int(p)]: 2 for p in binary} | dict(self.not_binary)
+
+    @cached_property
+    def not_binary(self) -> Mapping[str, int]:
+        """Arity of every predicate that has facts of other than two arguments."""
         return {
             self.predicates[int(p)]: arity
             for arity, table in self.atoms.items()
+            if arity != 2
             for p in np.unique(table.predicate)
         }
 

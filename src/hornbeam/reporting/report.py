@@ -21,7 +21,8 @@ from markupsafe import Markup
 from hornbeam.arrays import Floats
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.explainer import Explainer
-from hornbeam.explaining.explanation import Explanation, Grounding, printable
+from hornbeam.explaining.explanation import Explanation
+from hornbeam.explaining.named_facts import Grounding, printable
 from hornbeam.facts.table import Targets
 from hornbeam.learning.trace import Trace
 from hornbeam.progress import SILENT, Progress

@@ -100,6 +100,11 @@ class Step:
         first, second, arity = map(int, numbers)
         return cls(name, inverse, (first, second), arity)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it is the step that open bodies have of its atom and the argument it leaves."""
+        return self == Step.leaving(self.predicate, self.places[self.inverse], self.arity)
+
     def atom(self, here: Term, there: Term | None, free: Iterator[Variable]) -> Atom:
         """The atom between two terms; what is left out gets a free variable."""
         if self.arity == 1:

@@ -207,7 +207,9 @@ class Candidates:
     def pruned(self, language: Language) -> Ints:
         """Rows that pass the language's limits, ordered by coverage, length, text."""
         kept = np.flatnonzero(
-            (self.coverage >= language.min_coverage) & ~self._having(language.exclude)
+            (self.coverage >= language.min_coverage)
+            & ~self._having(language.exclude)
+            & ~self._said_before()
         )
         atoms = self._text_ranks()[self.steps[kept]]
         heads = np.argsort(np.argsort([self.identifiers[name] for name in self.targets]))
@@ -224,6 +226,14 @@ class Candidates:
             if Step.along(name).predicate in predicates:
                 having[[step_code(p), step_code(p, inverse=True)]] = True
         return np.asarray(having[self.steps].any(axis=1))
+
+    def _said_before(self) -> Bools:
+        """Open conditions that another says: p(A, X, Y) may lead to X or to Y, and counts alike."""
+        if self.conditions is None:
+            return np.zeros(len(self), dtype=np.bool_)
+        first = [step is None or step.is_open for step in self._step_of_code]
+        is_open = self.conditions.kind == KINDS.index(Kind.OPEN)
+        return np.asarray(is_open & ~np.array(first)[self.steps[:, 0]])
 
     def _ranks_of_single_atoms(self, rows: Ints) -> Ints:
         """Rank of a row among the texts of one atom where some are no paths; else 0.

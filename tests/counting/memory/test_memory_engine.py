@@ -24,7 +24,7 @@ from hornbeam.rules.candidates import Language
 from tests.contracts.test_engines import check, rows_of
 from tests.support.kernels import both_ways, kernels_are
 from tests.support.synthetic import random_facts
-from tests.support.worlds import SOFT, World, languages, worlds
+from tests.support.worlds import CRISP, SOFT, World, languages, rich_languages, worlds
 
 
 @dataclass
@@ -61,8 +61,14 @@ def assert_same(one: Statistics | None, other: Statistics | None) -> None:
     assert one is not None
     assert other is not None
     assert list(one.bodies) == list(other.bodies)
-    for name in ("indptr", "target", "count", "body_truth"):
+    for name in ("indptr", "target", "count", "body_truth", "share"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+def works_of(world: World, language: Language) -> list[Work]:
+    """What is searched for every target predicate."""
+    engine = MemoryEngine(world.facts)
+    return [engine._work(pairs, language) for pairs in engine._located(world.targets)]
 
 
 @contextmanager
@@ -85,13 +91,28 @@ def test_either_end_gives_the_same(
     flipped: bool, compiled: bool, world: World, language: Language, threads: int
 ) -> None:
     with searched_from(flipped), kernels_are(compiled):
-        works = MemoryEngine(world.facts)._works(world.targets, language)
+        works = works_of(world, language)
         assert all(work.flipped == (flipped and len(work) > 0) for work in works)
         discovery = check(lambda facts: MemoryEngine(facts, threads), world, language)
         engine = MemoryEngine(world.facts, threads)
         paths = [c.body for c in discovery.candidates]
         again = engine.count(world.targets, paths, language)
         assert_same(again, discovery.statistics)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("value", [CRISP, SOFT], ids=["crisp", "soft"])
+@given(st.data(), rich_languages())
+def test_compiled_shares_are_the_same_bytes(
+    value: st.SearchStrategy[int], data: st.DataObject, language: Language
+) -> None:
+    world, language = data.draw(worlds(value)), replace(language, bodies=None, shares=True)
+    tables = []
+    for compiled in (False, True):
+        with kernels_are(compiled):
+            engine = MemoryEngine(world.facts, threads=1)
+            tables.append(engine.discover(world.targets, language).statistics)
+    assert_same(*tables)
 
 
 def test_the_search_starts_at_the_cheaper_end() -> None:
@@ -102,7 +123,7 @@ def test_the_search_starts_at_the_cheaper_end() -> None:
         hub | near | {("hub", "q", "b"): ONE, ("b", "q", "c"): ONE},
         [((f"a{i}", "t", "c"), ONE) for i in range(3)],
     )
-    (work,) = MemoryEngine(world.facts)._works(world.targets, Language())
+    (work,) = works_of(world, Language())
     assert work.flipped
     check(MemoryEngine, world, Language(4, 1))
 

@@ -1,8 +1,10 @@
 """Conditions on one argument: counted from the edges of the targets' own nodes, nothing else.
 
 Every distinct subject and object is looked at once, whatever the number of its targets; what a
-target may not see of it (its own edge, or with distinct variables the edges to its other argument)
-is taken off afterwards.
+target may not see of it is taken off afterwards: its own edge, which is two where it is a loop.
+
+With distinct variables, subject and object of a rule with an atom are two entities, and X of an
+open condition is a third. A constant is no variable, and may be any entity.
 """
 
 from __future__ import annotations
@@ -123,6 +125,9 @@ class ConditionCounter:
             if Kind.ANCHORED in kinds:
                 parts.append(self._equal(pairs, argument, least))
         found = Cells.united(parts)
+        if self.distinct:
+            apart = pairs.subject != pairs.object
+            found = found.take(apart[found.pair] | (found.code == 0))
         if wanted is not None:
             found = found.take(np.isin(found.keys(self.n_codes, self.n_entities), wanted))
         return found
@@ -136,14 +141,13 @@ class ConditionCounter:
         least: int,
     ) -> Iterator[Cells]:
         """Open and anchored conditions: what leaves the nodes of an argument."""
-        here, there, own_code = pairs.ends(argument)
+        here, _, _ = pairs.ends(argument)
         nodes, place, size = np.unique(here, return_inverse=True, return_counts=True)
         edges = _edges_of(self.forward, nodes)
-        if self.distinct:
-            edges = edges.take(nodes[edges.node] != edges.neighbour)
-        unseen = self._unseen(pairs, edges, place, there, own_code)
         if Kind.OPEN in kinds:
-            yield _cells(OPEN, argument, edges.without_neighbours(), unseen, place)
+            others = edges.take(nodes[edges.node] != edges.neighbour) if self.distinct else edges
+            unseen = self._unseen(pairs, argument, others, place, self.distinct)
+            yield _cells(OPEN, argument, others.without_neighbours(), unseen, place)
         if Kind.ANCHORED in kinds:
             key = edges.code.astype(np.int64) * self.n_entities + edges.neighbour
             if wanted is None:
@@ -156,16 +160,16 @@ class ConditionCounter:
                     condition_key(*one, edges.code, edges.neighbour, self.n_codes, self.n_entities),
                     wanted,
                 )
-            pair, edge = unseen
-            moved = np.cumsum(keep) - 1
-            unseen = pair[keep[edge]], moved[edge[keep[edge]]]
-            yield _cells(ANCHORED, argument, edges.take(keep), unseen, place)
+            edges = edges.take(keep)
+            unseen = self._unseen(pairs, argument, edges, place, any_code=False)
+            yield _cells(ANCHORED, argument, edges, unseen, place)
 
     def _unseen(
-        self, pairs: LocatedPairs, edges: _Edges, place: Ints, there: Ids, own_code: int
+        self, pairs: LocatedPairs, argument: int, edges: _Edges, place: Ints, any_code: bool
     ) -> tuple[Ints, Ints]:
-        """(pair, edge) that a pair may not see: its own, and with `distinct` all to its end."""
-        some = np.arange(len(pairs)) if self.distinct else np.flatnonzero(pairs.own)
+        """(pair, edge) that a pair may not see: its own, or `any_code` between its two nodes."""
+        here, there, own_code = pairs.ends(argument)
+        some = np.arange(len(pairs)) if any_code else np.flatnonzero(pairs.own)
         if not len(some):
             return some, some
         n = self.n_entities
@@ -175,8 +179,9 @@ class ConditionCounter:
         low, high = np.searchsorted(ends, wanted), np.searchsorted(ends, wanted, side="right")
         pair = np.repeat(some, high - low)
         edge = by_end[ranges(low, high)]
-        if not self.distinct:
-            keep = edges.code[edge] == own_code
+        if not any_code:
+            loop, code = here[pair] == there[pair], edges.code[edge]
+            keep = (code == own_code) | (loop & (code == turned(own_code)))
             pair, edge = pair[keep], edge[keep]
         return pair, edge
 
@@ -184,12 +189,11 @@ class ConditionCounter:
         """Facts about one entity."""
         here, _, _ = pairs.ends(argument)
         table = self.facts.atoms.get(1)
-        if table is None:
+        if table is None or not len(pairs):
             return Cells.united([])
         nodes, place = np.unique(here, return_inverse=True)
         position = np.searchsorted(nodes, table.arguments[0])
         known = nodes[np.minimum(position, len(nodes) - 1)] == table.arguments[0]
-        known &= len(nodes) > 0
         truth = np.full(len(table), ONE) if table.millionths is None else table.millionths
         facts = _Edges(
             position[known],

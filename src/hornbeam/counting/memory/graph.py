@@ -27,7 +27,10 @@ WORTH_COMPILING = 200_000
 
 
 class Adjacency(NamedTuple):
-    """Edges by node, each node's sorted by (code, neighbour); `value` is empty for 0/1 facts."""
+    """Edges by node, each node's sorted by (code, neighbour); `value` is empty for 0/1 facts.
+
+    Edges of one code between the same nodes are parallel: projections of different atoms.
+    """
 
     offsets: Ints
     neighbour: Ids
@@ -59,7 +62,7 @@ class Graph:
 
     @classmethod
     def of(cls, facts: Facts, max_fanout: int | None = None) -> Graph:
-        """Build from the binary facts; see `limited` for `max_fanout`."""
+        """Build from the binary facts (of `walked` ones); see `limited` for `max_fanout`."""
         n_codes = code_limit(len(facts.predicates))
         wide = np.uint16 if n_codes <= np.iinfo(np.uint16).max else np.uint32
         atoms = facts.binary
@@ -128,7 +131,6 @@ def _adjacency(subject, predicate, object_, value, n_entities, code_of):  # type
             code[at] = code_of[predicate[i]] ^ inverse
             if soft:
                 edge_value[at] = value[i]
-    # (code, neighbour) is distinct within a node, so sorting it with the position orders values too
     keys = np.empty(widest, dtype=np.uint64)
     kept = np.empty(widest if soft else 0, dtype=np.int32)
     for v in range(n_entities):
@@ -137,14 +139,13 @@ def _adjacency(subject, predicate, object_, value, n_entities, code_of):  # type
         for k in range(size):
             keys[k] = (np.uint64(code[low + k]) << np.uint64(32)) | np.uint64(neighbour[low + k])
         if soft:
-            before = keys[:size].copy()
+            # stable, as parallel edges may have different values
+            order = np.argsort(keys[:size], kind="mergesort")
             for k in range(size):  # an assignment of slices takes seconds to compile
                 kept[k] = edge_value[low + k]
-            keys[:size].sort()
             for k in range(size):
-                edge_value[low + np.searchsorted(keys[:size], before[k])] = kept[k]
-        else:
-            keys[:size].sort()
+                edge_value[low + k] = kept[order[k]]
+        keys[:size].sort()
         for k in range(size):
             code[low + k] = keys[k] >> np.uint64(32)
             neighbour[low + k] = keys[k] & np.uint64(0xFFFFFFFF)
@@ -167,10 +168,16 @@ def _narrow(offsets, neighbour, code, limit):  # type: ignore[no-untyped-def] # 
     for u in range(len(offsets) - 1):
         for e in range(offsets[u], offsets[u + 1]):
             if not leaving[e]:
-                # the twin edge at the neighbour stands for this step seen from its far end
+                # the twin edges at the neighbour stand for this step seen from its far end; of
+                # parallel edges, which are left out together, the first marks all
+                if e > offsets[u] and code[e] == code[e - 1] and neighbour[e] == neighbour[e - 1]:
+                    continue
                 v = neighbour[e]
                 low, high = offsets[v], offsets[v + 1]
                 first = low + np.searchsorted(code[low:high], code[e] ^ 1)
                 last = low + np.searchsorted(code[low:high], code[e] ^ 1, side="right")
-                arriving[first + np.searchsorted(neighbour[first:last], u)] = False
+                twin = first + np.searchsorted(neighbour[first:last], u)
+                while twin < last and neighbour[twin] == u:
+                    arriving[twin] = False
+                    twin += 1
     return leaving, arriving

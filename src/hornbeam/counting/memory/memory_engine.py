@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -29,7 +29,8 @@ from hornbeam.counting.memory.parallel import (
     run_blocks,
 )
 from hornbeam.counting.memory.search import NO_KEYS, Plan, search_block, two_step_cost
-from hornbeam.counting.memory.shares import add_shares
+from hornbeam.counting.memory.shares import ShareCounter
+from hornbeam.counting.projections import walked
 from hornbeam.counting.statistics import ROW_BYTES, Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.atom_keys import contained, pair_keys
@@ -116,7 +117,7 @@ class MemoryEngine:
     Parameters
     ----------
     facts
-        The evidence; only binary atoms are walked.
+        The evidence. Binary atoms are walked, those of more arguments between two of their places.
     threads
         Worker threads, all cores by default. Their number does not change any result.
     """
@@ -125,14 +126,24 @@ class MemoryEngine:
     threads: int = field(default_factory=worker_threads)
 
     @cached_property
+    def walked(self) -> Facts:
+        """The facts that the graph is made of, projections among them."""
+        return walked(self.facts)
+
+    @cached_property
     def graph(self) -> Graph:
         """The whole graph, built once."""
-        return Graph.of(self.facts)
+        return Graph.of(self.walked)
 
     @cached_property
     def _limited(self) -> dict[int | None, Graph]:
         """The graph by fan-out limit, each limit that was asked for."""
         return {None: self.graph}
+
+    @cached_property
+    def _share_counters(self) -> dict[int | None, ShareCounter]:
+        """What adds up shares by fan-out limit, each limit that was asked for."""
+        return {}
 
     @cached_property
     def _edges(self) -> dict[int, Ints]:
@@ -141,8 +152,13 @@ class MemoryEngine:
 
     @property
     def predicates(self) -> Names:
-        """Names of the facts' predicates."""
-        return self.facts.predicates
+        """Names of the facts' predicates, and of what is walked of those of more arguments."""
+        return self.walked.predicates
+
+    @property
+    def not_binary(self) -> Mapping[str, int]:
+        """Arity of the predicates that are no relations between two entities."""
+        return self.facts.not_binary
 
     def locate(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""
@@ -174,10 +190,12 @@ class MemoryEngine:
             parts += cells
         rows = everything.pruned(language)
         kept = everything.take(rows)
+        # rare anchored conditions are not even looked at
+        whole = Kind.ANCHORED not in kinds or language.min_coverage == 1
         return Discovery(
             kept,
             self._table(kept, rows, parts, targets, language, progress) if statistics else None,
-            found=int(np.count_nonzero(everything.coverage)),
+            found=int(np.count_nonzero(everything.coverage)) if whole else None,
             own_edges=sum(int(pairs.own.sum()) for pairs in located),
             unseen=len(targets) - sum(len(pairs) for pairs in located),
         )
@@ -206,7 +224,7 @@ class MemoryEngine:
     def _condition_counter(self, language: Language) -> ConditionCounter:
         graph = self._graph(language)
         return ConditionCounter(
-            self.facts, graph.forward, graph.n_codes, language.distinct_variables
+            self.walked, graph.forward, graph.n_codes, language.distinct_variables
         )
 
     def _table(
@@ -305,7 +323,7 @@ class MemoryEngine:
     ) -> Statistics:
         """The table with the shares of its paths."""
         share = np.zeros(len(table.count))
-        graph = self._graph(language)
+        counter = self._share_counter(language)
         for pairs, name in zip(self._located(targets), targets.predicates, strict=True):
             mine = {
                 i: codes
@@ -315,10 +333,15 @@ class MemoryEngine:
                 and (codes := path_codes(body, self.predicates))
             }
             if mine:
-                add_shares(
-                    share, table, mine, pairs, graph, self.graph, language.distinct_variables
-                )
+                counter.add(share, table, mine, pairs, language.distinct_variables)
         return replace(table, share=share)
+
+    def _share_counter(self, language: Language) -> ShareCounter:
+        """What adds up shares under a fan-out limit; the degrees at every edge are kept."""
+        limit, counters = language.max_fanout, self._share_counters
+        if limit not in counters:
+            counters[limit] = ShareCounter(self._graph(language), self.graph)
+        return counters[limit]
 
     def _plan(self, language: Language, keep_entries: bool) -> Plan:
         bits = key_bits(language.max_length)
@@ -326,7 +349,7 @@ class MemoryEngine:
             most = predicate_of(1 << bits) - 1
             raise InputError(
                 f"bodies of {language.max_length} atoms take at most {most:,} "
-                f"predicates; the facts have {len(self.facts.predicates):,}: try `max_length=3`"
+                f"predicates; the facts have {len(self.predicates):,}: try `max_length=3`"
             )
         return Plan(language.max_length, language.distinct_variables, bits, keep_entries)
 
@@ -347,7 +370,7 @@ class MemoryEngine:
         subject, object_ = to_node[targets.subject[rows]], to_node[targets.object[rows]]
         seen = (subject >= 0) & (object_ >= 0)
         rows, subject, object_ = rows[seen], subject[seen], object_[seen]
-        own_predicate = self.facts.predicates.index(targets.predicates[predicate])
+        own_predicate = self.predicates.index(targets.predicates[predicate])
         own = self._own(own_predicate, subject, object_)
         return LocatedPairs(
             rows, subject, object_, targets.positive[rows], own, step_code(own_predicate)
@@ -367,7 +390,7 @@ class MemoryEngine:
 
     def _own(self, predicate: int, subject: Ids, object_: Ids) -> Bools:
         """Which pairs stand among the facts of their own predicate."""
-        atoms = self.facts.binary
+        atoms = self.walked.binary
         n = len(self.facts.entities)
         if predicate not in self._edges:
             mine = atoms.predicate == predicate
@@ -439,7 +462,7 @@ class MemoryEngine:
         figures = np.concatenate([none, *(part.figures for part in found)], axis=1)
         sizes = [len(part.key) for part in found]
         return Candidates(
-            tuple(self.facts.predicates),
+            tuple(self.predicates),
             tuple(targets.predicates),
             np.concatenate(steps),
             np.repeat(np.arange(len(found), dtype=np.int32), sizes),

@@ -7,8 +7,8 @@ The share of a pair is the sum over its paths of the product over their steps u 
 Over a graph of 0/1 facts such sums are propagated: from a source along the first steps of a
 sequence, once for all its targets, and gathered at the last step of each target. Sequences are
 gone through in order, so that those with common first steps share the work. Where paths differ in
-what they may see (the target's own edge, distinct variables, soft facts), they are walked one by
-one.
+what they may see (the target's own edge in sequences of its relation, distinct variables, soft
+facts), they are walked one by one.
 """
 
 # ruff: noqa: ANN001, ANN201
@@ -17,16 +17,19 @@ one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Array, Floats, Ints, run_starts
+from hornbeam.arrays import Array, Floats, Ids, Ints, run_starts
 from hornbeam.compiled import kernels
 from hornbeam.counting.memory.conditions import LocatedPairs
 from hornbeam.counting.memory.graph import Adjacency, Graph
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.table import ONE
 from hornbeam.rules.body import MAX_LENGTH
+from hornbeam.rules.codes import turned
 
 kernel = kernels("the shares of paths")
 
@@ -34,101 +37,120 @@ kernel = kernels("the shares of paths")
 WORTH_COMPILING = 200_000
 
 
-def add_shares(
-    share: Floats,
-    table: Statistics,
-    sequences: Mapping[int, Sequence[int]],
-    pairs: LocatedPairs,
-    graph: Graph,
-    whole: Graph,
-    distinct: bool,
-) -> None:
-    """Write the shares of the rows of some bodies of one target predicate into `share`.
+@dataclass(frozen=True, eq=False)
+class ShareCounter:
+    """Adds up shares over one graph.
 
-    `sequences` has the codes of these bodies; `whole` is the graph without a fan-out limit, whose
-    degrees count.
+    `whole` is the same graph without a fan-out limit: its degrees count.
     """
-    place = np.full(table.n_targets, -1, dtype=np.int64)
-    place[pairs.row] = np.arange(len(pairs))
-    # sequences in their order, so that neighbours share their first steps
-    ordered = sorted(sequences, key=lambda i: tuple(sequences[i]))
-    codes = np.zeros((len(ordered), MAX_LENGTH), dtype=np.int64)
-    for k, i in enumerate(ordered):
-        codes[k, : len(sequences[i])] = sequences[i]
-    rows = np.concatenate([np.arange(*table.indptr[i : i + 2].tolist()) for i in ordered])
-    sizes = [int(np.diff(table.indptr[i : i + 2])[0]) for i in ordered]
-    rank = np.repeat(np.arange(len(ordered)), sizes)
-    pair = place[table.target[rows]]
-    alike = np.lexsort((pair, rank, pairs.subject[pair]))
-    rows, rank, pair = rows[alike], rank[alike], pair[alike]
-    degrees = _degrees(whole)
-    soft = len(whole.forward.value) > 0
-    one_by_one = pairs.own[pair] | distinct | soft
-    fast, slow = np.flatnonzero(~one_by_one), np.flatnonzero(one_by_one)
-    if len(fast):
-        sums = _propagated(graph, degrees, codes, pairs, rank[fast], pair[fast])
-        share[rows[fast]] = sums
-    if len(slow):
-        total = _walked_rows(graph, degrees, codes, pairs, rank[slow], pair[slow], distinct)
-        # rows of a body and target that differ in truth are walked together: all for the first
-        first = run_starts(rank[slow], pair[slow])
-        share[rows[slow][first]] = total[first]
 
+    graph: Graph
+    whole: Graph
 
-class _Degrees:
-    """Degrees of (node, code) over the whole graph, edges above 0 only."""
+    def add(
+        self,
+        share: Floats,
+        table: Statistics,
+        sequences: Mapping[int, Sequence[int]],
+        pairs: LocatedPairs,
+        distinct: bool,
+    ) -> None:
+        """Write the shares of the rows of some bodies of one target predicate into `share`.
 
-    def __init__(self, graph: Graph) -> None:
-        offsets, _, code, value = graph.forward
+        `sequences` has the codes of these bodies. Where a body and target have rows of several
+        truths, the share of all its paths stands in the first.
+        """
+        place = np.full(table.n_targets, -1, dtype=np.int64)
+        place[pairs.row] = np.arange(len(pairs))
+        # sequences in their order, so that neighbours share their first steps
+        ordered = sorted(sequences, key=lambda i: tuple(sequences[i]))
+        codes = np.zeros((len(ordered), MAX_LENGTH), dtype=np.int64)
+        for k, i in enumerate(ordered):
+            codes[k, : len(sequences[i])] = sequences[i]
+        rows = np.concatenate([np.arange(*table.indptr[i : i + 2].tolist()) for i in ordered])
+        sizes = [int(np.diff(table.indptr[i : i + 2])[0]) for i in ordered]
+        rank = np.repeat(np.arange(len(ordered)), sizes)
+        pair = place[table.target[rows]]
+        alike = np.lexsort((pair, rank, pairs.subject[pair]))
+        first = alike[run_starts(rank[alike], pair[alike])]
+        rows, rank, pair = rows[first], rank[first], pair[first]
+        soft = len(self.whole.forward.value) > 0
+        # only a sequence of the target's own relation could meet its edge
+        recursive = np.any(np.isin(codes, [pairs.own_code, turned(pairs.own_code)]), axis=1)
+        one_by_one = (pairs.own[pair] & recursive[rank]) | distinct | soft
+        fast, slow = np.flatnonzero(~one_by_one), np.flatnonzero(one_by_one)
+        if len(fast):
+            share[rows[fast]] = self._propagated(codes, pairs, rank[fast], pair[fast])
+        if len(slow):
+            share[rows[slow]] = self._walked(codes, pairs, rank[slow], pair[slow], distinct)
+
+    @cached_property
+    def _degrees(self) -> tuple[Ints, Ids]:
+        """Every (node, code) of the whole graph as a sorted key, and how many edges above 0."""
+        offsets, _, code, value = self.whole.forward
         node = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        key = node * np.int64(graph.n_codes) + code
+        key = node * np.int64(self.whole.n_codes) + code
         if len(value):
             key = key[value > 0]
         starts = run_starts(key)
-        self.n_codes = graph.n_codes
-        self.key = key[starts]
-        self.size = np.diff(np.append(starts, len(key)))
+        return key[starts], np.diff(np.append(starts, len(key))).astype(np.int32)
 
-    def of(self, node: Array, code: Array) -> Ints:
-        """How many edges of a code each node has."""
-        key = node.astype(np.int64) * self.n_codes + code
-        at = np.minimum(np.searchsorted(self.key, key), len(self.key) - 1)
-        found: Ints = np.where(self.key[at] == key, self.size[at], 0)
+    def _degree(self, node: Array, code: Array) -> Ids:
+        keys, size = self._degrees
+        key = node.astype(np.int64) * self.whole.n_codes + code
+        at = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
+        found: Ids = np.where(keys[at] == key, size[at], 0)
         return found
 
-    def at_edges(self, adjacency: Adjacency) -> tuple[Ints, Ints]:
+    def _at_edges(self, adjacency: Adjacency) -> tuple[Ids, Ids]:
         """Degrees of both ends of every edge, along it."""
         offsets, neighbour, code, _ = adjacency
         node = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        return self.of(node, code), self.of(neighbour, code ^ 1)
+        return self._degree(node, code), self._degree(neighbour, code ^ 1)
+
+    @cached_property
+    def _forward_degrees(self) -> tuple[Ids, Ids]:
+        return self._at_edges(self.graph.forward)
+
+    @cached_property
+    def _weights(self) -> tuple[Floats, Floats]:
+        """Weights of the steps that leave a node, and of those that may be walked to it."""
+        forward = _weight(*self._forward_degrees)
+        if self.graph.forward is self.graph.backward:
+            return forward, forward
+        return forward, _weight(*self._at_edges(self.graph.backward))
+
+    def _work(self, source: Ids) -> int:
+        """Edges of the first steps; what is walked besides is of the same order."""
+        return int(np.diff(self.graph.forward.offsets)[source].sum()) + len(source)
+
+    def _propagated(self, codes: Ints, pairs: LocatedPairs, rank: Ints, pair: Ints) -> Floats:
+        forward, backward = self._weights
+        source, n = pairs.subject[pair], self.graph.n_entities
+        run = propagate.choose(self._work(source), WORTH_COMPILING)
+        found: Floats = run(
+            *self.graph.forward[:3], forward, *self.graph.backward[:3], backward, codes,
+            source, pairs.object[pair], rank, np.zeros((MAX_LENGTH, n)),
+            np.zeros((MAX_LENGTH, n), dtype=np.int32),
+        )  # fmt: skip
+        return found
+
+    def _walked(
+        self, codes: Ints, pairs: LocatedPairs, rank: Ints, pair: Ints, distinct: bool
+    ) -> Floats:
+        here, there = self._forward_degrees
+        source = pairs.subject[pair]
+        run = walk.choose(4 * self._work(source), WORTH_COMPILING)
+        own = np.where(pairs.own[pair], pairs.own_code, 0).astype(np.int64)
+        found: Floats = run(
+            *self.graph.forward, here, there, codes, source, pairs.object[pair], own, rank,
+            distinct, ONE,
+        )  # fmt: skip
+        return found
 
 
-def _degrees(whole: Graph) -> _Degrees:
-    return _Degrees(whole)
-
-
-def _weights(degrees: _Degrees, adjacency: Adjacency) -> Floats:
-    here, there = degrees.at_edges(adjacency)
+def _weight(here: Ids, there: Ids) -> Floats:
     return np.asarray(1.0 / np.sqrt(here.astype(np.float64) * there))
-
-
-def _propagated(
-    graph: Graph, degrees: _Degrees, codes: Ints, pairs: LocatedPairs, rank: Ints, pair: Ints
-) -> Floats:
-    forward = _weights(degrees, graph.forward)
-    same = graph.forward is graph.backward
-    backward = forward if same else _weights(degrees, graph.backward)
-    # a first step and, for most sequences, one more: what is walked besides is of the same order
-    source = pairs.subject[pair]
-    work = int(np.diff(graph.forward.offsets)[source].sum()) + len(rank)
-    run = propagate.choose(work, WORTH_COMPILING)
-    n = graph.n_entities
-    found: Floats = run(
-        *graph.forward[:3], forward, *graph.backward[:3], backward, codes,
-        source, pairs.object[pair], rank, np.zeros((MAX_LENGTH, n)),
-        np.zeros((MAX_LENGTH, n), dtype=np.int32),
-    )  # fmt: skip
-    return found
 
 
 def run_of(offsets, code, node, wanted):
@@ -137,6 +159,21 @@ def run_of(offsets, code, node, wanted):
     start = low + np.searchsorted(code[low:high], wanted)
     stop = start + np.searchsorted(code[start:high], wanted, side="right")
     return start, stop
+
+
+def run_between(offsets, neighbour, code, node, wanted, end):
+    """First and last edge of a code from a node to another."""
+    low, high = run_of(offsets, code, node, wanted)
+    start = low + np.searchsorted(neighbour[low:high], end)
+    stop = start + np.searchsorted(neighbour[start:high], end, side="right")
+    return start, stop
+
+
+def edges_on(offsets, neighbour, code, node, wanted, last, end):
+    """Edges that a path may go on with; where its next step is the last, those to its end."""
+    if last:
+        return run_between(offsets, neighbour, code, node, wanted, end)
+    return run_of(offsets, code, node, wanted)
 
 
 @kernel
@@ -201,28 +238,6 @@ def propagate(
     return found
 
 
-def _walked_rows(
-    graph: Graph,
-    degrees: _Degrees,
-    codes: Ints,
-    pairs: LocatedPairs,
-    rank: Ints,
-    pair: Ints,
-    distinct: bool,
-) -> Floats:
-    here, there = degrees.at_edges(graph.forward)
-    value = graph.forward.value
-    source = pairs.subject[pair]
-    work = int(np.diff(graph.forward.offsets)[source].sum()) + len(rank)
-    run = walk.choose(4 * work, WORTH_COMPILING)
-    own = np.where(pairs.own[pair], pairs.own_code, 0).astype(np.int64)
-    found: Floats = run(
-        *graph.forward[:3], value, here, there, codes, source, pairs.object[pair], own, rank,
-        distinct, ONE,
-    )  # fmt: skip
-    return found
-
-
 @kernel
 def walk(
     offsets, neighbour, code, value, here, there, codes, source, sink, own, rank, distinct, one
@@ -245,7 +260,7 @@ def walk(
         while length < longest and codes[r, length] > 0:
             length += 1
         node[0] = a
-        at[0], stop[0] = run_of(offsets, code, a, codes[r, 0])
+        at[0], stop[0] = edges_on(offsets, neighbour, code, a, codes[r, 0], length == 1, b)
         depth = 0
         total = 0.0
         while depth >= 0:
@@ -255,8 +270,6 @@ def walk(
             edge = at[depth]
             at[depth] += 1
             u, v, c = node[depth], neighbour[edge], codes[r, depth]
-            if depth + 1 == length and v != b:
-                continue
             if mine > 0 and (
                 (u == a and v == b and c == mine) or (u == b and v == a and c == mine ^ 1)
             ):
@@ -282,6 +295,8 @@ def walk(
                 continue
             depth += 1
             node[depth], product[depth], deficit[depth] = v, weight, lost
-            at[depth], stop[depth] = run_of(offsets, code, v, codes[r, depth])
+            at[depth], stop[depth] = edges_on(
+                offsets, neighbour, code, v, codes[r, depth], depth + 1 == length, b
+            )
         found[row] = total
     return found

@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 import duckdb
 
 from hornbeam.arrays import Array
-from hornbeam.counting.sql import queries
-from hornbeam.counting.sql.sql_engine import SqlEngine, TableColumns, fact_columns
+from hornbeam.counting.projections import walked
+from hornbeam.counting.sql.database import TableColumns
+from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_columns
+from hornbeam.counting.sql.step_queries import DEGREES
 from hornbeam.counting.statistics import ROW_BYTES
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.reading.readers import Input, sources_of
@@ -88,11 +90,14 @@ def duckdb_engine(facts: Facts, threads: int | None = None) -> SqlEngine:
     """Search facts that are in memory already by SQL; what spills goes away with the engine."""
     stack = ExitStack()
     database = DuckDB(stack.enter_context(workspace("80%")).connection)
-    database.upload("facts", fact_columns(facts))
+    edges = walked(facts)
+    database.upload("facts", fact_columns(edges))
+    database.upload("unary_facts", unary_columns(edges))
     _prepare(database, threads)
     weakref.finalize(database, stack.close)
-    soft = facts.binary.millionths is not None
-    return SqlEngine(database, facts.predicates, soft, facts.entities)
+    return SqlEngine(
+        database, edges.predicates, edges.soft, facts.entities, not_binary=facts.not_binary
+    )
 
 
 @contextmanager
@@ -160,4 +165,4 @@ def _prepare(database: DuckDB, threads: int | None) -> None:
     database.connection.execute("SET disabled_optimizers = 'join_order'")
     if threads is not None:
         database.connection.execute("SET threads = ?", [threads])
-    database.create("degrees", queries.DEGREES)
+    database.create("degrees", DEGREES)

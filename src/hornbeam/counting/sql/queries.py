@@ -24,6 +24,12 @@ source too and can count its paths alone. DuckDB reads hints as comments.
 Soft facts add two columns: `deficit`, the sum of 1 - x in millionths, cut at one million, where the
 body's truth is 0; and `doubtful`, whether some value rounds to false. Paths with both are dropped.
 
+Shares add a column `weight`, the product over the steps of 1 / sqrt(out-degree x in-degree), which
+is the same in both directions and stands beside every fact (`WEIGHED_FACTS`). A target that is a
+fact sees one edge less at its source and at its sink: each end of a step that has the relation and
+direction of the own edge there gains sqrt(d / (d - 1)) (`_gain`). Ends know their target and have
+their gains in their weight; heads are those of all targets of a source, and gain where they meet.
+
 Nothing here comes from the data but integers: names stay in tables.
 """
 
@@ -34,39 +40,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from hornbeam.arrays import Ints
+from hornbeam.counting.sql.step_queries import allowed_steps, join_hint
 from hornbeam.facts.table import HALF, ONE
 from hornbeam.rules.body import MAX_LENGTH
-from hornbeam.rules.codes import step_code_sql, turned_sql
+from hornbeam.rules.codes import turned_sql
 
 assert MAX_LENGTH == 4, "paths are split into heads and ends of up to two steps each"
-
-#: Every step, forwards and backwards.
-ALL_STEPS = (
-    f"SELECT subject AS origin, {step_code_sql('predicate', False)} AS code, "  # noqa: S608
-    "object AS destination, value FROM facts "
-    "UNION ALL "
-    f"SELECT object AS origin, {step_code_sql('predicate', True)} AS code, "
-    "subject AS destination, value FROM facts"
-)
-#: How many steps leave (or, which is the same, reach) every node.
-DEGREES = (
-    "SELECT node, count(*) AS degree FROM "
-    "(SELECT subject AS node FROM facts UNION ALL SELECT object AS node FROM facts) AS both_ends "
-    "GROUP BY node"
-)
-#: Nodes of the pairs in `pairs` with their degrees, 0 where no binary fact has them.
-PAIR_DEGREES = (
-    "SELECT p.target, coalesce(s.degree, 0) AS subject_degree, coalesce(o.degree, 0) AS "
-    "object_degree FROM pairs AS p LEFT JOIN degrees AS s ON s.node = p.subject "
-    "LEFT JOIN degrees AS o ON o.node = p.object"
-)
-#: Pairs that are facts of their own predicate.
-OWN_PAIRS = (
-    "SELECT p.target FROM facts AS f JOIN pairs AS p "
-    "ON f.subject = p.subject AND f.object = p.object AND f.predicate = p.own"
-)
-#: Ids of the names in `wanted_names`.
-LOCATED = "SELECT w.number, e.id FROM wanted_names AS w JOIN entity_ids AS e ON e.name = w.name"
 
 #: The name of a sequence.
 KEY = ("head", "tail")
@@ -89,21 +68,14 @@ def unpacked(half: Ints, base: int) -> tuple[Ints, Ints]:
     return np.where(long, half // base, half), np.where(long, half % base, 0)
 
 
-def wide_nodes(max_fanout: int) -> str:
-    """Give (origin, code) of the steps that a fan-out limit forbids."""
-    return (
-        f"SELECT origin, code FROM ({ALL_STEPS}) AS s GROUP BY origin, code "  # noqa: S608
-        f"HAVING count(*) > {int(max_fanout)}"
-    )
-
-
 @dataclass(frozen=True)
 class Search:
     """The selects of one search, in the order in which they run.
 
     Tables they expect: `facts`, `degrees`; `targets` (target, predicate, source, sink, positive,
     label, forth, back) with the codes of the target's own edge from either end, 0 where it is no
-    fact; `wide` where `limited`; `known` (first, last, head, tail) where `frozen`.
+    fact; `wide` where `limited`; `known` (first, last, head, tail) where `frozen`. For shares
+    `weighed_facts`, and in `targets` source_gain and sink_gain where `owned`.
 
     Parameters
     ----------
@@ -125,6 +97,8 @@ class Search:
         Whether only the sequences of `known` are searched for.
     broadcast
         Whether targets, heads and ends are few enough to be sent to every worker.
+    shares
+        Whether the weights of paths are added up too.
     """
 
     base: int
@@ -136,6 +110,7 @@ class Search:
     flipped: bool
     frozen: bool
     broadcast: bool
+    shares: bool = False
 
     @property
     def needs_nodes(self) -> bool:
@@ -143,10 +118,30 @@ class Search:
         return self.owned or self.distinct
 
     def _hint(self, *tables: str) -> str:
-        """For Spark: every worker gets these tables, or else the last is hashed, never sorted."""
-        if self.broadcast:
-            return f"/*+ BROADCAST({', '.join(tables)}) */ "
-        return f"/*+ SHUFFLE_HASH({tables[-1]}) */ "
+        return join_hint(self.broadcast, *tables)
+
+    def _of_target(self, alias: str) -> str:
+        """What an end carries of its target."""
+        columns = ["sink", "forth", "back"] if self.needs_nodes else []
+        columns += ["source_gain", "sink_gain"] if self.shares and self.owned else []
+        return "".join(f", {alias}.{name}" for name in columns)
+
+    def _weight(self, *factors: str) -> str:
+        """A column of weights, where shares are added up."""
+        return f", {' * '.join(factors)} AS weight" if self.shares else ""
+
+    def _gain(self, origin: str, destination: str, code: str, of: str) -> list[str]:
+        """Factors of a step for a target that is a fact: its own edge counts in no degree."""
+        if not self.owned:
+            return []
+        return [
+            f"CASE WHEN {node} = {of}.source AND {code} = {of}.{at_source} THEN {of}.source_gain "
+            f"WHEN {node} = {of}.sink AND {code} = {of}.{at_sink} THEN {of}.sink_gain ELSE 1 END"
+            for node, at_source, at_sink in (
+                (origin, "forth", "back"),
+                (destination, "back", "forth"),
+            )
+        ]
 
     def _known(self, **columns: str) -> str:
         """Keep what some known sequence goes on with, as columns of `known` say."""
@@ -157,17 +152,13 @@ class Search:
 
     def steps(self) -> str:
         """Every step that may be walked, in the direction of the search."""
-        if not self.limited:
-            return ALL_STEPS
-        allowed = (
-            f"SELECT origin, code, destination, value FROM ({ALL_STEPS}) AS s WHERE NOT EXISTS "  # noqa: S608
-            "(SELECT 1 FROM wide AS w WHERE w.origin = s.origin AND w.code = s.code)"
-        )
-        if not self.flipped:
+        allowed = allowed_steps(self.limited, self.shares)
+        if not (self.limited and self.flipped):
             return allowed
         return (
             f"SELECT destination AS origin, {turned_sql('code')} AS code, "  # noqa: S608
-            f"origin AS destination, value FROM ({allowed}) AS t"
+            f"origin AS destination, value{', weight' if self.shares else ''} "
+            f"FROM ({allowed}) AS t"
         )
 
     def sources(self) -> str:
@@ -180,7 +171,7 @@ class Search:
         return (
             f"SELECT {self._hint('q')}q.source, CAST(p.code AS BIGINT) AS head, "  # noqa: S608
             "p.destination AS node"
-            f"{self._step_softness()} "
+            f"{self._step_softness()}{self._weight('p.weight')} "
             "FROM steps AS p JOIN sources AS q ON p.origin = q.source "
             f"WHERE {apart}{self._known(first='p.code')}"
         )
@@ -205,8 +196,10 @@ class Search:
 
     def ends(self) -> str:
         """Ends of no step and, for paths of two or more, of one step."""
-        more = ", t.sink, t.forth, t.back" if self.needs_nodes else ""
+        more = self._of_target("t")
         none = ", 0 AS deficit, 0 AS doubtful" if self.soft else ""
+        none += self._weight("CAST(1 AS DOUBLE)")
+        weight = self._weight("p.weight", *self._gain("p.origin", "t.sink", "p.code", "t"))
         apart = "t.source <> t.sink" if self.distinct else "1 = 1"
         at_sink = (
             "SELECT t.target, t.source, t.sink AS node, CAST(0 AS BIGINT) AS tail, "  # noqa: S608
@@ -224,14 +217,17 @@ class Search:
             conditions.append("p.origin <> t.source AND p.origin <> t.sink")
         return (
             f"{at_sink} UNION ALL SELECT {self._hint('t')}t.target, t.source, p.origin AS node, "  # noqa: S608
-            f"CAST(p.code AS BIGINT) AS tail, -1 AS inner_node{more}{self._step_softness()} "
+            f"CAST(p.code AS BIGINT) AS tail, -1 AS inner_node{more}"
+            f"{self._step_softness()}{weight} "
             "FROM steps AS p JOIN targets AS t ON p.destination = t.sink "
             f"WHERE {' AND '.join(conditions)}{self._known(last='p.code')}"
         )
 
     def longer_ends(self) -> str:
         """Ends of two steps."""
-        more = ", e.sink, e.forth, e.back" if self.needs_nodes else ""
+        more = self._of_target("e")
+        gain = self._gain("p.origin", "e.node", "p.code", "e")
+        weight = self._weight("p.weight", "e.weight", *gain)
         tail = f"p.code * CAST({self.base} AS BIGINT) + e.tail"
         conditions = ["e.tail > 0"]
         if self.owned:
@@ -245,7 +241,7 @@ class Search:
             )
         return (
             f"SELECT e.target, e.source, p.origin AS node, {tail} AS tail, e.node AS inner_node"  # noqa: S608
-            f"{more}{self._joined_softness('e')} "
+            f"{more}{self._joined_softness('e')}{weight} "
             "FROM steps AS p JOIN ends AS e ON p.destination = e.node "
             f"WHERE {' AND '.join(conditions)}{self._known(tail=tail)}"
         )
@@ -280,6 +276,7 @@ class Search:
         columns = (
             f"h.source, {head} AS head, h.head AS h1, p.code AS h2, p.destination AS node, "
             f"h.node AS inner_node{self._joined_softness('h')}"
+            f"{self._weight('h.weight', 'p.weight')}"
         )
 
         def of_side(table: str, near: int) -> str:
@@ -317,12 +314,14 @@ class Search:
             )
             useful = f" WHERE doubtful = 0 OR deficit < {ONE}"
         columns = f"target, {KEYS}{', deficit, doubtful' if self.soft else ''}"
+        share = ", sum(weight) AS share" if self.shares else ""
 
-        def meet(heads: str, ends: str, conditions: list[str]) -> str:
+        def meet(heads: str, ends: str, conditions: list[str], gain: list[str]) -> str:
             known = self._known(head="h.head", tail="e.tail")
+            weight = self._weight("h.weight", "e.weight", *gain)
             return (
-                f"SELECT {columns}, count(*) AS paths FROM (SELECT /*+ SHUFFLE_HASH(e) */ "  # noqa: S608
-                f"e.source, e.target, h.head, e.tail{softness} "
+                f"SELECT {columns}, count(*) AS paths{share} FROM (SELECT /*+ SHUFFLE_HASH(e) */ "  # noqa: S608
+                f"e.source, e.target, h.head, e.tail{softness}{weight} "
                 f"FROM (SELECT /*+ REPARTITION(source) */ * FROM {heads} AS x) AS h "
                 f"JOIN (SELECT /*+ REPARTITION(source) */ * FROM {ends} AS y) AS e "
                 "ON h.source = e.source AND h.node = e.node "
@@ -330,13 +329,16 @@ class Search:
                 f"GROUP BY source, {columns}"
             )
 
-        near = meet("heads", "ends", self._apart_near())
+        near_gain = self._gain("h.source", "h.node", "h.head", "e")
+        near = meet("heads", "ends", self._apart_near(), near_gain)
         if self.max_length < 3:
             return near
         ends = "SELECT * FROM ends WHERE tail > 0"
         ends += " UNION ALL SELECT * FROM longer_ends" if self.max_length > 3 else ""
         # heads of one and of two steps make different sequences: no group has paths of both
-        far = meet(f"({self.longer_heads()})", f"({ends})", self._apart_far())
+        far_gain = self._gain("h.source", "h.inner_node", "h.h1", "e")
+        far_gain += self._gain("h.inner_node", "h.node", "h.h2", "e")
+        far = meet(f"({self.longer_heads()})", f"({ends})", self._apart_far(), far_gain)
         return f"{near} UNION ALL {far}"
 
     def _apart_near(self) -> list[str]:
@@ -398,11 +400,16 @@ class Search:
         )
 
     def rows(self) -> str:
-        """Rows (path, target, deficit, paths) of the sequences that `known` gives numbers to."""
+        """Rows (path, target, deficit, paths) of the sequences that `known` gives numbers to.
+
+        Where shares are added up, `share` is one column more.
+        """
         if not self.soft:
-            return f"SELECT k.path, c.target, 0 AS deficit, c.paths {_COUNTS_OF_KNOWN}"
+            share = ", c.share" if self.shares else ""
+            return f"SELECT k.path, c.target, 0 AS deficit, c.paths{share} {_COUNTS_OF_KNOWN}"
+        share = ", sum(c.share) AS share" if self.shares else ""
         return (
-            "SELECT k.path, c.target, c.deficit, CAST(sum(c.paths) AS BIGINT) AS paths "
+            f"SELECT k.path, c.target, c.deficit, CAST(sum(c.paths) AS BIGINT) AS paths{share} "
             f"{_COUNTS_OF_KNOWN} WHERE c.deficit < {ONE} GROUP BY k.path, c.target, c.deficit"
         )
 

@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hornbeam.arrays import Array
-from hornbeam.counting.sql import queries
+from hornbeam.counting.projections import walked
+from hornbeam.counting.sql.database import TableColumns
 from hornbeam.counting.sql.spark_session import check_ready, spark_session
-from hornbeam.counting.sql.sql_engine import SqlEngine, TableColumns, fact_columns
+from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_columns
+from hornbeam.counting.sql.step_queries import DEGREES
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.diagnosis import quote
@@ -183,14 +185,16 @@ def spark_engine(session: SparkSession, facts: Facts) -> SqlEngine:
     """Search facts that are in memory already on a session; for small ones, and tests."""
     database = _place(session, tempfile.gettempdir())
     weakref.finalize(database, shutil.rmtree, database.folder, ignore_errors=True)
-    atoms = facts.binary
-    database.upload("facts", fact_columns(facts))
-    database.create("degrees", queries.DEGREES)
+    edges = walked(facts)
+    database.upload("facts", fact_columns(edges))
+    database.upload("unary_facts", unary_columns(edges))
+    database.create("degrees", DEGREES)
     return SqlEngine(
         database,
-        facts.predicates,
-        atoms.millionths is not None,
+        edges.predicates,
+        edges.soft,
         facts.entities,
+        not_binary=facts.not_binary,
         broadcast_rows=database.broadcast_rows,
     )
 
@@ -272,7 +276,7 @@ def read_facts(database: Spark, inputs: Sequence[str]) -> SqlEngine:
     database.view(
         "facts", "SELECT subject, predicate, object, value FROM all_facts WHERE value > 0"
     )
-    database.create("degrees", queries.DEGREES)
+    database.create("degrees", DEGREES)
     return SqlEngine(
         database, predicates, bool(values["least"] < ONE), broadcast_rows=database.broadcast_rows
     )

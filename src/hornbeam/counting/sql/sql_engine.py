@@ -5,110 +5,63 @@ The facts stay in the database. Targets go in, tables of candidates and counts c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from functools import cached_property
 
 import numpy as np
 
 from hornbeam.arrays import Array, Ids
 from hornbeam.counting.engine import Discovery
 from hornbeam.counting.histograms import Histograms
-from hornbeam.counting.sql import queries
+from hornbeam.counting.sql.condition_queries import ConditionSearch
+from hornbeam.counting.sql.condition_tables import (
+    CONDITION_TABLES,
+    conditions_beside,
+    conditions_found,
+    count_conditions,
+    known_conditions,
+)
+from hornbeam.counting.sql.database import Database
+from hornbeam.counting.sql.found_bodies import FoundBodies, candidates_of, united, upload_kept
+from hornbeam.counting.sql.located_targets import LOCATED, NAMED, LocatedTargets, locate_targets
+from hornbeam.counting.sql.path_tables import PATH_TABLES, count_paths, known_paths, paths_found
 from hornbeam.counting.sql.queries import Search
+from hornbeam.counting.sql.step_queries import CODE_DEGREES, WEIGHED_FACTS, wide_nodes
 from hornbeam.counting.statistics import ROW_BYTES, Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
-from hornbeam.facts.table import ONE, Facts, Targets
+from hornbeam.facts.table import ONE, Atoms, Facts, Targets
 from hornbeam.machine import physical_memory
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.body import Body
-from hornbeam.rules.candidates import Candidates, Language
-from hornbeam.rules.codes import (
-    code_limit,
-    from_subject,
-    path_codes,
-    step_code,
-    turned_each,
-    turned_sequence,
-)
-
-TableColumns = Mapping[str, Array]
-
-#: Codes of a sequence by its length: two of the head, two of the tail.
-PLACES = {1: (0,), 2: (0, 2), 3: (0, 1, 2), 4: (0, 1, 2, 3)}
+from hornbeam.rules.body import Body, Kind
+from hornbeam.rules.candidates import Language
+from hornbeam.rules.codes import code_limit, path_codes
 
 #: Tables that a search leaves behind.
-TABLES = ("targets", "known", "wide", "heads", "ends", "longer_ends", "wanted", "sides", "counts")
-
-
-class Database(Protocol):
-    """What a search needs of a database: tables from selects and from arrays, and answers."""
-
-    def create(self, table: str, select: str) -> None:
-        """Make (or replace) a table."""
-
-    def view(self, name: str, select: str) -> None:
-        """Make (or replace) a view."""
-
-    def upload(self, table: str, columns: TableColumns) -> None:
-        """Make (or replace) a table from arrays."""
-
-    def fetch(self, select: str) -> dict[str, Array]:
-        """Run a select and return its columns."""
-
-    def drop(self, *tables: str) -> None:
-        """Forget tables that are there."""
-
-    def write_parquet(self, path: str, batches: Iterable[TableColumns]) -> None:
-        """Write batches of columns, one after the other; all of them or nothing."""
-
-
-@dataclass(frozen=True, eq=False)
-class LocatedTargets:
-    """Targets whose entities have facts: rows, predicates, nodes, own codes (0 for no fact)."""
-
-    target: Ids
-    predicate: Ids
-    subject: Ids
-    object: Ids
-    positive: Ids
-    label: Ids
-    own_code: Ids
-    subject_degree: Array
-    object_degree: Array
-
-    def __len__(self) -> int:
-        return len(self.target)
-
-    def frontiers(self, flipped: bool) -> tuple[int, int]:
-        """Rows of the first frontiers: steps of each source once, of the sink of each target."""
-        source, from_source, from_sink = (
-            (self.object, self.object_degree, self.subject_degree)
-            if flipped
-            else (self.subject, self.subject_degree, self.object_degree)
-        )
-        _, first = np.unique(source, return_index=True)
-        return int(from_source[first].sum()), int(from_sink.sum())
+TABLES = ("targets", "wide", *PATH_TABLES, *CONDITION_TABLES)
 
 
 @dataclass(frozen=True, eq=False)
 class SqlEngine:
-    """Path search over facts in a database.
+    """Search for paths and conditions over facts in a database.
 
-    The database has the tables `facts` (subject, predicate, object, value in millionths) and
-    `degrees` (node, degree), and `entities` (name, id) where `entities` is None.
+    The database has the tables `facts` (subject, predicate, object, value in millionths), `degrees`
+    (node, degree) and `unary_facts` (entity, predicate, value), and `entity_ids` (name, id) where
+    `entities` is None.
 
     Parameters
     ----------
     database
         Where the facts are and the work is done.
     predicates
-        Names of the facts' predicates; their ids are the ranks.
+        Names of the relations in `facts`; their ids are the ranks.
     soft
         Whether some value is below 1.
     entities
         Names of the entities where they are in memory.
+    not_binary
+        Arity of the predicates that are no relations between two entities.
     max_rows
         Longest table of counts that comes to Python; of a longer one only histograms do.
     broadcast_rows
@@ -119,8 +72,16 @@ class SqlEngine:
     predicates: Names
     soft: bool
     entities: Names | None = None
+    not_binary: Mapping[str, int] = field(default_factory=dict)
     max_rows: int = field(default_factory=lambda: physical_memory() // 4 // ROW_BYTES)
     broadcast_rows: int = 0
+
+    @cached_property
+    def _weighed(self) -> bool:
+        """Whether facts have weights: they are made when first asked for, and stay."""
+        self.database.create("code_degrees", CODE_DEGREES)
+        self.database.create("weighed_facts", WEIGHED_FACTS)
+        return True
 
     def discover(
         self,
@@ -130,32 +91,43 @@ class SqlEngine:
         statistics: bool = True,
         progress: Progress = SILENT,
     ) -> Discovery:
-        """Find every sequence that connects targets; see `Engine.discover`."""
-        located = self._located(targets)
+        """Find every body that has groundings for targets; see `Engine.discover`."""
+        database, kinds = self.database, language.bodies or (Kind.PATH,)
+        shares = language.shares and Kind.PATH in kinds
+        located = self._located(targets, shares)
         if not len(located):
             return self._nothing(targets, language, statistics)
-        search = self._search(located, language, language.max_length)
-        self._run(search, language, progress)
-        found = self.database.fetch(search.figures(language.min_coverage))
-        everything = self._candidates(targets, found, search, language)
+        search = self._search(located, language, language.max_length, shares)
+        parts = list[FoundBodies]()
+        if Kind.PATH in kinds:
+            count_paths(database, search, language.min_coverage, progress)
+            parts.append(paths_found(database, search, self.predicates, targets, language))
+        if others := set(kinds) - {Kind.PATH}:
+            conditions = conditions_beside(search, others, language.min_coverage)
+            count_conditions(database, conditions, progress)
+            parts.append(
+                conditions_found(
+                    database, conditions, self.predicates, targets, language, self._named
+                )
+            )
+        everything = united([part.candidates for part in parts])
         rows = everything.pruned(language)
         kept = everything.take(rows)
         table, histograms = None, None
         if statistics:
-            known = {name: found[name][rows] for name in ("predicate", *queries.KEY)}
-            numbers = np.arange(len(rows), dtype=np.int32)
-            self.database.upload("known", {"path": numbers, **known})
+            upload_kept(database, parts, rows)
             bodies = [kept.body(row) for row in range(len(kept))]
+            searches = [part.search for part in parts]
             if int(kept.coverage.sum()) <= self.max_rows:
-                table = self._table(bodies, search, len(targets))
+                table = self._table(bodies, searches, len(targets), language.shares)
             else:
-                histograms = self._histograms(bodies, search)
-        self.database.drop(*TABLES)
+                histograms = self._histograms(bodies, searches)
+        database.drop(*TABLES)
         return Discovery(
             kept,
             table,
             found=len(everything) if language.min_coverage == 1 else None,
-            own_edges=int(np.count_nonzero(located.own_code)),
+            own_edges=located.owned,
             unseen=len(targets) - len(located),
             histograms=histograms,
         )
@@ -168,35 +140,34 @@ class SqlEngine:
         *,
         progress: Progress = SILENT,
     ) -> Statistics:
-        """Count the given sequences for the targets; see `Engine.count`."""
-        located = self._located(targets)
-        heads = [targets.predicates.index(body.target) for body in bodies]
-        known = {
+        """Count the given bodies for the targets; see `Engine.count`."""
+        heads = targets.predicates.find(body.target for body in bodies)
+        paths = {
             i: codes
             for i, body in enumerate(bodies)
-            if heads[i] >= 0 and (codes := path_codes(body, self.predicates)) is not None
+            if body.kind is Kind.PATH
+            and heads[i] >= 0
+            and (codes := path_codes(body, self.predicates)) is not None
         }
-        if not len(located) or not known:
-            return Statistics.empty(bodies, len(targets))
-        longest = max(len(bodies[i]) for i in known)
-        search = replace(self._search(located, language, longest), frozen=True)
-        h1, h2, t1, t2 = keys = np.zeros((4, len(known)), dtype=np.int64)
-        for column, codes in enumerate(known.values()):
-            walked = turned_sequence(codes) if search.flipped else codes
-            keys[PLACES[len(walked)], column] = walked
-        self.database.upload(
-            "known",
-            {
-                "path": np.array(list(known), dtype=np.int32),
-                "predicate": np.array([heads[i] for i in known], dtype=np.int32),
-                "first": h1,
-                "last": np.where(t2 > 0, t2, t1),
-                "head": queries.packed(h1, h2, search.base),
-                "tail": queries.packed(t1, t2, search.base),
-            },
-        )
-        self._run(search, language, progress)
-        table = self._table(bodies, search, len(targets))
+        conditions = known_conditions(bodies, heads, self.predicates, self.locate)
+        shares = language.shares and bool(paths)
+        located = self._located(targets, shares)
+        if not len(located) or not (paths or len(conditions["path"])):
+            return Statistics.empty(bodies, len(targets), language.shares)
+        longest = max((len(bodies[i]) for i in paths), default=1)
+        search = replace(self._search(located, language, longest, shares), frozen=True)
+        searches = list[Search | ConditionSearch]()
+        if paths:
+            self.database.upload("known", known_paths(paths, heads, search))
+            count_paths(self.database, search, 1, progress)
+            searches.append(search)
+        if len(conditions["path"]):
+            self.database.upload("known_conditions", conditions)
+            kinds = {body.kind for body in bodies} - {Kind.PATH}
+            beside = conditions_beside(search, kinds, min_coverage=1)
+            count_conditions(self.database, beside, progress)
+            searches.append(beside)
+        table = self._table(bodies, searches, len(targets), language.shares)
         self.database.drop(*TABLES)
         return table
 
@@ -207,160 +178,125 @@ class SqlEngine:
         listed = np.array(list(names), dtype=object)
         numbers = np.arange(len(listed), dtype=np.int32)
         self.database.upload("wanted_names", {"number": numbers, "name": listed})
-        found = self.database.fetch(queries.LOCATED)
+        found = self.database.fetch(LOCATED)
         self.database.drop("wanted_names")
         ids = np.full(len(listed), -1, dtype=np.int32)
         ids[found["number"]] = found["id"]
         return ids
 
+    def _named(self, ids: Ids) -> tuple[Names, Ids]:
+        """Names of some entities, and for every id its place among them; -1 stays -1."""
+        if self.entities is not None:
+            return self.entities, ids
+        wanted = np.unique(ids[ids >= 0])
+        self.database.upload("wanted_ids", {"id": wanted})
+        found = self.database.fetch(NAMED)
+        self.database.drop("wanted_ids")
+        names = Names.of(found["name"].tolist())
+        place = np.full(len(wanted) + 1, -1, dtype=np.int32)  # the last is that of -1
+        place[np.searchsorted(wanted, found["id"])] = names.find(found["name"].tolist())
+        return names, place[np.where(ids >= 0, np.searchsorted(wanted, ids), -1)]
+
     def _nothing(self, targets: Targets, language: Language, statistics: bool) -> Discovery:
         """What is found where no target has an entity of the facts."""
         none = np.empty(0, dtype=np.int64)
         steps = np.empty((0, language.max_length), dtype=np.uint32)
-        candidates = Candidates(
-            tuple(self.predicates), tuple(targets.predicates), steps, none.astype(np.int32),
-            none, none, none, language.distinct_variables,
-        )  # fmt: skip
-        table = Statistics.empty([], len(targets)) if statistics else None
+        figures = dict.fromkeys(("predicate", "coverage", "coverage_true", "paths"), none)
+        candidates = candidates_of(self.predicates, targets, steps, figures, language)
+        table = Statistics.empty([], len(targets), language.shares) if statistics else None
         return Discovery(candidates, table, found=0, own_edges=0, unseen=len(targets))
 
-    def _located(self, targets: Targets) -> LocatedTargets:
+    def _located(self, targets: Targets, shares: bool) -> LocatedTargets:
         """The targets whose entities have facts, and which of them are facts themselves."""
         node = self.locate(targets.entities)
-        subject, object_ = node[targets.subject], node[targets.object]
-        seen = np.flatnonzero((subject >= 0) & (object_ >= 0)).astype(np.int32)
-        own = self.predicates.find(targets.predicates)[targets.predicate[seen]].astype(np.int32)
-        if not len(seen):
-            return LocatedTargets(*(seen,) * 9)
-        pairs = {"target": seen, "subject": subject[seen], "object": object_[seen], "own": own}
-        self.database.upload("pairs", pairs)
-        facts = self.database.fetch(queries.OWN_PAIRS)["target"]
-        degrees = self.database.fetch(queries.PAIR_DEGREES)
-        self.database.drop("pairs")
-        order = np.argsort(degrees["target"])
-        return LocatedTargets(
-            seen,
-            targets.predicate[seen].astype(np.int32),
-            pairs["subject"],
-            pairs["object"],
-            targets.positive[seen].astype(np.int32),
-            np.zeros_like(seen) if targets.millionths is None else targets.millionths[seen],
-            np.where(np.isin(seen, facts), step_code(own), 0).astype(np.int32),
-            degrees["subject_degree"][order],
-            degrees["object_degree"][order],
-        )
+        shares = shares and self._weighed
+        return locate_targets(self.database, self.predicates, targets, node, shares)
 
-    def _search(self, located: LocatedTargets, language: Language, max_length: int) -> Search:
+    def _search(
+        self, located: LocatedTargets, language: Language, max_length: int, shares: bool
+    ) -> Search:
         """Upload the targets from the end that is cheaper to start at."""
         flipped = sum(located.frontiers(flipped=True)) < sum(located.frontiers(flipped=False))
-        source, sink = (
-            (located.object, located.subject) if flipped else (located.subject, located.object)
-        )
-        forth = turned_each(located.own_code) if flipped else located.own_code
-        self.database.upload(
-            "targets",
-            {
-                "target": located.target,
-                "predicate": located.predicate,
-                "source": source,
-                "sink": sink,
-                "positive": located.positive,
-                "label": located.label,
-                "forth": forth,
-                "back": turned_each(forth),
-            },
-        )
+        self.database.upload("targets", located.columns(flipped))
+        if language.max_fanout is not None:
+            self.database.create("wide", wide_nodes(language.max_fanout))
         longest = max(len(located), *located.frontiers(flipped))
         return Search(
             base=code_limit(len(self.predicates)),
             max_length=max_length,
             soft=self.soft,
-            owned=bool(located.own_code.any()),
+            owned=located.owned > 0,
             distinct=language.distinct_variables,
             limited=language.max_fanout is not None,
             flipped=flipped,
             frozen=False,
             broadcast=longest <= self.broadcast_rows,
+            shares=shares,
         )
 
-    def _run(self, search: Search, language: Language, progress: Progress) -> None:
-        """Join level by level, until `counts` is there."""
-        create = self.database.create
-        if language.max_fanout is not None:
-            create("wide", queries.wide_nodes(language.max_fanout))
-        self.database.view("steps", search.steps())
-        self.database.view("sources", search.sources())
-        prune = language.min_coverage if not search.frozen else 1
-        total = 3 + (search.max_length > 2) + (search.max_length > 3)
-        done = 0
+    def _table(
+        self,
+        bodies: Sequence[Body],
+        searches: Sequence[Search | ConditionSearch],
+        n_targets: int,
+        shares: bool,
+    ) -> Statistics:
+        """Fetch the counts of what is known."""
+        parts = [self.database.fetch(search.rows()) for search in searches]
 
-        def level(table: str, select: str, column: str = "", frequent: str = "") -> None:
-            nonlocal done
-            create(table, select)
-            if prune > 1 and frequent:
-                self.database.view("frequent", frequent)
-                create(table, queries.kept(table, column))
-            done += 1
-            progress.advance("Joining facts", done, total)
+        def column(name: str, kind: type) -> Array:
+            return np.concatenate([part[name].astype(kind) for part in parts])
 
-        level("heads", search.heads(), "head", search.frequent_firsts(prune))
-        level("ends", search.ends(), "tail", search.frequent_lasts(prune))
-        if search.max_length > 3:
-            level("longer_ends", search.longer_ends())
-        if search.max_length > 2:
-            create("wanted", search.wanted())
-            level("sides", search.sides())
-        level("counts", search.counts())
-
-    def _candidates(
-        self, targets: Targets, found: TableColumns, search: Search, language: Language
-    ) -> Candidates:
-        """Everything found, as one table over the facts' predicates."""
-        halves = (queries.unpacked(found[name], search.base) for name in queries.KEY)
-        codes = np.stack([code for half in halves for code in half], axis=1).astype(np.uint32)
-        return Candidates(
-            tuple(self.predicates),
-            tuple(targets.predicates),
-            from_subject(codes, search.flipped)[:, : language.max_length],
-            found["predicate"].astype(np.int32),
-            coverage=found["coverage"],
-            coverage_true=found["coverage_true"],
-            paths=found["paths"],
-            distinct=language.distinct_variables,
-        )
-
-    def _table(self, bodies: Sequence[Body], search: Search, n_targets: int) -> Statistics:
-        """Fetch the counts of the sequences in `known`."""
-        rows = self.database.fetch(search.rows())
+        none = (np.zeros(len(part["path"])) for part in parts)
+        share = [part.get("share", zero) for part, zero in zip(parts, none, strict=True)]
         return Statistics.of(
             bodies,
             n_targets,
-            rows["path"],
-            rows["target"].astype(np.int32),
-            (ONE - rows["deficit"]).astype(np.int32),
-            rows["paths"].astype(np.int64),
+            column("path", np.int32),
+            column("target", np.int32),
+            ONE - column("deficit", np.int32),
+            column("paths", np.int64),
+            np.concatenate(share) if shares else None,
         )
 
-    def _histograms(self, bodies: Sequence[Body], search: Search) -> Histograms:
-        """Fetch how many targets have each count and label, of the sequences in `known`."""
+    def _histograms(
+        self, bodies: Sequence[Body], searches: Sequence[Search | ConditionSearch]
+    ) -> Histograms:
+        """Fetch how many targets have each count and label, of what is known."""
         if self.soft:
             raise InputError(
                 "the table of counts is too long to hold, and facts with truth values between 0 "
                 "and 1 cannot be learned from histograms: use a larger `min_coverage`, `top`, "
                 "fewer labels, or facts rounded to 0 and 1"
             )
-        found = self.database.fetch(search.histogram())
-        columns = (found[name] for name in ("path", "paths", "label", "size"))
+        parts = [self.database.fetch(search.histogram()) for search in searches]
+        names = ("path", "paths", "label", "size")
+        columns = (np.concatenate([part[name] for part in parts]) for name in names)
         return Histograms.of(bodies, self.max_rows, *columns)
 
 
 def fact_columns(facts: Facts) -> dict[str, Array]:
-    """Facts that are in memory as the columns of the table `facts`."""
+    """Facts (as they are walked) that are in memory as the columns of the table `facts`."""
     atoms = facts.binary
-    crisp = np.full(len(atoms), ONE, dtype=np.int32)
     return {
         "subject": atoms.arguments[0],
         "predicate": atoms.predicate.astype(np.int32),
         "object": atoms.arguments[1],
-        "value": crisp if atoms.millionths is None else atoms.millionths,
+        "value": _values(atoms),
     }
+
+
+def unary_columns(facts: Facts) -> dict[str, Array]:
+    """Unary facts that are in memory as the columns of the table `unary_facts`."""
+    none = np.empty(0, dtype=np.int32)
+    atoms = facts.atoms.get(1) or Atoms(none, (none,))
+    return {
+        "entity": atoms.arguments[0],
+        "predicate": atoms.predicate.astype(np.int32),
+        "value": _values(atoms),
+    }
+
+
+def _values(atoms: Atoms) -> Ids:
+    crisp = np.full(len(atoms), ONE, dtype=np.int32)
+    return crisp if atoms.millionths is None else atoms.millionths

@@ -19,7 +19,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.reading.diagnosis import contradiction, first_mistake
 from hornbeam.facts.reading.sources import Source
 from hornbeam.facts.reading.tables import reason
-from hornbeam.facts.table import ONE, Atoms, Facts, Targets
+from hornbeam.facts.table import ONE, Atoms, Facts, Targets, narrow_type
 
 #: Names fetched at once.
 CHUNK = 1_000_000
@@ -206,11 +206,6 @@ def _atoms(
         values = values[keep] if values is not None else None
     crisp = values is None or bool(np.all(values == ONE))
     return Atoms(predicate, tuple(arguments), None if crisp else values)
-
-
-def narrow_type(n_predicates: int) -> type[np.uint16] | type[np.int32]:
-    """Choose the type of predicate ids: two bytes where they are enough."""
-    return np.uint16 if n_predicates <= np.iinfo(np.uint16).max else np.int32
 
 
 def _sorted(

@@ -1,0 +1,249 @@
+"""Conditions on one argument as SQL: beside `queries`, which has the paths.
+
+Every target stands twice in `arguments`, once for its subject and once for its object. Their nodes,
+each once, are joined with the steps that leave them (`touching`, the one scan of the facts); from
+there the cells (target, condition, value, groundings) follow:
+
+    open       how many steps of each code leave the node, less those that the target may not see
+    anchored   each of these steps by where it leads, and each node by itself (code 0)
+    unary      the unary facts of the node
+
+Open conditions are counted by node, not by target: a hub with many targets is looked at once.
+What a target may not see is its own edge (two where it is a loop); with distinct variables also
+what leads to one of its two nodes, but for constants, which are no variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from hornbeam.counting.sql.step_queries import join_hint
+from hornbeam.facts.table import HALF, ONE
+from hornbeam.rules.body import Kind
+from hornbeam.rules.candidates import KINDS
+from hornbeam.rules.codes import step_code_sql
+
+OPEN, UNARY, ANCHORED = (KINDS.index(kind) for kind in (Kind.OPEN, Kind.UNARY, Kind.ANCHORED))
+
+#: The name of a condition.
+CONDITION_KEY = ("kind", "argument", "code", "constant")
+CONDITION_KEYS = ", ".join(CONDITION_KEY)
+
+#: Cells of the conditions that `known_conditions` gives numbers to.
+_CELLS_OF_KNOWN = (
+    "FROM cells AS c JOIN targets AS t ON t.target = c.target JOIN known_conditions AS k "
+    "ON k.predicate = t.predicate AND "
+    + " AND ".join(f"k.{name} = c.{name}" for name in CONDITION_KEY)
+)
+#: An argument with the steps or facts of its node.
+_SAME_NODE = "a.node = s.node AND a.argument = s.argument AND a.predicate = s.predicate"
+
+
+@dataclass(frozen=True)
+class ConditionSearch:
+    """The selects of one search for conditions, in the order in which they run.
+
+    Tables they expect: `targets` as for `queries.Search`, `leaving` (origin, code, destination,
+    value), the steps that may be walked, and `unary_facts` (entity, predicate, value);
+    `known_conditions` (predicate, kind, argument, code, constant) where `frozen`.
+
+    Parameters
+    ----------
+    kinds
+        Kinds of conditions.
+    soft
+        Whether some fact has a value below 1.
+    owned
+        Whether some target is a fact.
+    distinct
+        Whether no two variables may be the same entity.
+    limited
+        Whether the steps of `wide` are not walked.
+    flipped
+        Whether sources are the objects of the targets.
+    frozen
+        Whether only the conditions of `known_conditions` are counted.
+    broadcast
+        Whether targets are few enough to be sent to every worker.
+    min_coverage
+        Fewest targets of an anchored condition.
+    """
+
+    kinds: Collection[Kind]
+    soft: bool
+    owned: bool
+    distinct: bool
+    limited: bool
+    flipped: bool
+    frozen: bool
+    broadcast: bool
+    min_coverage: int
+
+    @property
+    def walks(self) -> bool:
+        """Whether some kind needs the steps that leave a node."""
+        return Kind.OPEN in self.kinds or Kind.ANCHORED in self.kinds
+
+    @property
+    def prunes_anchors(self) -> bool:
+        """Whether rare anchored conditions are dropped before they are counted."""
+        return Kind.ANCHORED in self.kinds and self.min_coverage > 1
+
+    def arguments(self) -> str:
+        """Both ends of every target: this node and the other, codes of the own edge from it."""
+        source, sink = (1, 0) if self.flipped else (0, 1)
+        return (
+            f"SELECT target, predicate, {source} AS argument, source AS node, sink AS other, "  # noqa: S608
+            "forth, back FROM targets "
+            f"UNION ALL SELECT target, predicate, {sink} AS argument, sink AS node, "
+            "source AS other, back AS forth, forth AS back FROM targets"
+        )
+
+    def nodes(self) -> str:
+        """Every node once for each predicate and argument, with how many targets it has there."""
+        return (
+            "SELECT predicate, argument, node, count(*) AS n_targets FROM arguments "
+            "GROUP BY predicate, argument, node"
+        )
+
+    def touching(self) -> str:
+        """The steps that leave a node."""
+        known = self._known(
+            "n", f"k.kind <> {UNARY} AND k.code = s.code AND (k.constant = -1 OR "
+            "k.constant = s.destination)",
+        )  # fmt: skip
+        return (
+            f"SELECT {join_hint(self.broadcast, 'n')}n.predicate, n.argument, n.node, "  # noqa: S608
+            "n.n_targets, s.code, s.destination, s.value "
+            f"FROM leaving AS s JOIN nodes AS n ON s.origin = n.node WHERE 1 = 1{known}"
+        )
+
+    def _known(self, alias: str, same: str) -> str:
+        """Keep what some known condition on that predicate and argument asks for."""
+        if not self.frozen:
+            return ""
+        return (
+            " AND EXISTS (SELECT 1 FROM known_conditions AS k WHERE "  # noqa: S608
+            f"k.predicate = {alias}.predicate AND k.argument = {alias}.argument AND {same})"
+        )
+
+    def _two_arguments(self) -> str:
+        """Where variables are distinct, subject and object of a rule with an atom differ."""
+        return " AND a.node <> a.other" if self.distinct else ""
+
+    def anchors(self) -> str:
+        """Codes and constants that lie at enough targets: other conditions cannot be kept."""
+        return (
+            "SELECT predicate, argument, code, destination AS constant FROM touching "  # noqa: S608
+            "GROUP BY predicate, argument, code, destination "
+            f"HAVING sum(n_targets) >= {int(self.min_coverage)}"
+        )
+
+    def cells(self) -> str:
+        """Groundings (target, condition, value, paths) of all conditions."""
+        parts = []
+        if Kind.OPEN in self.kinds:
+            parts.append(self._open())
+        if Kind.UNARY in self.kinds:
+            parts.append(self._unary())
+        if Kind.ANCHORED in self.kinds:
+            parts += [self._anchored(), self._equal()]
+        return " UNION ALL ".join(parts)
+
+    def _open(self) -> str:
+        apart = " WHERE destination <> node" if self.distinct else ""
+        by_node = (
+            "SELECT predicate, argument, node, code, value, count(*) AS edges "  # noqa: S608
+            f"FROM touching{apart} GROUP BY predicate, argument, node, code, value"
+        )
+        rows = (
+            "SELECT a.target, a.argument, s.code, s.value, s.edges "  # noqa: S608
+            f"FROM arguments AS a JOIN ({by_node}) AS s ON {_SAME_NODE} "
+            f"WHERE 1 = 1{self._two_arguments()}"
+        )
+        if self.owned or self.distinct:
+            rows = (
+                "SELECT target, argument, code, value, sum(edges) AS edges "  # noqa: S608
+                f"FROM ({rows} UNION ALL {self._unseen()}) AS e "
+                "GROUP BY target, argument, code, value HAVING sum(edges) > 0"
+            )
+        return (
+            f"SELECT target, {OPEN} AS kind, argument, code, -1 AS constant, value, "  # noqa: S608
+            f"CAST(edges AS BIGINT) AS paths FROM ({rows}) AS o"
+        )
+
+    def _unseen(self) -> str:
+        """Steps of an open condition that a target may not see, to be taken off."""
+        which = "s.destination <> s.node" if self.distinct else self._own()
+        return (
+            "SELECT a.target, a.argument, s.code, s.value, -1 AS edges "  # noqa: S608
+            f"FROM touching AS s JOIN arguments AS a ON {_SAME_NODE} AND s.destination = a.other "
+            f"WHERE {which}"
+        )
+
+    def _own(self) -> str:
+        """Whether a step to the other node is the target's own edge."""
+        return "(s.code = a.forth OR (a.node = a.other AND s.code = a.back))"
+
+    def _anchored(self) -> str:
+        seen = f" AND NOT (s.destination = a.other AND {self._own()})" if self.owned else ""
+        frequent = (
+            " AND EXISTS (SELECT 1 FROM anchors AS k WHERE k.predicate = s.predicate AND "
+            "k.argument = s.argument AND k.code = s.code AND k.constant = s.destination)"
+            if self.prunes_anchors
+            else ""
+        )
+        known = self._known("s", f"k.kind = {ANCHORED} AND k.constant = s.destination")
+        return (
+            f"SELECT a.target, {ANCHORED} AS kind, a.argument, s.code, "  # noqa: S608
+            "s.destination AS constant, s.value, count(*) AS paths "
+            f"FROM touching AS s JOIN arguments AS a ON {_SAME_NODE} "
+            f"WHERE 1 = 1{self._two_arguments()}{seen}{frequent}{known} "
+            "GROUP BY a.target, a.argument, s.code, s.destination, s.value"
+        )
+
+    def _equal(self) -> str:
+        known = self._known("a", "k.code = 0 AND k.constant = a.node")
+        return (
+            f"SELECT a.target, {ANCHORED} AS kind, a.argument, 0 AS code, a.node AS constant, "  # noqa: S608
+            f"{ONE} AS value, CAST(1 AS BIGINT) AS paths FROM arguments AS a JOIN nodes AS s "
+            f"ON {_SAME_NODE} WHERE s.n_targets >= {int(self.min_coverage)}{known}"
+        )
+
+    def _unary(self) -> str:
+        code = step_code_sql("u.predicate", False)
+        known = self._known("a", f"k.kind = {UNARY} AND k.code = {code}")
+        return (
+            f"SELECT {join_hint(self.broadcast, 'a')}a.target, {UNARY} AS kind, a.argument, "  # noqa: S608
+            f"{code} AS code, -1 AS constant, u.value, CAST(1 AS BIGINT) AS paths "
+            "FROM unary_facts AS u JOIN arguments AS a ON u.entity = a.node "
+            f"WHERE 1 = 1{self._two_arguments()}{known}"
+        )
+
+    def figures(self, min_coverage: int) -> str:
+        """Every condition of enough coverage: targets, true targets, groundings."""
+        rows = "cells"
+        if self.soft:
+            rows = (
+                f"(SELECT target, {CONDITION_KEYS}, sum(paths) AS paths FROM cells "  # noqa: S608
+                f"WHERE value >= {HALF} GROUP BY target, {CONDITION_KEYS})"
+            )
+        return (
+            f"SELECT {join_hint(self.broadcast, 't')}t.predicate, {CONDITION_KEYS}, "  # noqa: S608
+            "count(*) AS coverage, CAST(sum(t.positive) AS BIGINT) AS coverage_true, "
+            f"CAST(sum(c.paths) AS BIGINT) AS paths FROM {rows} AS c "
+            f"JOIN targets AS t ON t.target = c.target GROUP BY t.predicate, {CONDITION_KEYS} "
+            f"HAVING count(*) >= {int(min_coverage)}"
+        )
+
+    def rows(self) -> str:
+        """Rows (path, target, deficit, paths) of the conditions of `known_conditions`."""
+        return f"SELECT k.path, c.target, {ONE} - c.value AS deficit, c.paths {_CELLS_OF_KNOWN}"
+
+    def histogram(self) -> str:
+        """How many targets have each (path, count, label), for 0/1 facts."""
+        return (
+            "SELECT k.path, c.paths, t.label, count(*) AS size "
+            f"{_CELLS_OF_KNOWN} GROUP BY k.path, c.paths, t.label"
+        )

@@ -1,0 +1,91 @@
+"""The search for conditions, table by table; `condition_queries` has its selects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+import numpy as np
+
+from hornbeam.arrays import Array, Ids
+from hornbeam.counting.sql.condition_queries import CONDITION_KEY, ConditionSearch
+from hornbeam.counting.sql.database import Database
+from hornbeam.counting.sql.found_bodies import FoundBodies, candidates_of
+from hornbeam.counting.sql.queries import Search
+from hornbeam.counting.sql.step_queries import allowed_steps
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import Targets
+from hornbeam.progress import Progress
+from hornbeam.rules.body import Body, Kind
+from hornbeam.rules.candidates import KINDS, Conditions, Language
+from hornbeam.rules.codes import path_codes
+
+#: Tables that the search leaves behind.
+CONDITION_TABLES = ("known_conditions", "nodes", "touching", "anchors", "cells")
+
+
+def conditions_beside(
+    search: Search, kinds: Collection[Kind], min_coverage: int
+) -> ConditionSearch:
+    """The search for conditions over the same targets as one for paths."""
+    return ConditionSearch(
+        kinds,
+        soft=search.soft,
+        owned=search.owned,
+        distinct=search.distinct,
+        limited=search.limited,
+        flipped=search.flipped,
+        frozen=search.frozen,
+        broadcast=search.broadcast,
+        min_coverage=min_coverage,
+    )
+
+
+def count_conditions(database: Database, search: ConditionSearch, progress: Progress) -> None:
+    """Join the nodes of the targets with their facts, until `cells` are there."""
+    database.view("arguments", search.arguments())
+    database.create("nodes", search.nodes())
+    if search.walks:
+        database.view("leaving", allowed_steps(search.limited))
+        database.create("touching", search.touching())
+    if search.prunes_anchors:
+        database.create("anchors", search.anchors())
+    progress.advance("Joining facts of arguments", 1, 2)
+    database.create("cells", search.cells())
+    progress.advance("Joining facts of arguments", 2, 2)
+
+
+def conditions_found(
+    database: Database,
+    search: ConditionSearch,
+    predicates: Names,
+    targets: Targets,
+    language: Language,
+    named: Callable[[Ids], tuple[Names, Ids]],
+) -> FoundBodies:
+    """Every condition of enough coverage; `named` gives the names of constants."""
+    found = database.fetch(search.figures(language.min_coverage))
+    kind, argument, code, constant = (found[name].astype(np.int32) for name in CONDITION_KEY)
+    steps = np.zeros((len(code), language.max_length), dtype=np.uint32)
+    steps[:, 0] = code
+    names, places = named(constant)
+    conditions = Conditions(kind, argument, places, names)
+    candidates = candidates_of(predicates, targets, steps, found, language, conditions)
+    return FoundBodies(search, "known_conditions", CONDITION_KEY, found, candidates)
+
+
+def known_conditions(
+    bodies: Sequence[Body], heads: Ids, predicates: Names, locate: Callable[[Names], Ids]
+) -> dict[str, Array]:
+    """The table `known_conditions`: those of the bodies that the facts can ground."""
+    constants = Names.of(body.constant for body in bodies if body.constant is not None)
+    ids = dict(zip(constants, locate(constants).tolist(), strict=True)) if len(constants) else {}
+    rows = []
+    for i, body in enumerate(bodies):
+        codes = path_codes(body, predicates)
+        anchor = -1 if body.constant is None else ids[body.constant]
+        grounded = codes is not None and (body.constant is None or anchor >= 0)
+        if body.kind is not Kind.PATH and heads[i] >= 0 and grounded:
+            code = codes[0] if codes else 0
+            rows.append((i, heads[i], KINDS.index(body.kind), body.argument, code, anchor))
+    columns = np.array(rows, dtype=np.int32).reshape(-1, 6).T.copy()
+    return dict(zip(("path", "predicate", *CONDITION_KEY), columns, strict=True))

@@ -1,0 +1,73 @@
+"""What searches in a database find, as candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hornbeam.arrays import Ints, Unsigned
+from hornbeam.counting.sql.condition_queries import ConditionSearch
+from hornbeam.counting.sql.database import Database, TableColumns
+from hornbeam.counting.sql.queries import Search
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import Targets
+from hornbeam.rules.candidates import Candidates, Conditions, Language
+
+
+@dataclass(frozen=True, eq=False)
+class FoundBodies:
+    """What one search found: candidates, and the columns of their `key` in the database.
+
+    The table `known` is where that search looks for the numbers of those that are kept.
+    """
+
+    search: Search | ConditionSearch
+    known: str
+    key: Sequence[str]
+    columns: TableColumns
+    candidates: Candidates
+
+
+def candidates_of(
+    predicates: Names,
+    targets: Targets,
+    steps: Unsigned,
+    figures: TableColumns,
+    language: Language,
+    conditions: Conditions | None = None,
+) -> Candidates:
+    """Candidates over the facts' predicates with their figures."""
+    return Candidates(
+        tuple(predicates),
+        tuple(targets.predicates),
+        steps,
+        figures["predicate"].astype(np.int32),
+        coverage=figures["coverage"],
+        coverage_true=figures["coverage_true"],
+        paths=figures["paths"],
+        distinct=language.distinct_variables,
+        conditions=conditions,
+    )
+
+
+def united(parts: Sequence[Candidates]) -> Candidates:
+    """Paths, conditions, or both in one table."""
+    if len(parts) == 1:
+        return parts[0]
+    paths, others = parts
+    assert others.conditions is not None
+    none = Conditions.of_paths(len(paths), others.conditions.constants)
+    return replace(paths, conditions=none).followed_by(others)
+
+
+def upload_kept(database: Database, parts: Sequence[FoundBodies], rows: Ints) -> None:
+    """Number the rows that are kept, which count on from part to part."""
+    start = 0
+    for part in parts:
+        mine = np.flatnonzero((rows >= start) & (rows < start + len(part.candidates)))
+        names = ("predicate", *part.key)
+        columns = {name: part.columns[name][rows[mine] - start] for name in names}
+        database.upload(part.known, {"path": mine.astype(np.int32), **columns})
+        start += len(part.candidates)

@@ -1,0 +1,70 @@
+"""Steps as SQL: facts walked forwards or backwards, how many leave a node, what they weigh.
+
+A step (origin, code, destination) is a fact walked forwards or backwards; codes are those of
+`hornbeam.rules.codes`. The weight of a step, 1 / sqrt(out-degree x in-degree) of its relation, is
+the same both ways, and stands beside every fact.
+"""
+
+from __future__ import annotations
+
+from hornbeam.rules.codes import step_code_sql
+
+#: Code of a fact's predicate, walked forwards and backwards.
+FORWARDS, BACKWARDS = (step_code_sql("predicate", inverse) for inverse in (False, True))
+#: How many steps leave (or, which is the same, reach) every node.
+DEGREES = (
+    "SELECT node, count(*) AS degree FROM "
+    "(SELECT subject AS node FROM facts UNION ALL SELECT object AS node FROM facts) AS both_ends "
+    "GROUP BY node"
+)
+#: How many steps of each code leave every node.
+CODE_DEGREES = (
+    "SELECT node, code, count(*) AS degree FROM "  # noqa: S608
+    f"(SELECT subject AS node, {FORWARDS} AS code FROM facts "
+    f"UNION ALL SELECT object AS node, {BACKWARDS} AS code FROM facts) AS both_ends "
+    "GROUP BY node, code"
+)
+#: Facts with the weight of a step along them.
+WEIGHED_FACTS = (
+    "SELECT f.subject, f.predicate, f.object, f.value, "  # noqa: S608
+    "1 / sqrt(CAST(s.degree AS DOUBLE) * o.degree) AS weight "
+    "FROM facts AS f "
+    f"JOIN code_degrees AS s ON s.node = f.subject AND s.code = {FORWARDS} "
+    f"JOIN code_degrees AS o ON o.node = f.object AND o.code = {BACKWARDS}"
+)
+
+
+def all_steps(weighed: bool = False) -> str:
+    """Every step, forwards and backwards."""
+    facts, more = ("weighed_facts", ", weight") if weighed else ("facts", "")
+    return (
+        f"SELECT subject AS origin, {FORWARDS} AS code, object AS destination, value{more} "  # noqa: S608
+        f"FROM {facts} UNION ALL "
+        f"SELECT object AS origin, {BACKWARDS} AS code, subject AS destination, value{more} "
+        f"FROM {facts}"
+    )
+
+
+def allowed_steps(limited: bool, weighed: bool = False) -> str:
+    """Every step that may be walked: of nodes that are in `wide` only where not `limited`."""
+    if not limited:
+        return all_steps(weighed)
+    return (
+        f"SELECT s.* FROM ({all_steps(weighed)}) AS s WHERE NOT EXISTS "  # noqa: S608
+        "(SELECT 1 FROM wide AS w WHERE w.origin = s.origin AND w.code = s.code)"
+    )
+
+
+def join_hint(broadcast: bool, *tables: str) -> str:
+    """For Spark: every worker gets these tables, or else the last is hashed, never sorted."""
+    if broadcast:
+        return f"/*+ BROADCAST({', '.join(tables)}) */ "
+    return f"/*+ SHUFFLE_HASH({tables[-1]}) */ "
+
+
+def wide_nodes(max_fanout: int) -> str:
+    """Give (origin, code) of the steps that a fan-out limit forbids."""
+    return (
+        f"SELECT origin, code FROM ({all_steps()}) AS s GROUP BY origin, code "  # noqa: S608
+        f"HAVING count(*) > {int(max_fanout)}"
+    )

@@ -1,0 +1,232 @@
+"""The contract of engines for bodies of all kinds, and for shares of paths."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hornbeam.facts.table import Targets
+from hornbeam.rules.body import Body, Kind, Step
+from hornbeam.rules.candidates import Language
+from tests.contracts.test_engines import (
+    FIRST,
+    SPARK,
+    STEPS,
+    Make,
+    check,
+    check_shares,
+    every_engine,
+    figures_of,
+    first_of_every_engine,
+    rows_of,
+    values,
+)
+from tests.support.brute_force import ONE, search
+from tests.support.worlds import (
+    CLASSES,
+    PREDICATES,
+    SOFT,
+    TARGETS,
+    World,
+    many_worlds,
+    rich_languages,
+    worlds,
+)
+
+ALL = tuple(Kind)
+
+
+@every_engine
+@values
+@given(st.data(), rich_languages())
+@settings(max_examples=150)
+def test_discovery_equals_brute_force(
+    make: Make, value: st.SearchStrategy[int], data: st.DataObject, language: Language
+) -> None:
+    check(make, data.draw(worlds(value, classes=CLASSES)), language)
+
+
+@first_of_every_engine
+@values
+@given(
+    st.data(),
+    rich_languages(),
+    st.integers(1, 4),
+    st.none() | st.integers(1, 6),
+    st.sets(st.sampled_from([*PREDICATES, *CLASSES, "unknown"]), max_size=2),
+)
+def test_pruning_and_order(
+    make: Make,
+    value: st.SearchStrategy[int],
+    data: st.DataObject,
+    language: Language,
+    min_coverage: int,
+    top: int | None,
+    exclude: set[str],
+) -> None:
+    world = data.draw(worlds(value, classes=CLASSES))
+    exact = replace(language, min_coverage=min_coverage, top=top, exclude=tuple(exclude))
+    check(make, world, exact)
+
+
+ENTITIES = st.sampled_from([*(f"e{i}" for i in range(4)), "alone", "unseen", "it's"])
+CONDITIONS = st.one_of(
+    st.builds(
+        lambda step, target, argument: Body((step,), target, Kind.OPEN, argument),
+        STEPS,
+        st.sampled_from(TARGETS),
+        st.integers(0, 1),
+    ),
+    st.builds(
+        lambda name, target, argument: Body((Step(name, arity=1),), target, Kind.UNARY, argument),
+        st.sampled_from([*CLASSES, *PREDICATES, "unknown"]),
+        st.sampled_from(TARGETS),
+        st.integers(0, 1),
+    ),
+    st.builds(
+        lambda steps, target, argument, constant: Body(
+            tuple(steps), target, Kind.ANCHORED, argument, constant
+        ),
+        st.lists(STEPS, max_size=1),
+        st.sampled_from([*TARGETS, "unknown"]),
+        st.integers(0, 1),
+        ENTITIES,
+    ),
+)
+
+
+@every_engine
+@values
+@given(st.data(), rich_languages())
+def test_counting_equals_discovery(
+    make: Make, value: st.SearchStrategy[int], data: st.DataObject, language: Language
+) -> None:
+    """Bodies that were found, drawn at random, unknown and repeated, in any order."""
+    world = data.draw(worlds(value, classes=CLASSES))
+    everything = replace(language, bodies=ALL)
+    whole = search(world.values, world.labels, everything, world.unary)
+    bodies = data.draw(st.lists(CONDITIONS, max_size=6))
+    if whole:
+        bodies += data.draw(st.lists(st.sampled_from(list(whole)), max_size=12))
+    bodies = data.draw(st.permutations([*bodies, *bodies[:2]]))
+    statistics = make(world.facts).count(world.targets, bodies, language)
+    assert list(statistics.bodies) == bodies
+    assert rows_of(statistics) == [whole[body].rows if body in whole else [] for body in bodies]
+    check_shares(statistics, whole, language)
+
+
+#: Searches over many worlds at once; Spark is held to the first.
+SEARCHES = [
+    (Language(2, 1, bodies=ALL, shares=True), True),
+    (Language(4, 1, shares=True, max_fanout=2), False),
+    (Language(3, 2, distinct_variables=True, bodies=ALL, shares=True), True),
+    (Language(3, 2, top=300, max_fanout=3, bodies=ALL[1:]), False),
+]
+
+
+@pytest.mark.parametrize(
+    ("make", "language", "soft"),
+    [
+        *(pytest.param(*first.values, *search) for first in FIRST for search in SEARCHES),
+        pytest.param("spark", *SEARCHES[0], marks=SPARK),
+    ],
+    indirect=["make"],
+)
+def test_many_worlds_at_once(make: Make, language: Language, soft: bool) -> None:
+    """What is kept is counted again, in another order."""
+    world = many_worlds(60, soft, seed=language.max_length, classes=CLASSES)
+    found = search(world.values, world.labels, language, world.unary)
+    discovery = check(make, world, language, found)
+    bodies = [candidate.body for candidate in discovery.candidates][::-1]
+    counted = make(world.facts).count(world.targets, bodies, language)
+    assert discovery.statistics is not None
+    assert rows_of(counted) == rows_of(discovery.statistics)[::-1]
+    check_shares(counted, found, language)
+
+
+@first_of_every_engine
+@given(worlds(SOFT, classes=CLASSES), rich_languages())
+def test_statistics_and_labels_are_optional(make: Make, world: World, language: Language) -> None:
+    engine, targets = make(world.facts), world.targets
+    whole = engine.discover(targets, language)
+    bare = engine.discover(targets, language, statistics=False)
+    assert bare.statistics is None
+    assert (figures_of(bare), bare.found) == (figures_of(whole), whole.found)
+    unlabelled: Targets = replace(targets, millionths=None)
+    assert figures_of(engine.discover(unlabelled, language)) == [
+        (body, coverage, 0, paths) for body, coverage, _, paths in figures_of(whole)
+    ]
+
+
+@first_of_every_engine
+@given(worlds(SOFT, classes=CLASSES), rich_languages(), st.data())
+def test_order_of_targets_only_numbers_the_rows(
+    make: Make, world: World, language: Language, data: st.DataObject
+) -> None:
+    order = data.draw(st.permutations(range(len(world.labels))))
+    engine, targets = make(world.facts), world.targets
+    one = engine.discover(targets, language).statistics
+    two = engine.discover(targets.select(np.array(order)), language).statistics
+    assert one is not None
+    assert two is not None
+    back = [sorted((order[row], body, n) for row, body, n in rows) for rows in rows_of(two)]
+    assert back == rows_of(one)
+
+
+@first_of_every_engine
+def test_own_edge_is_no_evidence_for_conditions(make: Make) -> None:
+    """Of the two facts t(a, b) and t(a, c), the pair (a, b) sees one; a loop is two edges."""
+    facts = {("a", "t", "b"): ONE, ("a", "t", "c"): ONE, ("d", "t", "d"): ONE}
+    world = World(facts, [(("a", "t", "b"), ONE), (("d", "t", "d"), ONE), (("c", "t", "a"), 0)])
+    kinds = (Kind.OPEN, Kind.ANCHORED)
+    discovery = check(make, world, Language(1, 1, bodies=kinds))
+    counts = {c.text: (c.coverage, c.paths) for c in discovery.candidates}
+    assert counts["t(A, C) -> t(A, B)"] == (1, 1)
+    assert counts["t(A, 'c') -> t(A, B)"] == (1, 1)
+    assert counts["t(B, C) -> t(A, B)"] == (1, 2)
+    assert "t(A, 'b') -> t(A, B)" not in counts
+    assert "t(A, 'd') -> t(A, B)" not in counts
+
+
+@first_of_every_engine
+def test_shares_are_of_the_degrees_that_a_pair_sees(make: Make) -> None:
+    """Without its own fact, a has one t-edge and b, the hub, two: not two and three."""
+    facts = {("a", "t", "hub"): ONE, ("a", "t", "x"): ONE} | {
+        (f"y{i}", "t", "hub"): ONE for i in range(2)
+    } | {("y0", "t", "x"): ONE}  # fmt: skip
+    world = World(facts, [(("a", "t", "hub"), ONE), (("a", "s", "hub"), 0)])
+    body = Body((Step("t"), Step("t", inverse=True), Step("t")), "t")
+    language = Language(3, 1, shares=True)
+    counted = make(world.facts).count(world.targets, [body, replace(body, target="s")], language)
+    # a -> x (degrees 1, 2), x <- y0 (2, 2), y0 -> hub (2, 2)
+    own = 1 / (np.sqrt(1 * 2) * np.sqrt(2 * 2) * np.sqrt(2 * 2))
+    assert counted.share is not None
+    assert counted.share[counted.column(0)] == pytest.approx([own], rel=1e-12)
+    check(make, world, language)
+
+
+@first_of_every_engine
+def test_nothing_to_count_has_no_shares(make: Make) -> None:
+    world = World({("a", "p", "b"): ONE}, [(("x", "t", "y"), ONE)])
+    engine, language = make(world.facts), Language(1, 1, bodies=ALL, shares=True)
+    found = engine.discover(world.targets, language).statistics
+    assert found is not None
+    bodies = [Body((Step("p"),), "t"), Body((Step("p"),), "t", Kind.OPEN)]
+    for table in (found, engine.count(world.targets, bodies, language)):
+        assert table.share is not None
+        assert len(table.share) == 0
+
+
+@first_of_every_engine
+def test_facts_of_classes_alone(make: Make) -> None:
+    """Entities that no edge has are known, and have conditions."""
+    world = World({}, [(("a", "t", "b"), ONE), (("b", "t", "a"), 0)], {("a", "student"): ONE})
+    discovery = check(make, world, Language(3, 1, bodies=ALL, shares=True))
+    assert discovery.unseen == 2
+    both = replace(world, unary={("a", "student"): ONE, ("b", "student"): ONE})
+    discovery = check(make, both, Language(3, 1, bodies=ALL, shares=True))
+    assert "student(A) -> t(A, B)" in {c.text for c in discovery.candidates}
