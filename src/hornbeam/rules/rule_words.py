@@ -1,0 +1,218 @@
+"""Rules in words, for people who do not read PSL: the one home of how a rule is said.
+
+    interacts(A, X) [n >= 25] & enzyme(A, 'cyp3a4') -> interacts(A, B) [log]
+
+    If A has 25 or more interacts besides B and A enzyme 'cyp3a4', then A interacts B, counted by
+    log.
+
+Words come in pieces, so that a page can set variables, predicates and entities apart, and escape
+what comes from the data. Variables are called what the PSL text of the same clause calls them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+from hornbeam.language.syntax import Atom, Term, Variable, weight_text
+from hornbeam.rules.body import AnyBody, Body, Kind, Part, body_ends, variables
+from hornbeam.rules.clause import Clause
+from hornbeam.rules.weighing import Counts, Threshold
+
+
+class Role(StrEnum):
+    """What a piece of a sentence is."""
+
+    WORDS = "words"
+    VARIABLE = "variable"
+    PREDICATE = "predicate"
+    ENTITY = "entity"
+
+
+class Piece(NamedTuple):
+    """A piece of a sentence; predicates and entities are names from the data."""
+
+    text: str
+    role: Role = Role.WORDS
+
+
+Words = tuple[Piece, ...]
+
+#: How a way of counting is said behind a rule.
+COUNTED = {
+    Counts.RAW: "counted one by one",
+    Counts.LOG: "counted by log",
+    Counts.EXISTS: "counted once",
+    Counts.SHARE: "counted by share",
+}
+#: What a way of counting means.
+MEANING = {
+    Counts.RAW: "n groundings weigh n times the weight",
+    Counts.LOG: "n groundings weigh log2(1 + n) times the weight",
+    Counts.EXISTS: "one grounding is as good as many",
+    Counts.SHARE: "a path counts the less the more edges its entities have; the total, divided by "
+    "its median m in training, weighs log2(1 + share / m) times the weight",
+}
+
+
+def rule_words(clause: Clause) -> Words:
+    """A clause as one sentence.
+
+    Examples
+    --------
+    >>> from hornbeam.rules.body import Step
+    >>> from hornbeam.rules.weighing import Weighing
+    >>> body = Body((Step("cites"), Step("cites", inverse=True)), "alike")
+    >>> said(rule_words(Clause(body, weighing=Weighing(Counts.SHARE))))
+    'If A and C share cites, then A alike C, counted by share.'
+    """
+    subject, object_ = body_ends(clause.body)
+    head = _filled("{} {} {}", subject, _predicate(clause.target), object_)
+    no = _filled("not ") if clause.negated else ()
+    if clause.is_prior:
+        without = f"Without evidence a pair is {'false' if clause.negated else 'true'}: "
+        return (*_filled(without), *no, *head, Piece("."))
+    counted = "" if clause.weighing is None else f", {COUNTED[clause.weighing.counts]}"
+    body = body_words(clause.body)
+    return (Piece("If "), *body, Piece(", then "), *no, *head, Piece(f"{counted}."))
+
+
+def body_words(body: AnyBody) -> Words:
+    """The conditions of a body, all of which must hold."""
+    ends, names = body_ends(body), variables()
+    # as in `hornbeam.rules.body.body_texts`, so that both call the variables alike
+    free = (name for name in names if name not in ends)
+    pieces = list[Piece]()
+    for k, part in enumerate(body.parts):
+        pieces += [Piece(" and ")] * (k > 0)
+        pieces += condition_words(part, ends, free)
+    return tuple(pieces)
+
+
+def condition_words(part: Part, ends: tuple[Variable, Variable], free: Iterator[Variable]) -> Words:
+    """One condition; variables besides those of subject and object are taken from `free`."""
+    body, threshold = part.body, part.threshold
+    literals = body.literals(ends, free)
+    here = ends[body.argument]
+    if not body.steps:
+        return _filled("{} is {}", here, _entity(body.constant or ""))
+    step = body.steps[0]
+    match body.kind:
+        case Kind.OPEN:
+            return _open(body, here, ends[1 - body.argument], threshold)
+        case Kind.UNARY:
+            words = _filled(
+                f"{{}} is {_article(step.predicate)} {{}}", here, _predicate(step.predicate)
+            )
+        case Kind.PATH if _is_shared(body):
+            return _shared(body, ends, threshold)
+        case _:
+            atoms = [literal for literal in literals if isinstance(literal, Atom)]
+            words = _linked(body, atoms)
+    return (*words, *_ways(threshold))
+
+
+def said(words: Words) -> str:
+    """The words as plain text."""
+    return "".join(piece.text for piece in words)
+
+
+def _linked(body: Body, atoms: list[Atom]) -> Words:
+    """Atoms between two terms, one after the other."""
+    pieces = list[Piece]()
+    for k, (step, atom) in enumerate(zip(body.steps, atoms, strict=True)):
+        pieces += [Piece(" and ")] * (k > 0)
+        first, second = (_term(atom.arguments[place]) for place in step.places)
+        if step.arity == 2:
+            pieces += _filled("{} {} {}", first, _predicate(step.predicate), second)
+        else:
+            one, other = (place + 1 for place in step.places)
+            template = f"{{}} and {{}} stand in {{}} at places {one} and {other}"
+            pieces += _filled(template, first, second, _predicate(step.predicate))
+    return tuple(pieces)
+
+
+def _open(body: Body, here: Variable, there: Variable, threshold: Threshold | None) -> Words:
+    """Edges of an argument, whoever is at the other end; the pair's own edge never counts."""
+    [step] = body.steps
+    many, predicate = _many(threshold), _predicate(step.predicate)
+    if step.arity > 2:
+        place = step.places[step.inverse] + 1
+        words = _filled(f"{{}} stands in {many}{{}} at place {place}", here, predicate)
+        return (*words, *_share(threshold))
+    own = step.predicate == body.target and step.inverse == bool(body.argument)
+    besides = _filled(" besides {}", there) if own else ()
+    if step.inverse:
+        who = f"{many}things" if many else "something"
+        words = (Piece(who), *besides, *_filled(" {} {}", predicate, here))
+    else:
+        words = (*_filled(f"{{}} has {many}{{}}", here, predicate), *besides)
+    return (*words, *_share(threshold))
+
+
+def _is_shared(body: Body) -> bool:
+    """Whether a path goes to a neighbour by a relation and back by the same."""
+    return (
+        len(body.steps) == 2
+        and body.steps[0].arity == 2
+        and body.steps[1] == body.steps[0].reversed()
+    )
+
+
+def _shared(
+    body: Body, ends: tuple[Variable, Variable], threshold: Threshold | None
+) -> Words:  # fmt: skip
+    """Neighbours that subject and object have in common."""
+    step, many = body.steps[0], _many(threshold)
+    if step.inverse:
+        who = f"{many}things" if many else "something"
+        words = _filled(f"{who} {{}} both {{}} and {{}}", _predicate(step.predicate), *ends)
+    else:
+        words = _filled(f"{{}} and {{}} share {many}{{}}", *ends, _predicate(step.predicate))
+    return (*words, *_share(threshold))
+
+
+def _many(threshold: Threshold | None) -> str:
+    """How many groundings are asked for, before what is counted."""
+    return "" if threshold is None or threshold.share else f"{threshold.bound:.0f} or more "
+
+
+def _ways(threshold: Threshold | None) -> Words:
+    """How many groundings are asked for, behind the condition."""
+    if threshold is None or threshold.share:
+        return _share(threshold)
+    return (Piece(f" in {threshold.bound:.0f} or more ways"),)
+
+
+def _share(threshold: Threshold | None) -> Words:
+    if threshold is None or not threshold.share:
+        return ()
+    return (Piece(f" with a share above {weight_text(threshold.bound)}"),)
+
+
+def _filled(template: str, *values: Piece | Variable) -> Words:
+    """A template with a value in the place of every {}."""
+    texts = template.split("{}")
+    pieces = [Piece(texts[0])]
+    for value, text in zip(values, texts[1:], strict=True):
+        pieces += [_term(value) if isinstance(value, Variable) else value, Piece(text)]
+    return tuple(piece for piece in pieces if piece.text)
+
+
+def _term(term: Term) -> Piece:
+    if isinstance(term, Variable):
+        return Piece(term.name, Role.VARIABLE)
+    return _entity(term.value)
+
+
+def _entity(name: str) -> Piece:
+    return Piece(f"'{name}'", Role.ENTITY)
+
+
+def _predicate(name: str) -> Piece:
+    return Piece(name, Role.PREDICATE)
+
+
+def _article(name: str) -> str:
+    return "an" if name[:1].lower() in tuple("aeiou") else "a"
