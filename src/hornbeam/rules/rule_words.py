@@ -18,6 +18,7 @@ from typing import NamedTuple
 from hornbeam.language.syntax import Atom, Term, Variable, weight_text
 from hornbeam.rules.body import AnyBody, Body, Kind, Part, body_ends, variables
 from hornbeam.rules.clause import Clause
+from hornbeam.rules.rule_model import RuleModel
 from hornbeam.rules.weighing import Counts, Threshold
 
 
@@ -48,11 +49,11 @@ COUNTED = {
 }
 #: What a way of counting means.
 MEANING = {
-    Counts.RAW: "n groundings weigh n times the weight",
-    Counts.LOG: "n groundings weigh log2(1 + n) times the weight",
-    Counts.EXISTS: "one grounding is as good as many",
-    Counts.SHARE: "a path counts the less the more edges its entities have; the total, divided by "
-    "its median m in training, weighs log2(1 + share / m) times the weight",
+    Counts.RAW: "n groundings of a rule weigh n times its weight",
+    Counts.LOG: "n groundings of a rule weigh log2(1 + n) times its weight",
+    Counts.EXISTS: "one grounding of a rule weighs as much as many",
+    Counts.SHARE: "a path counts the less, the more edges its entities have; the sum over the "
+    "paths, divided by its median m in training, weighs log2(1 + sum / m) times the weight",
 }
 
 
@@ -76,6 +77,22 @@ def rule_words(clause: Clause) -> Words:
     counted = "" if clause.weighing is None else f", {COUNTED[clause.weighing.counts]}"
     body = body_words(clause.body)
     return (Piece("If "), *body, Piece(", then "), *no, *head, Piece(f"{counted}."))
+
+
+def counting_words(model: RuleModel) -> list[str]:
+    """A sentence for each way in which the rules of a model count their groundings.
+
+    Examples
+    --------
+    >>> counting_words(RuleModel(()))
+    ['n groundings of a rule weigh n times its weight.']
+    """
+    stated = {rule.clause.weighing.counts for rule in model.rules if rule.clause.weighing}
+    bare = any(rule.clause.weighing is None and not rule.clause.is_prior for rule in model.rules)
+    own = [f"{COUNTED[way].capitalize()}: {MEANING[way]}." for way in Counts if way in stated]
+    if not own:
+        return [f"{MEANING[model.semantics.counts]}."]
+    return [*own, f"Else {MEANING[model.semantics.counts]}."] if bare else own
 
 
 def body_words(body: AnyBody) -> Words:
