@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from hornbeam.errors import DataError
 from hornbeam.language.syntax import (
+    AllOf,
+    AnyOf,
     ArithmeticRule,
     Atom,
     Cardinality,
     Comparison,
     Condition,
-    Conjunction,
     Constant,
-    Disjunction,
     Extreme,
     Filter,
     Literal,
@@ -282,7 +282,7 @@ def test_the_parts_of_an_arithmetic_rule() -> None:
         ),
         Relation.AT_MOST,
         (Summand(Number(-1.0), SumAtom("b", (Variable("A"),))), Summand(Number(1.0))),
-        (Filter("B", Conjunction((atom("b", "B"), atom("c", "B", negated=True)))),),
+        (Filter("B", AllOf((atom("b", "B"), atom("c", "B", negated=True)))),),
         squared=True,
     )
 
@@ -316,8 +316,8 @@ def test_arithmetic_is_refused_where_only_logic_is_read() -> None:
     [
         lambda: Number(float("inf")),
         lambda: Extreme("Min", (Number(1.0),)),
-        lambda: Conjunction((atom("a", "A"),)),
-        lambda: Disjunction((atom("a", "A"), Disjunction((atom("b", "A"), atom("c", "A"))))),  # type: ignore[arg-type]
+        lambda: AllOf((atom("a", "A"),)),
+        lambda: AnyOf((atom("a", "A"), AnyOf((atom("b", "A"), atom("c", "A"))))),  # type: ignore[arg-type]
         lambda: ArithmeticRule(1.0, (), Relation.EQUAL, (Summand(Number(1.0)),)),
         lambda: ArithmeticRule(
             1.0, (Summand(Number(1.0)),) * 2, Relation.EQUAL, (Summand(Number(1.0)),)
@@ -410,7 +410,7 @@ SUMS = st.tuples(ATOM_SUMMANDS, CONSTANTS).map(lambda parts: (*parts[0], *parts[
 def conditions(depth: int, outside: type | None = None) -> st.SearchStrategy[Condition]:
     """Conditions; a conjunction never stands in a conjunction, nor a disjunction in its kind."""
     strategy: st.SearchStrategy[Condition] = LITERALS
-    for kind in (Conjunction, Disjunction):
+    for kind in (AllOf, AnyOf):
         if depth and kind is not outside:
             parts = st.lists(conditions(depth - 1, kind), min_size=2, max_size=3).map(tuple)
             strategy |= st.builds(kind, parts)

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.errors import InputError
+from hornbeam.facts.names import Names
 from hornbeam.language.naming import identifiers
-from hornbeam.rules.body import Body, Step
-from hornbeam.rules.candidates import Candidates, Language
+from hornbeam.rules.body import Body, Kind, Step
+from hornbeam.rules.candidates import KINDS, Candidates, Conditions, Language
 from hornbeam.rules.clause import Clause
 
 #: Identifiers of one another's prefix, of one spelling, of either case.
@@ -35,9 +38,12 @@ def test_language_accepts(max_length: int) -> None:
     Language(max_length, min_coverage=1, top=1, distinct_variables=True, max_fanout=1)
 
 
+ENTITIES = Names.of(["a", "B", "it's", "é"])
+
+
 @st.composite
 def tables(draw: st.DrawFn) -> Candidates:
-    """Distinct sequences over names that are hard to order, with few different figures."""
+    """Distinct bodies over names that are hard to order, with few different figures."""
     name = st.sampled_from(NAMES)
     predicates = tuple(sorted(draw(st.sets(name, min_size=1, max_size=6))))
     targets = tuple(sorted(draw(st.sets(name, min_size=1, max_size=4))))
@@ -49,9 +55,32 @@ def tables(draw: st.DrawFn) -> Candidates:
     for i, (codes, _) in enumerate(rows):
         steps[i, : len(codes)] = codes
     head = np.array([target for _, target in rows], dtype=np.int32)
-    return Candidates(
+    table = Candidates(
         predicates, targets, steps, head, coverage, coverage // 2, 2 * coverage, draw(st.booleans())
     )
+    return draw(with_conditions(table)) if draw(st.booleans()) else table
+
+
+@st.composite
+def with_conditions(draw: st.DrawFn, paths: Candidates) -> Candidates:
+    """The same table, and distinct conditions among its rows of one step."""
+    kinds = np.zeros(len(paths), dtype=np.int32)
+    argument, constant = kinds.copy(), kinds - 1
+    steps = paths.steps.copy()
+    for row in np.flatnonzero(np.count_nonzero(steps, axis=1) == 1).tolist():
+        kind = draw(st.sampled_from(KINDS))
+        kinds[row] = KINDS.index(kind)
+        argument[row] = 0 if kind is Kind.PATH else draw(st.integers(0, 1))
+        if kind is Kind.UNARY:
+            steps[row, 0] &= ~np.uint32(1)  # a unary atom has no direction
+        if kind is Kind.ANCHORED:
+            constant[row] = draw(st.integers(0, len(ENTITIES) - 1))
+            steps[row, 0] *= draw(st.integers(0, 1))
+    everything = replace(
+        paths, steps=steps, conditions=Conditions(kinds, argument, constant, ENTITIES)
+    )
+    first = {(everything.body(row)): row for row in reversed(range(len(everything)))}
+    return everything.take(np.array(sorted(first.values()), dtype=np.int64))
 
 
 @given(tables(), st.integers(1, 3), st.none() | st.integers(1, 10))
@@ -102,7 +131,7 @@ def test_rows() -> None:
 
 def test_shows_itself() -> None:
     candidates = small()
-    assert repr(candidates) == "Candidates(2 relation sequences for t)"
+    assert repr(candidates) == "Candidates(2 bodies for t)"
     html = candidates._repr_html_()
     assert "a_b(A, B) &amp; c(C, B) -&gt; t(A, C)" in html
     assert "<caption>" not in html

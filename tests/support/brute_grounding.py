@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from itertools import product
 
 from hornbeam.language.syntax import (
+    AllOf,
+    AnyOf,
     ArithmeticRule,
     Atom,
     Cardinality,
     Coefficient,
     Comparison,
     Condition,
-    Conjunction,
     Constant,
-    Disjunction,
     Extreme,
     Literal,
     LogicalRule,
@@ -134,9 +134,9 @@ def _logical(rule: LogicalRule, world: World) -> Iterator[Ground]:
 
 def _alternatives(rule: ArithmeticRule) -> Iterator[dict[str, list[Literal]]]:
     def conjunctions(condition: Condition) -> list[list[Literal]]:
-        if isinstance(condition, Disjunction):
+        if isinstance(condition, AnyOf):
             return [c for part in condition.parts for c in conjunctions(part)]
-        if isinstance(condition, Conjunction):
+        if isinstance(condition, AllOf):
             return [
                 [literal for part in chosen for literal in part]
                 for chosen in product(*map(conjunctions, condition.parts))

@@ -23,8 +23,9 @@ from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from hornbeam.errors import DataError
+from hornbeam.language.logical_trees import MisplacedError
 from hornbeam.language.syntax import Place, PslRule, error_at
-from hornbeam.language.trees import TOO_DEEP, MisplacedError, rule_of
+from hornbeam.language.trees import TOO_DEEP, rule_of
 
 #: Names of the grammar's tokens in messages, in the order in which they are listed.
 _WORDS = {
@@ -53,6 +54,11 @@ _WORDS = {
     "PERIOD": "'.' (which ends a rule that has no weight)",
     "$END": "the end of the rule",
 }
+_NOT_PSL = (
+    "'[' begins a way of counting or a threshold, which the rules of Hornbeam's models may have; "
+    "expected plain PSL"
+)
+_IN_BRACKETS = "brackets hold a way of counting such as [log], or a threshold such as [n >= 25]"
 _OPERATORS = {"AND", "PIPE", "_THEN", "_IF", "PLUS", "MINUS", "SLASH", "RELATION"}
 
 
@@ -85,7 +91,8 @@ def _tokens(text: str) -> Iterator[Token]:
 class _PartialRule:
     """A rule that is being read: its tokens, and where it might have ended already."""
 
-    def __init__(self) -> None:
+    def __init__(self, brackets: bool) -> None:
+        self.brackets = brackets
         self.state: InteractiveParser = _parser().parse_interactive()
         self.tokens: list[Token] = []
         self.ended: tuple[Tree[Token], int] | None = None
@@ -103,6 +110,19 @@ class _PartialRule:
         self.tokens.append(token)
         return True
 
+    @property
+    def in_bracket(self) -> bool:
+        """Whether a bracket is open that is Hornbeam's own, not one of PSL's @Min and @Max."""
+        kinds = [token.type for token in self.tokens]
+        last = max((i for i, kind in enumerate(kinds) if kind in ("LSQB", "RSQB")), default=0)
+        return kinds[last:][:1] == ["LSQB"] and kinds[last - 1] != "FUNCTION"
+
+    def accepts(self) -> set[str]:
+        """Kinds of tokens that may stand next."""
+        accepted: set[str] = self.state.accepts()  # type: ignore[no-untyped-call]
+        in_psl = self.brackets or (self.tokens and self.tokens[-1].type == "FUNCTION")
+        return accepted if in_psl else accepted - {"LSQB"}
+
     def finished(self) -> Tree[Token] | None:
         """Tree of the rule, None where it is not complete."""
         try:
@@ -117,21 +137,26 @@ class _PartialRule:
         if self.ended is None:
             return None
         tree, end = self.ended
-        other = _PartialRule()
+        other = _PartialRule(self.brackets)
         fits = all(other.feed(token) for token in [*self.tokens[end:], stray])
         return (tree, other) if fits else None
 
 
-def read_rules(text: str, name: str) -> Iterator[PslRule]:
-    """Yield the rules of a text; see `parse_rules`."""
-    partial = _PartialRule()
+def read_rules(text: str, name: str, *, brackets: bool = False) -> Iterator[PslRule]:
+    """Yield the rules of a text, with Hornbeam's brackets where they may stand.
+
+    See `parse_rules` and `parse_logical_rules`.
+    """
+    partial = _PartialRule(brackets)
     try:
         for token in _tokens(text):
             if partial.feed(token):
+                if token.type == "LSQB" and partial.in_bracket and not brackets:
+                    raise error_at(Place(token.line or 1, token.column or 1), name, _NOT_PSL)
                 continue
             if partial.tokens and _may_begin_a_rule(token, partial):
                 yield _rule(_finished(partial, text, name), name)
-                partial = _PartialRule()
+                partial = _PartialRule(brackets)
                 if partial.feed(token):
                     continue
             elif parted := partial.without(token):
@@ -200,9 +225,13 @@ def _error(text: str, name: str, position: int, partial: _PartialRule, found: st
         position = text.rindex("/", 0, position + 1)
         problem = "a comment is not closed; expected '*/'"
     else:
-        accepted: set[str] = partial.state.accepts()  # type: ignore[no-untyped-call]
-        problem = f"expected {_expected(accepted, at_start=not kinds)}, found {found}"
-        if kinds[:1] == ["NUMBER"] != kinds and not {"COLON", "RELATION"} & {*kinds}:
+        expected = _expected(partial.accepts(), at_start=not kinds)
+        problem = f"expected {expected}, found {found}"
+        if partial.in_bracket:
+            problem += f" ({_IN_BRACKETS})"
+        elif found == "'['" and kinds[-1:] == ["EXPONENT"] and partial.brackets:
+            problem += " (brackets stand before '^2')"
+        elif kinds[:1] == ["NUMBER"] != kinds and not {"COLON", "RELATION"} & {*kinds}:
             problem += " (a weight is followed by ':')"
     line, line_start = text.count("\n", 0, position) + 1, text.rfind("\n", 0, position)
     return DataError(name, problem, line=line, column=position - line_start)
@@ -211,7 +240,9 @@ def _error(text: str, name: str, position: int, partial: _PartialRule, found: st
 def _expected(tokens: set[str], at_start: bool) -> str:
     """Describe the tokens that could stand here."""
     words = ["a weight such as '0.83:'"] if at_start else []
-    if {"COLON", "RELATION"} <= tokens:
+    if "GREATER" in tokens:
+        words, tokens = ["'>='", "'>'", "'/'", "']'"], set()
+    elif {"COLON", "RELATION"} <= tokens:
         words, tokens = ["':' (which ends a weight)", "an operator of arithmetic"], set()
     elif "NOT" in tokens:
         words += ["an atom such as 'knows(A, B)'"]

@@ -7,6 +7,10 @@ Rules are weighted or hard, logical or arithmetic, over predicates of any arity:
     0.5: likes(A, +B) / |B| <= outgoing(A) ^2 {B: item(B) & !hidden(B)}
     category(A, +C) = 1 .
 
+Rules of model files may have brackets, which are Hornbeam's own (see `hornbeam.language.brackets`):
+
+    0.8: (cites(A, X) & cites(X, B)) [n >= 3] & paper(B) -> cites(A, B) [log]
+
 The grammar is `psl.lark`. A rule may run over several lines; it ends at its period (and filters),
 or where a line begins that cannot continue it. Constants stand in quotes, with the escapes \\ \' \"
 \t \n \r, and hold no line break; a number among the arguments is a constant too.
@@ -24,6 +28,7 @@ from enum import StrEnum
 from typing import Literal as Literally
 
 from hornbeam.errors import DataError
+from hornbeam.language.brackets import Bracket, ThresholdSpan, with_thresholds
 
 _ESCAPES = str.maketrans({"\\": r"\\", "'": r"\'", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 
@@ -115,7 +120,8 @@ class Literal:
 class LogicalRule:
     """A conjunction that implies a disjunction; without a body, the disjunction itself.
 
-    `weight` is None in a hard rule. `squared` is PSL's `^2`.
+    `weight` is None in a hard rule. `squared` is PSL's `^2`. The rules of a model may have a way of
+    counting and thresholds, which do not overlap and stand in their order.
     """
 
     weight: float | None
@@ -123,11 +129,22 @@ class LogicalRule:
     head: tuple[Literal, ...]
     squared: bool = False
     place: Place | None = field(default=None, compare=False, repr=False)
+    weighing: Bracket | None = None
+    thresholds: tuple[ThresholdSpan, ...] = ()
 
     def __post_init__(self) -> None:
         _check_weight(self.weight, self.squared)
         if not self.head:
             raise ValueError("a rule has at least one literal in its head")
+        if self.weighing is not None and self.weighing.is_threshold:
+            raise ValueError(f"{self.weighing} is a threshold; a rule has a way of counting")
+        end = 0
+        for span in self.thresholds:
+            if not (
+                end <= span.start < span.stop <= len(self.body) and span.threshold.is_threshold
+            ):
+                raise ValueError("thresholds stand behind literals of the body, in their order")
+            end = span.stop
 
     def __str__(self) -> str:
         return rule_text(self)
@@ -225,33 +242,33 @@ class Summand:
 
 
 @dataclass(frozen=True)
-class Conjunction:
+class AllOf:
     """All of several conditions; none of them is a conjunction itself."""
 
-    parts: tuple[Literal | Disjunction, ...]
+    parts: tuple[Literal | AnyOf, ...]
 
     def __post_init__(self) -> None:
-        _check_parts(self.parts, Conjunction)
+        _check_parts(self.parts, AllOf)
 
     def __str__(self) -> str:
-        return " & ".join(f"({p})" if isinstance(p, Disjunction) else str(p) for p in self.parts)
+        return " & ".join(f"({p})" if isinstance(p, AnyOf) else str(p) for p in self.parts)
 
 
 @dataclass(frozen=True)
-class Disjunction:
+class AnyOf:
     """One of several conditions; none of them is a disjunction itself."""
 
-    parts: tuple[Literal | Conjunction, ...]
+    parts: tuple[Literal | AllOf, ...]
 
     def __post_init__(self) -> None:
-        _check_parts(self.parts, Disjunction)
+        _check_parts(self.parts, AnyOf)
 
     def __str__(self) -> str:
         return " | ".join(map(str, self.parts))
 
 
 #: Negations stand before atoms only: PSL knows no other.
-Condition = Literal | Conjunction | Disjunction
+Condition = Literal | AllOf | AnyOf
 
 
 def _check_parts(parts: tuple[Condition, ...], kind: type) -> None:
@@ -349,7 +366,9 @@ def rule_text(rule: PslRule) -> str:
         core, filters = f" {rule.relation} ".join(sides), [f" {one}" for one in rule.filters]
     else:
         head = " | ".join(map(str, rule.head))
-        core = f"{' & '.join(map(str, rule.body))} -> {head}" if rule.body else head
+        body = " & ".join(with_thresholds(list(map(str, rule.body)), rule.thresholds))
+        core = f"{body} -> {head}" if rule.body else head
+        core = core if rule.weighing is None else f"{core} {rule.weighing}"
         filters = []
     if rule.weight is None:
         text = f"{core} ."
@@ -391,13 +410,24 @@ def parse_rules(text: str, name: str) -> list[PslRule]:
 def parse_logical_rules(text: str, name: str) -> list[LogicalRule]:
     """Rules of a text that holds logical rules only, as model files do; see `parse_rules`.
 
+    They may have brackets: ways of counting behind rules, thresholds behind atoms and groups.
+
     Raises
     ------
     DataError
         Also where an arithmetic rule stands.
+
+    Examples
+    --------
+    >>> text = "1: (a(A, X) & b(X, B)) [n >= 3] & c(B) -> t(A, B) [share / 0.0123] ^2"
+    >>> [rule] = parse_logical_rules(text, "model.psl")
+    >>> str(rule.weighing), str(rule.thresholds[0].threshold)
+    ('[share / 0.0123]', '[n >= 3]')
     """
+    from hornbeam.language.parsing import read_rules
+
     rules = []
-    for rule in parse_rules(text, name):
+    for rule in read_rules(unix_lines(text), name, brackets=True):
         if isinstance(rule, ArithmeticRule):
             problem = (
                 f"'{rule.relation}' makes this an arithmetic rule, and only logical rules are "

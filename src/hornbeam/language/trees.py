@@ -8,8 +8,6 @@ grammar gives the parts of a sum and the signs between them; `_summands` forms t
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -17,57 +15,42 @@ from typing import cast
 
 from lark import Token, Tree
 
+from hornbeam.language.logical_trees import (
+    MisplacedError,
+    SyntaxNode,
+    SyntaxPart,
+    comparison_of,
+    literals_of_parts,
+    logical_rule,
+    number_of,
+    place_of,
+    sum_atom_of,
+)
 from hornbeam.language.syntax import (
+    AllOf,
+    AnyOf,
     ArithmeticOperator,
     ArithmeticRule,
-    Atom,
     Cardinality,
     Coefficient,
     Comparison,
     Condition,
-    Conjunction,
-    Constant,
-    Disjunction,
     Extreme,
     Filter,
-    Literal,
-    LogicalRule,
     Number,
     Operation,
-    Operator,
     Place,
     PslRule,
     Relation,
     SumAtom,
     Summand,
-    SumVariable,
-    Term,
-    Variable,
 )
 
-SyntaxNode = Tree[Token]
-SyntaxPart = SyntaxNode | Token
-
-_OPERATORS = {
-    "EQUAL": Operator.EQUAL,
-    "DIFFERENT": Operator.DIFFERENT,
-    "MINUS": Operator.DIFFERENT,
-    "ORDERED": Operator.ORDERED,
-}
-_UNESCAPED = {"t": "\t", "n": "\n", "r": "\r"}
 _ONE = Number(1.0)
 
 #: How deep coefficients and conditions may be nested, so that recursion is safe wherever they go.
 MAX_DEPTH = 50
 TOO_DEEP = f"the rule is nested too deeply; expected at most {MAX_DEPTH} operators in each other"
-
-
-class MisplacedError(Exception):
-    """Something that the grammar lets pass stands where it has no meaning."""
-
-    def __init__(self, problem: str, place: Place) -> None:
-        super().__init__(problem)
-        self.place = place
 
 
 def rule_of(tree: SyntaxNode) -> PslRule:
@@ -76,19 +59,15 @@ def rule_of(tree: SyntaxNode) -> PslRule:
     Raises
     ------
     MisplacedError
-        At a number that is too large, a summation variable in a logical rule, or a negation in an
-        arithmetic one; and where a rule is nested too deeply.
+        At a number that is too large, a summation variable or a misplaced bracket in a logical
+        rule, or a negation in an arithmetic one; and where a rule is nested too deeply.
     """
     parts = {part.data: part for part in tree.children if isinstance(part, Tree)}
-    weight = _number(parts["weight"], "weight") if "weight" in parts else None
+    weight = number_of(parts["weight"], "weight") if "weight" in parts else None
     squared = any(part == "^2" for part in tree.children)
     place = Place(tree.meta.line, tree.meta.column)
     if "side" not in parts:
-        body, head = (
-            tuple(_literals(parts[side].children)) if side in parts else ()
-            for side in ("body", "head")
-        )
-        return LogicalRule(weight, body, head, squared, place)
+        return logical_rule(tree, weight, squared, place)
     [relation] = [part for part in tree.children if getattr(part, "type", "") == "RELATION"]
     sides = [_side(part) for part in _trees(tree, "side")]
     (left, compared_left), (right, compared_right) = sides
@@ -122,61 +101,9 @@ def _operands(one: Coefficient | Condition) -> Sequence[Coefficient | Condition]
             return (one.left, one.right)
         case Extreme():
             return one.arguments
-        case Conjunction() | Disjunction():
+        case AllOf() | AnyOf():
             return one.parts
     return ()
-
-
-def _place(part: SyntaxPart) -> Place:
-    at = part.meta if isinstance(part, Tree) else part
-    return Place(at.line or 1, at.column or 1)
-
-
-def _literals(parts: Iterable[SyntaxPart]) -> Iterator[Literal]:
-    """Yield the literals of a body, head or filter: atoms, each behind its negations."""
-    negated = False
-    for part in parts:
-        if isinstance(part, Tree):
-            yield Literal(_comparison(part) if part.data == "comparison" else _atom(part), negated)
-            negated = False
-        else:
-            negated ^= part.type == "NOT"
-
-
-def _atom(tree: SyntaxNode) -> Atom:
-    atom = _sum_atom(tree)
-    for term, argument in zip(atom.arguments, _arguments(tree), strict=True):
-        if isinstance(term, SumVariable):
-            problem = f"'{term}' adds atoms up, as arithmetic rules do; expected '{term.name}'"
-            raise MisplacedError(problem, _place(argument))
-    return Atom(atom.predicate, cast("tuple[Term, ...]", atom.arguments), atom.place)
-
-
-def _sum_atom(tree: SyntaxNode) -> SumAtom:
-    return SumAtom(str(tree.children[0]), tuple(map(_term, _arguments(tree))), _place(tree))
-
-
-def _arguments(tree: SyntaxNode) -> list[SyntaxNode]:
-    return [part for part in tree.children if isinstance(part, Tree)]
-
-
-def _comparison(tree: SyntaxNode) -> Comparison:
-    left, operator, right = tree.children
-    first, second = (cast("Term", _term(cast("SyntaxNode", term))) for term in (left, right))
-    return Comparison(first, _OPERATORS[cast("Token", operator).type], second, _place(tree))
-
-
-def _term(tree: SyntaxNode) -> Variable | Constant | SumVariable:
-    text = "".join(map(str, tree.children))
-    match tree.data:
-        case "variable":
-            return Variable(text)
-        case "sum_variable":
-            return SumVariable(text[1:])
-        case "number":
-            return Constant(text)
-    escaped = text[1:-1]
-    return Constant(re.sub(r"\\(.)", lambda escape: _UNESCAPED.get(escape[1], escape[1]), escaped))
 
 
 # Arithmetic ---------------------------------------------------------------------------------------
@@ -277,12 +204,12 @@ def _weighted(term: SyntaxNode, negative: bool) -> _Part:
 
 
 def _atom_or_comparison(tree: SyntaxNode) -> SumAtom | Comparison:
-    return _comparison(tree) if tree.data == "comparison" else _sum_atom(tree)
+    return comparison_of(tree) if tree.data == "comparison" else sum_atom_of(tree)
 
 
 def _negation(token: Token) -> MisplacedError:
     problem = "an atom is negated in an arithmetic rule; expected '1 - a(A)' rather than '!a(A)'"
-    return MisplacedError(problem, _place(token))
+    return MisplacedError(problem, place_of(token))
 
 
 def _negated(coefficient: Coefficient) -> Coefficient:
@@ -309,7 +236,7 @@ def _constants(tree: SyntaxNode) -> Coefficient:
 def _coefficient(tree: SyntaxNode) -> Coefficient:
     match tree.data:
         case "number":
-            return Number(_number(tree, "number"))
+            return Number(number_of(tree, "number"))
         case "cardinality":
             return Cardinality(str(tree.children[1]))
         case "extreme":
@@ -317,13 +244,6 @@ def _coefficient(tree: SyntaxNode) -> Coefficient:
             arguments = tuple(_constants(cast("SyntaxNode", bound)) for bound in bounds)
             return Extreme("Min" if function == "@Min" else "Max", arguments)
     return _constants(tree)
-
-
-def _number(tree: SyntaxNode, called: str) -> float:
-    text = "".join(map(str, tree.children))
-    if not math.isfinite(float(text)):
-        raise MisplacedError(f"the {called} {text} is too large for a number", _place(tree))
-    return float(text)
 
 
 def _filter(tree: SyntaxNode) -> Filter:
@@ -341,13 +261,13 @@ def _conditions(parts: Iterable[SyntaxPart]) -> Iterator[Condition]:
         else:
             literal.append(part)
             if isinstance(part, Tree):
-                yield from _literals(literal)
+                yield from literals_of_parts(literal)
                 literal.clear()
 
 
 def _compound(tree: SyntaxNode) -> Condition:
-    """Conjunction or disjunction, with what it holds of its own kind put in its place."""
-    kind = Conjunction if tree.data == "all" else Disjunction
+    """All or any of some conditions, with what it holds of its own kind put in its place."""
+    kind = AllOf if tree.data == "all" else AnyOf
     flat: list[Condition] = []
     for part in _conditions(tree.children):
         flat += part.parts if isinstance(part, kind) else [part]

@@ -309,7 +309,9 @@ def body_clauses(
     model_way, listed = model_counts(ways), []
     for b, body in enumerate(bodies):
         for way in useful_ways(body, ways):
-            weighing = Weighing(way, medians.get(body, 1.0)) if way is not model_way else None
+            # a median belongs to shares alone: other ways with one would not read back as equal
+            median = medians.get(body, 1.0) if way is Counts.SHARE else 1.0
+            weighing = None if way is model_way else Weighing(way, median)
             listed += [(b, way, Clause(body, negated, weighing)) for negated in (False, True)]
     return listed
 

@@ -13,11 +13,11 @@ from itertools import product
 from typing import TypeVar
 
 from hornbeam.language.syntax import (
+    AllOf,
+    AnyOf,
     Atom,
     Comparison,
     Condition,
-    Conjunction,
-    Disjunction,
     Filter,
     Literal,
     LogicalRule,
@@ -90,9 +90,9 @@ def _alternatives(condition: Condition) -> list[list[Literal]]:
     match condition:
         case Literal():
             return [[condition]]
-        case Disjunction(parts):
+        case AnyOf(parts):
             return [literals for part in parts for literals in _alternatives(part)]
-        case Conjunction(parts):
+        case AllOf(parts):
             return [
                 [literal for literals in chosen for literal in literals]
                 for chosen in product(*map(_alternatives, parts))
@@ -101,4 +101,4 @@ def _alternatives(condition: Condition) -> list[list[Literal]]:
 
 def _joined(literals: list[Literal]) -> Condition:
     distinct = tuple(dict.fromkeys(literals))
-    return distinct[0] if len(distinct) == 1 else Conjunction(distinct)
+    return distinct[0] if len(distinct) == 1 else AllOf(distinct)

@@ -20,6 +20,7 @@ from itertools import combinations, count
 from string import ascii_uppercase
 from typing import Self
 
+from hornbeam.language.rule_parts import variables_of
 from hornbeam.language.syntax import Atom, Comparison, Constant, Operator, Term, Variable
 from hornbeam.rules.weighing import Threshold
 
@@ -45,14 +46,33 @@ class Kind(StrEnum):
 class Step:
     """One atom of a body: a predicate walked forwards, or backwards as its inverse.
 
-    An atom of three or more arguments is walked between two of its `places`, the others free;
-    `arity` says how many it has. A unary body has one step of arity 1.
+    An atom of three or more arguments is walked between two of its `places`, the lesser first, the
+    others free; `arity` says how many it has. A unary body has one step of arity 1.
     """
 
     predicate: str
     inverse: bool = False
     places: tuple[int, int] = (0, 1)
     arity: int = 2
+
+    @classmethod
+    def between(cls, predicate: str, here: int, there: int, arity: int) -> Step:
+        """The step from one argument of an atom to another.
+
+        Examples
+        --------
+        >>> Step.between("ta", 2, 0, 3)
+        Step(predicate='ta', inverse=True, places=(0, 2), arity=3)
+        """
+        return cls(predicate, there < here, (min(here, there), max(here, there)), arity)
+
+    @classmethod
+    def leaving(cls, predicate: str, here: int, arity: int) -> Step:
+        """The step of an open body, from one argument of an atom whose others are free.
+
+        Whichever of them it leads to, the groundings are the same; it is the first.
+        """
+        return cls.between(predicate, here, 0 if here else 1, arity)
 
     def reversed(self) -> Step:
         """The same atom walked the other way."""
@@ -229,31 +249,26 @@ def body_texts(
 ) -> list[str]:
     """PSL text of every condition; names without an identifier stand as they are.
 
-    With `distinct`, all variables of the body must be different entities.
+    With `distinct`, the variables of a condition and both arguments must be different entities.
+    Variables of two conditions may coincide: their groundings are counted apart and multiply.
     """
     ends = body_ends(body)
     alone = len(body.parts) == 1
-    names = variables()
     # the nodes of a lone path are called in their order, A, B, C, from subject to object
-    free = (name for name in names if name not in ends)
-    texts, used = [], list[str]()
+    free = (name for name in variables() if name not in ends)
+    texts, different = [], set[tuple[str, str]]()
     for part in body.parts:
         literals = part.body.literals(ends, free)
         atoms = [_spelt(literal, identifiers) for literal in literals]
-        used += [
-            term.name
-            for literal in literals
-            if isinstance(literal, Atom)
-            for term in literal.arguments
-            if isinstance(term, Variable)
-        ]
         text = " & ".join(atoms)
         if part.threshold is not None:
             text = f"({text}) {part.threshold}" if len(atoms) > 1 else f"{text} {part.threshold}"
         texts += [text] if part.threshold is not None or not alone else atoms
+        if part.body.steps:
+            nodes = {end.name for end in ends}.union(*map(variables_of, literals))
+            different |= set(combinations(sorted(nodes), 2))
     if distinct:
-        nodes = sorted({*used, *(end.name for end in ends)}) if used else []
-        texts += [f"({one} != {other})" for one, other in combinations(nodes, 2)]
+        texts += [f"({one} != {other})" for one, other in sorted(different)]
     return texts
 
 

@@ -4,7 +4,11 @@ One line holds what scoring needs besides the rules, as JSON in what PSL takes f
 
     # hornbeam: {"version": 1, "counts": "raw", "relaxation": "squared", ...}
     0.83: cites(A, B) & mentions(B, C) -> mentions(A, C) ^2
+    0.5: cites(A, C) [n >= 3] & journal(B) -> !mentions(A, B) [log] ^2
     0.4: !mentions(A, B) ^2
+
+Brackets are Hornbeam's own: behind a rule how its groundings weigh, behind a condition how many it
+needs. A rule without a way of counting has that of the line.
 
 Without that line counts are raw, the relaxation is boolean (squared where the rules have `^2`), the
 model is not collective, and predicates are called what the rules call them. So it is for what the
@@ -22,8 +26,8 @@ from pathlib import Path
 from hornbeam.errors import DataError, InputError
 from hornbeam.language.syntax import LogicalRule, parse_logical_rules, unix_lines, weight_text
 from hornbeam.rules.model_header import Header, header_text, read_header
-from hornbeam.rules.path_rules import StatedClause, path_clause, refusal
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.stated_clauses import StatedClause, check_arities, refusal, stated_clause
 
 
 def model_text(model: RuleModel) -> str:
@@ -76,12 +80,19 @@ def parse_model(text: str, name: str) -> RuleModel:
     header = header or Header()
     # PSL ignores the case of predicates.
     names = {identifier.lower(): real for identifier, real in header.predicates.items()}
-    stated = [path_clause(rule, names, name) for rule in rules]
+    stated = [stated_clause(rule, names, name) for rule in rules]
+    check_arities(rules, names, name)
     squared = _check_exponents(rules, header.relaxation, name)
     distinct = _check_distinct(rules, stated, header.distinct_variables, name)
     relaxation = header.relaxation or (Relaxation.SQUARED if squared else Relaxation.BOOLEAN)
     semantics = Semantics(
-        header.counts, relaxation, header.collective, header.max_fanout, distinct, header.threshold
+        header.counts,
+        relaxation,
+        header.collective,
+        header.max_fanout,
+        distinct,
+        header.threshold,
+        header.cross_evidence,
     )
     weighted = (
         Rule(rule.weight or 0.0, one.clause) for rule, one in zip(rules, stated, strict=True)

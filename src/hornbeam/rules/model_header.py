@@ -16,6 +16,8 @@ from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 
 VERSION = 1
+#: Ways of counting of all rules that have none of their own; each share has its own median.
+_COUNTS = [counts for counts in Counts if counts is not Counts.SHARE]
 _LINE = re.compile(r"^[ \t]*#[ \t]*hornbeam:[ \t]*(.*)$", re.MULTILINE)
 
 
@@ -32,6 +34,7 @@ class Header:
     max_fanout: int | None = None
     distinct_variables: bool | None = None
     threshold: float = 0.5
+    cross_evidence: bool = False
     predicates: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -133,12 +136,13 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
         lambda value: value == VERSION and _is_limit(value),
         f"{VERSION}; a newer Hornbeam may read it",
     ),
-    "counts": (lambda value: value in list(Counts), ", ".join(Counts)),
+    "counts": (lambda value: value in _COUNTS, ", ".join(_COUNTS)),
     "relaxation": (lambda value: value in list(Relaxation), ", ".join(Relaxation)),
     "collective": (_is_truth, "true or false"),
     "max_fanout": (_is_limit, "null or a whole number of at least 1"),
     "distinct_variables": (_is_truth, "true or false"),
     "threshold": (_is_share, "a number from 0 to 1"),
+    "cross_evidence": (_is_truth, "true or false"),
     "predicates": (
         _are_predicates,
         'names by identifiers that differ in more than case: {"film_genre": "/film/genre"}',

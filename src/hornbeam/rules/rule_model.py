@@ -37,7 +37,8 @@ class Semantics:
     """What a model's scores depend on besides its rules; the first line of a model file.
 
     `distinct_variables` and `max_fanout` say how rules walk the graph, as in `Language`;
-    `threshold` is the score from which a target is called true.
+    `threshold` is the score from which a target is called true. With `cross_evidence` the true
+    training pairs were evidence for one another, and known pairs should be facts when it scores.
     """
 
     counts: Counts = Counts.RAW
@@ -46,6 +47,7 @@ class Semantics:
     max_fanout: int | None = None
     distinct_variables: bool = False
     threshold: float = 0.5
+    cross_evidence: bool = False
 
 
 @dataclass(frozen=True)

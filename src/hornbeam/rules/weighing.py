@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
+from hornbeam.language.brackets import Bracket
 from hornbeam.language.syntax import weight_text
 
 
@@ -33,6 +35,26 @@ class Weighing:
     counts: Counts
     median: float = 1.0
 
+    def __post_init__(self) -> None:
+        if not 0.0 < self.median < math.inf:
+            raise ValueError(f"the median of shares is {self.median:g}; expected a number above 0")
+
+    @classmethod
+    def stated_by(cls, bracket: Bracket) -> Weighing:
+        """The way of counting that a bracket names; a ValueError says what was expected."""
+        if bracket.name not in list(Counts):
+            raise ValueError(
+                f"{bracket} is no way of counting; "
+                "expected [raw], [log], [exists] or a share by its median, [share / 0.0123]"
+            )
+        if bracket.name != Counts.SHARE:
+            if bracket.number is not None:
+                raise ValueError(f"{bracket} divides; expected [{bracket.name}] (only shares do)")
+            return cls(Counts(bracket.name))
+        if bracket.number is None:
+            raise ValueError("[share] has no median; expected one, as in [share / 0.0123]")
+        return cls(Counts.SHARE, bracket.number)
+
     def __str__(self) -> str:
         if self.counts is Counts.SHARE:
             return f"[share / {weight_text(self.median)}]"
@@ -48,6 +70,20 @@ class Threshold:
 
     bound: float
     share: bool = False
+
+    def __post_init__(self) -> None:
+        if self.share and not 0.0 <= self.bound < math.inf:
+            raise ValueError(f"a threshold of shares is {self.bound:g}; expected at least 0")
+        if not self.share and not (float(self.bound).is_integer() and self.bound >= 1):
+            why = "expected a whole number of at least 1"
+            raise ValueError(f"a threshold of groundings is {self.bound:g}; {why}")
+
+    @classmethod
+    def stated_by(cls, bracket: Bracket) -> Threshold:
+        """The threshold that a bracket names; a ValueError says what was expected."""
+        if (bracket.name, bracket.operator) not in (("n", ">="), ("share", ">")):
+            raise ValueError(f"{bracket} is no threshold; expected [n >= 25] or [share > 0.012]")
+        return cls(bracket.number or 0.0, bracket.name == "share")
 
     def __str__(self) -> str:
         return f"[share > {weight_text(self.bound)}]" if self.share else f"[n >= {self.bound:.0f}]"

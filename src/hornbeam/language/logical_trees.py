@@ -1,0 +1,205 @@
+"""From the syntax tree of a logical rule to the rule: literals, and what brackets say of them.
+
+A bracket that compares is a threshold and belongs to the literals of the body before it; any other
+is the rule's way of counting and stands behind the rule.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple, cast
+
+from lark import Token, Tree
+
+from hornbeam.language.brackets import Bracket, BracketOperator, ThresholdSpan
+from hornbeam.language.syntax import (
+    Atom,
+    Comparison,
+    Constant,
+    Literal,
+    LogicalRule,
+    Operator,
+    Place,
+    SumAtom,
+    SumVariable,
+    Term,
+    Variable,
+)
+
+SyntaxNode = Tree[Token]
+SyntaxPart = SyntaxNode | Token
+
+_OPERATORS = {
+    "EQUAL": Operator.EQUAL,
+    "DIFFERENT": Operator.DIFFERENT,
+    "MINUS": Operator.DIFFERENT,
+    "ORDERED": Operator.ORDERED,
+}
+_UNESCAPED = {"t": "\t", "n": "\n", "r": "\r"}
+
+
+class MisplacedError(Exception):
+    """Something that the grammar lets pass stands where it has no meaning."""
+
+    def __init__(self, problem: str, place: Place) -> None:
+        super().__init__(problem)
+        self.place = place
+
+
+def logical_rule(
+    tree: SyntaxNode, weight: float | None, squared: bool, place: Place
+) -> LogicalRule:
+    """Rule of a syntax tree that has a body and a head, or a head alone."""
+    sides = {
+        part.data: _Side.of(part)
+        for part in tree.children
+        if isinstance(part, Tree) and part.data in ("body", "head")
+    }
+    head, body = sides["head"], sides.get("body", _Side())
+    if head.thresholds:
+        stray = head.thresholds[0].threshold
+        problem = f"{stray} stands in the head; expected a threshold behind atoms of the body"
+        raise MisplacedError(problem, stray.place or place)
+    # in the order of the text: `<-` has the body last
+    *_, last = sides.values()
+    weighings = [one for side in sides.values() for one in side.weighings]
+    is_behind = bool(last.weighings) and last.weighings[-1].stop == len(last.literals)
+    weighing = weighings.pop().bracket if is_behind else None
+    if weighings:
+        stray = weighings[0].bracket
+        problem = (
+            f"{stray} is a way of counting, not a threshold such as [n >= 25]; "
+            "expected it once, behind the rule"
+        )
+        raise MisplacedError(problem, stray.place or place)
+    literals = tuple(body.literals), tuple(head.literals)
+    return LogicalRule(weight, *literals, squared, place, weighing, tuple(body.thresholds))
+
+
+class _Weighing(NamedTuple):
+    """A way of counting, and the number of literals before it."""
+
+    bracket: Bracket
+    stop: int
+
+
+@dataclass
+class _Side:
+    """What has been read of a body or head: literals, and the brackets behind them."""
+
+    literals: list[Literal] = field(default_factory=list)
+    thresholds: list[ThresholdSpan] = field(default_factory=list)
+    weighings: list[_Weighing] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, tree: SyntaxNode) -> _Side:
+        side = cls()
+        side._read(tree.children)
+        return side
+
+    def _read(self, parts: Iterable[SyntaxPart]) -> None:
+        literal: list[SyntaxPart] = []
+        start, within = len(self.literals), len(self.thresholds)
+        for part in parts:
+            if isinstance(part, Token):
+                literal.append(part)
+            elif part.data == "bracket":
+                self._add(bracket_of(part), start, within)
+            elif part.data in ("bracketed_single", "bracketed_group"):
+                self._read(part.children)
+                literal.clear()
+            else:
+                self.literals += literals_of_parts([*literal, part])
+                literal.clear()
+
+    def _add(self, bracket: Bracket, start: int, within: int) -> None:
+        """Add a bracket behind the literals from `start`, which have thresholds from `within`."""
+        if not bracket.is_threshold:
+            self.weighings.append(_Weighing(bracket, len(self.literals)))
+            return
+        if self.thresholds[within:]:
+            problem = (
+                f"{bracket} and {self.thresholds[within].threshold} stand behind the same atoms; "
+                "expected one threshold"
+            )
+            raise MisplacedError(problem, cast("Place", bracket.place))
+        self.thresholds.append(ThresholdSpan(start, len(self.literals), bracket))
+
+
+def bracket_of(tree: SyntaxNode) -> Bracket:
+    """What stands between brackets."""
+    name, *rest = tree.children
+    if not rest:
+        return Bracket(str(name), place=place_of(tree))
+    operator, number = str(rest[0]), number_of(cast("SyntaxNode", rest[1]), "number")
+    if operator not in ("/", ">=", ">"):
+        problem = f"'{operator}' stands in brackets; expected '>=', '>' or '/'"
+        raise MisplacedError(problem, place_of(cast("Token", rest[0])))
+    return Bracket(str(name), cast("BracketOperator", operator), number, place_of(tree))
+
+
+def literals_of_parts(parts: Iterable[SyntaxPart]) -> Iterator[Literal]:
+    """Yield the literals of a body, head or filter: atoms, each behind its negations."""
+    negated = False
+    for part in parts:
+        if isinstance(part, Tree):
+            atom = comparison_of(part) if part.data == "comparison" else _atom(part)
+            yield Literal(atom, negated)
+            negated = False
+        else:
+            negated ^= part.type == "NOT"
+
+
+def _atom(tree: SyntaxNode) -> Atom:
+    atom = sum_atom_of(tree)
+    for term, argument in zip(atom.arguments, _arguments(tree), strict=True):
+        if isinstance(term, SumVariable):
+            problem = f"'{term}' adds atoms up, as arithmetic rules do; expected '{term.name}'"
+            raise MisplacedError(problem, place_of(argument))
+    return Atom(atom.predicate, cast("tuple[Term, ...]", atom.arguments), atom.place)
+
+
+def sum_atom_of(tree: SyntaxNode) -> SumAtom:
+    """Atom that may have summation variables."""
+    return SumAtom(str(tree.children[0]), tuple(map(_term, _arguments(tree))), place_of(tree))
+
+
+def _arguments(tree: SyntaxNode) -> list[SyntaxNode]:
+    return [part for part in tree.children if isinstance(part, Tree)]
+
+
+def comparison_of(tree: SyntaxNode) -> Comparison:
+    """Two terms compared."""
+    left, operator, right = tree.children
+    first, second = (cast("Term", _term(cast("SyntaxNode", term))) for term in (left, right))
+    return Comparison(first, _OPERATORS[cast("Token", operator).type], second, place_of(tree))
+
+
+def _term(tree: SyntaxNode) -> Variable | Constant | SumVariable:
+    text = "".join(map(str, tree.children))
+    match tree.data:
+        case "variable":
+            return Variable(text)
+        case "sum_variable":
+            return SumVariable(text[1:])
+        case "number":
+            return Constant(text)
+    escaped = text[1:-1]
+    return Constant(re.sub(r"\\(.)", lambda escape: _UNESCAPED.get(escape[1], escape[1]), escaped))
+
+
+def number_of(tree: SyntaxNode, called: str) -> float:
+    """Finite value of a number with its sign."""
+    text = "".join(map(str, tree.children))
+    if not math.isfinite(float(text)):
+        raise MisplacedError(f"the {called} {text} is too large for a number", place_of(tree))
+    return float(text)
+
+
+def place_of(part: SyntaxPart) -> Place:
+    """Where a part of the tree begins."""
+    at = part.meta if isinstance(part, Tree) else part
+    return Place(at.line or 1, at.column or 1)

@@ -1,0 +1,247 @@
+"""Clauses of a model among logical rules: every spelling is recognised, all else refused.
+
+`mentions(B, C) & cites(A, B) -> mentions(A, C)` is the path cites, mentions whatever its variables
+are called and in whatever order its atoms stand. `stated_bodies` has the conditions of a body; here
+are heads, thresholds, ways of counting and `!=`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+from hornbeam.errors import DataError
+from hornbeam.language.brackets import Bracket
+from hornbeam.language.rule_parts import atoms_of, variables_of
+from hornbeam.language.syntax import (
+    Atom,
+    Comparison,
+    Constant,
+    Literal,
+    LogicalRule,
+    Operator,
+    Place,
+    Variable,
+    rule_text,
+)
+from hornbeam.rules.body import MAX_CONDITIONS, MAX_LENGTH, AnyBody, Kind, Part, simplest
+from hornbeam.rules.clause import Clause, prior
+from hornbeam.rules.stated_bodies import Component, Head, RefusedError, components, real_name
+from hornbeam.rules.weighing import Counts, Threshold, Weighing
+
+#: Most atoms of a body: as many paths as a conjunction may have, each as long as it may be.
+MAX_ATOMS = MAX_CONDITIONS * MAX_LENGTH
+#: Two variables that must not be the same entity.
+Unequal = frozenset[str]
+
+
+class StatedClause(NamedTuple):
+    """A clause, and whether its rule says that variables differ; None where it has no atom."""
+
+    clause: Clause
+    distinct: bool | None
+
+
+def stated_clause(rule: LogicalRule, names: Mapping[str, str], source: str) -> StatedClause:
+    """Clause that a weighted rule states.
+
+    Parameters
+    ----------
+    rule
+        A rule whose head is one atom over two variables, and whose body is empty (a prior) or
+        up to three conditions on them, with `!=` between all variables of each condition or none.
+    names
+        Real names of predicates by their identifiers in lower case; others are called as written.
+    source
+        What messages call the text of the rule.
+
+    Raises
+    ------
+    DataError
+        With the place of what is not part of a clause.
+
+    Examples
+    --------
+    >>> from hornbeam.language.syntax import parse_logical_rules
+    >>> text = "0.5: (p(Y, Z) & q(Y, X)) [n >= 3] & r('c', X) -> !p(X, Z) [log]"
+    >>> [rule] = parse_logical_rules(text, "model.psl")
+    >>> str(stated_clause(rule, {}, "model.psl").clause)
+    "(q(C, A) & p(C, B)) [n >= 3] & r('c', A) -> !p(A, B) [log]"
+    """
+    try:
+        return _clause(rule, names)
+    except RefusedError as refused:
+        raise refusal(rule, str(refused), source, refused.place) from None
+
+
+def refusal(rule: LogicalRule, why: str, source: str, place: Place | None = None) -> DataError:
+    """Error that names a rule, its place (or the given one) and why it is refused."""
+    text = rule_text(rule)
+    shown = text if len(text) <= 200 else f"{text[:200]}..."
+    place = place or rule.place
+    line, column = (place.line, place.column) if place else (None, None)
+    return DataError(source, f"{why} (the rule is: {shown})", line=line, column=column)
+
+
+def check_arities(rules: Iterable[LogicalRule], names: Mapping[str, str], source: str) -> None:
+    """Refuse a predicate that has more arguments in one atom of a model than in another."""
+    first: dict[str, Atom] = {}
+    for rule in rules:
+        for atom in atoms_of(rule):
+            assert isinstance(atom, Atom)
+            before = first.setdefault(real_name(atom, names), atom)
+            arity, expected = len(atom.arguments), len(before.arguments)
+            if arity != expected:
+                where = f" in line {before.place.line}" if before.place else ""
+                why = f"{atom} has arity {arity}, but {before} has {expected}{where}"
+                raise refusal(rule, f"{why}; expected one arity per predicate", source, atom.place)
+
+
+def _clause(rule: LogicalRule, names: Mapping[str, str]) -> StatedClause:
+    if rule.weight is None:
+        raise RefusedError("a model has no hard rules; expected a weight such as '0.83:'")
+    if rule.weight < 0:
+        raise RefusedError("the weight is negative; expected a number of at least 0")
+    head, negated = _head(rule, names)
+    if not rule.body:
+        if rule.weighing is not None:
+            why = f"a prior has one grounding for every pair; expected no {rule.weighing}"
+            raise RefusedError(why, rule.weighing.place)
+        return StatedClause(prior(head.target, negated), None)
+    literals, different = dict[int, Atom | Comparison](), dict[Unequal, Comparison]()
+    for number, literal in enumerate(rule.body):
+        atom = literal.atom
+        if isinstance(atom, Comparison) and atom.operator is Operator.DIFFERENT:
+            different[_different(literal, atom)] = atom
+        else:
+            literals[number] = _condition(literal, head)
+    if not literals:
+        raise RefusedError("the body has no atom", rule.body[0].atom.place)
+    if len(literals) > MAX_ATOMS:
+        why = f"the body has {len(literals)} atoms; expected at most {MAX_ATOMS}"
+        raise RefusedError(why, literals[list(literals)[MAX_ATOMS]].place)
+    conditions = components(head, literals)
+    if len(conditions) > MAX_CONDITIONS:
+        why = f"the body has {len(conditions)} conditions; expected at most {MAX_CONDITIONS}"
+        raise RefusedError(why, conditions[MAX_CONDITIONS].place)
+    thresholds = _thresholds(rule, conditions)
+    body = simplest([_part(*one, names) for one in zip(conditions, thresholds, strict=True)])
+    clause = Clause(body, negated, _weighing(rule, body))
+    return StatedClause(clause, _are_different(different, conditions))
+
+
+def _head(rule: LogicalRule, names: Mapping[str, str]) -> tuple[Head, bool]:
+    """The head, and whether it is negated."""
+    if len(rule.head) != 1:
+        why = f"the head has {len(rule.head)} atoms; expected one"
+        raise RefusedError(why, rule.head[1].atom.place)
+    [literal] = rule.head
+    atom = literal.atom
+    if isinstance(atom, Comparison):
+        raise RefusedError(f"the head is {atom}; expected an atom", atom.place)
+    if len(atom.arguments) != 2:
+        raise RefusedError(f"{atom} has arity {len(atom.arguments)}; expected 2", atom.place)
+    variables = []
+    for term in atom.arguments:
+        if not isinstance(term, Variable):
+            raise RefusedError(f"{atom} has the constant {term}; expected variables", atom.place)
+        variables.append(term.name)
+    if variables[0] == variables[1]:
+        raise RefusedError(f"{atom} has one variable twice; expected two variables", atom.place)
+    return Head(real_name(atom, names), *variables), literal.negated
+
+
+def _condition(literal: Literal, head: Head) -> Atom | Comparison:
+    """An atom, or `==` between an argument and a constant."""
+    atom = literal.atom
+    if isinstance(atom, Atom):
+        if literal.negated:
+            raise RefusedError(f"{literal} is negated; bodies are made of facts", atom.place)
+        return atom
+    terms = (atom.left, atom.right)
+    compares = variables_of(atom) <= {*head.ends} and any(isinstance(t, Constant) for t in terms)
+    if literal.negated or atom.operator is not Operator.EQUAL or not compares:
+        expected = f"!= between variables, or == as in ({head.subject} == 'c')"
+        raise RefusedError(f"{literal} stands in the body; expected {expected}", atom.place)
+    if not variables_of(atom):
+        raise RefusedError(f"{atom} compares constants; expected a variable", atom.place)
+    return atom
+
+
+def _different(literal: Literal, comparison: Comparison) -> Unequal:
+    """Both variables of a `!=`."""
+    if literal.negated:
+        raise RefusedError(f"{literal} stands in the body; expected no negation", comparison.place)
+    names = variables_of(comparison)
+    if len(names) != 2:
+        raise RefusedError(f"{comparison} does not compare two variables", comparison.place)
+    return frozenset(names)
+
+
+def _thresholds(rule: LogicalRule, conditions: Sequence[Component]) -> list[Bracket | None]:
+    """The threshold of every condition, None where it has none."""
+    found: list[Bracket | None] = [None] * len(conditions)
+    for span in rule.thresholds:
+        bracket, inside = span.threshold, range(span.start, span.stop)
+        touched = [k for k, one in enumerate(conditions) if any(n in inside for n in one.literals)]
+        if len(touched) != 1:
+            why = f"{bracket} stands behind {len(touched) or 'no'} conditions; expected one"
+            raise RefusedError(why, bracket.place)
+        whole = conditions[touched[0]]
+        if not all(number in inside for number in whole.literals):
+            why = f"{bracket} stands behind a part of a condition"
+            raise RefusedError(f"{why}; expected ({whole.text}) {bracket}", bracket.place)
+        found[touched[0]] = bracket
+    return found
+
+
+def _part(condition: Component, bracket: Bracket | None, names: Mapping[str, str]) -> Part:
+    """The body that a condition states, with its threshold."""
+    body = condition.body(names)
+    if bracket is None:
+        return Part(body)
+    try:
+        threshold = Threshold.stated_by(bracket)
+    except ValueError as error:
+        raise RefusedError(str(error), bracket.place) from None
+    if threshold.share and body.kind is not Kind.PATH:
+        raise RefusedError(f"{condition.text} is no path; expected [n >= 25]", bracket.place)
+    return Part(body, threshold)
+
+
+def _weighing(rule: LogicalRule, body: AnyBody) -> Weighing | None:
+    """The rule's own way of counting."""
+    bracket = rule.weighing
+    if bracket is None:
+        return None
+    try:
+        weighing = Weighing.stated_by(bracket)
+    except ValueError as error:
+        raise RefusedError(str(error), bracket.place) from None
+    alone = len(body.parts) == 1 and body.parts[0].threshold is None
+    if weighing.counts is Counts.SHARE and not (alone and body.parts[0].body.kind is Kind.PATH):
+        why = "shares are for a body that is one path"
+        raise RefusedError(f"{why}; expected [raw], [log] or [exists]", bracket.place)
+    return weighing
+
+
+def _are_different(
+    different: Mapping[Unequal, Comparison], conditions: Sequence[Component]
+) -> bool | None:
+    """Whether all variables of each condition must be different entities; some is neither."""
+    groups = [one.variables for one in conditions if one.atoms]
+    known = set[str]().union(*groups)
+    pairs = list(dict.fromkeys(pair for group in groups for pair in combinations(group, 2)))
+    for pair, comparison in different.items():
+        if not pair <= known:
+            raise RefusedError(f"{comparison} has a variable that no atom has", comparison.place)
+        if pair not in map(frozenset, pairs):
+            why = f"{comparison} compares variables of two conditions, which are counted apart"
+            raise RefusedError(f"{why}; expected != within conditions", comparison.place)
+    missing = [" != ".join(pair) for pair in pairs if frozenset(pair) not in different]
+    if different and missing:
+        why = "expected != between all variables of a condition or none"
+        at = next(iter(different.values())).place
+        raise RefusedError(f"{why}, but ({missing[0]}) is missing", at)
+    return bool(different) if groups else None

@@ -1,0 +1,93 @@
+"""Random models of every kind of clause, over names that are hard to write down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hypothesis import strategies as st
+
+from hornbeam.rules.body import MAX_CONDITIONS, MAX_LENGTH, Body, Kind, Part, Step, simplest
+from hornbeam.rules.clause import Clause, prior
+from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.weighing import Counts, Threshold, Weighing
+
+#: Anything that facts may call a predicate or an entity; short alphabets make names that clash.
+NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\t\r\n\0"), min_size=1) | st.text(
+    "aA_1 /'\"\\#", min_size=1, max_size=4
+)
+WEIGHTS = st.floats(0, allow_infinity=False) | st.sampled_from([5e-324, 1e-300, 1e300])
+ABOVE_ZERO = st.floats(0, exclude_min=True, allow_infinity=False)
+SEMANTICS = st.builds(
+    Semantics,
+    st.sampled_from([Counts.RAW, Counts.LOG, Counts.EXISTS]),
+    st.sampled_from(Relaxation),
+    st.booleans(),
+    st.none() | st.integers(1, 10**9),
+    st.booleans(),
+    st.floats(0, 1),
+    st.booleans(),
+)
+#: Predicates of one model with their numbers of arguments; the targets among them have two.
+Arities = Mapping[str, int]
+
+
+@st.composite
+def arities(draw: st.DrawFn) -> Arities:
+    """Some predicates; at least one has two arguments."""
+    names = draw(st.lists(NAMES, min_size=1, max_size=6, unique=True))
+    return {name: draw(st.integers(1, 4)) if i else 2 for i, name in enumerate(names)}
+
+
+@st.composite
+def bodies(draw: st.DrawFn, known: Arities, target: str, kind: Kind | None = None) -> Body:
+    """One body of a target, of any kind that the predicates allow."""
+    kind = kind or draw(st.sampled_from(Kind))
+    unary = [name for name, arity in known.items() if arity == 1]
+    wider = [name for name, arity in known.items() if arity > 1]
+
+    def step() -> Step:
+        name = draw(st.sampled_from(wider))
+        here, there = draw(st.permutations(range(known[name])))[:2]
+        return Step.between(name, here, there, known[name])
+
+    argument = draw(st.integers(0, 1))
+    if kind is Kind.UNARY and unary:
+        steps: tuple[Step, ...] = (Step(draw(st.sampled_from(unary)), arity=1),)
+        return Body(steps, target, kind, argument)
+    if kind is Kind.OPEN:
+        name = draw(st.sampled_from(wider))
+        here = draw(st.integers(0, known[name] - 1))
+        return Body((Step.leaving(name, here, known[name]),), target, kind, argument)
+    if kind is Kind.ANCHORED:
+        steps = (step(),) if draw(st.booleans()) else ()
+        return Body(steps, target, kind, argument, draw(NAMES))
+    return Body(tuple(step() for _ in range(draw(st.integers(1, MAX_LENGTH)))), target)
+
+
+@st.composite
+def clauses(draw: st.DrawFn, known: Arities) -> Clause:
+    """A prior, a body or a conjunction, with thresholds and a way of counting or without."""
+    target = draw(st.sampled_from([name for name, arity in known.items() if arity == 2]))
+    negated = draw(st.booleans())
+    found = [draw(bodies(known, target)) for _ in range(draw(st.integers(0, MAX_CONDITIONS)))]
+    if not found:
+        return prior(target, negated)
+    body = simplest([Part(one, draw(st.none() | _thresholds(one))) for one in found])
+    ways = st.sampled_from([Counts.RAW, Counts.LOG, Counts.EXISTS]).map(Weighing)
+    if isinstance(body, Body) and body.kind is Kind.PATH:
+        ways |= st.builds(Weighing, st.just(Counts.SHARE), ABOVE_ZERO)
+    return Clause(body, negated, draw(st.none() | ways))
+
+
+def _thresholds(body: Body) -> st.SearchStrategy[Threshold]:
+    by_number = st.integers(1, 10**12).map(Threshold)
+    by_share = st.builds(Threshold, st.floats(0, allow_infinity=False), st.just(True))
+    return by_number | by_share if body.kind is Kind.PATH else by_number
+
+
+@st.composite
+def models(draw: st.DrawFn) -> RuleModel:
+    """Up to six rules over a few predicates, under any semantics."""
+    known = draw(arities())
+    rules = draw(st.lists(st.builds(Rule, WEIGHTS, clauses(known)), max_size=6))
+    return RuleModel(tuple(rules), draw(SEMANTICS))
