@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 import hornbeam as hb
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.reporting.rule_quality import RuleQuality, rule_qualities, wilson
-from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
+from hornbeam.rules.body import AnyBody, Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.rule_words import said
@@ -67,7 +67,11 @@ def test_conditions_cover_the_pairs_for_which_all_of_them_hold() -> None:
     labels = [(s, "t", o, float(s == "a")) for s in "ab" for o in "xy"]
     many = Part(Body((Step("p"),), "t", Kind.OPEN), Threshold(2))
     anchored = Part(Body((Step("q"),), "t", Kind.ANCHORED, 1, "c"))
-    bodies = [Conjunction((many,)), anchored.body, Conjunction((many, anchored))]
+    bodies: list[AnyBody] = [
+        Conjunction((many,)),
+        anchored.body,
+        Conjunction((many, anchored)),
+    ]
     model = RuleModel(tuple(Rule(1.0, Clause(body)) for body in bodies))
     labelled = hb.read_labels(labels)
     counted = MemoryEngine(hb.read_facts(facts), 1).count(labelled, model.bodies, model.language)

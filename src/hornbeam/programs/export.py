@@ -31,7 +31,16 @@ from hornbeam.machine import worker_threads
 from hornbeam.programs.computed_rules import Addends, ComputedRule
 from hornbeam.programs.exported_names import ExportedNames
 from hornbeam.programs.plain_rules import NotPlainError, PlainRules, why_not_plain
+from hornbeam.rules.body import Body
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel
+
+#: Of PSL's runtime. By its own tolerances its state may be two thousandths away from the optimum.
+OPTIONS = {
+    "runtime.inference": "true",
+    "random.seed": "0",
+    "admmreasoner.epsilonabs": "1e-7",
+    "admmreasoner.epsilonrel": "1e-5",
+}
 
 
 @dataclass(frozen=True)
@@ -95,21 +104,26 @@ class Export:
         return {place: reason for place, reason in why.items() if reason}
 
     @cached_property
-    def arities(self) -> dict[str, int]:
-        """Predicates in bodies that are written as they are, with their arities."""
-        return {
-            step.predicate: step.arity
+    def _plain_bodies(self) -> list[Body]:
+        """Bodies that are written as they are."""
+        return [
+            part.body
             for place, rule in self.rules.items()
             if place not in self.not_plain
             for part in rule.clause.body.parts
-            for step in part.body.steps
-        }
+        ]
+
+    @cached_property
+    def arities(self) -> dict[str, int]:
+        """Predicates in bodies that are written as they are, with their arities."""
+        return {step.predicate: step.arity for body in self._plain_bodies for step in body.steps}
 
     @cached_property
     def names(self) -> ExportedNames:
         """What the program calls predicates and entities."""
         entities = self.facts.entities, self.pairs.entities
-        return ExportedNames.of(self.arities, self.targets, self.not_plain, entities)
+        constants = {body.constant for body in self._plain_bodies if body.constant is not None}
+        return ExportedNames.of(self.arities, self.targets, self.not_plain, constants, entities)
 
     # Rules ----------------------------------------------------------------------------------------
 
@@ -268,8 +282,7 @@ def _write(export: Export, folder: FilePath) -> None:
     (folder / "rules.psl").write_text(
         "".join(f"{rule}\n" for rule in export.psl_rules()), encoding="utf-8", newline="\n"
     )
-    options = {"runtime.inference": "true", "random.seed": "0"}
-    program = {"rules": "rules.psl", "predicates": predicates, "options": options}
+    program = {"rules": "rules.psl", "predicates": predicates, "options": OPTIONS}
     spelt, texts = export.names.plain, export.model.clause_texts
     names = {
         "predicates": {spelt[name]: name for name in sorted(spelt)},

@@ -1,11 +1,13 @@
 """What an exported program calls predicates and entities.
 
 Names of predicates become identifiers that differ in more than case. PSL trims the names of
-entities, so a name that begins or ends in a blank is written as another.
+entities, so a name that begins or ends in a blank is written as another; so is a constant of a rule
+with letters that PSL's own database would stumble over, such as a quote.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +17,8 @@ from hornbeam.language.syntax import Atom, Constant, Term
 
 #: What Java's trim() takes away at both ends of a name.
 BLANKS = "".join(map(chr, range(0x21)))
+#: Constants that may stand in a rule as they are.
+SAFE = re.compile(r"[\w .:/#-]+\Z")
 #: Closed predicates that stand beside a target.
 KINDS = ("pairs", "located", "known")
 
@@ -33,7 +37,7 @@ class ExportedNames:
     computed
         Predicates of the rules whose columns are written out, by the rule's place in the model.
     entities
-        Other names of the entities whose own PSL would trim.
+        Other names of the entities that cannot have their own.
     """
 
     plain: Mapping[str, str]
@@ -49,6 +53,7 @@ class ExportedNames:
         predicates: Iterable[str],
         targets: Sequence[str],
         computed: Iterable[int],
+        constants: Iterable[str],
         entities: Sequence[Names],
     ) -> ExportedNames:
         """Spell everything; no two predicates look alike when case is ignored."""
@@ -64,7 +69,7 @@ class ExportedNames:
             {t: spelt[located] for t, (_, located, _) in made.items()},
             {t: spelt[known] for t, (_, _, known) in made.items()},
             {place: spelt[name] for place, name in rules.items()},
-            _replaced(entities),
+            _replaced(constants, entities),
         )
 
     def texts(self, names: Sequence[str]) -> list[str]:
@@ -82,12 +87,13 @@ class ExportedNames:
         return Atom(predicate, tuple(map(self.term, terms)))
 
 
-def _replaced(tables: Sequence[Names]) -> dict[str, str]:
-    """Other names for entities whose name PSL would trim."""
-    trimmed = {name for names in tables for name in names if name != name.strip(BLANKS)}
+def _replaced(constants: Iterable[str], tables: Sequence[Names]) -> dict[str, str]:
+    """Other names for entities that PSL would trim, or that are unsafe as constants."""
+    others = {name for names in tables for name in names if name != name.strip(BLANKS)}
+    others |= {name for name in constants if name != name.strip(BLANKS) or not SAFE.match(name)}
     found: dict[str, str] = {}
     number = 1
-    for name in sorted(trimmed):
+    for name in sorted(others):
         other = f"entity_{number}"
         while other in found.values() or any(names.index(other) >= 0 for names in tables):
             number += 1

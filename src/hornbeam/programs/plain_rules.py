@@ -33,14 +33,14 @@ from hornbeam.rules.weighing import Counts
 
 
 class NotPlainError(InputError):
-    """A rule that plain PSL cannot say: its place in the model, and why."""
+    """A rule that plain PSL cannot say; `place` is its own in the model."""
 
     def __init__(self, place: int, why: str, rule: str) -> None:
         super().__init__(
-            f'{why}: learn with `counts="raw"` and bodies that are paths, or export without '
-            f"`plain` (the rule is: {rule})"
+            f'{why}: learn with `counts="raw"` and `bodies="paths"`, or export without `plain` '
+            f"(the rule is: {rule})"
         )
-        self.place, self.why, self.rule = place, why, rule
+        self.place = place
 
 
 def why_not_plain(model: RuleModel, clause: Clause, soft: bool) -> str:
