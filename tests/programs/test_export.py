@@ -18,7 +18,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import Atoms
 from hornbeam.programs.computed_rules import MOST_VALUES, Addends
 from hornbeam.programs.export import export_program
-from hornbeam.programs.plain_rules import NotPlainError
+from hornbeam.programs.plain_rules import RuleNotPlainError
 from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
@@ -290,7 +290,7 @@ def test_what_plain_psl_cannot_say_is_refused(
 ) -> None:
     facts, pairs = evidence(0)
     model = RuleModel((Rule(1.0, prior("t")), rule), semantics)
-    with pytest.raises(NotPlainError, match=rf'{why}: learn with `counts="raw"`') as refused:
+    with pytest.raises(RuleNotPlainError, match=rf'{why}: learn with `counts="raw"`') as refused:
         export_program(model, facts, pairs, tmp_path / "program", plain=True)
     assert refused.value.place == 1
     assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,7 @@ import pytest
 
 from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause, prior
-from hornbeam.rules.rule_words import Role, rule_words, said
+from hornbeam.rules.rule_words import PhraseRole, rule_words, said
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 
 
@@ -88,7 +88,7 @@ def test_every_condition_has_words(body: Body | Conjunction, words: str, negated
     # pieces that are no words are called what the PSL text calls them
     text = clause.text({})
     for piece in found:
-        if piece.role in (Role.VARIABLE, Role.PREDICATE):
+        if piece.role in (PhraseRole.VARIABLE, PhraseRole.PREDICATE):
             assert re.search(rf"\b{piece.text}\b", text)
 
 
@@ -116,5 +116,5 @@ def test_names_from_the_data_are_pieces_of_their_own() -> None:
         body = Body((Step(hostile, inverse),), hostile, kind, 0, constant)
         for piece in rule_words(Clause(body)):
             if "<b>" in piece.text:
-                assert piece.role in (Role.PREDICATE, Role.ENTITY)
+                assert piece.role in (PhraseRole.PREDICATE, PhraseRole.ENTITY)
                 assert piece.text.strip("'") == hostile

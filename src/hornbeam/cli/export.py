@@ -38,7 +38,7 @@ def export(
       hornbeam export model.psl --facts observed.tsv --pairs test.tsv --plain -o program
     """
     import hornbeam as hb
-    from hornbeam.programs.plain_rules import NotPlainError
+    from hornbeam.programs.plain_rules import RuleNotPlainError
     from hornbeam.rules.model_file import rule_lines
 
     with console.progress() as progress:
@@ -47,7 +47,7 @@ def export(
         listed = read_files(hb.read_pairs, pairs, progress)
         try:
             program = loaded.export(evidence, listed, output, plain=plain)
-        except NotPlainError as error:
+        except RuleNotPlainError as error:
             raise DataError(model, str(error), line=rule_lines(model)[error.place]) from None
     if console.as_json:
         print_json({"program": str(program)})

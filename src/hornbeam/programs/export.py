@@ -30,7 +30,7 @@ from hornbeam.language.syntax import LogicalRule
 from hornbeam.machine import worker_threads
 from hornbeam.programs.computed_rules import Addends, ComputedRule
 from hornbeam.programs.exported_names import ExportedNames
-from hornbeam.programs.plain_rules import NotPlainError, PlainRules, why_not_plain
+from hornbeam.programs.plain_rules import PlainRules, RuleNotPlainError, why_not_plain
 from hornbeam.rules.body import Body
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel
 
@@ -69,7 +69,7 @@ class Export:
         semantics, texts = self.model.semantics, self.model.clause_texts
         for place, why in self.not_plain.items():
             if self.plain:
-                raise NotPlainError(place, why, texts[place])
+                raise RuleNotPlainError(place, why, texts[place])
             if semantics.collective:
                 why += ", and what a collective model counts depends on its scores"
                 raise InputError(f"{why} (the rule is: {texts[place]})")

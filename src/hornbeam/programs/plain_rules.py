@@ -32,7 +32,7 @@ from hornbeam.rules.rule_model import Relaxation, RuleModel
 from hornbeam.rules.weighing import Counts
 
 
-class NotPlainError(InputError):
+class RuleNotPlainError(InputError):
     """A rule that plain PSL cannot say; `place` is its own in the model."""
 
     def __init__(self, place: int, why: str, rule: str) -> None:

@@ -31,7 +31,7 @@ from hornbeam.reporting.cautions import cautions
 from hornbeam.reporting.data_profile import profile
 from hornbeam.reporting.evaluation import evaluate
 from hornbeam.reporting.rule_quality import covered_rows, rule_qualities
-from hornbeam.rules.rule_words import Role, Words, counting_words
+from hornbeam.rules.rule_words import PhraseRole, Words, counting_words
 
 #: Errors of each kind that are explained.
 WORST = 5
@@ -236,17 +236,17 @@ def said(words: Words) -> Markup:
 
     Examples
     --------
-    >>> from hornbeam.rules.rule_words import Piece
-    >>> print(said((Piece("A", Role.VARIABLE), Piece(" is a "), Piece("<b>", Role.PREDICATE))))
+    >>> from hornbeam.rules.rule_words import Phrase
+    >>> print(said((Phrase("A", PhraseRole.VARIABLE), Phrase(" is a "), Phrase("<b>", PhraseRole.PREDICATE))))
     <var>A</var> is a <b><bdi>&lt;b&gt;</bdi></b>
     """
     forms = {
-        Role.WORDS: "{}",
-        Role.VARIABLE: "<var>{}</var>",
-        Role.PREDICATE: "<b>{}</b>",
-        Role.ENTITY: "{}",
+        PhraseRole.WORDS: "{}",
+        PhraseRole.VARIABLE: "<var>{}</var>",
+        PhraseRole.PREDICATE: "<b>{}</b>",
+        PhraseRole.ENTITY: "{}",
     }
-    from_data = (Role.PREDICATE, Role.ENTITY)
+    from_data = (PhraseRole.PREDICATE, PhraseRole.ENTITY)
     return Markup("").join(
         Markup(forms[role]).format(named(text) if role in from_data else text)
         for text, role in words

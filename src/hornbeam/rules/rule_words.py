@@ -22,7 +22,7 @@ from hornbeam.rules.rule_model import RuleModel
 from hornbeam.rules.weighing import Counts, Threshold
 
 
-class Role(StrEnum):
+class PhraseRole(StrEnum):
     """What a piece of a sentence is."""
 
     WORDS = "words"
@@ -31,14 +31,14 @@ class Role(StrEnum):
     ENTITY = "entity"
 
 
-class Piece(NamedTuple):
-    """A piece of a sentence; predicates and entities are names from the data."""
+class Phrase(NamedTuple):
+    """A piece of a sentence; of predicates and entities it is a name from the data."""
 
     text: str
-    role: Role = Role.WORDS
+    role: PhraseRole = PhraseRole.WORDS
 
 
-Words = tuple[Piece, ...]
+Words = tuple[Phrase, ...]
 
 #: How a way of counting is said behind a rule.
 COUNTED = {
@@ -73,10 +73,10 @@ def rule_words(clause: Clause) -> Words:
     no = _filled("not ") if clause.negated else ()
     if clause.is_prior:
         without = f"Without evidence a pair is {'false' if clause.negated else 'true'}: "
-        return (*_filled(without), *no, *head, Piece("."))
+        return (*_filled(without), *no, *head, Phrase("."))
     counted = "" if clause.weighing is None else f", {COUNTED[clause.weighing.counts]}"
     body = body_words(clause.body)
-    return (Piece("If "), *body, Piece(", then "), *no, *head, Piece(f"{counted}."))
+    return (Phrase("If "), *body, Phrase(", then "), *no, *head, Phrase(f"{counted}."))
 
 
 def counting_words(model: RuleModel) -> list[str]:
@@ -100,9 +100,9 @@ def body_words(body: AnyBody) -> Words:
     ends, names = body_ends(body), variables()
     # as in `hornbeam.rules.body.body_texts`, so that both call the variables alike
     free = (name for name in names if name not in ends)
-    pieces = list[Piece]()
+    pieces = list[Phrase]()
     for k, part in enumerate(body.parts):
-        pieces += [Piece(" and ")] * (k > 0)
+        pieces += [Phrase(" and ")] * (k > 0)
         pieces += condition_words(part, ends, free)
     return tuple(pieces)
 
@@ -137,9 +137,9 @@ def said(words: Words) -> str:
 
 def _linked(body: Body, atoms: list[Atom]) -> Words:
     """Atoms between two terms, one after the other."""
-    pieces = list[Piece]()
+    pieces = list[Phrase]()
     for k, (step, atom) in enumerate(zip(body.steps, atoms, strict=True)):
-        pieces += [Piece(" and ")] * (k > 0)
+        pieces += [Phrase(" and ")] * (k > 0)
         first, second = (_term(atom.arguments[place]) for place in step.places)
         if step.arity == 2:
             pieces += _filled("{} {} {}", first, _predicate(step.predicate), second)
@@ -162,7 +162,7 @@ def _open(body: Body, here: Variable, there: Variable, threshold: Threshold | No
     besides = _filled(" besides {}", there) if own else ()
     if step.inverse:
         who = f"{many}things" if many else "something"
-        words = (Piece(who), *besides, *_filled(" {} {}", predicate, here))
+        words = (Phrase(who), *besides, *_filled(" {} {}", predicate, here))
     else:
         words = (*_filled(f"{{}} has {many}{{}}", here, predicate), *besides)
     return (*words, *_share(threshold))
@@ -199,36 +199,36 @@ def _ways(threshold: Threshold | None) -> Words:
     """How many groundings are asked for, behind the condition."""
     if threshold is None or threshold.share:
         return _share(threshold)
-    return (Piece(f" in {threshold.bound:.0f} or more ways"),)
+    return (Phrase(f" in {threshold.bound:.0f} or more ways"),)
 
 
 def _share(threshold: Threshold | None) -> Words:
     if threshold is None or not threshold.share:
         return ()
-    return (Piece(f" with a share above {weight_text(threshold.bound)}"),)
+    return (Phrase(f" with a share above {weight_text(threshold.bound)}"),)
 
 
-def _filled(template: str, *values: Piece | Variable) -> Words:
+def _filled(template: str, *values: Phrase | Variable) -> Words:
     """A template with a value in the place of every {}."""
     texts = template.split("{}")
-    pieces = [Piece(texts[0])]
+    pieces = [Phrase(texts[0])]
     for value, text in zip(values, texts[1:], strict=True):
-        pieces += [_term(value) if isinstance(value, Variable) else value, Piece(text)]
+        pieces += [_term(value) if isinstance(value, Variable) else value, Phrase(text)]
     return tuple(piece for piece in pieces if piece.text)
 
 
-def _term(term: Term) -> Piece:
+def _term(term: Term) -> Phrase:
     if isinstance(term, Variable):
-        return Piece(term.name, Role.VARIABLE)
+        return Phrase(term.name, PhraseRole.VARIABLE)
     return _entity(term.value)
 
 
-def _entity(name: str) -> Piece:
-    return Piece(f"'{name}'", Role.ENTITY)
+def _entity(name: str) -> Phrase:
+    return Phrase(f"'{name}'", PhraseRole.ENTITY)
 
 
-def _predicate(name: str) -> Piece:
-    return Piece(name, Role.PREDICATE)
+def _predicate(name: str) -> Phrase:
+    return Phrase(name, PhraseRole.PREDICATE)
 
 
 def _article(name: str) -> str:
