@@ -237,8 +237,8 @@ def said(words: Words) -> Markup:
     Examples
     --------
     >>> from hornbeam.rules.rule_words import Phrase
-    >>> print(said((Phrase("A", PhraseRole.VARIABLE), Phrase(" is a "), Phrase("<b>", PhraseRole.PREDICATE))))
-    <var>A</var> is a <b><bdi>&lt;b&gt;</bdi></b>
+    >>> print(said((Phrase("A", PhraseRole.VARIABLE), Phrase(" < "), Phrase("B"))))
+    <var>A</var> &lt; B
     """
     forms = {
         PhraseRole.WORDS: "{}",
