@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
+from hornbeam.choices import Score
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Atoms
@@ -23,6 +23,7 @@ from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
+from hornbeam.scoring.scorer import open_scorer
 
 ENTITIES = ["a", "b", " b", "b ", "c", "#c", "'d'", "entity_1"]
 PREDICATES = ["t", "T", "film/genre", "film genre", "t_pairs"]
@@ -101,15 +102,22 @@ BRACKETS = (
 ALL = (*PATHS, *CONDITIONS, *BRACKETS)
 
 
-def with_unary(facts: hb.Facts, predicate: str, names: Sequence[str]) -> hb.Facts:
-    """The facts and unary ones of a further predicate."""
+def with_atoms(facts: hb.Facts, predicate: str, *rows: tuple[str, ...]) -> hb.Facts:
+    """The facts and those of a further predicate of one argument, or of three and more."""
     predicates = Names.of([*facts.predicates, predicate])
-    moved = facts.predicates.translate(predicates)
-    binary, ids = facts.binary, facts.entities.find(sorted(names))
-    ids = np.sort(ids[ids >= 0])
-    own = np.full(len(ids), predicates.index(predicate), dtype=np.int32)
-    table = Atoms(moved[binary.predicate], binary.arguments, binary.millionths)
-    return hb.Facts(facts.entities, predicates, {1: Atoms(own, (ids,)), 2: table})
+    entities = Names.of([*facts.entities, *(name for row in rows for name in row)])
+    to_entity, moved = facts.entities.translate(entities), facts.predicates.translate(predicates)
+    tables = {
+        arity: Atoms(
+            moved[table.predicate],
+            tuple(to_entity[ids] for ids in table.arguments),
+            table.millionths,
+        )
+        for arity, table in facts.atoms.items()
+    }
+    columns = np.array([entities.find(row) for row in sorted(rows)], dtype=np.int32).T
+    own = np.full(len(rows), predicates.index(predicate), dtype=np.int32)
+    return hb.Facts(entities, predicates, {**tables, len(columns): Atoms(own, tuple(columns))})
 
 
 def evidence(seed: int, *, soft: bool = False) -> tuple[hb.Facts, hb.Targets]:
@@ -126,7 +134,7 @@ def evidence(seed: int, *, soft: bool = False) -> tuple[hb.Facts, hb.Targets]:
     facts = hb.read_facts([(*atom, float(x)) for atom, x in zip(atoms, values, strict=True)])
     strange = [("a", "t", "stranger"), ("stranger", "t", "a")]
     pairs = hb.read_pairs([*some(["t"], 30), *strange])
-    return with_unary(facts, "student", ENTITIES[::3]), pairs
+    return with_atoms(facts, "student", *((name,) for name in ENTITIES[::3])), pairs
 
 
 def inferred(program: Path) -> dict[tuple[str, ...], float]:
@@ -146,7 +154,7 @@ def same_map(
     within: float,
 ) -> None:  # fmt: skip
     """Whether a state is the model's own; linear ties have no one answer."""
-    scores = model.predict(facts, pairs, score="map")
+    scores = open_scorer(model, facts).scores(pairs, Score.MAP)
     squared = model.semantics.relaxation is Relaxation.SQUARED
     for row, score in enumerate(scores):
         subject, _, object_ = pairs.names_at(row)
@@ -215,6 +223,29 @@ def test_psl_gives_the_same_map(psl_runtime: Path, java: str, tmp_path: Path) ->
     }
     assert set(theirs) == set(inferred(program))
     same_map(model, facts, pairs, original(program.parent, theirs), 1e-3)
+
+
+@pytest.mark.parametrize("brackets", [False, True])
+def test_atoms_of_three_arguments_are_exported(tmp_path: Path, brackets: bool) -> None:
+    facts, pairs = evidence(5)
+    rng = np.random.default_rng(5)
+    rows = {tuple(ENTITIES[k] for k in rng.integers(0, 8, 3)) for _ in range(60)}
+    facts = with_atoms(facts, "ta", *rows)
+    ends, tail = Step("ta", places=(0, 2), arity=3), Step("ta", places=(1, 2), arity=3)
+    bodies = [
+        Body((ends,), "t"),
+        Body((ends, tail.reversed()), "t"),
+        Body((Step("T"), tail), "t"),
+        on(0, Step("ta", places=(0, 1), arity=3)),
+        on(1, tail.reversed(), "c"),
+    ]
+    way = Weighing(Counts.LOG) if brackets else None
+    rules = [Rule(0.2 + 0.1 * k, Clause(body, k == 1, way)) for k, body in enumerate(bodies)]
+    model = hb.Model((*rules, Rule(0.5, prior("t"))), Semantics(relaxation=Relaxation.SQUARED))
+    program = model.export(facts, pairs, tmp_path / "program", plain=not brackets)
+    text = (program.parent / "rules.psl").read_text()
+    assert ("t_2_located(A, B) & ta(A, C, D)" in text) == (not brackets)
+    same_map(model, facts, pairs, original(program.parent, inferred(program)), 1e-4)
 
 
 def test_rules_without_brackets_are_written_as_they_are(tmp_path: Path) -> None:
