@@ -14,8 +14,9 @@ import hornbeam as hb
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.explaining import flips
 from hornbeam.explaining import independent_explainer as explainer
-from hornbeam.explaining.explanation import Explanation, Fact, Grounding
+from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.flips import FlipStatus
+from hornbeam.explaining.named_facts import Fact, Grounding
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
@@ -171,8 +172,8 @@ def check_flip(world: World, model: hb.Model, pair: Triple, *, exact: bool = Tru
     elif status is FlipStatus.IMPOSSIBLE:
         assert least is None
     elif exact:
-        # only a hub that a removal might open leaves a doubt in so small a world
-        assert model.semantics.max_fanout is not None
+        # only shares, and a hub that a removal might open, leave a doubt in so small a world
+        assert model.shares or model.semantics.max_fanout is not None
     return found
 
 

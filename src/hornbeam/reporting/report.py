@@ -22,7 +22,8 @@ from hornbeam.arrays import Floats
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.explainer import Explainer
-from hornbeam.explaining.explanation import Explanation, Grounding, printable
+from hornbeam.explaining.explanation import Explanation
+from hornbeam.explaining.named_facts import Grounding, printable
 from hornbeam.facts.table import Targets
 from hornbeam.learning.trace import Trace
 from hornbeam.progress import SILENT, Progress

@@ -30,6 +30,7 @@ from hornbeam.rules.body import MAX_LENGTH, Step
 from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.scoring.linked_kernels import STEPS, ClauseWalks, ground_walks, literals
+from hornbeam.scoring.model_checks import collective_path
 
 assert STEPS == MAX_LENGTH, "the kernel has a place for every step of a body"
 
@@ -176,7 +177,7 @@ class LinkedPairs:
         ids = {name: p for p, name in enumerate(self.united.predicates)}
         number = {name: p for p, name in enumerate(self.atoms.predicates)}
         for r, rule in enumerate(rules):
-            clause, body = rule.clause, rule.clause.body
+            clause, body = rule.clause, collective_path(rule.clause)
             places = [k for k, step in enumerate(body.steps) if step.predicate in number]
             if not places or any(step.predicate not in ids for step in body.steps):
                 continue

@@ -184,12 +184,11 @@ class ConditionCounter:
         """Facts about one entity."""
         here, _, _ = pairs.ends(argument)
         table = self.facts.atoms.get(1)
-        if table is None:
+        if table is None or not len(here):
             return Cells.united([])
         nodes, place = np.unique(here, return_inverse=True)
         position = np.searchsorted(nodes, table.arguments[0])
         known = nodes[np.minimum(position, len(nodes) - 1)] == table.arguments[0]
-        known &= len(nodes) > 0
         truth = np.full(len(table), ONE) if table.millionths is None else table.millionths
         facts = _Edges(
             position[known],
