@@ -109,6 +109,16 @@ def test_names_come_back_from_their_identifiers(tmp_path: Path) -> None:
     assert all(row["clause"] in shown for row in found["candidates"])
 
 
+def test_constants_from_the_data_move_no_cursor(tmp_path: Path) -> None:
+    facts = write(tmp_path / "facts.tsv", [(name, "p", "\x1b[31mred[/]") for name in "ab"])
+    labels = write(tmp_path / "labels.tsv", [("a", "t", "b", 1), ("b", "t", "a", 0)])
+    words = ("candidates", "--facts", facts, "--labels", labels, "--min-coverage", "1",
+             "--bodies", "anchored")  # fmt: skip
+    shown = hornbeam_(*words).stdout
+    assert "\x1b" not in shown
+    assert "p(A, '\\x1b[31mred[/]') -> t(A, B)" in shown
+
+
 def test_what_is_odd_is_told_on_stderr(tmp_path: Path) -> None:
     facts = write(tmp_path / "facts.tsv", CITES)
     labels = write(

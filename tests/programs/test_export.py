@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 import hornbeam as hb
 from hornbeam.choices import Score
 from hornbeam.errors import InputError
-from hornbeam.facts.names import Names
-from hornbeam.facts.table import Atoms
 from hornbeam.programs.computed_rules import MOST_VALUES, Addends
 from hornbeam.programs.export import export_program
 from hornbeam.programs.plain_rules import RuleNotPlainError
@@ -24,6 +22,7 @@ from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 from hornbeam.scoring.scorer import open_scorer
+from tests.support.further_atoms import with_atoms
 
 ENTITIES = ["a", "b", " b", "b ", "c", "#c", "'d'", "entity_1"]
 PREDICATES = ["t", "T", "film/genre", "film genre", "t_pairs"]
@@ -100,24 +99,6 @@ BRACKETS = (
     ),
 )
 ALL = (*PATHS, *CONDITIONS, *BRACKETS)
-
-
-def with_atoms(facts: hb.Facts, predicate: str, *rows: tuple[str, ...]) -> hb.Facts:
-    """The facts and those of a further predicate of one argument, or of three and more."""
-    predicates = Names.of([*facts.predicates, predicate])
-    entities = Names.of([*facts.entities, *(name for row in rows for name in row)])
-    to_entity, moved = facts.entities.translate(entities), facts.predicates.translate(predicates)
-    tables = {
-        arity: Atoms(
-            moved[table.predicate],
-            tuple(to_entity[ids] for ids in table.arguments),
-            table.millionths,
-        )
-        for arity, table in facts.atoms.items()
-    }
-    columns = np.array([entities.find(row) for row in sorted(rows)], dtype=np.int32).T
-    own = np.full(len(rows), predicates.index(predicate), dtype=np.int32)
-    return hb.Facts(entities, predicates, {**tables, len(columns): Atoms(own, tuple(columns))})
 
 
 def evidence(seed: int, *, soft: bool = False) -> tuple[hb.Facts, hb.Targets]:

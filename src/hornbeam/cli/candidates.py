@@ -82,10 +82,12 @@ def _as_dict(found: Discovery, n_targets: int, seconds: dict[str, float]) -> dic
 def _show(found: Discovery, n_targets: int, seconds: dict[str, float]) -> None:
     from rich.markup import escape
 
+    from hornbeam.explaining.named_facts import printable
+
     kept = found.candidates
     rows = [
         (
-            escape(one.text), f"{one.coverage:,}", f"{one.coverage_true:,}",
+            escape(printable(one.text)), f"{one.coverage:,}", f"{one.coverage_true:,}",
             f"{one.coverage_false:,}", f"{one.paths:,}",
         )
         for one in islice(kept, options.SHOWN)

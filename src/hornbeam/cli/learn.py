@@ -120,11 +120,11 @@ def _as_dict(model: Model, trace: Trace) -> dict[str, Any]:
 def _show(model: Model, trace: Trace, output: Path) -> None:
     from rich.markup import escape
 
-    from hornbeam.explaining.explanation import printable
+    from hornbeam.explaining.named_facts import printable
     from hornbeam.reporting.cautions import cautions
 
     shown = zip(model.rules[: options.SHOWN], model.clause_texts, strict=False)
-    rows = [(f"{rule.weight:.3f}", escape(text)) for rule, text in shown]
+    rows = [(f"{rule.weight:.3f}", escape(printable(text))) for rule, text in shown]
     out = screen()
     print_table(out, ["weight", "rule"], rows)
     if len(model.rules) > options.SHOWN:

@@ -40,8 +40,8 @@ WORST = 5
 OPEN_ROWS = 20
 #: Rows of a table that are written at all.
 ROWS = 300
-#: Characters of a name that are shown.
-NAME = 80
+#: Characters of a name, and of a rule, that are shown.
+NAME, RULE = 80, 500
 
 
 @dataclass(frozen=True)
@@ -157,8 +157,7 @@ def _examples(
         chosen = right if len(right) else covered
         if len(chosen):
             subject, _, object_ = labels.names_at(int(chosen[0]))
-            for part in rule.clause.body.parts:
-                found[-1] += explainer.groundings(part.body, subject, object_, 1, progress)
+            found[-1] += explainer.groundings(rule.clause.body, subject, object_, 1, progress)
     return found
 
 
@@ -199,6 +198,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "named": named,
+        "stated": stated,
         "percent": percent,
         "said": said,
         "signed": signed,
@@ -230,6 +230,12 @@ def named(name: str) -> Markup:
         return Markup("<bdi>{}</bdi>").format(text)
     short = f"{text[: NAME - 20]}…{text[-15:]}"
     return Markup('<bdi title="{}">{}</bdi>').format(text[:500], short)
+
+
+def stated(rule: str) -> str:
+    """The text of a rule, whose constants are names from the data; cut where it is endless."""
+    text = printable(rule)
+    return text if len(text) <= RULE else f"{text[: RULE // 2]} … {text[-RULE // 2 :]}"
 
 
 def said(words: Words) -> Markup:
@@ -266,8 +272,11 @@ def signed(number: float) -> str:
 
 
 def path_steps(path: Grounding) -> Sequence[tuple[str, bool, str]]:
-    """Steps of a path for the page: predicate, whether it is walked backwards, next entity."""
+    """Steps of a path for the page: predicate, whether it is walked backwards, next entity.
+
+    Of a fact of three or more arguments all of it is named, not its predicate alone.
+    """
     return [
-        (fact.predicate, inverse, there)
+        (fact.predicate if fact.is_edge else fact.atom, inverse, there)
         for fact, inverse, there in zip(path.facts, path.inverse, path.entities[1:], strict=True)
     ]

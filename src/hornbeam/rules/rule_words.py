@@ -100,9 +100,11 @@ def body_words(body: AnyBody) -> Words:
     ends, names = body_ends(body), variables()
     # as in `hornbeam.rules.body.body_texts`, so that both call the variables alike
     free = (name for name in names if name not in ends)
+    # where a condition has an "and" of its own, a comma keeps the conditions apart
+    several = any(len(part.body) > 1 for part in body.parts)
     pieces = list[Phrase]()
     for k, part in enumerate(body.parts):
-        pieces += [Phrase(" and ")] * (k > 0)
+        pieces += [Phrase(", and " if several else " and ")] * (k > 0)
         pieces += condition_words(part, ends, free)
     return tuple(pieces)
 
