@@ -276,6 +276,7 @@ def read_facts(database: Spark, inputs: Sequence[str]) -> SqlEngine:
     database.view(
         "facts", "SELECT subject, predicate, object, value FROM all_facts WHERE value > 0"
     )
+    database.upload("unary_facts", unary_columns(Facts(predicates, predicates)))
     database.create("degrees", DEGREES)
     return SqlEngine(
         database, predicates, bool(values["least"] < ONE), broadcast_rows=database.broadcast_rows
