@@ -205,6 +205,7 @@ class Model(RuleModel):
         """
         from hornbeam.programs.export import export_program
 
+        checks.check_arities(self, facts)
         return export_program(self, facts, pairs, folder, plain=plain)
 
     def __repr__(self) -> str:
