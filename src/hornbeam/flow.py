@@ -15,7 +15,8 @@ from hornbeam.compiled import announced
 from hornbeam.counting.collective.collective_statistics import discover_collective
 from hornbeam.counting.cross_evidence import FoldedEvidence
 from hornbeam.counting.engine import Discovery, Engine, PathCounter
-from hornbeam.counting.mirrors import is_symmetric, with_mirrors
+from hornbeam.counting.leaks import warn_of_leaks
+from hornbeam.counting.mirrors import with_mirrors
 from hornbeam.counting.opening import (
     Evidence,
     discover,
@@ -25,10 +26,10 @@ from hornbeam.counting.opening import (
 )
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
-from hornbeam.facts.evidence_folds import deal_evidence, with_mirror_images
-from hornbeam.facts.known import with_targets
+from hornbeam.facts.evidence_folds import deal_evidence
 from hornbeam.facts.negatives import origins, with_negatives
-from hornbeam.facts.table import Targets
+from hornbeam.facts.symmetry import is_symmetric, with_known
+from hornbeam.facts.table import Facts, Targets
 from hornbeam.files import fingerprint
 from hornbeam.learning.collective_problem import collective_problem
 from hornbeam.learning.count_problem import model_counts
@@ -130,6 +131,7 @@ def learn(
     else:
         found = search.plainly()
     _check_candidates(found, labels, language)
+    warn_of_leaks(found.candidates, labels)
     searched = time.perf_counter()
     with announced(progress):
         if found.histograms is not None:
@@ -230,7 +232,7 @@ class _Search:
     @cached_property
     def symmetric(self) -> bool:
         """Whether a pair of the target says the same as its mirror image."""
-        return is_symmetric(self.facts, self.labels)
+        return isinstance(self.facts, Facts) and is_symmetric(self.facts, self.labels)
 
     @cached_property
     def _opened(self) -> Engine:
@@ -247,8 +249,7 @@ class _Search:
             self.facts, "cross-evidence hides facts by folds and needs them in memory"
         )
         if origin is None:
-            true = self.labels.select(self.labels.positive)
-            facts = with_targets(facts, with_mirror_images(true) if self.symmetric else true)
+            facts = with_known(facts, self.labels)
         folds = deal_evidence(facts, self.labels, rng, origin, self.symmetric)
         folded = FoldedEvidence(folds, self.engine, self.threads)
         found = folded.discover(self.language, progress=self.progress)

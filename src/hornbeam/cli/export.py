@@ -9,6 +9,7 @@ import typer
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, read_files, screen
+from hornbeam.cli.evidence import facts_with_known
 from hornbeam.errors import DataError
 
 
@@ -16,6 +17,7 @@ def export(
     *,
     model: options.ModelFile,
     facts: options.FactFiles,
+    known: options.KnownFiles = None,
     pairs: Annotated[list[str], typer.Option(metavar="FILE", help="Pairs that PSL is to infer.")],
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the program.")
@@ -43,7 +45,7 @@ def export(
 
     with console.progress() as progress:
         loaded = hb.Model.load(model)
-        evidence = read_files(hb.read_facts, facts, progress)
+        evidence = facts_with_known(facts, loaded, known, progress)
         listed = read_files(hb.read_pairs, pairs, progress)
         try:
             program = loaded.export(evidence, listed, output, plain=plain)

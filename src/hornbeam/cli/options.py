@@ -45,6 +45,14 @@ OptionalFactFiles = Annotated[
 _LABELS = typer.Option(metavar="FILE", help="Labelled targets: as facts, with 0 or 1 last.")
 LabelFiles = Annotated[list[str], _LABELS]
 OptionalLabelFiles = Annotated[list[str] | None, _LABELS]
+KnownFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FILE",
+        help="Labelled pairs whose true ones are facts besides; a model learned with "
+        "--cross-evidence expects its training labels here.",
+    ),
+]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model that learn wrote.")]
 Target = Annotated[
     str | None, typer.Option(metavar="PREDICATE", help="Use the labels of this predicate only.")
@@ -78,8 +86,9 @@ Exclude = Annotated[
 CountsOption = Annotated[
     str,
     learner_option(
-        help="n groundings of a rule weigh n (raw, as in PSL), log2(1+n) (log) or 1 (exists); auto "
-        "lets joint choose by internal validation and is raw for the others."
+        help="n groundings of a rule weigh n (raw, as in PSL), log2(1+n) (log), 1 (exists) or their "
+        "share of the hubs' many (share, paths only). auto: joint learns with log, exists and share "
+        "side by side, the others with raw."
     ),
     OneOf(lambda: ["auto", *Counts]),
 ]
@@ -88,6 +97,14 @@ Collective = Annotated[
     typer.Option(
         "--collective",
         help="Rules may have targets in their bodies, too, and all pairs are scored together.",
+    ),
+]
+CrossEvidence = Annotated[
+    bool,
+    learner_option(
+        "--cross-evidence",
+        help="Let the true labelled pairs be evidence for each other, hidden by folds so that no "
+        "pair sees its own label. Without labels this is always done.",
     ),
 ]
 ScoreOption = Annotated[

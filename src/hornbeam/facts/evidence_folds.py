@@ -11,13 +11,14 @@ from elsewhere misses nothing. Target facts that are no training pair are always
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from hornbeam.arrays import Array, Integers, Ints
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.folds import without_targets
+from hornbeam.facts.symmetry import with_mirror_images
 from hornbeam.facts.table import Facts, Targets
 
 FOLDS = 10
@@ -85,17 +86,6 @@ def deal_evidence(
         shown = pairs.select(rows)
         hidden.append(with_mirror_images(shown) if symmetric else shown)
     return EvidenceFolds(facts, pairs, fold, tuple(hidden))
-
-
-def with_mirror_images(pairs: Targets) -> Targets:
-    """The pairs, then each of them with its subject and object exchanged."""
-    twice = pairs.select(np.tile(np.arange(len(pairs)), 2))
-    n = len(pairs)
-    return replace(
-        twice,
-        subject=np.append(twice.subject[:n], twice.object[:n]),
-        object=np.append(twice.object[:n], twice.subject[:n]),
-    )
 
 
 def _groups(facts: Facts, pairs: Targets, drawn: bool) -> Ints:
