@@ -92,6 +92,7 @@ def test_ppll_learns_the_same_rules(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [Joint(strengths=5), Greedy(max_rules=2)])
 def test_others_learn_from_what_ppll_keeps_and_say_so(
     small: tuple[SqlEngine, Histograms], learner: Learner
@@ -125,6 +126,7 @@ def test_others_learn_from_what_ppll_keeps_and_say_so(
     assert len(engine.count(DATA.labels, counted, LANGUAGE).count) <= engine.max_rows
 
 
+@pytest.mark.slow
 def test_nothing_fits_at_all(small: tuple[SqlEngine, Histograms]) -> None:
     histograms = replace(small[1], max_rows=1)
     with pytest.raises(InputError, match='use `method="ppll"`'):

@@ -38,6 +38,7 @@ def triples(world: World) -> list[tuple[str, str, str, float]]:
     return [(*fact, value / ONE) for fact, value in world.values.items()]
 
 
+@pytest.mark.slow
 @given(worlds(SOFT), languages())
 @settings(max_examples=10)
 def test_stored_facts_are_those_in_memory(world: World, language: Language) -> None:
@@ -52,6 +53,7 @@ def test_stored_facts_are_those_in_memory(world: World, language: Language) -> N
     assert rows_of(found.statistics) == rows_of(expected.statistics)
 
 
+@pytest.mark.slow
 def test_facts_from_several_kinds_of_input(tmp_path: Path) -> None:
     parquet, text = tmp_path / "it's.parquet", tmp_path / "more.tsv"
     with duckdb.connect() as connection:
@@ -71,6 +73,7 @@ def test_facts_from_several_kinds_of_input(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.slow
 def test_little_memory_spills_and_changes_nothing(tmp_path: Path) -> None:
     """The counts alone take many times the limit."""
     data = planted(n_entities=3000, n_facts=60_000, n_targets=2000, skew=0.4, seed=1)
@@ -104,6 +107,7 @@ def test_little_memory_spills_and_changes_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     world = World({("a", "p", "b"): ONE}, [(("a", "t", "b"), ONE)])
