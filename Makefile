@@ -4,6 +4,9 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 DATA   ?= $(or $(HORNBEAM_DATA),../shared/data)
 
+# bytecode is kept: without, every worker and every process of a test compiles all files anew
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help setup demo quick test lint docs bench paper clean
 .DEFAULT_GOAL := help
 
@@ -29,9 +32,9 @@ lint: setup  ## ruff and mypy --strict
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-quick: lint  ## the inner loop, two to three minutes: no Java, no browser, no large data, few examples
-	$(BIN)/pytest -q -n auto -m "not slow and not java and not browser and not shared" \
-	  --hypothesis-profile quick
+quick: lint  ## the inner loop, about a minute: no Java, no browser, no large data, few cases
+	$(BIN)/pytest -q -n auto --hypothesis-profile quick \
+	  -m "not slow and not more_cases and not java and not browser and not shared"
 
 test: lint  ## lint, types, tests
 	$(BIN)/pytest -n auto

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 settings.register_profile("hornbeam", deadline=None, max_examples=50)
 # `make quick`: a few examples of every property, also of those that ask for more
 settings.register_profile("quick", parent=settings.get_profile("hornbeam"), max_examples=3)
+#: And of the cases of a test, from first to last, unless the marker `quick_cases` says otherwise.
+QUICK_CASES = 3
 settings.load_profile("hornbeam")
 
 # Java's second compiler takes longer than what it makes faster in jobs of seconds
@@ -34,13 +36,28 @@ ONE_WORKER = ("spark", "psl_runtime", "browser", "site")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by the fixtures they ask for."""
+    """Mark tests by the fixtures they ask for, and cases that are more than `make quick` runs."""
+    _mark_more_cases(items)
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         for name in NEEDS.keys() & fixtures:
             item.add_marker(NEEDS[name])
         for name in fixtures.intersection(ONE_WORKER):
             item.add_marker(pytest.mark.xdist_group(name))
+
+
+def _mark_more_cases(items: list[pytest.Item]) -> None:
+    """Spread the cases that `make quick` runs over all cases of a test; mark the others."""
+    tests: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for cases in tests.values():
+        mark = cases[0].get_closest_marker("quick_cases")
+        few = min(len(cases), mark.args[0] if mark else QUICK_CASES)
+        kept = {i * (len(cases) - 1) // max(1, few - 1) for i in range(few)}
+        for i, case in enumerate(cases):
+            if i not in kept:
+                case.add_marker("more_cases")
 
 
 @pytest.hookimpl(wrapper=True)

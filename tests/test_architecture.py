@@ -10,6 +10,9 @@ import pytest
 
 import hornbeam
 
+# cheap, and every module is a case
+pytestmark = pytest.mark.quick_cases(1_000_000)
+
 ROOT = Path(hornbeam.__file__).parent
 
 #: Parts of the package in the order of the data flow. A part may import itself and those above it.

@@ -111,11 +111,13 @@ def look_up(cache: Path) -> str:
 COMPILING = "['Compiling the comparison of names (first run only; kept for the next time) ...']\n"
 
 
+@pytest.mark.slow
 def test_only_what_is_compiled_is_announced(tmp_path: Path) -> None:
     """The second process reads the code from disk, and says nothing."""
     assert [look_up(tmp_path), look_up(tmp_path)] == [COMPILING, "[]\n"]
 
 
+@pytest.mark.slow
 def test_kept_code_that_cannot_be_read_is_compiled_anew(tmp_path: Path) -> None:
     """Code that another version kept may name types that this one does not have."""
     assert look_up(tmp_path) == COMPILING
@@ -155,6 +157,7 @@ def nowhere(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_code_that_cannot_be_kept_is_kept_for_a_while(
     nowhere: dict[str, str], tmp_path: Path
 ) -> None:
@@ -171,6 +174,7 @@ def test_code_that_cannot_be_kept_is_kept_for_a_while(
     assert "Compiling" not in second.stderr
 
 
+@pytest.mark.slow
 def test_the_doctor_marks_code_that_cannot_be_kept(nowhere: dict[str, str]) -> None:
     told = json.loads(process("doctor", "--json", env=nowhere).stdout)
     assert told["kernels"].startswith(str(Path(nowhere["TMPDIR"]) / TEMPORARY))

@@ -24,7 +24,9 @@ _HOMES = {
     "discover": "hornbeam.counting.opening",
     "open_duckdb": "hornbeam.counting.sql.duckdb_engine",
     "open_spark": "hornbeam.counting.sql.spark_engine",
+    "with_known": "hornbeam.facts.symmetry",
     "Joint": "hornbeam.learning.joint",
+    "Boost": "hornbeam.learning.boost",
     "Ppll": "hornbeam.learning.ppll",
     "Greedy": "hornbeam.learning.greedy",
     "learn": "hornbeam.flow",
@@ -46,8 +48,10 @@ if TYPE_CHECKING:
     from hornbeam.crossval import cross_validate
     from hornbeam.explaining.explanation import Explanation
     from hornbeam.facts.reading.readers import read_facts, read_labels, read_pairs
+    from hornbeam.facts.symmetry import with_known
     from hornbeam.facts.table import Facts, Targets
     from hornbeam.flow import learn
+    from hornbeam.learning.boost import Boost
     from hornbeam.learning.greedy import Greedy
     from hornbeam.learning.joint import Joint
     from hornbeam.learning.ppll import Ppll
@@ -59,6 +63,7 @@ if TYPE_CHECKING:
     from hornbeam.rules.candidates import Candidates, Language
 
 __all__ = [
+    "Boost",
     "Candidates",
     "Discovery",
     "Evaluation",
@@ -84,6 +89,7 @@ __all__ = [
     "read_labels",
     "read_pairs",
     "read_program",
+    "with_known",
 ]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hornbeam.facts.symmetry import with_known
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.model import Model
 from hornbeam.reporting.evaluation import Evaluation, paired_significance
@@ -60,6 +61,7 @@ def cross_validate(
     worlds: Iterable[World],
     methods: Mapping[str, Learn],
     on_fold: Callable[[str], None] = lambda fold: None,
+    cross_evidence: bool = False,
 ) -> list[MethodResult]:
     """Learn on every world's training labels with every method and evaluate on its test labels.
 
@@ -73,6 +75,8 @@ def cross_validate(
         What to compare: functions from facts and labels to a model, by name.
     on_fold
         Called with the name of each fold before it is worked on.
+    cross_evidence
+        Make the true training pairs facts at test, where both are of one world.
 
     Examples
     --------
@@ -87,6 +91,8 @@ def cross_validate(
     results: dict[str, list[FoldResult]] = {name: [] for name in methods}
     for fold, train_facts, train, test_facts, test in worlds:
         on_fold(fold)
+        if cross_evidence and test_facts is train_facts:
+            test_facts = with_known(test_facts, train)
         for name, learn in methods.items():
             clock = time.perf_counter()
             model = learn(train_facts, train)

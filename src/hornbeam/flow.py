@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
+from hornbeam.arrays import Ints
 from hornbeam.choices import Sampling
 from hornbeam.compiled import announced
 from hornbeam.counting.collective.collective_statistics import discover_collective
-from hornbeam.counting.engine import Discovery
-from hornbeam.counting.mirrors import is_symmetric, with_mirrors
+from hornbeam.counting.cross_evidence import FoldedEvidence
+from hornbeam.counting.engine import Discovery, Engine, PathCounter
+from hornbeam.counting.leaks import warn_of_leaks
+from hornbeam.counting.mirrors import with_mirrors
 from hornbeam.counting.opening import (
     Evidence,
     discover,
@@ -20,9 +24,12 @@ from hornbeam.counting.opening import (
     open_engine,
     select_target,
 )
+from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
-from hornbeam.facts.negatives import with_negatives
-from hornbeam.facts.table import Targets
+from hornbeam.facts.evidence_folds import deal_evidence
+from hornbeam.facts.negatives import origins, with_negatives
+from hornbeam.facts.symmetry import is_symmetric, with_known
+from hornbeam.facts.table import Facts, Targets
 from hornbeam.files import fingerprint
 from hornbeam.learning.collective_problem import collective_problem
 from hornbeam.learning.count_problem import model_counts
@@ -35,7 +42,7 @@ from hornbeam.learning.rule_learning import learn_rules, problem_of
 from hornbeam.learning.trace import Trace
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.body import Kind
+from hornbeam.rules.body import Body, Kind
 from hornbeam.rules.candidates import Language
 from hornbeam.rules.model_file import model_text
 from hornbeam.rules.rule_model import Relaxation, Semantics
@@ -51,6 +58,7 @@ def learn(
     language: Language | None = None,
     counts: Counts | str = "auto",
     relaxation: Relaxation | str | None = None,
+    cross_evidence: bool = False,
     collective: bool = False,
     refit: bool = False,
     negatives: float = 1.0,
@@ -81,6 +89,10 @@ def learn(
         by internal validation; the others take "raw").
     relaxation
         "boolean", "linear" or "squared"; by default the one the method is best with.
+    cross_evidence
+        Let the true pairs be evidence for each other, hidden by folds while rules are learned
+        (see `hornbeam.facts.evidence_folds`). Scoring then needs them among the facts: `known`.
+        Without labels this is always done.
     collective
         Let bodies hold labelled targets too. The model then scores all pairs together.
     refit
@@ -96,6 +108,7 @@ def learn(
         collective=collective,
         max_fanout=language.max_fanout,
         distinct_variables=language.distinct_variables,
+        cross_evidence=cross_evidence and labels is not None,
     )
     ways = _ways_of_counting(learner, counts, collective)
     semantics = replace(semantics, counts=model_counts(ways))
@@ -107,31 +120,32 @@ def learn(
     began = time.perf_counter()
     sampled = labels is None
     labels = _labels(facts, labels, target, negatives, negative_sampling, seed)
-    symmetric = not collective and is_symmetric(facts, labels)
+    search = _Search(facts, labels, language, engine, threads, progress)
     if collective:
-        found, problem = _found_collectively(
-            facts, labels, language, semantics, engine, threads, sampled, progress
-        )
+        found, problem = search.collectively(semantics, sampled)
+    elif sampled or cross_evidence:
+        origin = None
+        if sampled:
+            origin = origins(labels, negative_sampling, np.random.default_rng([seed, 1]))
+        found = search.by_folds(origin, np.random.default_rng([seed, 2]))
     else:
-        opened = open_engine(facts, engine, threads)
-        found = discover(opened, labels, language, progress=progress, own_facts_expected=sampled)
-        if symmetric:
-            found = with_mirrors(found, opened, labels, language, progress)
+        found = search.plainly()
     _check_candidates(found, labels, language)
+    warn_of_leaks(found.candidates, labels)
     searched = time.perf_counter()
     with announced(progress):
         if found.histograms is not None:
             learned = learn_from_histograms(
-                found.histograms, labels, learner, ways, semantics, refit,
-                lambda bodies: opened.count(labels, bodies, language, progress=progress), progress,
-            )  # fmt: skip
+                found.histograms, labels, learner, ways, semantics, refit, search.count, progress
+            )
         else:
             if not collective:
                 assert found.statistics is not None
                 problem = problem_of(
-                    found.statistics, labels, ways, semantics.relaxation, symmetric
-                )
-            learned = learn_rules(problem, learner, semantics, refit, symmetric, progress)
+                    found.statistics, labels, ways, semantics.relaxation,
+                    search.symmetric, learner.ties_mirrors,
+                )  # fmt: skip
+            learned = learn_rules(problem, learner, semantics, refit, progress)
     trace = Trace(
         method=learner.name,
         counts=", ".join(ways),
@@ -204,22 +218,60 @@ def _labels(
     return labels
 
 
-def _found_collectively(
-    facts: Evidence,
-    labels: Targets,
-    language: Language,
-    semantics: Semantics,
-    engine: str,
-    threads: int | None,
-    sampled: bool,
-    progress: Progress,
-) -> tuple[Discovery, Problem]:
-    """Search facts and labelled targets together, and lay out what was counted."""
-    found = discover_collective(
-        facts, labels, language, engine=engine, threads=threads, progress=progress,
-        own_facts_expected=sampled,
-    )  # fmt: skip
-    return found.search, collective_problem(found.statistics, labels, semantics.relaxation)
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Finds and counts candidates for labelled targets, by one way of seeing the evidence."""
+
+    facts: Evidence
+    labels: Targets
+    language: Language
+    engine: str
+    threads: int | None
+    progress: Progress
+
+    @cached_property
+    def symmetric(self) -> bool:
+        """Whether a pair of the target says the same as its mirror image."""
+        return isinstance(self.facts, Facts) and is_symmetric(self.facts, self.labels)
+
+    @cached_property
+    def _opened(self) -> Engine:
+        return open_engine(self.facts, self.engine, self.threads)
+
+    def plainly(self) -> Discovery:
+        """Over the facts as they are."""
+        found = discover(self._opened, self.labels, self.language, progress=self.progress)
+        return self._with_mirrors(found, self._opened)
+
+    def by_folds(self, origin: Ints | None, rng: np.random.Generator) -> Discovery:
+        """Over the facts and the true pairs, hidden by folds."""
+        facts = facts_in_memory(
+            self.facts, "cross-evidence hides facts by folds and needs them in memory"
+        )
+        if origin is None:
+            facts = with_known(facts, self.labels)
+        folds = deal_evidence(facts, self.labels, rng, origin, self.symmetric)
+        folded = FoldedEvidence(folds, self.engine, self.threads)
+        found = folded.discover(self.language, progress=self.progress)
+        return self._with_mirrors(found, folded)
+
+    def collectively(self, semantics: Semantics, sampled: bool) -> tuple[Discovery, Problem]:
+        """Over facts and labelled targets together, and laid out."""
+        found = discover_collective(
+            self.facts, self.labels, self.language, engine=self.engine, threads=self.threads,
+            progress=self.progress, own_facts_expected=sampled,
+        )  # fmt: skip
+        problem = collective_problem(found.statistics, self.labels, semantics.relaxation)
+        return found.search, problem
+
+    def _with_mirrors(self, found: Discovery, counter: PathCounter) -> Discovery:
+        if not self.symmetric:
+            return found
+        return with_mirrors(found, counter, self.labels, self.language, self.progress)
+
+    def count(self, bodies: Sequence[Body]) -> Statistics:
+        """Count some bodies for all targets."""
+        return self._opened.count(self.labels, bodies, self.language, progress=self.progress)
 
 
 def _check_candidates(found: Discovery, labels: Targets, language: Language) -> None:

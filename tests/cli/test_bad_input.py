@@ -65,6 +65,7 @@ def one_message(stderr: str) -> str:
     return stderr
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_commands_work_on_good_files(task: Path, command: str) -> None:
     assert hornbeam_(*COMMANDS[command].split(), "--quiet").code == 0
@@ -93,6 +94,7 @@ def place(task: Path, name: str) -> None:
         (task / name).write_bytes(content)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("role", ["facts", "labels"])
 def test_a_wrong_file_is_named_with_its_line(
@@ -103,6 +105,7 @@ def test_a_wrong_file_is_named_with_its_line(
     assert FILES[name][1] in one_message(refused(task, scratch, words))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("role", ["facts", "labels"])
 def test_every_command_refuses_it_alike(task: Path, scratch: Path, command: str, role: str) -> None:
@@ -156,6 +159,7 @@ def test_a_model_that_cannot_be_read(task: Path, scratch: Path, command: str) ->
         assert f"{name}: cannot be read: {said}" in one_message(refused(task, scratch, words))
 
 
+@pytest.mark.slow
 def test_labels_of_one_class(task: Path, scratch: Path) -> None:
     for label, kind in ((1, "true"), (0, "false")):
         rows = "".join(f"s{i}\tt\to{i % 2}\t{label}\n" for i in range(20))
@@ -170,6 +174,7 @@ def test_no_candidate_clause(task: Path, scratch: Path) -> None:
     assert "try a lower --min-coverage" in message
 
 
+@pytest.mark.slow
 def test_a_target_none_of_whose_pairs_is_connected(task: Path, scratch: Path) -> None:
     rows = "".join(f"new{i}\tt\tother{i}\t{i % 2}\n" for i in range(20))
     (task / "labels.tsv").write_text(rows)
@@ -180,6 +185,7 @@ def test_a_target_none_of_whose_pairs_is_connected(task: Path, scratch: Path) ->
     assert hornbeam_(*words.split(), "--quiet").code == 0
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("words", "said"),
     [

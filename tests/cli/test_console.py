@@ -127,6 +127,7 @@ def test_every_command_is_as_loud_as_asked(name: str) -> None:
         assert option in shown.replace("│", " ").replace("  ", " ")
 
 
+@pytest.mark.slow
 def test_verbose_work_on_files() -> None:
     ended = hornbeam_("candidates", *EVIDENCE, *TRAIN, "-v")
     assert "Read Facts(1,254 facts" in ended.stderr
@@ -137,6 +138,7 @@ def test_verbose_work_on_files() -> None:
     ) + ended.stdout.splitlines(keepends=True)[-1]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_large_files_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console, "LARGE", 20_000)
     ended = hornbeam_("candidates", *EVIDENCE, *TRAIN)
@@ -160,6 +162,7 @@ def test_every_command_is_listed_with_the_first_line_of_its_help() -> None:
     assert listed == {name: help_text(one).split("\n")[0] for name, one in COMMANDS.items()}
 
 
+@pytest.mark.slow
 def test_help_shows_the_examples_and_no_markup() -> None:
     for name, function in COMMANDS.items():
         shown = " ".join(hornbeam_(name, "--help").stdout.split())
@@ -203,6 +206,7 @@ def test_a_bar_shows_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None
     assert progress._bar is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [20, 37, 60, 100, 200])
 def test_tables_fit_and_lose_nothing(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))

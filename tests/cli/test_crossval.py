@@ -43,6 +43,7 @@ def test_a_fold_is_learn_then_evaluate(tmp_path: Path) -> None:
     assert found["methods"]["joint"]["log_loss"]["folds"][1] == direct["log_loss"]
 
 
+@pytest.mark.slow
 def test_the_table_says_whether_methods_differ() -> None:
     ended = hornbeam_("crossval", COUNTRIES, "--methods", "ppll, greedy", "--folds", "3")
     assert ended.code == 0

@@ -43,6 +43,7 @@ def test_it_is_readable_at_any_width(monkeypatch: pytest.MonkeyPatch) -> None:
         assert f"\n{name}" in f"\n{ended.stdout}"
 
 
+@pytest.mark.slow
 def test_compiled_code_is_kept_where_numba_keeps_it(tmp_path: Path) -> None:
     told = process("doctor", "--json", env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}).json
     assert told["kernels"].startswith(str(tmp_path))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sklearn.metrics import average_precision_score, brier_score_loss, log_loss, roc_auc_score
 
 from tests.support.commands import EVIDENCE, TEST, hornbeam_, write
 
@@ -17,18 +16,21 @@ def test_the_json_has_the_keys_of_the_design(countries_model: Path) -> None:
     assert ended.told == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", ["mean", "map"])
 def test_metrics_are_those_of_scikit_learn(countries_model: Path, score: str) -> None:
+    from sklearn import metrics
+
     words = (countries_model, *EVIDENCE, "--score", score, "--json")
     found = hornbeam_("evaluate", *words, *TEST).json
     predicted = hornbeam_("predict", *words, "--pairs", TEST[1]).json["predictions"]
     scores = [row["score"] for row in predicted]
     truth = [int(line.split("\t")[3]) for line in TEST[1].read_text().splitlines()]
-    assert found["auc_roc"] == pytest.approx(roc_auc_score(truth, scores))
-    assert found["auc_pr"] == pytest.approx(average_precision_score(truth, scores))
-    assert found["brier"] == pytest.approx(brier_score_loss(truth, scores))
+    assert found["auc_roc"] == pytest.approx(metrics.roc_auc_score(truth, scores))
+    assert found["auc_pr"] == pytest.approx(metrics.average_precision_score(truth, scores))
+    assert found["brier"] == pytest.approx(metrics.brier_score_loss(truth, scores))
     if score == "mean":
-        assert found["log_loss"] == pytest.approx(log_loss(truth, scores))
+        assert found["log_loss"] == pytest.approx(metrics.log_loss(truth, scores))
     assert (found["n"], found["positives"]) == (len(truth), sum(truth))
 
 

@@ -86,6 +86,7 @@ def test_the_json_is_the_whole_explanation(small: Path) -> None:
     assert [fact["object"] for fact in found["flip"]["facts"]] == ["bob"]
 
 
+@pytest.mark.slow
 def test_the_countries_are_explained_as_they_are_scored(countries_model: Path) -> None:
     rows = hornbeam_("predict", countries_model, *EVIDENCE, "--pairs", TEST[1], "--json").json
     facts = hb.read_facts(*(word for word in EVIDENCE if word != "--facts"))
@@ -126,6 +127,7 @@ def test_several_targets_need_a_choice(small: Path, tmp_path: Path) -> None:
     assert hornbeam_(*words, "--target", "likes", "--json").json["predicate"] == "likes"
 
 
+@pytest.mark.slow
 def test_a_collective_model_needs_its_pairs(small: Path, tmp_path: Path) -> None:
     (tmp_path / "all.psl").write_text(f'# hornbeam: {{"collective": true}}\n{MODEL}')
     pairs = write(tmp_path / "pairs.tsv", [("ann", "trusts", "cid"), ("bob", "trusts", "cid")])
@@ -151,6 +153,7 @@ def test_pairs_that_change_nothing_are_told(small: Path) -> None:
     assert ended.told == ["The model is not collective: --pairs changes nothing."]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_are_shown_as_they_are_but_move_no_cursor(
     small: Path, tmp_path: Path, name: str

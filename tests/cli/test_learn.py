@@ -62,6 +62,7 @@ def test_the_trace_says_how_the_model_was_found(countries_model: Path) -> None:
     assert (trace["targets"], trace["positives"]) == (120, 40)
 
 
+@pytest.mark.slow
 def test_the_table_shows_rules_and_where_they_went(tmp_path: Path) -> None:
     ended = hornbeam_(*LEARN, "-o", tmp_path / "model.psl")
     assert ended.code == 0
@@ -71,6 +72,7 @@ def test_the_table_shows_rules_and_where_they_went(tmp_path: Path) -> None:
     assert ended.told == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["joint", "ppll", "greedy"])
 def test_every_method_learns_a_good_model(tmp_path: Path, method: str) -> None:
     model = tmp_path / "model.psl"
@@ -80,6 +82,7 @@ def test_every_method_learns_a_good_model(tmp_path: Path, method: str) -> None:
     assert json.loads((tmp_path / "model.trace.json").read_text())["method"] == method
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -192,6 +195,7 @@ def test_target_chooses_among_the_labels(tmp_path: Path) -> None:
     assert hornbeam_(*words).json["targets"] == 122
 
 
+@pytest.mark.slow
 def test_names_are_shown_unharmed(tmp_path: Path) -> None:
     """Every hostile name is a predicate, and part of entities' names and of the target's."""
     target = "".join(HOSTILE[:3])
@@ -228,6 +232,7 @@ def test_names_are_shown_unharmed(tmp_path: Path) -> None:
     assert hornbeam_("evaluate", model, *both, "--json").json["auc_roc"] == 1.0
 
 
+@pytest.mark.slow
 def test_a_name_on_the_command_line_is_taken_as_it_is(tmp_path: Path) -> None:
     facts = write(tmp_path / "facts.tsv", [(name, "p", f"{name} o") for name in HOSTILE])
     model = tmp_path / "model.psl"
@@ -253,3 +258,25 @@ def test_long_names_are_whole_in_files_and_json(tmp_path: Path) -> None:
     assert f"{name} ?" in found["predicates"].values()
     model = hb.Model.load(tmp_path / "m.psl")
     assert f"{name}(A, B) -> {name} ?(A, B)" in [str(rule.clause) for rule in model.rules]
+
+
+def test_what_scores_depend_on_is_said(tmp_path: Path) -> None:
+    model = tmp_path / "model.psl"
+    words = ("learn", *EVIDENCE, "--target", "located_in", "-o", model, "--min-coverage", "1")
+    sampled = (*words, "--negatives", "2", "--negative-sampling")
+    shown = hornbeam_(*sampled, "uniform").stdout
+    assert "False pairs were sampled (uniform), 2 for every true one" in shown
+    assert "rules learn which types of entities go together" in shown
+    cautions = hornbeam_(*sampled, "typed", "--json").json["cautions"]
+    assert any(one.startswith("False pairs were sampled (typed), 2 for") for one in cautions)
+    assert not any("which types of entities" in one for one in cautions)
+
+
+def test_a_positive_prior_is_told_of(tmp_path: Path) -> None:
+    facts = write(tmp_path / "facts.tsv", [(f"s{i}", "p", f"o{i}") for i in range(8)])
+    rows = [(f"s{i}", "t", f"o{i}", int(i > 1)) for i in range(20)]
+    labels = write(tmp_path / "labels.tsv", rows)
+    words = ("learn", "--facts", facts, "--labels", labels, "--min-coverage", "1")
+    shown = hornbeam_(*words, "-o", tmp_path / "model.psl").stdout
+    assert "The prior of t is positive" in shown
+    assert "It learned from 20 pairs of which 18 are true." in shown

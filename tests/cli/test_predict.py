@@ -23,6 +23,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return model, write(folder / "facts.tsv", rows)
 
 
+@pytest.mark.slow
 def test_the_pairs_columns_then_the_score(countries_model: Path) -> None:
     rows = hornbeam_("predict", countries_model, *EVIDENCE, *PAIRS).rows
     given = [line.split("\t") for line in TEST[1].read_text().splitlines()]
@@ -49,6 +50,7 @@ def test_order_and_repetitions_are_kept(tmp_path: Path, small: tuple[Path, Path]
     assert [row[3] for row in rows] == [low, high, high, high, low]
 
 
+@pytest.mark.slow
 def test_a_fourth_column_of_pairs_is_ignored(tmp_path: Path, small: tuple[Path, Path]) -> None:
     model, facts = small
     with_label = write(tmp_path / "labelled.tsv", [("ann", "trusts", "cid", 0)])
@@ -67,6 +69,7 @@ def test_the_map_state_on_demand(tmp_path: Path, small: tuple[Path, Path]) -> No
     assert [row[3] for row in rows] == ["1", "0"]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("as_json", [(), ("--json",)])
 def test_the_output_goes_to_a_file(
     tmp_path: Path, countries_model: Path, scratch: Path, as_json: tuple[str, ...]
@@ -97,6 +100,7 @@ def test_new_links_are_proposed_without_pairs(small: tuple[Path, Path]) -> None:
     assert hornbeam_(*words, "--score", "map").rows == [["ann", "trusts", "cid", "1"]]
 
 
+@pytest.mark.slow
 def test_top_counts_overall_or_for_every_subject(countries_model: Path) -> None:
     words = ("predict", countries_model, *EVIDENCE, "--json")
     overall = hornbeam_(*words, "--top", "7").json["predictions"]

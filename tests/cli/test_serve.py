@@ -162,6 +162,7 @@ def test_a_collective_model_shows_what_predict_and_explain_say(collective: Path)
         assert f"{found['score']:.3f}" == expected[subject, object_]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [(), TEST], ids=["alone", "with labels"])
 def test_a_collective_model_needs_its_pairs(
     collective: Path, countries_model: Path, more: tuple[object, ...]
@@ -175,6 +176,7 @@ def test_a_collective_model_needs_its_pairs(
         ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
@@ -193,6 +195,7 @@ def test_wrong_pairs(
     assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.slow
 def test_a_collective_model_does_not_take_soft_facts(collective: Path, tmp_path: Path) -> None:
     soft = write(tmp_path / "soft.tsv", [("ukraine", "neighbour", "poland", 0.5)])
     pairs = write(tmp_path / "pairs.tsv", [("ukraine", "located_in", "europe")])

@@ -178,6 +178,7 @@ def test_discovery_equals_brute_force(
     check(make, data.draw(worlds(value)), language)
 
 
+@pytest.mark.quick_cases(1)
 @first_of_every_engine
 @values
 @given(st.data(), languages(), st.integers(1, 4), st.none() | st.integers(1, 6))
@@ -236,6 +237,7 @@ SEARCHES = [
 SPARK = [pytest.mark.java, pytest.mark.xdist_group("spark")]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("make", "language", "soft"),
     [
@@ -255,6 +257,7 @@ def test_many_worlds_at_once(make: Make, language: Language, soft: bool) -> None
     assert rows_of(counted) == [*rows_of(discovery.statistics)[::-1], []]
 
 
+@pytest.mark.quick_cases(1)
 @first_of_every_engine
 @given(worlds(SOFT), languages())
 def test_statistics_are_optional(make: Make, world: World, language: Language) -> None:
@@ -270,6 +273,7 @@ def test_statistics_are_optional(make: Make, world: World, language: Language) -
     )
 
 
+@pytest.mark.quick_cases(1)
 @first_of_every_engine
 @given(worlds(), languages())
 def test_labels_are_optional(make: Make, world: World, language: Language) -> None:
@@ -310,6 +314,7 @@ def test_counting_equals_discovery(
     assert rows_of(statistics) == [whole[path].rows if path in whole else [] for path in paths]
 
 
+@pytest.mark.quick_cases(1)
 @first_of_every_engine
 @given(worlds(SOFT), languages())
 def test_counting_what_was_kept_gives_the_same_table(
@@ -330,6 +335,7 @@ def test_counting_nothing(make: Make) -> None:
     assert len(statistics.target) == len(statistics.count) == 0
 
 
+@pytest.mark.quick_cases(1)
 @first_of_every_engine
 @given(worlds(SOFT), languages(), st.data())
 def test_names_of_entities_do_not_matter(
@@ -346,6 +352,7 @@ def test_names_of_entities_do_not_matter(
     assert rows_of(one.statistics) == rows_of(two.statistics)
 
 
+@pytest.mark.quick_cases(1)
 @first_of_every_engine
 @given(worlds(SOFT), languages(), st.data())
 def test_order_of_targets_only_numbers_the_rows(
@@ -361,6 +368,7 @@ def test_order_of_targets_only_numbers_the_rows(
     assert back == rows_of(one)
 
 
+@pytest.mark.slow
 @first_of_every_engine
 @given(worlds(SOFT), languages())
 def test_swapping_all_arguments_mirrors_the_paths(
@@ -388,6 +396,7 @@ def test_swapping_all_arguments_mirrors_the_paths(
     assert turned(rows(other, turn=True)) == rows(world, turn=False)
 
 
+@pytest.mark.slow
 @first_of_every_engine
 @given(worlds(SOFT, max_facts=6), st.data())
 @settings(max_examples=10)

@@ -71,6 +71,7 @@ def test_a_model_opens_its_own(collective: bool) -> None:
     assert kinds == CONTRACT[collective]
 
 
+@pytest.mark.quick_cases(1)
 @every_relaxation
 @every_kind
 def test_scores_are_those_of_predict(collective: bool, relaxation: Relaxation) -> None:
@@ -88,6 +89,7 @@ def test_scores_are_those_of_predict(collective: bool, relaxation: Relaxation) -
     assert (scorer.locate(pairs.entities) < 0).sum() == 1
 
 
+@pytest.mark.quick_cases(1)
 @every_kind
 def test_counts_paths_and_pulls_agree(collective: bool) -> None:
     model, facts, pairs = opened(collective)

@@ -123,6 +123,7 @@ def without_seconds(model: Model) -> Trace:
     return replace(model.trace, seconds={})
 
 
+@pytest.mark.quick_cases(1)
 @every_setting
 def test_weights_are_finite_and_rules_of_weight_zero_leave(make: Callable[[], Learner]) -> None:
     model = fitted(make)
@@ -139,6 +140,7 @@ def test_weights_are_finite_and_rules_of_weight_zero_leave(make: Callable[[], Le
     assert Model.parse(model.text).rules == model.rules
 
 
+@pytest.mark.quick_cases(1)
 @every_learner
 @pytest.mark.parametrize("relaxation", list(Relaxation))
 @pytest.mark.parametrize("counts", list(Counts))
@@ -154,6 +156,7 @@ def test_every_meaning_of_targets_and_counts_is_learned(
     assert model.evaluate(synthetic().facts, synthetic().labels).auc_roc > 0.6  # type: ignore[operator]
 
 
+@pytest.mark.slow
 @every_setting
 def test_the_same_seed_gives_the_same_answer(make: Callable[[], Learner]) -> None:
     one, again = fitted(make, seed=5), fitted(make, seed=5)
@@ -161,6 +164,7 @@ def test_the_same_seed_gives_the_same_answer(make: Callable[[], Learner]) -> Non
     assert without_seconds(one) == without_seconds(again)
 
 
+@pytest.mark.slow
 @every_setting
 def test_threads_do_not_change_a_byte(make: Callable[[], Learner]) -> None:
     models = [fitted(make, threads=threads) for threads in (1, 3)]
@@ -240,6 +244,7 @@ def test_planted_rules_are_recovered(make: Callable[[], Learner]) -> None:
     assert model.evaluate(fresh.facts, fresh.labels).auc_roc > 0.9  # type: ignore[operator]
 
 
+@pytest.mark.slow
 @every_learner
 def test_a_strong_prior_on_weights_makes_them_small(make: Callable[[], Learner]) -> None:
     def tight() -> Learner:
@@ -249,6 +254,7 @@ def test_a_strong_prior_on_weights_makes_them_small(make: Callable[[], Learner])
     assert all(rule.weight < 1e-3 for rule in model.rules)
 
 
+@pytest.mark.slow
 @every_learner
 def test_a_strong_prior_on_lengths_leaves_the_prior_alone(make: Callable[[], Learner]) -> None:
     def short() -> Learner:
@@ -278,6 +284,7 @@ def test_several_targets_are_learned_at_once(make: Callable[[], Learner]) -> Non
     assert score[half:][truth[half:] > 0.5].mean() > score[half:][truth[half:] < 0.5].mean() + 0.1
 
 
+@pytest.mark.slow
 @every_learner
 def test_sequences_with_the_same_counts_speak_once_where_rules_are_weighed_together(
     make: Callable[[], Learner],
@@ -301,6 +308,7 @@ def test_sequences_with_the_same_counts_speak_once_where_rules_are_weighed_toget
         assert not any("p0(B, A)" in text or "p0(C, B)" in text for text in weights)
 
 
+@pytest.mark.slow
 @every_learner
 def test_refitting_the_survivors_fits_better(make: Callable[[], Learner]) -> None:
     plain, refit = fitted(make), fitted(make, refit=True)
@@ -311,6 +319,7 @@ def test_refitting_the_survivors_fits_better(make: Callable[[], Learner]) -> Non
     assert after <= before + 0.02
 
 
+@pytest.mark.slow
 @every_learner
 def test_progress_is_told_and_ends(make: Callable[[], Learner]) -> None:
     told: list[tuple[str, int, int]] = []

@@ -113,6 +113,7 @@ CASES = {
 }
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("relaxation", CONTINUOUS)
 @pytest.mark.parametrize("name", CASES)
 def test_moments_are_exact_on_hard_cases(name: str, relaxation: Relaxation) -> None:
@@ -136,6 +137,7 @@ cases = st.builds(
 )
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("relaxation", CONTINUOUS)
 @given(case=cases)
 @settings(max_examples=15, deadline=None)
@@ -143,6 +145,7 @@ def test_moments_keep_the_standard(relaxation: Relaxation, case: Case) -> None:
     assert_moments(case, relaxation, 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relaxation", CONTINUOUS)
 def test_error_is_that_of_rounding_the_weights(relaxation: Relaxation) -> None:
     """Strong rules that nearly cancel: no method can do better than the inputs' last digit."""

@@ -35,6 +35,7 @@ def mean(energy: Energy, values: dict[Triple, float], pair: Triple) -> float:
     return float(density @ y / density.sum())
 
 
+@pytest.mark.slow
 @given(worlds(max_facts=4), models(2), RELAXATIONS)
 @settings(max_examples=15, deadline=None)
 def test_pulls_are_those_of_the_energy(

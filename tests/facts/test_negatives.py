@@ -124,6 +124,7 @@ POPULAR = World(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 @pytest.mark.parametrize("listing", [False, True])
 def test_draws_follow_the_chances(
@@ -144,6 +145,7 @@ def test_draws_follow_the_chances(
     assert misfit < freedom + 4 * (2 * freedom) ** 0.5
 
 
+@pytest.mark.slow
 def test_types_and_popularity() -> None:
     uniform = sampled(POPULAR.facts, 6, "uniform")
     assert {"x", "y"} & {name for pair in uniform for name in pair}
@@ -165,6 +167,7 @@ def test_popular_pairs_that_are_all_known_do_not_stall() -> None:
     assert {o for _, o in found} == {"other"}
 
 
+@pytest.mark.slow
 def test_many_at_once() -> None:
     rng = np.random.default_rng(1)
     rows = rng.integers(1000, size=(20_000, 2))

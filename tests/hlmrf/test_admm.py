@@ -157,6 +157,7 @@ def test_a_row_written_twice_is_a_row_of_twice_the_weight(potentials: Potentials
     assert TIGHT.solve(twice).objective == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("squared", [True, False])
 def test_any_number_of_threads_gives_the_same_bits(squared: bool) -> None:
     potentials = synthetic(70_000, squared)
@@ -182,6 +183,7 @@ def test_squared_hinges_are_relaxed_and_others_anchored(potentials: Potentials) 
     assert TIGHT.solve(linear).state.tobytes() == anchored.state.tobytes()
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.usefixtures("every_way")
 def test_a_large_linear_program_converges_to_tight_tolerances() -> None:
     potentials = synthetic(1000, squared=False)
@@ -244,6 +246,7 @@ def test_compiled_loops_and_arrays_walk_the_same_way(
         assert other.dual_residual == pytest.approx(found[0].dual_residual, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_small_program_is_solved_without_a_compiler() -> None:
     """What a newcomer runs first does not wait for Numba."""
     code = """

@@ -46,6 +46,7 @@ def test_no_grid_point_is_better_one_variable(potentials: Potentials) -> None:
     check_against_grid(potentials)
 
 
+@pytest.mark.slow
 @given(programs(most_variables=2))
 @settings(max_examples=15, deadline=None)
 def test_no_grid_point_is_better(potentials: Potentials) -> None:

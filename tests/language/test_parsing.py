@@ -33,6 +33,7 @@ def outcome(text: str) -> object:
         return str(error)
 
 
+@pytest.mark.slow
 def test_kept_tables_read_like_new_ones(
     keep_in: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -114,6 +114,7 @@ def test_likelihood_and_gradient(world: World, relaxation: Relaxation, data: st.
         assert gradient[k] == pytest.approx(-rise / step, rel=1e-3, abs=1e-3 * scale)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relaxation", list(Relaxation))
 def test_newton_finds_the_optimum(relaxation: Relaxation) -> None:
     problem, reference = both(small_world(), relaxation, top=4)
@@ -143,6 +144,7 @@ def small_world() -> World:
     return World(values, labels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relaxation", list(Relaxation))
 @pytest.mark.parametrize("inside", [False, True])
 def test_every_ppll_weight_is_the_optimum_of_its_piece(
@@ -169,6 +171,7 @@ def test_every_ppll_weight_is_the_optimum_of_its_piece(
     assert repeated > 1
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("relaxation", list(Relaxation))
 @pytest.mark.parametrize("learner", [Joint(folds=2, strengths=4), Ppll(), Greedy(max_rules=3)])
 def test_every_learner_learns(relaxation: Relaxation, learner: Joint | Ppll | Greedy) -> None:

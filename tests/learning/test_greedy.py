@@ -97,6 +97,7 @@ def test_the_first_pick_is_the_best_single_clause(problem: CountProblem) -> None
         assert fit.loss == pytest.approx(prior, abs=TIE)
 
 
+@pytest.mark.slow
 @given(problems(max_columns=2), st.sampled_from([0.0, 0.05, 0.5]))
 @settings(max_examples=6)
 def test_every_pick_is_the_best_after_refitting_everything(
@@ -112,6 +113,7 @@ def test_every_pick_is_the_best_after_refitting_everything(
         assert members <= set(chosen[:expected])
 
 
+@pytest.mark.slow
 @given(problems(max_columns=2), st.floats(0.05, 1.0))
 @settings(max_examples=6)
 def test_the_length_penalty_is_paid_by_every_pick(problem: CountProblem, beta: float) -> None:
@@ -133,6 +135,7 @@ def test_it_stops_when_nothing_improves(problem: CountProblem) -> None:
         assert fit.loss - more <= 1e-6 + TIE
 
 
+@pytest.mark.slow
 @given(problems(max_columns=2))
 @settings(max_examples=4)
 def test_it_lies_between_the_prior_and_the_best_subset(problem: CountProblem) -> None:
@@ -147,6 +150,7 @@ def test_it_lies_between_the_prior_and_the_best_subset(problem: CountProblem) ->
     assert best - TIE <= greedy().fit(problem).loss <= reference.minimum(priors)[1] + TIE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relaxation", list(Relaxation))
 def test_more_rules_are_never_worse_and_limits_hold(relaxation: Relaxation) -> None:
     rng = np.random.default_rng(1)

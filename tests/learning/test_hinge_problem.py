@@ -56,6 +56,7 @@ def potential(problem: HingeProblem[Clause], k: int, row: int, y: float) -> floa
     return float(np.sum(count * np.maximum(reach, 0.0) ** power))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relaxation", CONTINUOUS)
 def test_likelihood_is_that_of_the_definition(relaxation: Relaxation) -> None:
     table, labels = discovered()
@@ -100,6 +101,7 @@ def test_fit_reaches_scipys_optimum(relaxation: Relaxation) -> None:
     assert fit.loss <= best.fun + 1e-6 * abs(best.fun)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("relaxation", CONTINUOUS)
 def test_values_of_one_are_the_ordinary_problem(relaxation: Relaxation) -> None:
     table, labels = discovered()

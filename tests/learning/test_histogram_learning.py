@@ -94,6 +94,7 @@ def test_ppll_learns_the_same_rules(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [Joint(strengths=5), Greedy(max_rules=2)])
 def test_others_learn_from_what_ppll_keeps_and_say_so(
     small: tuple[SqlEngine, Histograms], learner: Learner
@@ -140,6 +141,7 @@ def test_conditions_have_histograms_too() -> None:
     assert size == np.diff(table.indptr).tolist()
 
 
+@pytest.mark.slow
 def test_shares_are_of_what_counts_keep(small: tuple[SqlEngine, Histograms]) -> None:
     """Joint gets shares beside counts; ppll alone would have none to learn from."""
     engine, histograms = small
@@ -152,6 +154,7 @@ def test_shares_are_of_what_counts_keep(small: tuple[SqlEngine, Histograms]) -> 
         learn_from_histograms(histograms, DATA.labels, Ppll(), (Counts.SHARE,), *arguments)
 
 
+@pytest.mark.slow
 def test_nothing_fits_at_all(small: tuple[SqlEngine, Histograms]) -> None:
     histograms = replace(small[1], max_rows=1)
     with pytest.raises(InputError, match='use `method="ppll"`'):

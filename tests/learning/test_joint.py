@@ -198,6 +198,7 @@ def _column(problem: CountProblem, k: int) -> list[tuple[int, int, float]]:
     ]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes() -> None:
     counts, y = planted()
     one, again, other = (learned(counts, y, Joint(seed=seed), None) for seed in (3, 3, 4))
@@ -207,6 +208,7 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
     assert one.fit.choice.validation != other.fit.choice.validation
 
 
+@pytest.mark.slow
 def test_validation_is_the_held_out_log_loss() -> None:
     problem = problem_of(*planted(60, 4))
     learner = Joint(strengths=6, folds=3, newton=EXACT)
@@ -250,6 +252,7 @@ def test_the_strength_of_least_validation_loss_is_chosen() -> None:
     assert tuple(point.strength for point in choice.path) == shown.strengths[: at + 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truth", list(Counts))
 def test_auto_counts_are_those_of_least_validation_loss(truth: Counts) -> None:
     """Labels drawn from a model that counts one way are best explained that way."""

@@ -43,6 +43,7 @@ def test_python_knows_it_by_name(widest: Path) -> None:
     assert (model.evaluate(facts, labels).auc_roc or 0) > 0.8
 
 
+@pytest.mark.slow
 def test_the_command_line_knows_it_and_its_options(widest: Path, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(widest), *_python_path()])}
     evidence = [word for file in FACTS for word in ("--facts", file)]

@@ -60,6 +60,7 @@ def test_every_learner_is_in_this_suite() -> None:
     assert set(DROPPED) == {point.name for point in BUNDLED}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refit", [False, True])
 @pytest.mark.parametrize("method", list(DROPPED))
 def test_what_is_kept_is_what_has_a_rule_and_its_weight_is_told(method: str, refit: bool) -> None:
@@ -75,6 +76,7 @@ def test_what_is_kept_is_what_has_a_rule_and_its_weight_is_told(method: str, ref
     assert not rows[P].outcome.endswith("against the target")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", list(DROPPED))
 def test_what_tells_nothing_is_dropped_for_the_learners_own_reason(method: str) -> None:
     _, rows = learned(method)
@@ -89,6 +91,7 @@ def test_a_rule_against_the_target_is_said_to_be_one() -> None:
     assert rows[AGAINST].outcome.endswith(" against the target")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", list(DROPPED))
 def test_twins_crowd_each_other_out_only_where_rules_are_weighed_together(method: str) -> None:
     _, rows = learned(method)

@@ -33,6 +33,7 @@ def test_written_then_read_it_is_the_same(model: hb.Model, tmp_path: Path) -> No
         assert read_trace(path) == one
 
 
+@pytest.mark.slow
 def test_it_has_the_fingerprint_of_the_models_text(model: hb.Model) -> None:
     assert model.trace is not None
     assert model.trace.model == fingerprint(model.text)
@@ -42,6 +43,7 @@ def test_no_file_is_no_trace(tmp_path: Path) -> None:
     assert read_trace(tmp_path / "model.trace.json") is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["method", "counts", "targets", "found", "candidates", "seconds"])
 def test_what_is_no_trace_is_refused(model: hb.Model, key: str, tmp_path: Path) -> None:
     assert model.trace is not None
@@ -52,4 +54,16 @@ def test_what_is_no_trace_is_refused(model: hb.Model, key: str, tmp_path: Path) 
     path = tmp_path / "model.trace.json"
     path.write_text(json.dumps(written))
     with pytest.raises(DataError, match="is no trace as learn writes it"):
+        read_trace(path)
+
+
+def test_a_trace_with_one_validation_per_way_of_counting_is_of_another_time(
+    model: hb.Model, tmp_path: Path
+) -> None:
+    assert model.trace is not None
+    written = json.loads(model.trace.text)
+    written["validation"] = {"log": written["validation"], "raw": written["validation"]}
+    path = tmp_path / "model.trace.json"
+    path.write_text(json.dumps(written))
+    with pytest.raises(DataError, match="delete it, or learn the model again"):
         read_trace(path)

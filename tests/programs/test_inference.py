@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 
 import hornbeam as hb
 from hornbeam.choices import Solver
@@ -92,15 +91,17 @@ def test_values_evaluations_and_files(tmp_path: Path) -> None:
 
 @pytest.mark.shared
 def test_evaluators_are_scikit_learns(psl_links: Path) -> None:
+    from sklearn import metrics
+
     found = hb.infer(psl_links / "n10-infer.json")
     lines = (psl_links / "data" / "Target_truth_eval.txt").read_text().splitlines()
     truth = {tuple(line.split("\t")[:2]): float(line.split("\t")[2]) for line in lines}
     y = np.array([truth[atom] for atom in found.atoms("Target")])
     s = found.values("Target")
     figures = found.evaluations["Target"]
-    assert figures.auc_roc == pytest.approx(roc_auc_score(y, s))
-    assert figures.auc_pr == pytest.approx(average_precision_score(y, s))
-    assert figures.f1 == pytest.approx(f1_score(y, s >= 0.5))
+    assert figures.auc_roc == pytest.approx(metrics.roc_auc_score(y, s))
+    assert figures.auc_pr == pytest.approx(metrics.average_precision_score(y, s))
+    assert figures.f1 == pytest.approx(metrics.f1_score(y, s >= 0.5))
     assert figures.mae == pytest.approx(np.abs(y - s).mean())
 
 
@@ -130,6 +131,7 @@ def test_an_atom_that_is_neither_observed_nor_a_target_is_named(tmp_path: Path) 
     assert hb.infer(path).values("Smokes") == pytest.approx([1.0])
 
 
+@pytest.mark.slow
 def test_contradictory_constraints_are_named(tmp_path: Path) -> None:
     rules = ["Smokes('bob') >= 0.8 .", "Smokes(A) <= 0.3 .", "1: !Smokes(A)"]
     for solver in ("auto", "admm", "exact"):
@@ -143,6 +145,7 @@ def test_contradictory_constraints_are_named(tmp_path: Path) -> None:
         assert "'cid'" not in text
 
 
+@pytest.mark.slow
 def test_a_grounding_that_would_explode_is_refused_before_it_starts(tmp_path: Path) -> None:
     rows = [[f"a{i}", f"b{i}"] for i in range(1500)]
     path = write_program(
@@ -162,6 +165,7 @@ def test_a_grounding_that_would_explode_is_refused_before_it_starts(tmp_path: Pa
     assert len(found.ground.potentials) == 1500
 
 
+@pytest.mark.slow
 def test_a_small_program_waits_for_no_compiler(tmp_path: Path) -> None:
     """Loading Numba or SciPy takes longer than all the rest."""
     path = write_program(tmp_path, ["1: Friend(A, B) -> Smokes(B) ^2"], FRIENDS)
@@ -173,6 +177,7 @@ assert not {"numba", "scipy"} & set(sys.modules), "a compiler was loaded"
     subprocess.run([sys.executable, "-c", code, path], check=True)
 
 
+@pytest.mark.slow
 def test_options_that_change_the_answer_are_honoured(tmp_path: Path) -> None:
     rules = ["Smokes(A) <= 0.3 .", "1: Friend(A, B) -> Smokes(B) ^2"]
     path = write_program(

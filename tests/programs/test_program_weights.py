@@ -76,6 +76,7 @@ def truth_of(world: World, seed: int) -> dict[Key, float]:
     return {key: float(rng.integers(21)) / 20 for key in variables_of(world)}
 
 
+@pytest.mark.slow
 @settings(max_examples=3)
 @given(world=worlds(), seed=st.integers(0, 1000))
 def test_the_pseudolikelihood_is_that_of_quadrature(world: World, seed: int) -> None:

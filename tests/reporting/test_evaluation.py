@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import ttest_rel
-from sklearn import metrics
 
 from hornbeam.arrays import Floats
 from hornbeam.errors import InputError
@@ -41,6 +39,8 @@ def cases(
 
 @given(cases(SOFT, FEW_SCORES, both_classes=True) | cases(SOFT, both_classes=True))
 def test_ranking_is_scikit_learns(case: Case) -> None:
+    from sklearn import metrics
+
     truth, score = case
     found = evaluate(truth, score)
     positive = truth >= 0.5
@@ -59,6 +59,8 @@ def test_ranking_is_scikit_learns(case: Case) -> None:
 
 @given(cases(score=st.floats(1e-9, 1 - 1e-9)))
 def test_probability_scores_are_scikit_learns(case: Case) -> None:
+    from sklearn import metrics
+
     truth, score = case
     found = evaluate(truth, score)
     assert found.log_loss == pytest.approx(metrics.log_loss(truth, score, labels=[0, 1]))
@@ -182,6 +184,8 @@ FIGURES = st.lists(st.tuples(FIGURE, FIGURE), min_size=2, max_size=10)
 
 @given(FIGURES)
 def test_significance_is_scipys(rows: list[tuple[float, float]]) -> None:
+    from scipy.stats import ttest_rel
+
     a, b = np.array(rows).T
     p = paired_significance(a, b)
     assert 0.0 <= p <= 1.0

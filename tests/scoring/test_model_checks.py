@@ -6,7 +6,7 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.counting.opening import open_engine
-from hornbeam.errors import HornbeamWarning
+from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.scoring.model_checks import warn_of_missing_constants
 
 FACTS = hb.read_facts([("ada", "knows", "ben"), ("ben", "likes", "tea")])
@@ -43,3 +43,26 @@ def test_a_long_list_of_unknown_constants_is_cut() -> None:
     rules = "\n".join(f"1: knows(A, 'x{i:02}') -> likes(A, B)" for i in range(20))
     with pytest.warns(HornbeamWarning, match=r"'x09', \.\.\.; conditions"):
         hb.Model.parse(rules).predict(FACTS, PAIRS)
+
+
+@pytest.mark.filterwarnings("ignore:the facts have no predicate")
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "knows(A, X) -> likes(A, B)",
+        "knows(A, 'ben') -> likes(A, B)",
+        "(A == 'ada') -> likes(A, B)",
+        "tall(A) -> likes(A, B)",
+        "knows(A, X) & likes(Y, B) -> likes(A, B)",
+        "(knows(A, X) & likes(X, B)) [n >= 2] -> likes(A, B)",
+        "knows(A, X) & likes(X, B) -> likes(A, B) [log]",
+        "sold(A, X, B) -> likes(A, B)",
+    ],
+)
+def test_collective_models_take_plain_paths_only(rule: str) -> None:
+    text = f'# hornbeam: {{"collective": true}}\n1: {rule}\n1: !likes(A, B)\n'
+    model = hb.Model.parse(text)
+    with pytest.raises(InputError, match="takes rules of one path between the two arguments"):
+        model.predict(FACTS, PAIRS)
+    with pytest.raises(InputError, match="takes rules of one path between the two arguments"):
+        model.explain(FACTS, ("ada", "tea"), pairs=PAIRS)

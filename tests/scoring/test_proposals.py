@@ -14,7 +14,7 @@ from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
-from hornbeam.scoring import proposals
+from hornbeam.scoring import reach
 from hornbeam.scoring.independent_scorer import score_targets
 from hornbeam.scoring.proposals import best_new_links, subjects_of
 from tests.support.brute_force import ONE, Triple
@@ -81,7 +81,7 @@ def test_they_are_the_best_of_all_pairs(
     everyone = sorted({name for s, _, o in world.values for name in (s, o)})
     links = expected_links(model, world, target, known or everyone, score)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(proposals, "BLOCK", block)
+        patch.setattr(reach, "BLOCK", block)
         found = proposed_links(model, world, target, top, per_subject, score)
     if per_subject:
         best = [row for s in sorted(links) for row in links[s][:top]]

@@ -51,6 +51,7 @@ def explorer() -> Explorer:
     return collective_explorer()
 
 
+@pytest.mark.slow
 @given(world=worlds(max_facts=6), rules=MODELS, relaxation=RELAXATIONS, data=st.data())
 @settings(max_examples=20, deadline=None)
 def test_scores_and_figures_are_those_of_the_downloaded_model(
@@ -95,6 +96,7 @@ def test_every_page_shows_the_scores_of_predict(explorer: Explorer) -> None:
     assert big[1] == f"{expected['ann', 'eve']:.3f}"
 
 
+@pytest.mark.slow
 def test_reasons_are_those_of_explain(explorer: Explorer) -> None:
     for names in (("ann", "eve"), ("bob", "fay"), ("ann", "cy")):
         found = explorer.explain(names[0], "trusts", names[1], NO_EDITS)
@@ -121,6 +123,7 @@ def test_an_edit_moves_pairs_that_the_rule_does_not_speak_of(explorer: Explorer)
     assert before.log_loss != after.log_loss
 
 
+@pytest.mark.slow
 def test_beside_a_model_whose_pairs_stand_alone() -> None:
     alone, facts = hb.Model.parse(RULES), WORLD
     pairs = hb.read_pairs([*PAIRS, *(row[:3] for row in LABELS)])
@@ -135,6 +138,7 @@ def test_beside_a_model_whose_pairs_stand_alone() -> None:
             assert figures.brier == pytest.approx(np.mean((score[len(PAIRS) :] - truth) ** 2))
 
 
+@pytest.mark.slow
 def test_what_is_refused() -> None:
     with pytest.raises(InputError, match=r"other\.psl: the model is collective.*`pairs`"):
         small_explorer(other=MODEL, pairs=None)
@@ -159,6 +163,7 @@ def test_pages_that_do_not_go_with_it(explorer: Explorer) -> None:
         assert "ann" in client.get("/").body
 
 
+@pytest.mark.slow
 def test_who_waits_for_inference_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     explorer = collective_explorer()
     release = threading.Event()
@@ -191,6 +196,7 @@ def test_who_waits_for_inference_holds_up_nobody(monkeypatch: pytest.MonkeyPatch
         assert "1 of 4 rules edited" in editor.get("/rules").body
 
 
+@pytest.mark.slow
 def test_states_that_were_let_go_are_inferred_again() -> None:
     explorer = collective_explorer()
     edits = [NO_EDITS.with_weight(0, weight) for weight in np.linspace(0.1, 1.0, 9).tolist()]

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbeam.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.errors import HornbeamWarning
 from hornbeam.model import Model
 from hornbeam.rules.rule_model import Rule
 from hornbeam.serve import new_links
+from hornbeam.serve.independent_pairs import IndependentPairs
 from hornbeam.serve.new_links import NewLinkFinder
 from tests.scoring.test_proposals import expected_links
+from tests.scoring.test_rich_proposals import spoken_for
 from tests.support.random_rules import ReferenceModel, rule_models
+from tests.support.rich_worlds import ENTITIES, pairs_of, rich_models, rich_worlds
+from tests.support.rich_worlds import SOFT as RICH_SOFT
 from tests.support.worlds import CRISP, SOFT, World, entities_of, worlds
 
 Scored = list[tuple[str, str, float]]
@@ -95,3 +102,34 @@ def test_where_much_is_reached_the_best_connected_are_counted(
     pairs, _, total = finder.best(found, model.rules, 10)
     assert pairs.entities.take(pairs.object) == ["o0", "o1"]
     assert (total, found.left_out) == (2, 1)
+
+
+@pytest.mark.parametrize("value", [CRISP, RICH_SOFT], ids=["crisp", "soft"])
+@given(data=st.data())
+@settings(max_examples=40)
+def test_rules_of_all_kinds_lead_from_either_end(
+    value: st.SearchStrategy[int], data: st.DataObject
+) -> None:
+    """New links under edited weights are the best of all pairs that some rule speaks for."""
+    world = data.draw(rich_worlds(value))
+    model = data.draw(rich_models(soft=value is not CRISP))
+    weight = st.sampled_from([0.0, 0.4, 3.0])
+    edited = model.with_rules(Rule(data.draw(weight), rule.clause) for rule in model.rules)
+    name, forward = data.draw(st.sampled_from(ENTITIES)), data.draw(st.booleans())
+    given = 0 if forward else 1
+    spoken = [p for p in sorted(spoken_for(edited, world, "t", given)) if p[2 * given] == name]
+    pairs = IndependentPairs(model, MemoryEngine(world.facts, threads=1), [])
+    entity = world.facts.entities.index(name)
+    found = pairs.new_links(edited.rules, entity, "t", forward, 100)
+    assert (found.total, found.left_out) == (len(spoken), 0)
+    assert {(link.subject, "t", link.object) for link in found.links} == set(spoken)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HornbeamWarning)
+        scores = edited.predict(world.facts, pairs_of(*spoken), threads=1) if spoken else []
+    by_pair = {
+        (s, o): float(score) for (s, _, o), score in zip(spoken, scores, strict=True)
+    }  # fmt: skip
+    for link in found.links:
+        assert link.score == pytest.approx(by_pair[link.subject, link.object], abs=1e-12)
+    order = [(-link.score, link.subject, link.object) for link in found.links]
+    assert [score for score, _, _ in order] == sorted(score for score, _, _ in order)

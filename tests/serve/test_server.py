@@ -171,6 +171,7 @@ def test_wrong_cookies_are_no_edits(client: Client, cookie: str) -> None:
     assert "as learned" in client.get("/rules").body
 
 
+@pytest.mark.slow
 def test_more_edits_than_fit_are_refused(explorer: Explorer) -> None:
     text = "".join(f"1.0: p{i}(A, B) -> t(A, B)\n" for i in range(600))
     many = Explorer(explorer.facts, hb.Model.parse(text), threads=1)
@@ -277,6 +278,7 @@ def is_closed(connection: socket.socket, seconds: float) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_who_sends_a_byte_now_and_then_is_cut_off(
     explorer: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -294,6 +296,7 @@ def test_who_sends_a_byte_now_and_then_is_cut_off(
         assert client.get("/").status == 200
 
 
+@pytest.mark.slow
 def test_who_sends_half_a_body_is_cut_off(
     explorer: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -304,6 +307,7 @@ def test_who_sends_half_a_body_is_cut_off(
         assert client.get("/").status == 200
 
 
+@pytest.mark.slow
 def test_idle_connections_are_closed(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "IDLE_SECONDS", 1)
     with serving(explorer) as client, client.connect() as kept:
@@ -313,6 +317,7 @@ def test_idle_connections_are_closed(explorer: Explorer, monkeypatch: pytest.Mon
             pass
 
 
+@pytest.mark.slow
 def test_a_crowd_of_silent_connections_makes_room(
     explorer: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,6 +121,7 @@ def test_a_clause_that_stands_twice_weighs_both() -> None:
     assert (pair.here, pair.there) == (2.0, 2.0)
 
 
+@pytest.mark.slow
 def test_a_pair_is_listed_once() -> None:
     again = [*PAIRS, LABELS[0][:3], LABELS[-1][:3], ("unheard", "of", "dora")]
     explorer = small_explorer(pairs=hb.read_pairs(again))

@@ -102,7 +102,7 @@ def rule_models(
     rules = draw(st.lists(path_rule, max_size=5)) + draw(st.lists(priors, max_size=2))
     fanout = draw(st.none() | st.integers(1, 3))
     semantics = Semantics(
-        draw(st.sampled_from(Counts)),
+        draw(st.sampled_from([Counts.RAW, Counts.LOG, Counts.EXISTS])),
         draw(st.sampled_from(relaxations)),
         max_fanout=fanout,
         distinct_variables=distinct,

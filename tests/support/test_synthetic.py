@@ -43,6 +43,7 @@ def check(data: Planted) -> None:
         assert data.ideal[i] == (any(positive) and not any(negative))
 
 
+@pytest.mark.slow
 @settings(max_examples=5)
 @given(st.integers(0, 1000))
 def test_planted_rules_connect_what_they_claim(seed: int) -> None:
@@ -52,6 +53,7 @@ def test_planted_rules_connect_what_they_claim(seed: int) -> None:
     assert len(set(as_rows(data.labels))) == len(data.labels) == 40
 
 
+@pytest.mark.slow
 def test_given_rules_and_no_noise() -> None:
     rules = [
         PlantedRule((("p0", False), ("p1", True))),

@@ -12,6 +12,7 @@ from hornbeam.cli.console import print_json, print_table, screen
 
 if TYPE_CHECKING:
     from hornbeam.crossval import MethodResult
+    from hornbeam.learning.learner import Learner
 
 
 def crossval(
@@ -27,10 +28,13 @@ def crossval(
     ] = None,
     facts: options.OptionalFactFiles = None,
     labels: options.OptionalLabelFiles = None,
-    max_length: options.MaxLength = 3,
-    min_coverage: options.MinCoverage = 10,
-    top: options.Top = None,
+    rules: options.LanguageOptions,
     counts: options.CountsOption = "auto",
+    max_rules: Annotated[
+        int | None,
+        options.learner_option(min=0, metavar="N", help="Most rules, of learners with a limit."),
+    ] = None,
+    cross_evidence: options.CrossEvidence = False,
     collective: options.Collective = False,
     seed: options.Seed = 0,
     threads: options.Threads = None,
@@ -58,7 +62,6 @@ def crossval(
         raise hb.errors.InputError(
             f"unknown method {unknown[0]!r}; expected some of: {', '.join(known)}"
         )
-    language = hb.Language(max_length, min_coverage, top)
     if task_dir is not None:
         worlds = task_worlds(task_dir, folds)
     elif facts and labels:
@@ -67,18 +70,35 @@ def crossval(
         raise hb.errors.InputError("give a TASK_DIR, or --facts and --labels")
     learners = {
         name: partial(
-            hb.learn, method=name, language=language, counts=counts,
-            collective=collective, seed=seed, threads=threads,
+            hb.learn, method=_learner(name, seed, max_rules), language=rules.language(),
+            counts=counts, cross_evidence=cross_evidence, collective=collective, seed=seed,
+            threads=threads,
         )
         for name in names
     }  # fmt: skip
     with console.progress() as progress:
-        results = cross_validate(worlds, learners, lambda fold: progress.message(f"{fold} ..."))
+        results = cross_validate(
+            worlds,
+            learners,
+            lambda fold: progress.message(f"{fold} ..."),
+            cross_evidence=cross_evidence,
+        )
     chances = significance(results)
     if console.as_json:
         print_json(_as_dict(results, chances))
     else:
         _show(results, chances)
+
+
+def _learner(name: str, seed: int, max_rules: int | None) -> Learner:
+    """A learner with the limit on rules, where it has one."""
+    from dataclasses import fields
+
+    from hornbeam.learning.registry import learner_class, make_learner
+
+    limited = any(one.name == "max_rules" for one in fields(learner_class(name)))
+    given = {"max_rules": max_rules} if limited and max_rules is not None else {}
+    return make_learner(name, seed, **given)
 
 
 def _as_dict(results: list[MethodResult], chances: dict[tuple[str, str], float]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hornbeam.choices import Score
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, read_files, screen
-from hornbeam.cli.evidence import open_evidence
+from hornbeam.cli.evidence import open_evidence, with_known_pairs
 
 
 def evaluate(
@@ -13,6 +13,7 @@ def evaluate(
     model: options.ModelFile,
     facts: options.FactFiles,
     labels: options.LabelFiles,
+    known: options.KnownFiles = None,
     score: options.ScoreOption = Score.MEAN,
     engine: options.EngineOptions,
     console: options.ConsoleOptions,
@@ -28,7 +29,8 @@ def evaluate(
     import hornbeam as hb
 
     loaded = hb.Model.load(model)
-    with console.progress() as progress, open_evidence(facts, engine, progress) as evidence:
+    with console.progress() as progress, open_evidence(facts, engine, progress) as opened:
+        evidence = with_known_pairs(opened, loaded, known, progress)
         labelled = read_files(hb.read_labels, labels, progress)
         result = loaded.evaluate(
             evidence, labelled, score=score, threads=engine.threads, progress=progress

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -9,10 +10,12 @@ from typing import TYPE_CHECKING
 from hornbeam.choices import EngineName
 from hornbeam.cli.console import TerminalProgress, read_files
 from hornbeam.cli.options import EngineOptions
-from hornbeam.errors import InputError
+from hornbeam.errors import HornbeamWarning, InputError
 
 if TYPE_CHECKING:
     from hornbeam.counting.opening import Evidence
+    from hornbeam.facts.table import Facts
+    from hornbeam.model import Model
 
 #: Which engines an option belongs to.
 BELONGS = {
@@ -59,6 +62,45 @@ def open_evidence(
                 progress=progress,
             ) as started:
                 yield started
+
+
+def with_known_pairs(
+    evidence: Evidence, model: Model, known: Sequence[str] | None, progress: TerminalProgress
+) -> Evidence:
+    """Evidence with the true ones of known pairs among it, where there are any."""
+    import hornbeam as hb
+
+    if isinstance(evidence, hb.Facts):
+        return _with_known(evidence, model, known, progress)
+    if known:
+        raise InputError("`known` needs facts in memory: give the known pairs by --facts")
+    return evidence
+
+
+def facts_with_known(
+    files: Sequence[str], model: Model, known: Sequence[str] | None, progress: TerminalProgress
+) -> Facts:
+    """Read facts, and known pairs besides where there are any."""
+    import hornbeam as hb
+
+    return _with_known(read_files(hb.read_facts, files, progress), model, known, progress)
+
+
+def _with_known(
+    facts: Facts, model: Model, known: Sequence[str] | None, progress: TerminalProgress
+) -> Facts:
+    import hornbeam as hb
+
+    if known:
+        return hb.with_known(facts, read_files(hb.read_labels, known, progress))
+    if model.semantics.cross_evidence:
+        warnings.warn(
+            "the model was learned with cross-evidence, from true pairs that were evidence for "
+            "each other: give its training labels as `known`",
+            HornbeamWarning,
+            stacklevel=2,
+        )
+    return facts
 
 
 def _setting(text: str) -> tuple[str, str]:

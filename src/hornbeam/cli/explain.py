@@ -8,6 +8,7 @@ import typer
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, read_files, screen
+from hornbeam.cli.evidence import facts_with_known
 
 if TYPE_CHECKING:
     from hornbeam.explaining.explanation import Explanation
@@ -32,6 +33,7 @@ def explain(
     subject: Annotated[str, typer.Argument(metavar="SUBJECT", help="First entity of the pair.")],
     object_: Annotated[str, typer.Argument(metavar="OBJECT", help="Second entity of the pair.")],
     facts: options.FactFiles,
+    known: options.KnownFiles = None,
     target: Annotated[
         str | None,
         typer.Option(metavar="PREDICATE", help="The relation, where the model has several."),
@@ -64,7 +66,7 @@ def explain(
 
     with console.progress() as progress:
         loaded = hb.Model.load(model)
-        evidence = read_files(hb.read_facts, facts, progress)
+        evidence = facts_with_known(facts, loaded, known, progress)
         together = None
         if pairs and loaded.semantics.collective:
             together = read_files(hb.read_pairs, pairs, progress)
@@ -90,7 +92,7 @@ def _unseen(name: str, known: Names, collective: bool) -> str:
     """Say that a name is unknown, and which known one may have been meant."""
     from difflib import get_close_matches
 
-    from hornbeam.explaining.explanation import printable
+    from hornbeam.explaining.named_facts import printable
 
     near = get_close_matches(name, known, n=3) if len(known) <= MANY_NAMES else []
     hint = f" Did you mean {' or '.join(printable(repr(other)) for other in near)}?" if near else ""

@@ -30,7 +30,8 @@ class FitOptions(Options):
         str,
         options.learner_option(
             help="joint: all rules at once with L1 (best). ppll: each rule alone (fastest). "
-            "greedy: one rule after the other (fewest)."
+            "greedy: one rule after the other (fewest). boost: trees of conditions, written as "
+            "rules (best scores, many rules)."
         ),
         OneOf(learner_names),
     ] = "joint"
@@ -42,6 +43,7 @@ class FitOptions(Options):
             "power 1 (linear; ppll's and greedy's) or 2 (squared)."
         ),
     ] = None
+    cross_evidence: options.CrossEvidence = False
     collective: options.Collective = False
     refit: Annotated[
         bool, options.learner_option("--refit", help="Fit the surviving rules once more, together.")
@@ -72,7 +74,9 @@ class LearnerOptions(Options):
     def parameters(cls) -> list[Parameter]:
         """List one option per setting of any learner."""
         return [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=one.default, annotation=_option(one))
+            Parameter(
+                name, Parameter.KEYWORD_ONLY, default=one.default, annotation=_option(name, one)
+            )
             for name, one in _settings().items()
         ]
 
@@ -111,8 +115,11 @@ def _own_settings(learner: type[Any]) -> dict[str, Setting]:
     return {name: setting for name, setting in found if setting is not None and setting.help}
 
 
-def _option(setting: Setting) -> Any:  # noqa: ANN401
+def _option(name: str, setting: Setting) -> Any:  # noqa: ANN401
     """Annotate a setting as Typer wants it."""
+    if setting.kind is bool:
+        flag = f"--{name.replace('_', '-')}"
+        return Annotated[bool, options.learner_option(flag, help=setting.help)]
     if setting.choices:
         choice = options.learner_option(help=setting.help)
         return Annotated[str, choice, OneOf(lambda: setting.choices)]

@@ -11,7 +11,7 @@ import typer
 from hornbeam.choices import Score
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, read_files
-from hornbeam.cli.evidence import open_evidence
+from hornbeam.cli.evidence import open_evidence, with_known_pairs
 from hornbeam.errors import InputError
 from hornbeam.files import save_text
 
@@ -27,6 +27,7 @@ def predict(
     *,
     model: options.ModelFile,
     facts: options.FactFiles,
+    known: options.KnownFiles = None,
     pairs: Annotated[
         list[str] | None,
         typer.Option(metavar="FILE", help="Pairs to score; without it, new links are proposed."),
@@ -61,7 +62,8 @@ def predict(
     from hornbeam.counting.opening import facts_in_memory
 
     loaded = hb.Model.load(model)
-    with console.progress() as progress, open_evidence(facts, engine, progress) as evidence:
+    with console.progress() as progress, open_evidence(facts, engine, progress) as opened:
+        evidence = with_known_pairs(opened, loaded, known, progress)
         if pairs:
             wanted = read_files(hb.read_pairs, pairs, progress)
             if output is not None and output.suffix == ".parquet":

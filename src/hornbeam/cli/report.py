@@ -9,6 +9,7 @@ import typer
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, read_files, screen
+from hornbeam.cli.evidence import facts_with_known
 from hornbeam.cli.learn import check_output, trace_path
 from hornbeam.files import save_text
 
@@ -17,6 +18,7 @@ def report(
     *,
     model: options.ModelFile,
     facts: options.FactFiles,
+    known: options.KnownFiles = None,
     labels: options.LabelFiles,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes.")
@@ -41,7 +43,7 @@ def report(
     with console.progress() as progress:
         loaded = hb.Model.load(model)
         trace = read_trace(trace_path(Path(model)))
-        evidence = read_files(hb.read_facts, facts, progress)
+        evidence = facts_with_known(facts, loaded, known, progress)
         labelled = read_files(hb.read_labels, labels, progress)
         page = loaded.report(evidence, labelled, trace=trace, threads=threads, progress=progress)
     save_text(output, page)

@@ -10,6 +10,7 @@ import typer
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, read_files, say
+from hornbeam.cli.evidence import facts_with_known
 from hornbeam.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def serve(
     *,
     model: options.ModelFile,
     facts: options.FactFiles,
+    known: options.KnownFiles = None,
     labels: options.OptionalLabelFiles = None,
     pairs: Annotated[
         list[str] | None,
@@ -84,7 +86,7 @@ def serve(
         access = access_for(host, opened.getsockname()[1], token)
         name, other_name = _names(model, compare or "")
         explorer = Explorer(
-            read_files(hb.read_facts, facts, progress),
+            facts_with_known(facts, loaded, known, progress),
             loaded,
             name,
             other=other,

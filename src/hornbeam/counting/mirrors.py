@@ -1,48 +1,18 @@
-"""Symmetric targets: where t(a, b) says t(b, a), a body and its mirror share one weight."""
+"""Symmetric targets: a body and its mirror image share one weight, so both are counted."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
-from hornbeam.counting.engine import Discovery, Engine
-from hornbeam.counting.opening import Evidence
-from hornbeam.facts.atom_keys import contained, pair_keys
-from hornbeam.facts.table import Facts, Targets
+from hornbeam.counting.engine import Discovery, PathCounter
+from hornbeam.facts.table import Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.candidates import Language
-
-#: Share of a relation's edges that must have their mirror image.
-NEARLY_ALL = 0.95
-#: Edges from which on that share can be judged.
-ENOUGH = 20
-
-
-def is_symmetric(facts: Evidence, labels: Targets) -> bool:
-    """Whether nearly every edge of the one target has its mirror image.
-
-    Judged by the target's facts, or by the true labels where it has few of them: labels often
-    name an unordered pair once.
-    """
-    if len(labels.predicates) != 1 or not isinstance(facts, Facts):
-        return False
-    mine = facts.binary.predicate == facts.predicates.index(labels.predicates[0])
-    subject, object_ = (column[mine] for column in facts.binary.arguments)
-    n = len(facts.entities)
-    if len(subject) < ENOUGH:
-        subject, object_ = labels.subject[labels.positive], labels.object[labels.positive]
-        n = len(labels.entities)
-    if len(subject) < ENOUGH:
-        return False
-    edges = np.sort(pair_keys(subject, object_, n))
-    mirrored = contained(pair_keys(object_, subject, n), edges)
-    return bool(mirrored.mean() > NEARLY_ALL)
 
 
 def with_mirrors(
     found: Discovery,
-    engine: Engine,
+    counter: PathCounter,
     labels: Targets,
     language: Language,
     progress: Progress = SILENT,
@@ -54,5 +24,5 @@ def with_mirrors(
     missing = [body.mirror for body in found.statistics.bodies if body.mirror not in bodies]
     if not missing:
         return found
-    more = engine.count(labels, missing, language, progress=progress)
+    more = counter.count(labels, missing, language, progress=progress)
     return replace(found, statistics=found.statistics.followed_by(more))

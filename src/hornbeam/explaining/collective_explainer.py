@@ -21,13 +21,15 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import group_hinges, hinge_moments
 from hornbeam.densities.integrals import score_mean
 from hornbeam.errors import InputError
-from hornbeam.explaining.explanation import PATHS, Explanation, Fact, Grounding, Reason
+from hornbeam.explaining.explanation import PATHS, Explanation, Reason
 from hornbeam.explaining.independent_explainer import IndependentExplainer
+from hornbeam.explaining.named_facts import Condition, Fact, Grounding
 from hornbeam.explaining.scored_pair import one_pair
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.hlmrf.potentials import Potentials
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.body import Body
+from hornbeam.rules.body import AnyBody, Kind, body_texts
+from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation, RuleModel
 from hornbeam.scoring.collective_scorer import (
     ONE_RULE,
@@ -37,6 +39,7 @@ from hornbeam.scoring.collective_scorer import (
     linked_pairs,
 )
 from hornbeam.scoring.linked_clauses import ClauseCounts, LinkedPairs
+from hornbeam.scoring.model_checks import collective_path
 
 #: Truth below half a millionth is none.
 LEAST = 0.5 / ONE
@@ -133,7 +136,7 @@ class CollectiveExplainer:
         return self.state.scores()
 
     def groundings(
-        self, body: Body, subject: str, object_: str, limit: int, progress: Progress = SILENT
+        self, body: AnyBody, subject: str, object_: str, limit: int, progress: Progress = SILENT
     ) -> tuple[Grounding, ...]:
         """Name the first paths of a body over facts and other pairs."""
         return self.walker.groundings(body, subject, object_, limit, progress)
@@ -155,24 +158,22 @@ class CollectiveExplainer:
         """
         variable = self._variable(subject, target, object_)
         literals = self._literals(variable)
-        hinges = self._hinges(literals, one_pair(subject, target, object_))
+        pair = one_pair(subject, target, object_)
+        hinges = self._hinges(literals, pair)
         whole = self._mean(hinges)
         texts = self.walker.texts
         reasons = []
         for k in np.unique(hinges.rule).tolist():
             rule, mine = self.model.rules[k], hinges.rule == k
-            named: tuple[Grounding, ...] = ()
-            # a rule for another target may have a hinge too, where this pair stands in its body
-            if rule.clause.target == target:
-                named = self.groundings(rule.clause.body, subject, object_, paths, progress)
+            count = int(hinges.clauses[mine].sum())
             reasons.append(
                 Reason(
                     k,
                     texts[k],
                     rule.weight,
-                    int(hinges.clauses[mine].sum()),
+                    count,
                     whole - self._mean(_PairHinges(*(column[~mine] for column in hinges))),
-                    named,
+                    self._conditions(rule.clause, count, pair, paths, progress),
                     self._linked_pairs(k, variable, literals, paths),
                 )
             )
@@ -189,6 +190,27 @@ class CollectiveExplainer:
             None,
             tuple(name for name in dict.fromkeys([subject, object_]) if known.index(name) < 0),
         )
+
+    def _conditions(
+        self,
+        clause: Clause,
+        count: int,
+        pair: Targets,
+        paths: int,
+        progress: Progress,
+    ) -> tuple[Condition, ...]:
+        """The path of a rule, with its first groundings; none of a prior.
+
+        A rule for another target may speak too, where this pair stands in its body.
+        """
+        if clause.is_prior:
+            return ()
+        named: tuple[Grounding, ...] = ()
+        subject, target, object_ = pair.names_at(0)
+        if clause.target == target:
+            named = self.groundings(clause.body, subject, object_, paths, progress)
+        text = " & ".join(body_texts(clause.body, self.model.identifiers))
+        return (Condition(text, Kind.PATH, 0, count, named, steps=len(clause.body)),)
 
     def _variable(self, subject: str, target: str, object_: str) -> int:
         atoms = self.shared.linked.atoms
@@ -273,7 +295,7 @@ def _unlinked_counts(model: RuleModel, counted: Statistics, target: str) -> Ints
     by_body = {
         body: int(counted.count[counted.column(k)].sum()) for k, body in enumerate(counted.bodies)
     }
+    paths = [collective_path(rule.clause) for rule in model.rules]
     return np.array(
-        [by_body.get(rule.clause.body, int(rule.clause.target == target)) for rule in model.rules],
-        dtype=np.int64,
+        [by_body.get(path, int(path.target == target)) for path in paths], dtype=np.int64
     )

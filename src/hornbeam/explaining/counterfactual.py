@@ -1,9 +1,15 @@
-"""A pair's paths and the facts that carry them: how the pair would score without some facts.
+"""A pair's groundings and the facts that carry them: how it would score without some facts.
 
-Every path is a set of facts and dies with any of them. A score never falls when a path for the pair
-is added and never rises when a path against it is. So no set of r facts does more than kill paths
+Every grounding of a condition, called a path here, is a set of facts and dies with any of them; the
+one of `(A == 'c')` has no fact and never dies. What a rule adds grows with the groundings of each
+of its conditions, thresholds and products included. So a score never falls when a path for the pair
+is added and never rises when a path against it is, and no set of r facts does more than kill paths
 of the rules behind the decision, and none of the others: of each kind at most as many as the r
 facts that carry most of that kind.
+
+Shares do not follow: a fact less makes degrees smaller, and the shares of other paths larger. Here
+every path has the same part of its condition's share, whatever else is taken; that guides a search,
+and is no proof.
 """
 
 from __future__ import annotations
@@ -31,8 +37,8 @@ class Removals:
     scored
         The pair.
     path_body, path_truth
-        For every path the number of its body among the pair's `grounded_bodies`, and the truth of
-        that body in millionths.
+        For every path the number of its condition among the pair's `grounded_bodies`, and its
+        truth in millionths.
     fact, carried
         Which facts carry which paths: pairs of a fact's number and a path's, each once.
     n_facts
@@ -57,24 +63,33 @@ class Removals:
     def helps(self) -> Bools:
         """Which kinds of paths are behind the decision, so that losing them helps to flip it."""
         bodies = self.scored.grounded_bodies
-        of_body = np.array([body in self.scored.deciding_bodies for body in bodies])
+        of_body = np.array([body in self.scored.deciding_bodies for body in bodies], dtype=np.bool_)
         return np.asarray(of_body[self.kinds[0]])
 
     def scores(self, counts: Ints) -> Floats:
         """Scores of worlds given by their numbers of paths: rows are worlds, columns kinds."""
         body, truth, _ = self.kinds
         world, kind = np.nonzero(counts)
+        number = counts[world, kind]
         worlds = Statistics.of(
             self.scored.grounded_bodies,
             len(counts),
             body[kind],
             world.astype(np.int32),
             truth[kind].astype(np.int32),
-            counts[world, kind],
+            number,
+            number * self._share_of_path[body[kind]],
         )
         zeros = np.zeros(len(counts), dtype=np.int32)
         targets = Targets(Names.of(["pair"]), self.scored.pair.predicates, zeros, zeros, zeros)
         return score_targets(self.scored.grounded_model, worlds, targets)
+
+    @cached_property
+    def _share_of_path(self) -> Floats:
+        """The part that every path of a condition has in its share."""
+        scored = self.scored
+        shares = [scored.share_of(b) / scored.count_of(b) for b in scored.grounded_bodies]
+        return np.array(shares, dtype=np.float64)
 
     def flips(self, scores: Floats) -> Bools:
         """Which scores stand for the other decision."""

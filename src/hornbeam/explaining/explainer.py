@@ -8,11 +8,12 @@ from hornbeam.arrays import Floats
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.explaining.collective_explainer import CollectiveExplainer
-from hornbeam.explaining.explanation import PATHS, Explanation, Grounding
+from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.explaining.independent_explainer import IndependentExplainer
+from hornbeam.explaining.named_facts import Grounding
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.body import Body
+from hornbeam.rules.body import AnyBody
 from hornbeam.rules.rule_model import RuleModel
 
 
@@ -28,15 +29,18 @@ class Explainer(Protocol):
         """The evidence."""
 
     def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
-        """Count the paths of every rule; no pair is evidence for itself."""
+        """Count the groundings of every condition; no pair is evidence for itself."""
 
     def scores(self, pairs: Targets, counted: Statistics) -> Floats:
-        """Score pairs whose paths have been counted."""
+        """Score pairs whose groundings have been counted."""
 
     def groundings(
-        self, body: Body, subject: str, object_: str, limit: int, progress: Progress = SILENT
+        self, body: AnyBody, subject: str, object_: str, limit: int, progress: Progress = SILENT
     ) -> tuple[Grounding, ...]:
-        """Name the first paths of a body; both entities must be known. A prior's has none."""
+        """Name the first groundings of a body for a pair that has some, a prior's has none.
+
+        Of a conjunction, those of every condition, one condition after the other.
+        """
 
     def explain(
         self,
@@ -53,7 +57,8 @@ class Explainer(Protocol):
         Parameters
         ----------
         paths
-            Most paths of a rule to name; the first in the order of their entities' names.
+            Most groundings of a condition to name; the first in the order of their entities'
+            names.
         flip
             Look for the smallest set of facts whose removal flips the decision, where pairs are
             independent.

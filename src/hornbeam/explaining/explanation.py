@@ -1,4 +1,4 @@
-"""Why a pair scores as it does: the pull of every rule, its paths, and what would flip it.
+"""Why a pair scores as it does: the pull of every rule, its facts, and what would flip it.
 
 This module says what an explanation is and how it reads; `hornbeam.explaining.explainer` opens
 what makes it.
@@ -6,59 +6,16 @@ what makes it.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from hornbeam.explaining.flips import FlipStatus
+from hornbeam.explaining.named_facts import Condition, Fact, Grounding, printable
 from hornbeam.facts.table import html_table
 
-#: Paths of every rule that are named unless more are asked for.
+#: Groundings of every condition that are named unless more are asked for.
 PATHS = 5
-#: Marks that turn the direction of what follows them.
-TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-
-
-@dataclass(frozen=True)
-class Fact:
-    """A fact by its names, as it stands in the data, with its truth value."""
-
-    subject: str
-    predicate: str
-    object: str
-    truth: float = 1.0
-
-    def __str__(self) -> str:
-        soft = f" [{self.truth:.6g}]" if self.truth < 1.0 else ""
-        return printable(f"{self.subject}  {self.predicate}  {self.object}") + soft
-
-
-@dataclass(frozen=True)
-class Grounding:
-    """One path of a rule: the entities it passes, and its facts in walking order.
-
-    `truth` is the truth of the body, 1 - sum (1 - x) over the facts' truth values x.
-    """
-
-    entities: tuple[str, ...]
-    facts: tuple[Fact, ...]
-    truth: float = 1.0
-
-    @property
-    def inverse(self) -> tuple[bool, ...]:
-        """Which facts are walked from object to subject; a fact about one entity is not."""
-        return tuple(
-            fact.subject != here for fact, here in zip(self.facts, self.entities, strict=False)
-        )
-
-    def __str__(self) -> str:
-        text = self.entities[0]
-        for fact, there, inverse in zip(self.facts, self.entities[1:], self.inverse, strict=True):
-            soft = f" [{fact.truth:.6g}]" if fact.truth < 1.0 else ""
-            name = fact.predicate + soft
-            text += f" <-{name}- {there}" if inverse else f" -{name}-> {there}"
-        return printable(text)
 
 
 @dataclass(frozen=True)
@@ -74,13 +31,14 @@ class Reason:
     weight
         Its weight.
     count
-        How many paths it has between the two entities (1 for a prior, which needs none).
+        How many groundings its body has, those of its conditions multiplied; a condition with a
+        threshold counts once (1 for a prior, which needs none).
     pull
         The score minus the score of the model without this rule: above 0 it is for the pair.
         Pulls are computed by scoring again. A score is no sum of its rules' parts, so pulls do
         not add up to it.
-    groundings
-        The first of its paths, in the order of their entities' names; none for a prior.
+    conditions
+        The conditions of its body, with their own counts and first groundings; none for a prior.
     linked_pairs
         In a collective model: other pairs of ground clauses that push this one down, be it that
         this one stands in their bodies, with their MAP values.
@@ -91,8 +49,22 @@ class Reason:
     weight: float
     count: int
     pull: float
-    groundings: tuple[Grounding, ...] = ()
+    conditions: tuple[Condition, ...] = ()
     linked_pairs: tuple[Fact, ...] = ()
+
+    @property
+    def groundings(self) -> tuple[Grounding, ...]:
+        """The first groundings of its conditions, one condition after the other."""
+        return tuple(one for condition in self.conditions for one in condition.groundings)
+
+    @property
+    def figures(self) -> str:
+        """How many groundings there are, in words."""
+        if len(self.conditions) == 1:
+            return self.conditions[0].figures
+        if "->" not in self.rule:
+            return "needs no path"
+        return "1 grounding" if self.count == 1 else f"{self.count:,} groundings"
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -103,6 +75,7 @@ class Reason:
             "pull": self.pull,
             "index": self.index,
             "groundings": [asdict(grounding) for grounding in self.groundings],
+            "conditions": [condition.as_dict() for condition in self.conditions],
             "beside": [asdict(fact) for fact in self.linked_pairs],
         }
 
@@ -238,11 +211,14 @@ class Explanation:
             )
             for reason in (*self.supporting, *self.opposing, *self.neutral)
         ]
-        table = html_table(title, ["pull", "rule", "weight", "paths", "first path"], rows)
+        table = html_table(title, ["pull", "rule", "weight", "count", "first grounding"], rows)
         if self.flip is None:
             return table
         status = f"What would flip it ({self.flip.status.value})"
-        facts = [(fact.subject, fact.predicate, fact.object) for fact in self.flip.facts]
+        facts = [
+            (fact.subject, fact.predicate, ", ".join(fact.arguments[1:]))
+            for fact in self.flip.facts
+        ]
         return table + html_table(status, ["subject", "predicate", "object"], facts)
 
 
@@ -252,18 +228,20 @@ def _signed(pull: float) -> str:
 
 
 def _evidence_lines(reason: Reason) -> Iterator[tuple[str, str]]:
-    """Weight and paths of a rule, below it."""
+    """Weight and groundings of a rule, below it."""
     indent = " " * 11
-    paths = "1 path" if reason.count == 1 else f"{reason.count:,} paths"
-    if "->" not in reason.rule:
-        paths = "needs no path"
-    yield "note", f"{indent}weight {reason.weight:.4g}, {paths}"
-    for grounding in reason.groundings:
-        yield "path", indent + str(grounding)
+    yield "note", f"{indent}weight {reason.weight:.4g}, {reason.figures}"
+    several = len(reason.conditions) > 1
+    for condition in reason.conditions:
+        if several:
+            yield "note", f"{indent}{printable(condition.text)}: {condition.figures}"
+        inner = indent + "  " * several
+        for grounding in condition.groundings:
+            yield "path", inner + str(grounding)
+        if condition.unnamed:
+            yield "note", f"{inner}... and {condition.unnamed:,} more"
     for fact in reason.linked_pairs:
         yield "path", f"{indent}together with the pair {fact}"
-    if 0 < len(reason.groundings) < reason.count:
-        yield "note", f"{indent}... and {reason.count - len(reason.groundings):,} more"
 
 
 def _flip_lines(flip: Flip, decision: bool) -> Iterator[tuple[str, str]]:
@@ -276,17 +254,3 @@ def _flip_lines(flip: Flip, decision: bool) -> Iterator[tuple[str, str]]:
     yield "note", f"  without {many} the score is {after} ({flip.status.sentence})"
     for fact in flip.facts:
         yield "fact", f"    {fact}"
-
-
-def printable(text: str) -> str:
-    r"""Text that moves no cursor: control characters and turning marks are spelt out.
-
-    Examples
-    --------
-    >>> printable("red \x1b[31m and \u202ebackwards")
-    'red \\x1b[31m and \\u202ebackwards'
-    """
-    return "".join(
-        repr(c)[1:-1] if c in TURNING or unicodedata.category(c) in ("Cc", "Zl", "Zp") else c
-        for c in text
-    )

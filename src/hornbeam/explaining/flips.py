@@ -8,6 +8,7 @@ but may not be the smallest.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -126,19 +127,25 @@ def greedy_flip(removals: Removals) -> FactSet:
 
     Empty where that does not flip the decision.
     """
-    chosen: FactSet = ()
+    for chosen, score in growing_sets(removals, ()):
+        if removals.flips(score):
+            return _needed(removals, chosen)
+    return ()
+
+
+def growing_sets(removals: Removals, chosen: FactSet) -> Iterator[tuple[FactSet, Floats]]:
+    """A set with one fact more each time, the one that does most, and the score without them."""
     while True:
         total, carries = removals.left(chosen)
         carried = carries[:, removals.helps].sum(axis=1)
         busiest = np.argsort(-carried, kind="stable")[:GREEDY_WIDTH]
         busiest = busiest[carried[busiest] > 0]
         if not len(busiest):
-            return ()
+            return
         scores = removals.scores(total - carries[busiest])
         best = farthest(scores, removals)
         chosen = (*chosen, int(busiest[best]))
-        if removals.flips(scores[best]):
-            return _needed(removals, chosen)
+        yield chosen, scores[best]
 
 
 def _needed(removals: Removals, chosen: FactSet) -> FactSet:

@@ -16,14 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Ids
+from hornbeam.arrays import Ids, Ints
 from hornbeam.compiled import Kernel, announced, kernels
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.facts.table import ONE
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.codes import is_inverse, predicate_of, turned
+from hornbeam.rules.codes import turned
 
 kernel = kernels("the path walk")
 
@@ -46,22 +45,16 @@ class PathEnds:
 class Paths:
     """Paths of one relation sequence: a row of `nodes` each, from subject to object.
 
-    `steps` has the codes of the sequence, `body` the truth of every path in millionths, above 0.
+    `edges` has the places of their steps in the graph's forward lists, `body` the truth of every
+    path in millionths, above 0.
     """
 
-    steps: tuple[int, ...]
     nodes: Ids
+    edges: Ints
     body: Ids
 
     def __len__(self) -> int:
         return len(self.nodes)
-
-    def edges(self, k: int) -> npt.NDArray[np.int64]:
-        """Facts of every path's k-th step, as rows (predicate, subject, object) of ids."""
-        here, there = self.nodes[:, k].astype(np.int64), self.nodes[:, k + 1].astype(np.int64)
-        predicate = np.full(len(self), predicate_of(self.steps[k]), dtype=np.int64)
-        ends = (there, here) if is_inverse(self.steps[k]) else (here, there)
-        return np.stack([predicate, *ends], axis=1)
 
 
 def first_paths(
@@ -98,11 +91,11 @@ def _first_paths(
     levels = useful_nodes(graph, steps, pair)
     best = _best_truths(graph, steps, levels)
     ends = np.cumsum([0, *(len(level) for level in levels)])
-    nodes, body = _run_on(graph, _walk)(
+    nodes, edges, body = _run_on(graph, _walk)(
         *graph.forward, np.array(steps, dtype=np.int64), ends, np.concatenate(levels),
         np.concatenate(best), pair.source, pair.sink, pair.own_code, distinct, limit,
     )  # fmt: skip
-    return Paths(tuple(steps), nodes, body)
+    return Paths(nodes, edges, body)
 
 
 def useful_nodes(graph: Graph, steps: Sequence[int], pair: PathEnds) -> list[Ids]:
@@ -132,10 +125,10 @@ def useful_nodes(graph: Graph, steps: Sequence[int], pair: PathEnds) -> list[Ids
     return levels
 
 
-def cut(graph: Graph, steps: Sequence[int], pair: PathEnds) -> npt.NDArray[np.int64]:
-    """Facts, as rows (predicate, subject, object), on one of which every path of a sequence lies.
+def cut(graph: Graph, steps: Sequence[int], pair: PathEnds) -> tuple[int, Ids, Ids]:
+    """A step of a sequence, and ends of it, such that every path takes it between two of them.
 
-    They are the first facts of all its paths or the last, whichever are fewer.
+    It is the first of all paths or the last, whichever has fewer ends.
     """
     levels = useful_nodes(graph, steps, pair)
     for k in range(len(steps)):
@@ -143,17 +136,11 @@ def cut(graph: Graph, steps: Sequence[int], pair: PathEnds) -> npt.NDArray[np.in
         reached = _run_on(graph, _ends)(*graph.forward[:3], levels[k], steps[k], size)
         levels[k + 1] = np.intersect1d(np.unique(reached), levels[k + 1], assume_unique=True)
     at = 0 if len(levels[1]) <= len(levels[-2]) else len(steps) - 1
-    ends = np.array(np.meshgrid(levels[at], levels[at + 1]), dtype=np.int32).reshape(2, -1).T
-    first_last = Paths((steps[at],), ends, np.ones(len(ends), dtype=np.int32))
-    facts = first_last.edges(0)
-    own = np.array([predicate_of(pair.own_code), pair.source, pair.sink])
-    others: npt.NDArray[np.int64] = facts[(facts != own).any(axis=1)]
-    return others
+    here, there = np.meshgrid(levels[at], levels[at + 1])
+    return at, here.reshape(-1), there.reshape(-1)
 
 
-def _best_truths(
-    graph: Graph, steps: Sequence[int], levels: list[Ids]
-) -> list[npt.NDArray[np.int64]]:
+def _best_truths(graph: Graph, steps: Sequence[int], levels: list[Ids]) -> list[Ints]:
     """For every node the least truth (at most 0) that the rest of a path must cost.
 
     A path whose atoms are x1 ... xs has the truth 1 - sum (1 - x); a walk is given up as soon as
@@ -242,6 +229,14 @@ def _best(offsets, neighbour, code, value, nodes, step, allowed, beyond):  # typ
     return best
 
 
+def _holds(path, size, node):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Whether a node is among the first nodes of a path."""
+    for i in range(size):  # noqa: SIM110 - Numba has no generators
+        if path[i] == node:
+            return True
+    return False
+
+
 @kernel
 def _walk(  # type: ignore[no-untyped-def] # noqa: ANN202
     offsets,  # noqa: ANN001
@@ -261,6 +256,7 @@ def _walk(  # type: ignore[no-untyped-def] # noqa: ANN202
     """Depth-first over the allowed nodes, each node's edges in order, until `limit` paths."""
     n = len(steps)
     nodes, body = np.empty((limit, n + 1), dtype=np.int32), np.empty(limit, dtype=np.int32)
+    edges, taken = np.empty((limit, n), dtype=np.int64), np.zeros(n, dtype=np.int64)
     at, stop = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     path, truth = np.empty(n + 1, dtype=np.int32), np.full(n + 1, ONE, dtype=np.int64)
     path[0] = source
@@ -270,7 +266,7 @@ def _walk(  # type: ignore[no-untyped-def] # noqa: ANN202
             low, high = _run(offsets, code, path[depth], steps[depth])
             if depth == n - 1:
                 low = _place(neighbour, low, high, sink)
-                high = low + 1 if low < high and neighbour[low] == sink else low
+                high = _place(neighbour, low, high, sink + 1)
             at[depth], stop[depth], entered = low, high, False
         if at[depth] == stop[depth]:
             depth -= 1
@@ -286,14 +282,17 @@ def _walk(  # type: ignore[no-untyped-def] # noqa: ANN202
         if k == ends[depth + 2] or allowed[k] != there:
             continue
         truth[depth + 1] = truth[depth] + (value[edge] - ONE if len(value) else 0)
-        if truth[depth + 1] + best[k] <= 0 or (distinct and (path[: depth + 1] == there).any()):
+        if truth[depth + 1] + best[k] <= 0 or (distinct and _holds(path, depth + 1, there)):
             continue
-        path[depth + 1] = there
+        path[depth + 1], taken[depth] = there, edge
         if depth == n - 1:
-            nodes[found] = path
+            for i in range(n + 1):  # whole rows and comparisons of arrays take seconds to compile
+                nodes[found, i] = path[i]
+            for i in range(n):
+                edges[found, i] = taken[i]
             body[found] = truth[n]
             found += 1
         else:
             depth += 1
             entered = True
-    return nodes[:found].copy(), body[:found].copy()
+    return nodes[:found].copy(), edges[:found].copy(), body[:found].copy()

@@ -1,38 +1,43 @@
-"""Explains independent pairs: scores without each rule, names paths, looks for what would flip.
+"""Explains independent pairs: scores without each rule, names facts, looks for what would flip.
 
-Counts come from the engine that scores, paths from a walk over the same graph, and every set of
-facts that is said to flip a decision has been taken away and the pair scored again.
+Counts come from the engine that scores, groundings from a walk over the same graph, and every set
+of facts that is said to flip a decision has been taken away and the pair scored again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, islice
 
 import numpy as np
 
 from hornbeam.arrays import Floats, Ints
 from hornbeam.counting.engine import PathCounter
-from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.counterfactual import Removals
-from hornbeam.explaining.explanation import PATHS, Explanation, Fact, Flip, Grounding, Reason
-from hornbeam.explaining.flips import FlipStatus, smallest_flip
-from hornbeam.explaining.groundings import PathEnds, Paths, cut, first_paths
+from hornbeam.explaining.explanation import PATHS, Explanation, Flip, Reason
+from hornbeam.explaining.flips import FlipStatus, growing_sets, smallest_flip
+from hornbeam.explaining.grounding_finder import GroundingFinder
+from hornbeam.explaining.named_facts import Condition, Grounding
 from hornbeam.explaining.scored_pair import ScoredPair, one_pair
-from hornbeam.facts.folds import without_targets
-from hornbeam.facts.table import ONE, Facts, Targets
+from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.body import Body
-from hornbeam.rules.codes import step_code
+from hornbeam.rules.body import AnyBody, Part, body_texts
+from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import RuleModel
+from hornbeam.rules.weighing import Counts
 from hornbeam.scoring.independent_scorer import score_targets
 
-#: Paths up to which the smallest set of facts that flips a decision is looked for.
+#: Groundings up to which the smallest set of facts that flips a decision is looked for.
 EXACT_PATHS = 10_000
-#: Facts as rows (predicate, subject, object) of ids.
-NO_EDGES: Ints = np.empty((0, 3), dtype=np.int64)
+#: Sets of facts that are taken away and scored again until one flips the decision: only the counts
+#: of a model without shares and fan-out limit say for sure what follows.
+MOST_RESCORED = 12
+#: Numbers of no facts.
+NO_FACTS: Ints = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +48,10 @@ class IndependentExplainer:
     ----------
     model
         The rules.
-    facts
-        The evidence: what the rules walk.
+    finder
+        Finds groundings over the evidence.
     counter
-        Counts paths over the facts.
-    graph
-        What may be walked, under the model's fan-out limit.
+        Counts them.
     texts
         Text of every rule.
     threads
@@ -66,25 +69,29 @@ class IndependentExplainer:
     """
 
     model: RuleModel
-    facts: Facts
+    finder: GroundingFinder
     counter: PathCounter
-    graph: Graph
     texts: Sequence[str]
     threads: int = 1
 
     @classmethod
     def of(cls, model: RuleModel, facts: Facts, threads: int = 1) -> IndependentExplainer:
         """Prepare what all pairs share."""
-        engine, limit = MemoryEngine(facts, threads), model.semantics.max_fanout
-        graph = engine.graph if limit is None else engine.graph.limited(limit)
-        return cls(model, facts, engine, graph, model.clause_texts, threads)
+        engine = MemoryEngine(facts, threads)
+        finder = GroundingFinder.of(model, engine)
+        return cls(model, finder, engine, model.clause_texts, threads)
+
+    @property
+    def facts(self) -> Facts:
+        """The evidence."""
+        return self.finder.facts
 
     def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
-        """Count the paths of every rule."""
+        """Count the groundings of every condition."""
         return self.counter.count(pairs, self.model.bodies, self.model.language, progress=progress)
 
     def scores(self, pairs: Targets, counted: Statistics) -> Floats:
-        """Score pairs whose paths have been counted."""
+        """Score pairs whose groundings have been counted."""
         return score_targets(self.model, counted, pairs)
 
     def explain(
@@ -109,7 +116,7 @@ class IndependentExplainer:
                 rule.weight,
                 scored.groundings_of(rule.clause.body),
                 scored.pull(place),
-                self.groundings(rule.clause.body, subject, object_, paths, progress),
+                tuple(self._conditions(scored, rule.clause, paths, progress)),
             )
             for place, rule in scored.grounded_rules.items()
             if rule.weight > 0
@@ -128,122 +135,114 @@ class IndependentExplainer:
         )
 
     def groundings(
-        self, body: Body, subject: str, object_: str, limit: int, progress: Progress = SILENT
+        self, body: AnyBody, subject: str, object_: str, limit: int, progress: Progress = SILENT
     ) -> tuple[Grounding, ...]:
-        """Name the first paths of a body; both entities must be known. A prior's has none."""
-        if not body.steps:
+        """Name the first groundings of every condition of a body; see `Explainer.groundings`."""
+        found = [self._named(part, subject, object_, limit, progress) for part in body.parts]
+        return tuple(grounding for some in found for grounding in some)
+
+    def _named(
+        self, part: Part, subject: str, object_: str, limit: int, progress: Progress
+    ) -> tuple[Grounding, ...]:
+        """The first groundings of a condition, as far as they have facts to name."""
+        if not part.body.steps:
             return ()
-        found = self.paths(body, subject, object_, limit, progress)
-        edges = [found.edges(k) for k in range(len(found.steps))]
-        return tuple(
-            Grounding(
-                tuple(self.facts.entities.take(found.nodes[row])),
-                tuple(self.fact(*edge[row].tolist()) for edge in edges),
-                int(found.body[row]) / ONE,
+        finder = self.finder
+        return finder.named(finder.first(part.body, subject, object_, limit, progress))
+
+    @cached_property
+    def _identifiers(self) -> Mapping[str, str]:
+        return self.model.identifiers
+
+    def _conditions(
+        self, scored: ScoredPair, clause: Clause, limit: int, progress: Progress
+    ) -> Iterator[Condition]:
+        """The conditions of a rule's body, with what the pair has of each."""
+        body = clause.body
+        texts = body_texts(body, self._identifiers)
+        if len(body.parts) == 1:
+            texts = [" & ".join(texts)]
+        shares = self.model.counts_of(clause).counts is Counts.SHARE
+        for part, text in zip(body.parts, texts, strict=True):
+            asked = shares or (part.threshold is not None and part.threshold.share)
+            yield Condition(
+                text,
+                part.body.kind,
+                part.body.argument,
+                scored.count_of(part.body),
+                self._named(part, *scored.names, limit, progress),
+                scored.share_of(part.body) if asked else None,
+                len(part.body.steps),
             )
-            for row in range(len(found))
-        )
-
-    def paths(
-        self, body: Body, subject: str, object_: str, limit: int, progress: Progress = SILENT
-    ) -> Paths:
-        """Find the first paths of a body, as ids."""
-        steps, pair = self._codes(body), self._nodes(body.target, subject, object_)
-        distinct = self.model.semantics.distinct_variables
-        return first_paths(self.graph, steps, pair, distinct, limit, progress)
-
-    def fact(self, predicate: int, subject: int, object_: int) -> Fact:
-        """Name a fact by its ids."""
-        facts = self.facts
-        names = facts.entities[subject], facts.predicates[predicate], facts.entities[object_]
-        atoms = facts.binary
-        if atoms.millionths is None:
-            return Fact(*names)
-        first, last = np.searchsorted(atoms.arguments[0], [subject, subject + 1]).tolist()
-        same = atoms.predicate[first:last] == predicate
-        row = first + np.flatnonzero(same & (atoms.arguments[1][first:last] == object_))[0]
-        return Fact(*names, int(atoms.millionths[row]) / ONE)
-
-    def _codes(self, body: Body) -> list[int]:
-        predicates = self.facts.predicates
-        return [step_code(predicates.index(s.predicate), s.inverse) for s in body.steps]
-
-    def _nodes(self, target: str, subject: str, object_: str) -> PathEnds:
-        names = self.facts.entities
-        own = step_code(self.facts.predicates.index(target))
-        return PathEnds(names.index(subject), names.index(object_), own)
 
     def _flip(self, scored: ScoredPair, progress: Progress) -> Flip:
         """Look for the fewest facts, take them away, and score again."""
-        status, facts = self._facts_that_flip(scored, progress)
-        if self._hides_facts():
-            # paths may appear where facts go, and another set may be smaller
-            status = FlipStatus.UPPER_BOUND if len(facts) else FlipStatus.NOT_FOUND
-        if not len(facts):
-            return Flip(status, (), scored.mean)
-        after = self._score_without(scored, facts)
-        if not scored.flips(after):
-            return Flip(FlipStatus.NOT_FOUND, (), scored.mean)
-        return Flip(status, tuple(self.fact(*row) for row in facts.tolist()), after)
+        status, sets = self._sets_that_flip(scored, progress)
+        # where facts go, paths may appear and shares grow: another set may be smaller
+        uncertain = self.finder.hides_facts or scored.model.shares
+        for facts in islice(sets, MOST_RESCORED):
+            after = self._score_without(scored, facts)
+            if scored.flips(after):
+                named = tuple(self.finder.numbers.named(fact) for fact in facts.tolist())
+                return Flip(FlipStatus.UPPER_BOUND if uncertain else status, named, after)
+        lost = uncertain or status is not FlipStatus.IMPOSSIBLE
+        return Flip(FlipStatus.NOT_FOUND if lost else status, (), scored.mean)
 
-    def _facts_that_flip(self, scored: ScoredPair, progress: Progress) -> tuple[FlipStatus, Ints]:
-        """Search among the facts of all paths, or, where these are too many, cut whole rules."""
+    def _sets_that_flip(
+        self, scored: ScoredPair, progress: Progress
+    ) -> tuple[FlipStatus, Iterator[Ints]]:
+        """Sets of facts to take away, the first of them as good as the status says.
+
+        They are made of the facts of all groundings, or, where these are too many, cut whole rules.
+        """
         if scored.monotone and not scored.flips(scored.without_bodies(scored.deciding_bodies)):
-            return FlipStatus.IMPOSSIBLE, NO_EDGES
-        if sum(map(scored.groundings_of, scored.grounded_bodies)) > EXACT_PATHS:
-            return self._cut_rules(scored)
-        removals, edges = self._removals(scored, progress)
+            return FlipStatus.IMPOSSIBLE, iter(())
+        if sum(map(scored.count_of, scored.grounded_bodies)) > EXACT_PATHS:
+            return FlipStatus.UPPER_BOUND, self._cuts(scored)
+        removals, numbers = self._removals(scored, progress)
         status, chosen = smallest_flip(removals)
-        return status, edges[list(chosen)]
-
-    def _hides_facts(self) -> bool:
-        """Whether the fan-out limit keeps some facts from being walked in either direction."""
-        return len(self.graph.forward.code) < 2 * len(self.facts.binary)
+        if not chosen:
+            return status, iter(())
+        larger = (facts for facts, _ in growing_sets(removals, chosen))
+        return status, (numbers[list(facts)] for facts in chain([chosen], larger))
 
     def _removals(self, scored: ScoredPair, progress: Progress) -> tuple[Removals, Ints]:
-        """Lay out all paths of the pair, and the facts that carry them in the order of names."""
-        sequence, body, path, rows = list[Ints](), list[Ints](), list[Ints](), list[Ints]()
+        """Lay out all groundings of the pair, and the numbers of the facts that carry them."""
+        bodies, truths, paths, facts = list[Ints](), list[Ints](), list[Ints](), list[Ints]()
         n = 0
-        for k, steps in enumerate(scored.grounded_bodies):
-            found = self.paths(steps, *scored.names, scored.groundings_of(steps), progress)
-            sequence.append(np.full(len(found), k))
-            body.append(found.body.astype(np.int64))
-            for at in range(len(steps)):
-                path.append(n + np.arange(len(found)))
-                rows.append(found.edges(at))
+        for k, body in enumerate(scored.grounded_bodies):
+            found = self.finder.first(body, *scored.names, scored.count_of(body), progress)
+            bodies.append(np.full(len(found), k))
+            truths.append(found.truth.astype(np.int64))
+            paths.append(np.repeat(n + np.arange(len(found)), found.facts.shape[1]))
+            facts.append(found.facts.reshape(-1))
             n += len(found)
-        edges, fact = np.unique(np.concatenate(rows)[:, [1, 0, 2]], axis=0, return_inverse=True)
+        numbers, fact = np.unique(np.concatenate(facts), return_inverse=True)
         # a fact that a path uses twice carries it once
-        uses = np.unique(np.stack([fact.reshape(-1), np.concatenate(path)]), axis=1)
+        uses = np.unique(np.stack([fact, np.concatenate(paths)]), axis=1)
         removals = Removals(
-            scored, np.concatenate(sequence), np.concatenate(body), uses[0], uses[1], len(edges)
+            scored, np.concatenate(bodies), np.concatenate(truths), uses[0], uses[1], len(numbers)
         )
-        return removals, edges[:, [1, 0, 2]]
+        return removals, numbers
 
-    def _cut_rules(self, scored: ScoredPair) -> tuple[FlipStatus, Ints]:
-        """Cut off one rule after the other, the strongest first, until the decision flips.
+    def _cuts(self, scored: ScoredPair) -> Iterator[Ints]:
+        """Cut off one condition after the other, the strongest first, as soon as that may flip.
 
-        All paths of a rule are cut at the subject or at the object, where fewer facts do it.
+        All paths are cut at the subject or at the object, where fewer facts do it; a condition
+        that needs no fact cannot be cut.
         """
         bodies = sorted(
-            scored.deciding_bodies,
+            (body for body in scored.deciding_bodies if body.steps),
             key=lambda body: -abs(scored.mean - scored.without_bodies([body])),
         )
-        ends = self._nodes(scored.pair.predicates[0], *scored.names)
-        cuts = [NO_EDGES]
+        cuts = [NO_FACTS]
         for k, body in enumerate(bodies):
-            cuts.append(cut(self.graph, self._codes(body), ends))
+            cuts.append(self.finder.cut(body, *scored.names))
             if scored.flips(scored.without_bodies(bodies[: k + 1])):
-                facts = np.unique(np.concatenate(cuts), axis=0)
-                if scored.flips(self._score_without(scored, facts)):
-                    return FlipStatus.UPPER_BOUND, facts
-        return FlipStatus.NOT_FOUND, NO_EDGES
+                yield np.unique(np.concatenate(cuts))
 
-    def _score_without(self, scored: ScoredPair, edges: Ints) -> float:
+    def _score_without(self, scored: ScoredPair, facts: Ints) -> float:
         """Score the pair in a world that lacks some facts."""
-        facts = self.facts
-        predicate, subject, object_ = edges.T.astype(np.int32)
-        gone = Targets(facts.entities, facts.predicates, predicate, subject, object_)
-        poorer = MemoryEngine(without_targets(facts, gone), self.threads)
+        poorer = MemoryEngine(self.finder.numbers.without(facts), self.threads)
         counted = poorer.count(scored.pair, scored.model.bodies, scored.model.language)
         return float(score_targets(scored.model, counted, scored.pair)[0])

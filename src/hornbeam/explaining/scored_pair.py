@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
 from hornbeam.choices import Score
+from hornbeam.counting.columns import Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
-from hornbeam.rules.body import Body
+from hornbeam.rules.body import AnyBody, Body
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel
-from hornbeam.rules.weighing import Counts
+from hornbeam.rules.weighing import Counts, Weighing
 from hornbeam.scoring.independent_scorer import score_targets
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredPair:
-    """A pair, the rules of its target, and the paths that they have between its entities."""
+    """A pair, the rules of its target, and how many groundings their conditions have for it."""
 
     model: RuleModel
     pair: Targets
@@ -34,24 +36,40 @@ class ScoredPair:
 
     @property
     def bodies(self) -> Sequence[Body]:
-        """The rules' bodies."""
+        """The conditions of all rules' bodies."""
         return self.counted.bodies
 
-    @cached_property
-    def grounded_bodies(self) -> list[Body]:
-        """Bodies that have a grounding for the pair."""
-        return [body for body in self.bodies if self.groundings_of(body)]
+    def count_of(self, body: Body) -> int:
+        """How many groundings a condition has for the pair."""
+        return self._figures[body][0]
 
-    def groundings_of(self, body: Body) -> int:
-        """How many groundings of a body the pair has; the empty one has one."""
-        return self._counts[body] if body.steps else 1
+    def share_of(self, body: Body) -> float:
+        """The share of a condition's paths; 0 where nobody asked for shares."""
+        return self._figures[body][1]
+
+    def groundings_of(self, body: AnyBody) -> int:
+        """How many groundings a whole body has: those of its conditions multiplied.
+
+        A condition with a threshold counts once where it holds; the empty body has one grounding.
+        """
+        if body.parts and not len(self._columns.of(body, Weighing(Counts.EXISTS))[0]):
+            return 0
+        return prod(self.count_of(part.body) for part in body.parts if part.threshold is None)
 
     @cached_property
-    def _counts(self) -> dict[Body, int]:
-        counted = self.counted
-        return {
-            body: int(counted.count[counted.column(k)].sum()) for k, body in enumerate(self.bodies)
-        }
+    def _columns(self) -> Columns:
+        # whether a body holds does not depend on the relaxation
+        return Columns(self.counted, Relaxation.BOOLEAN)
+
+    @cached_property
+    def _figures(self) -> dict[Body, tuple[int, float]]:
+        """Groundings of every condition, and their share."""
+        counted, figures = self.counted, dict[Body, tuple[int, float]]()
+        for k, body in enumerate(self.bodies):
+            part = counted.column(k)
+            share = 0.0 if counted.share is None else float(counted.share[part].sum())
+            figures[body] = int(counted.count[part].sum()), share
+        return figures
 
     @cached_property
     def grounded_rules(self) -> dict[int, Rule]:
@@ -67,32 +85,40 @@ class ScoredPair:
         """The model of the grounded rules."""
         return self.model.with_rules(self.grounded_rules.values())
 
+    @property
+    def grounded_bodies(self) -> list[Body]:
+        """The conditions of the grounded rules."""
+        return self.grounded_model.bodies
+
     @cached_property
     def deciding_bodies(self) -> list[Body]:
-        """Grounded bodies whose rules are all on the side of the decision."""
+        """Conditions of grounded rules that are all on the side of the decision."""
         against = {not self.decision}
         return [body for body in self.grounded_bodies if self._heads[body] == against]
 
     @cached_property
     def monotone(self) -> bool:
-        """Whether losing a path never moves the score towards the side of its rules.
+        """Whether losing a grounding never moves the score towards the side of its rules.
 
-        It may where one body has rules on both sides, and where soft paths share log2(1 + n) or 1:
-        there a weak path can take from a strong one.
+        It may where one condition has rules on both sides, and where soft groundings share
+        log2(1 + n) or 1: there a weak one can take from a strong one. Shares are taken to be lost
+        with their groundings, all else being equal; whoever asks must not trust that.
         """
-        semantics, soft = self.model.semantics, self.counted.body_truth is not None
-        shared = soft and semantics.counts is not Counts.RAW
-        if shared and semantics.relaxation is not Relaxation.BOOLEAN:
+        rules, soft = self.grounded_rules.values(), self.counted.body_truth is not None
+        shared = soft and any(
+            self.model.counts_of(rule.clause).counts is not Counts.RAW for rule in rules
+        )
+        if shared and self.model.semantics.relaxation is not Relaxation.BOOLEAN:
             return False
         return all(len(self._heads[body]) < 2 for body in self.grounded_bodies)
 
     @cached_property
     def _heads(self) -> dict[Body, set[bool]]:
-        """Heads (negated or not) of the rules with weight, by body."""
+        """Heads (negated or not) of the grounded rules with weight, by condition."""
         heads: dict[Body, set[bool]] = {body: set() for body in self.bodies}
-        for rule in self.model.rules:
-            if rule.weight > 0:
-                heads.setdefault(rule.clause.body, set()).add(rule.clause.negated)
+        for rule in self.grounded_rules.values():
+            for part in rule.clause.body.parts if rule.weight > 0 else ():
+                heads[part.body].add(rule.clause.negated)
         return heads
 
     @cached_property
@@ -136,8 +162,12 @@ class ScoredPair:
         return self.mean - self.score(r for k, r in self.grounded_rules.items() if k != place)
 
     def without_bodies(self, gone: Sequence[Body]) -> float:
-        """Score by the rules that have none of these bodies."""
-        return self.score(r for r in self.grounded_rules.values() if r.clause.body not in gone)
+        """Score by the rules that have none of these conditions."""
+        return self.score(
+            rule
+            for rule in self.grounded_rules.values()
+            if not any(part.body in gone for part in rule.clause.body.parts)
+        )
 
 
 def one_pair(subject: str, target: str, object_: str) -> Targets:

@@ -112,6 +112,30 @@ def with_negatives(
     )
 
 
+def origins(pairs: Targets, sampling: Sampling, rng: np.random.Generator) -> Ints:
+    """For every pair of `with_negatives` the row of a true pair that it may have been drawn from.
+
+    A true pair is its own. A false pair (s, o) keeps its subject with a chance in proportion to
+    q(s) r(o), else its object, in proportion to r(s) q(o); of the true pairs with that end each
+    is as likely. That is how it was drawn, given what was drawn.
+    """
+    n, true = len(pairs.entities), np.flatnonzero(pairs.positive)
+    region = _Region.of(pairs.subject[true], pairs.object[true], true, n, sampling)
+    false = np.flatnonzero(~pairs.positive)
+    s, o = pairs.subject[false], pairs.object[false]
+    keeps_subject = _share(region.subject, n)[s] * _share(region.object_pool, n)[o]
+    keeps_object = _share(region.subject_pool, n)[s] * _share(region.object, n)[o]
+    by_subject = rng.random(len(false)) * (keeps_subject + keeps_object) < keeps_subject
+    origin = np.arange(len(pairs))
+    for ends, end, chosen in ((region.subject, s, by_subject), (region.object, o, ~by_subject)):
+        order = np.argsort(ends, kind="stable")
+        low, high = (
+            np.searchsorted(ends[order], end[chosen], side=side) for side in ("left", "right")
+        )
+        origin[false[chosen]] = true[order[rng.integers(low, high)]]
+    return origin
+
+
 def _edges(facts: Facts, predicate: str) -> tuple[Ids, Ids, Bools]:
     """Subjects and objects of a predicate's facts, and which facts are true."""
     index, table = facts.predicates.index(predicate), facts.binary

@@ -38,8 +38,9 @@ def _sort_by_subject(subject, predicate, object_, n_entities):  # type: ignore[n
     offsets = np.zeros(n_entities + 1, dtype=np.int64)
     for i in range(n):
         offsets[subject[i] + 1] += 1
-    widest = offsets.max()
+    widest = np.int64(0)  # by hand: `max` takes a second to compile
     for i in range(n_entities):
+        widest = max(widest, offsets[i + 1])
         offsets[i + 1] += offsets[i]
     to_subject = np.empty_like(subject)
     to_predicate = np.empty_like(predicate)

@@ -36,6 +36,8 @@ from hornbeam.rules.weighing import Counts, Weighing
 #: Sweeps over columns before a Hessian is worked out, and the most weights it may have.
 FIRST_SWEEPS = 2
 LARGEST_HESSIAN = 1000
+#: Least spread of a column as a share of its root mean square.
+LEAST_SPREAD = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +46,8 @@ class CountProblem:
 
     Column j has rows `row[indptr[j]:indptr[j+1]]` with entries `x`; on a side, clause k has the
     column `columns[side, k]`, or none where that is -1. The sides from 2 on are those of targets
-    that stand `times` times in a ground clause. Path clauses come first, then priors.
+    that stand `times` times in a ground clause. Priors come last. Where the target is
+    `symmetric`, a clause stands for its mirror image too.
     """
 
     clauses: Sequence[Clause]
@@ -55,6 +58,7 @@ class CountProblem:
     y: Floats
     relaxation: Relaxation
     times: tuple[int, ...] = ()
+    symmetric: bool = False
 
     @classmethod
     def of(
@@ -64,21 +68,24 @@ class CountProblem:
         ways: Sequence[Counts] = (Counts.RAW,),
         relaxation: Relaxation = Relaxation.BOOLEAN,
         symmetric: bool = False,
+        tied: bool = True,
     ) -> CountProblem:
         """Lay out statistics and labels for a learner.
 
         Every body has a column for each of the `ways` of counting that make sense for it. Where
-        the target is `symmetric`, a body and its mirror share a column, which has the sum of both.
+        the target is `symmetric`, a body and its mirror image share a column, which has the sum
+        of both, unless they are not to be `tied`.
         """
         bodies, columns = statistics.bodies, Columns(statistics, relaxation)
-        group = _mirror_groups(bodies) if symmetric else np.arange(len(bodies))
+        tied = tied and symmetric
+        group = _mirror_groups(bodies) if tied else np.arange(len(bodies))
         medians = dict[Body, float]()
         parts = dict[Counts, tuple[Ints, Ids, Floats]]()
         for way in dict.fromkeys(way for body in bodies for way in useful_ways(body, ways)):
             parts[way] = columns.all(way)
             if way is Counts.SHARE:
                 parts[way], medians = _shares_by_median(statistics, parts[way], group)
-            if symmetric:
+            if tied:
                 parts[way] = _united(parts[way], group)
         listed = [one for one in body_clauses(bodies, ways, medians) if group[one[0]] == one[0]]
         first = {way: k * len(bodies) for k, way in enumerate(parts)}
@@ -102,6 +109,29 @@ class CountProblem:
             np.append(x, np.ones(len(rows) - len(x))),
             labels.truth,
             relaxation,
+            symmetric=symmetric,
+        )
+
+    @classmethod
+    def from_columns(
+        cls,
+        clauses: Sequence[Clause],
+        entries: Sequence[tuple[Ids, Floats]],
+        column: Integers,
+        y: Floats,
+        symmetric: bool,
+    ) -> CountProblem:
+        """Lay out columns (rows, entries) that clauses point to by number."""
+        negated = np.array([clause.negated for clause in clauses])
+        return cls(
+            clauses,
+            np.stack([np.where(negated, -1, column), np.where(negated, column, -1)]),
+            pointers(np.array([len(rows) for rows, _ in entries], dtype=np.int64)),
+            np.concatenate([rows for rows, _ in entries]).astype(np.int32),
+            np.concatenate([x for _, x in entries]),
+            y,
+            Relaxation.BOOLEAN,
+            symmetric=symmetric,
         )
 
     @property
@@ -136,6 +166,12 @@ class CountProblem:
         """Where the entries of a clause on a side stand."""
         j = int(self.columns[side, k])
         return slice(0, 0) if j < 0 else slice(int(self.indptr[j]), int(self.indptr[j + 1]))
+
+    def column(self, k: int) -> tuple[Ids, Floats]:
+        """Rows and entries of a clause that has them on one side only."""
+        side = int(np.argmax(self.columns[:, k] >= 0))
+        entries = self.entries(k, side)
+        return self.row[entries], self.x[entries]
 
     @cached_property
     def _layout(self) -> Layout:
@@ -261,12 +297,21 @@ class CountProblem:
 
     @cached_property
     def scales(self) -> Floats:
-        """Root mean square over the targets of every clause's columns."""
-        # no differences of a running sum: next to a hub's counts small ones would lose their digits
-        sizes = np.diff(self.indptr)
-        squares = np.bincount(np.repeat(np.arange(len(sizes)), sizes), self.x**2, len(sizes))
+        """Standard deviation over the targets of every clause's columns.
+
+        What a column has in common for all targets the prior says as well. But a column that is
+        nearly the same for all is not to have a large weight that the prior takes back: it has at
+        least a share of its root mean square.
+        """
+        sizes, n = np.diff(self.indptr), max(len(self.y), 1)
+        column = np.repeat(np.arange(len(sizes)), sizes)
+        mean = np.bincount(column, self.x, len(sizes)) / n
+        # around the mean: a difference of large squares would lose the digits of small columns
+        around = np.bincount(column, (self.x - mean[column]) ** 2, len(sizes))
+        squares = around + (n - sizes) * mean**2
+        squares = np.maximum(squares, LEAST_SPREAD**2 * (squares + n * mean**2))
         by_side = np.where(self.columns >= 0, np.append(squares, 0.0)[self.columns], 0.0)
-        return np.asarray(np.sqrt(by_side.sum(axis=0) / max(len(self.y), 1)))
+        return np.asarray(np.sqrt(by_side.sum(axis=0) / n))
 
     def subset(self, targets: Bools) -> CountProblem:
         """Keep some targets only (rows renumbered)."""
@@ -354,7 +399,8 @@ def _shares_by_median(
     found, start, size = np.unique(column[order], return_index=True, return_counts=True)
     middle = 0.5 * (x[order[start + (size - 1) // 2]] + x[order[start + size // 2]])
     by_group = np.ones(len(group))
-    by_group[found] = middle
+    # bodies that are no paths have no shares, and no median to divide by
+    by_group[found] = np.where(middle > 0.0, middle, 1.0)
     # what a row adds is log2(1 + share / median); rows of a body without shares there are none
     weighed = np.log2(1.0 + x / by_group[column])
     medians = {body: float(by_group[group[b]]) for b, body in enumerate(statistics.bodies)}

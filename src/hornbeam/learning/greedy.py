@@ -47,6 +47,7 @@ class Greedy:
     relaxation: ClassVar[Relaxation] = Relaxation.LINEAR
     bodies: ClassVar[tuple[Kind, ...]] = (Kind.PATH,)
     counts: ClassVar[tuple[Counts, ...]] = (Counts.RAW,)
+    ties_mirrors: ClassVar[bool] = True
     dropped: ClassVar[str] = "gains too little beside the rules that are kept"
     piecewise: ClassVar[None] = None
 

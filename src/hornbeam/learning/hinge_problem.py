@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Integers, Ints
+from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints
 from hornbeam.counting.columns import transformed
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import (
@@ -26,6 +26,7 @@ from hornbeam.densities.hinges import (
     hinge_values,
     rule_covariance,
 )
+from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.learning.count_problem import body_clauses, body_lengths, priors_of
 from hornbeam.learning.descent import minimise_model
@@ -54,6 +55,20 @@ class HingeProblem(Generic[C]):
     height: Floats
     down: Bools
     count: Floats
+
+    @property
+    def relaxation(self) -> Relaxation:
+        """What values a target may take."""
+        return Relaxation.SQUARED if self.squared.any() else Relaxation.LINEAR
+
+    @property
+    def symmetric(self) -> bool:
+        """A clause stands for itself only."""
+        return False
+
+    def column(self, k: int) -> tuple[Ids, Floats]:
+        """There are no entries: each ground clause has a knee of its own."""
+        raise InputError("this learner takes facts that are true or absent: round the facts")
 
     @property
     def size(self) -> int:

@@ -79,7 +79,7 @@ def learn_from_histograms(
     counted = count([histograms.bodies[c] for c in kept])
 
     problem = problem_of(counted, labels, counts, semantics.relaxation)
-    learned = learn_rules(problem, learner, semantics, refit, progress=progress)
+    learned = learn_rules(problem, learner, semantics, refit, progress)
     screening = Screening("ppll", len(histograms.bodies), len(kept))
     return replace(learned, fit=replace(learned.fit, screening=screening))
 

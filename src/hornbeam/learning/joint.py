@@ -62,6 +62,7 @@ class Joint:
     relaxation: ClassVar[Relaxation] = Relaxation.BOOLEAN
     bodies: ClassVar[tuple[Kind, ...]] = (Kind.PATH, Kind.OPEN, Kind.UNARY)
     counts: ClassVar[tuple[Counts, ...]] = (Counts.LOG, Counts.EXISTS, Counts.SHARE)
+    ties_mirrors: ClassVar[bool] = True
     dropped: ClassVar[str] = "adds nothing to the rules that are kept"
     piecewise: ClassVar[None] = None
 

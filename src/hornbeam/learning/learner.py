@@ -43,6 +43,8 @@ class Learner(Protocol):
     bodies: ClassVar[tuple[Kind, ...]]
     #: Ways of counting that every body has a clause for, side by side, where nobody names one.
     counts: ClassVar[tuple[Counts, ...]]
+    #: Whether bodies of a symmetric target are to share a column with their mirror images.
+    ties_mirrors: ClassVar[bool]
     #: Why a candidate gets no weight, as the report says it.
     dropped: ClassVar[str]
 

@@ -51,6 +51,7 @@ class Ppll:
     relaxation: ClassVar[Relaxation] = Relaxation.LINEAR
     bodies: ClassVar[tuple[Kind, ...]] = (Kind.PATH,)
     counts: ClassVar[tuple[Counts, ...]] = (Counts.RAW,)
+    ties_mirrors: ClassVar[bool] = True
     dropped: ClassVar[str] = "weight 0 is best for it"
 
     solver: str = option("solver")

@@ -7,10 +7,11 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ints, Positions
+from hornbeam.arrays import Bools, Floats, Ids, Ints, Positions
 from hornbeam.learning.newton import Fit, Fittable, Newton
 from hornbeam.learning.pieces import Piece
 from hornbeam.rules.clause import Clause
+from hornbeam.rules.rule_model import Relaxation
 
 
 class Problem(Fittable, Protocol):
@@ -38,7 +39,18 @@ class Problem(Fittable, Protocol):
 
     @property
     def scales(self) -> Floats:
-        """Root mean square over the targets of every clause's entries."""
+        """Spread over the targets of every clause's entries."""
+
+    @property
+    def relaxation(self) -> Relaxation:
+        """What values a target may take."""
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether a clause stands for its mirror image too."""
+
+    def column(self, k: int) -> tuple[Ids, Floats]:
+        """Rows and entries of a clause, where its groundings have no truth values of their own."""
 
     def score(self, weights: Floats) -> Floats:
         """E[y] of every target."""

@@ -19,6 +19,7 @@ GROUP = "hornbeam.learners"
 
 BUNDLED = (
     EntryPoint("joint", "hornbeam.learning.joint:Joint", GROUP),
+    EntryPoint("boost", "hornbeam.learning.boost:Boost", GROUP),
     EntryPoint("ppll", "hornbeam.learning.ppll:Ppll", GROUP),
     EntryPoint("greedy", "hornbeam.learning.greedy:Greedy", GROUP),
 )

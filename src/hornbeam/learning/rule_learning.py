@@ -34,11 +34,12 @@ def problem_of(
     ways: Sequence[Counts],
     relaxation: Relaxation,
     symmetric: bool = False,
+    tied: bool = True,
 ) -> Problem:
     """Lay out statistics and labels: hinges where bodies are soft and targets continuous."""
     if statistics.body_truth is not None and relaxation is not Relaxation.BOOLEAN:
         return hinge_problem(statistics, labels, ways, relaxation)
-    return CountProblem.of(statistics, labels, ways, relaxation, symmetric)
+    return CountProblem.of(statistics, labels, ways, relaxation, symmetric, tied)
 
 
 def learn_rules(
@@ -46,12 +47,11 @@ def learn_rules(
     learner: Learner,
     semantics: Semantics,
     refit: bool = False,
-    symmetric: bool = False,
     progress: Progress = SILENT,
 ) -> LearnedRules:
     """Learn the weights of clauses, and make rules of those that have some.
 
-    Where the target is `symmetric`, a rule stands for its mirror too: both are written.
+    Where a rule stands for its mirror image too, both are written.
     """
     learned = learner.learn(problem, progress)
     if refit:
@@ -59,7 +59,7 @@ def learn_rules(
     problem, fit = learned.problem, learned.fit
     kept = np.flatnonzero((fit.weights > 0.0) | problem.is_prior)
     rules = [Rule(float(fit.weights[k]), problem.clauses[k]) for k in kept.tolist()]
-    if symmetric:
+    if problem.symmetric:
         rules = [one for rule in rules for one in _with_mirror(rule)]
     return LearnedRules(
         RuleModel(sorted_rules(rules), semantics),

@@ -199,9 +199,9 @@ class Candidates:
             for field in fields(self)
             if isinstance(getattr(self, field.name), np.ndarray)
         }
-        assert self.conditions is not None
-        assert other.conditions is not None
-        conditions = self.conditions.followed_by(other.conditions)
+        conditions = None
+        if self.conditions is not None and other.conditions is not None:
+            conditions = self.conditions.followed_by(other.conditions)
         return replace(self, **columns, conditions=conditions)
 
     def pruned(self, language: Language) -> Ints:

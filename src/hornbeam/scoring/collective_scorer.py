@@ -24,7 +24,6 @@ from hornbeam.counting.collective.target_edges import collective_facts
 from hornbeam.counting.opening import Evidence, open_engine
 from hornbeam.densities.hinges import Hinges, group_hinges, hinge_map, hinge_moments
 from hornbeam.densities.integrals import score_map, score_mean
-from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.hlmrf.admm import Admm
@@ -32,9 +31,9 @@ from hornbeam.hlmrf.map_state import MapState
 from hornbeam.hlmrf.potentials import Kind, Potentials
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import Relaxation, RuleModel
-from hornbeam.rules.weighing import Counts
 from hornbeam.scoring.independent_scorer import strengths
 from hornbeam.scoring.linked_clauses import LinkedPairs
+from hornbeam.scoring.model_checks import check_collective
 
 #: Of ADMM: tighter than its usual tolerances, since scores are read off the state, and steps that
 #: suit programs in which few rows have weights near the largest.
@@ -166,13 +165,8 @@ def infer_pairs(
 
 def linked_pairs(model: RuleModel, facts: Evidence, pairs: Targets) -> LinkedPairs:
     """Lay out the pairs of a collective model as variables; the weights do not matter."""
-    semantics = model.semantics
-    if semantics.counts is not Counts.RAW:
-        raise InputError(
-            f"a collective model has raw counts, not {semantics.counts.value}: its ground clauses "
-            "contain several pairs at once"
-        )
-    return LinkedPairs.of(collective_facts(facts, semantics.max_fanout), pairs)
+    check_collective(model)
+    return LinkedPairs.of(collective_facts(facts, model.semantics.max_fanout), pairs)
 
 
 def infer_linked(

@@ -16,12 +16,13 @@ import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Ids, Ints
 from hornbeam.compiled import announced
-from hornbeam.counting.collective.target_edges import closing_walk, with_targets
+from hornbeam.counting.collective.target_edges import closing_walk
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.parallel import run_blocks
 from hornbeam.errors import InputError
 from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.folds import among_facts, without_targets
+from hornbeam.facts.known import with_targets
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets
 from hornbeam.hlmrf.potentials import Kind, Potentials
 from hornbeam.machine import worker_threads
@@ -30,6 +31,7 @@ from hornbeam.rules.body import MAX_LENGTH, Step
 from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.scoring.linked_kernels import STEPS, ClauseWalks, ground_walks, literals
+from hornbeam.scoring.model_checks import collective_path
 
 assert STEPS == MAX_LENGTH, "the kernel has a place for every step of a body"
 
@@ -176,7 +178,7 @@ class LinkedPairs:
         ids = {name: p for p, name in enumerate(self.united.predicates)}
         number = {name: p for p, name in enumerate(self.atoms.predicates)}
         for r, rule in enumerate(rules):
-            clause, body = rule.clause, rule.clause.body
+            clause, body = rule.clause, collective_path(rule.clause)
             places = [k for k, step in enumerate(body.steps) if step.predicate in number]
             if not places or any(step.predicate not in ids for step in body.steps):
                 continue

@@ -13,7 +13,10 @@ from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import Progress
+from hornbeam.rules.body import Body, Kind, Part
+from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import RuleModel
+from hornbeam.rules.weighing import Counts
 
 
 def one_target(model: RuleModel, target: str | None) -> str:
@@ -59,6 +62,34 @@ def warn_of_missing_predicates(model: RuleModel, facts: Evidence) -> None:
             f"the facts have no predicate {', '.join(map(repr, missing))}; "
             "its rules have no groundings"
         )
+
+
+def collective_path(clause: Clause) -> Body:
+    """The path of a rule of a collective model, empty for a prior; whatever else is refused.
+
+    Its ground clauses contain several pairs at once, each of them counted as it is.
+    """
+    part, *others = clause.body.parts or (Part(Body((), clause.target)),)
+    plain = clause.weighing is None or clause.weighing.counts is Counts.RAW
+    path = part.body.kind is Kind.PATH and all(step.arity == 2 for step in part.body.steps)
+    if others or part.threshold is not None or not plain or not path:
+        raise InputError(
+            "a collective model takes rules of one path between the two arguments, with raw "
+            f"counts, and not this one: {clause}"
+        )
+    return part.body
+
+
+def check_collective(model: RuleModel) -> None:
+    """Refuse rules that a collective model cannot have."""
+    counts = model.semantics.counts
+    if counts is not Counts.RAW:
+        raise InputError(
+            f"a collective model has raw counts, not {counts.value}: its ground clauses "
+            "contain several pairs at once"
+        )
+    for rule in model.rules:
+        collective_path(rule.clause)
 
 
 def warn_of_missing_constants(model: RuleModel, facts: Evidence) -> None:

@@ -1,33 +1,31 @@
 """New links: follow the rules forward from subjects instead of scoring every pair.
 
 A pair that no positive rule reaches scores as its prior, so the best new links are among the
-pairs that positive rules reach. They are found by sparse products of the relations along each rule,
-a block of subjects at a time, and then counted and scored exactly like any other pair.
+pairs that positive rules reach. They are found a block of subjects at a time (`Reach`), and then
+counted and scored exactly like any other pair.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
 from hornbeam.arrays import Floats, Ids, Positions, run_starts
 from hornbeam.choices import Score
+from hornbeam.counting.columns import Columns
 from hornbeam.counting.engine import Engine
+from hornbeam.counting.projections import walked
+from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.body import Body
+from hornbeam.rules.body import AnyBody
 from hornbeam.rules.rule_model import Rule, RuleModel
+from hornbeam.rules.weighing import Counts, Weighing
 from hornbeam.scoring.independent_scorer import score_targets
-
-if TYPE_CHECKING:
-    from scipy import sparse
-
-#: Subjects followed at once.
-BLOCK = 256
+from hornbeam.scoring.reach import Reach
 
 
 def best_new_links(
@@ -45,19 +43,22 @@ def best_new_links(
     """Find the best `top` pairs, overall or of every subject, that are no facts yet.
 
     Only pairs with a grounding of some positive rule count as reached, under the rules' own
-    variables and fan-out limit. Best first, ties by subject and object; by subject first where
+    variables, thresholds and fan-out limit; see `hornbeam.scoring.reach` for rules that ask
+    nothing of the object. Best first, ties by subject and object; by subject first where
     `per_subject`.
     """
     if model.semantics.collective:
         raise InputError("a collective model scores pairs together and proposes none: give `pairs`")
-    mine = model.of_target(target)
-    wanted = mine.with_rules(filter(_pulls_up, mine.rules)).bodies
-    bodies, language = mine.bodies, mine.language
-    blocks: list[tuple[Targets, Floats]] = []
-    for done, pairs in followed(facts, wanted, target, subjects):
-        counted = engine.count(pairs, bodies, language)
-        grounded = [counted.target[counted.column(bodies.index(body))] for body in wanted]
-        reached = np.unique(np.concatenate(grounded)) if grounded else np.empty(0, dtype=np.int32)
+    mine, names = model.of_target(target), Names.of([target])
+    reach = Reach(
+        walked(facts), target, [rule.clause.body for rule in mine.rules if pulls_up(rule)]
+    )
+    blocks = list[tuple[Targets, Floats]]()
+    for done, subject, object_ in reach.blocks(subjects):
+        predicate = np.zeros(len(subject), dtype=np.int32)
+        pairs = Targets(facts.entities, names, predicate, subject, object_)
+        counted = engine.count(pairs, mine.bodies, mine.language)
+        reached = grounded_for(counted, reach.leading)
         found = score_targets(mine, counted, pairs, score)
         kept = reached[_best(found[reached], pairs.select(reached), top, per_subject)]
         blocks.append((pairs.select(kept), found[kept]))
@@ -65,35 +66,18 @@ def best_new_links(
     return _united(blocks, facts, target, top, per_subject)
 
 
-def followed(
-    facts: Facts, bodies: Sequence[Body], target: str, subjects: Ids
-) -> Iterator[tuple[int, Targets]]:
-    """Blocks of new pairs target(subject, object) that some path may reach, with subjects done.
+def grounded_for(counted: Statistics, bodies: Sequence[AnyBody]) -> Positions:
+    """The targets for which one of the bodies has a grounding, in their order."""
+    columns, exists = Columns(counted), Weighing(Counts.EXISTS)
+    grounded = np.zeros(counted.n_targets, dtype=np.bool_)
+    for body in bodies:
+        grounded[columns.of(body, exists)[0]] = True
+    return np.flatnonzero(grounded)
 
-    Pairs that stand among the facts already are left out. Paths are followed freely: some of the
-    pairs may have no grounding once variables must differ or hubs are not walked.
-    """
-    from scipy import sparse  # a quarter of a second that other work need not wait for
 
-    used = set[str]().union(*(body.predicates for body in bodies))
-    relations = {name: _relation(facts, name) for name in used}
-    known = _relation(facts, target)
-    names = Names.of([target])
-    for start in range(0, len(subjects), BLOCK):
-        block = subjects[start : start + BLOCK]
-        chooser = sparse.csr_array(
-            (np.ones(len(block), dtype=np.int8), (np.arange(len(block)), block)),
-            shape=(len(block), len(facts.entities)),
-        )
-        reached = sparse.csr_array(chooser.shape, dtype=np.bool_)
-        for body in bodies:
-            reached = reached + _walk(chooser, body, relations)
-        reached = reached.astype(np.int8) - reached.multiply((chooser @ known) > 0).astype(np.int8)
-        row, object_ = reached.nonzero()
-        if len(row):
-            predicate = np.zeros(len(row), dtype=np.int32)
-            pairs = Targets(facts.entities, names, predicate, block[row], object_.astype(np.int32))
-            yield start + len(block), pairs
+def pulls_up(rule: Rule) -> bool:
+    """Whether a rule with a body and some weight is for its target."""
+    return not rule.clause.is_prior and not rule.clause.negated and rule.weight > 0
 
 
 def subjects_of(facts: Facts, target: str, names: Sequence[str] | None = None) -> Ids:
@@ -107,34 +91,6 @@ def subjects_of(facts: Facts, target: str, names: Sequence[str] | None = None) -
     p = facts.predicates.index(target)
     known = np.unique(facts.binary.arguments[0][facts.binary.predicate == p])
     return known.astype(np.int32) if len(known) else np.arange(len(facts.entities), dtype=np.int32)
-
-
-def _pulls_up(rule: Rule) -> bool:
-    return not rule.clause.is_prior and not rule.clause.negated and rule.weight > 0
-
-
-def _walk(
-    chooser: sparse.csr_array, body: Body, relations: dict[str, sparse.csr_array]
-) -> sparse.csr_array:
-    """Which entities each chosen subject reaches along a path."""
-    frontier = chooser
-    for step in body.steps:
-        relation = relations[step.predicate]
-        frontier = (frontier @ (relation.T if step.inverse else relation)) > 0
-        frontier = frontier.astype(np.int8)
-    return frontier.astype(np.bool_)
-
-
-def _relation(facts: Facts, name: str) -> sparse.csr_array:
-    """Make a 0/1 matrix of a predicate; empty where the facts do not have it."""
-    from scipy import sparse
-
-    p = facts.predicates.index(name)
-    mine = facts.binary.predicate == p
-    subject, object_ = (column[mine] for column in facts.binary.arguments)
-    n = len(facts.entities)
-    ones = np.ones(len(subject), dtype=np.int32)
-    return sparse.csr_array((ones, (subject, object_)), shape=(n, n))
 
 
 def _best(found: Floats, pairs: Targets, top: int, per_subject: bool) -> Positions:

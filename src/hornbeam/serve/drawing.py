@@ -1,17 +1,20 @@
-"""A drawing of the paths behind a prediction: subject on the left, object on the right.
+"""A drawing of what is behind a prediction: subject on the left, object on the right.
 
-Every rule is a band. All its paths walk the same predicates, so these stand once above the band's
-columns, and between them the entities of each step stand below one another, merged where paths
-share them. That stays readable with many paths, where a free layout would be a ball of wool.
+Every condition of a rule is a band. All its paths walk the same predicates, so these stand once
+above the band's columns, and between them the entities of each step stand below one another, merged
+where paths share them. That stays readable with many paths, where a free layout would be a ball of
+wool. A condition on one argument is a band of one step from that end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
-from hornbeam.explaining.explanation import Explanation, Grounding, Reason
+from hornbeam.explaining.explanation import Explanation
+from hornbeam.rules.body import Kind
+from hornbeam.serve.strands import Strands
 
 #: Sizes in the drawing's own units, which are CSS pixels at full width.
 WIDTH = 920
@@ -24,8 +27,7 @@ MARGIN = 10
 ENDS_WIDTH = 132
 #: Between the ends and the bands, where edges climb to the height of their first entity.
 GUTTER = 58
-#: Most entities of one step that are drawn, and bands.
-MOST_NODES = 7
+#: Most bands that are drawn.
 MOST_BANDS = 6
 #: Width of a letter, generously.
 LETTER = 7.0
@@ -33,7 +35,7 @@ LETTER = 7.0
 
 @dataclass(frozen=True)
 class DrawnNode:
-    """An entity in its place: centre and width."""
+    """An entity in its place, or what a unary atom says of one: centre and width."""
 
     name: str
     label: str
@@ -41,6 +43,7 @@ class DrawnNode:
     y: float
     width: float
     is_end: bool = False
+    is_entity: bool = True
 
     @property
     def left(self) -> float:
@@ -79,12 +82,15 @@ class StepLabel:
 
 @dataclass(frozen=True)
 class Band:
-    """The paths of one rule that is "for" or "against" the pair or, "neutral", moves nothing."""
+    """A condition of a rule that is "for" or "against" the pair or, "neutral", moves nothing.
+
+    `hidden` of its groundings are not drawn; `unit` is what they are called.
+    """
 
     number: int
     rule: str
     side: str
-    count: int
+    unit: str
     hidden: int
     top: float
     height: float
@@ -95,7 +101,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Bands under one another between subject and object."""
+    """Bands under one another between subject and object; weaker rules may be `undrawn`."""
 
     width: float
     height: float
@@ -106,13 +112,18 @@ class Drawing:
 
 
 def draw(explanation: Explanation) -> Drawing | None:
-    """Lay out the paths of the strongest reasons; None where no rule has a path."""
-    with_paths = [reason for reason in explanation.reasons if reason.groundings]
-    if not with_paths:
+    """Lay out the groundings of the strongest reasons; None where no rule has a fact."""
+    by_rule = [
+        [Strands.of(reason, one) for one in reason.conditions if one.groundings]
+        for reason in explanation.reasons
+        if reason.groundings
+    ]
+    if not by_rule:
         return None
-    drawn = with_paths[:MOST_BANDS]
-    heights = [_band_height(reason) for reason in drawn]
-    total = sum(heights) + GAP * (len(drawn) - 1) + 2 * MARGIN
+    sizes = accumulate(len(some) for some in by_rule)
+    n_drawn = max(sum(size <= MOST_BANDS for size in sizes), 1)
+    drawn = [strands for some in by_rule[:n_drawn] for strands in some]
+    total = sum(map(_height, drawn)) + GAP * (len(drawn) - 1) + 2 * MARGIN
     middle = total / 2
     left, right = MARGIN + ENDS_WIDTH / 2, WIDTH - MARGIN - ENDS_WIDTH / 2
     subject, object_ = (
@@ -120,97 +131,81 @@ def draw(explanation: Explanation) -> Drawing | None:
         for name, x in ((explanation.subject, left), (explanation.object, right))
     )
     bands, top = [], float(MARGIN)
-    for reason, height in zip(drawn, heights, strict=True):
-        bands.append(_band(reason, top, height, subject, object_))
-        top += height + GAP
-    return Drawing(WIDTH, total, subject, object_, bands, len(with_paths) - len(drawn))
+    for strands in drawn:
+        bands.append(_band(strands, top, subject, object_))
+        top += _height(strands) + GAP
+    return Drawing(WIDTH, total, subject, object_, bands, len(by_rule) - n_drawn)
 
 
-def _band_height(reason: Reason) -> float:
-    drawn = _drawable(reason)
-    most = max((len(layer) for layer in _layers(drawn)), default=1)
-    return HEADER + ROW * most + _footer(reason, drawn)
+def _footer(strands: Strands) -> float:
+    """Room for the note that there are more."""
+    return FOOTER if strands.hidden else 0.0
 
 
-def _footer(reason: Reason, drawn: Sequence[Grounding]) -> float:
-    """Room for the note that there are more paths."""
-    return FOOTER if reason.count > len(drawn) else 0.0
+def _height(strands: Strands) -> float:
+    """Height of a band."""
+    most = max((len(layer) for layer in strands.layers), default=1)
+    return HEADER + ROW * most + _footer(strands)
 
 
-def _drawable(reason: Reason) -> list[Grounding]:
-    """The first paths, as long as no step has more entities than are drawn."""
-    kept: list[Grounding] = []
-    for grounding in reason.groundings:
-        layers = _layers([*kept, grounding])
-        if all(len(layer) <= MOST_NODES for layer in layers):
-            kept.append(grounding)
-    return kept
-
-
-def _layers(groundings: Sequence[Grounding]) -> list[list[str]]:
-    """Entities between the ends at every step, each once, in the order of the paths."""
-    if not groundings:
-        return []
-    inner = range(1, len(groundings[0].entities) - 1)
-    return [list(dict.fromkeys(grounding.entities[k] for grounding in groundings)) for k in inner]
-
-
-def _band(
-    reason: Reason, top: float, height: float, subject: DrawnNode, object_: DrawnNode
-) -> Band:
-    groundings = _drawable(reason)
-    layers = _untangled(_layers(groundings), groundings)
+def _band(strands: Strands, top: float, subject: DrawnNode, object_: DrawnNode) -> Band:
+    layers = _untangled(strands.layers, strands)
     left, right = subject.right + GUTTER, object_.left - GUTTER
-    column = (right - left) / len(groundings[0].facts)
+    column = (right - left) / strands.columns
     width = min(column * 0.7, 200.0)
-    room = height - HEADER - _footer(reason, groundings)
-    placed: list[dict[str, DrawnNode]] = []
-    for k, layer in enumerate(layers):
-        x = left + column * (k + 1)
+    height = _height(strands)
+    room = height - HEADER - _footer(strands)
+    entities = strands.condition.kind is not Kind.UNARY
+    placed: list[dict[str, DrawnNode]] = [{} for _ in strands.drawn[0].nodes]
+    for k, layer in zip(strands.inner, layers, strict=True):
+        x = left + column * (strands.offset + k)
         first = top + HEADER + (room - ROW * len(layer)) / 2 + ROW / 2
-        placed.append(
-            {
-                name: DrawnNode(name, _short(name, width), x, first + ROW * i, width)
-                for i, name in enumerate(layer)
-            }
-        )
-    columns = [
-        {groundings[0].entities[0]: subject}, *placed, {groundings[0].entities[-1]: object_}
-    ]  # fmt: skip
-    middle = top + HEADER + room / 2
-    edges: dict[tuple[int, str, str], Edge] = {}
-    for grounding in groundings:
-        for k, (fact, inverse) in enumerate(zip(grounding.facts, grounding.inverse, strict=True)):
-            here, there = grounding.entities[k], grounding.entities[k + 1]
-            curve = _curve(columns[k][here], columns[k + 1][there], inverse, middle)
-            title = f"{fact.predicate}({fact.subject}, {fact.object})"
-            soft = "" if fact.truth >= 1 else f" = {fact.truth:.3g}"
-            edges.setdefault((k, here, there), Edge(curve, title + soft, inverse))
+        placed[k] = {
+            name: DrawnNode(name, _short(name, width), x, first + ROW * i, width,
+                            is_entity=entities)
+            for i, name in enumerate(layer)
+        }  # fmt: skip
+    nodes = [node for layer in placed for node in layer.values()]
+    for k, end in ((0, subject), (len(placed) - 1, object_)):
+        if k not in strands.inner:
+            placed[k] = {strands.drawn[0].nodes[k]: end}
+    reason = strands.reason
     return Band(
         reason.index,
         reason.rule,
         "for" if reason.pull > 0 else "against" if reason.pull < 0 else "neutral",
-        reason.count,
-        reason.count - len(groundings),
+        "path" if strands.condition.kind is Kind.PATH else "fact",
+        strands.hidden,
         top,
         height,
-        [node for layer in placed for node in layer.values()],
-        list(edges.values()),
-        _step_labels(groundings[0], left, column, top + HEADER / 2 + 4),
+        nodes,
+        _edges(strands, placed, top + HEADER + room / 2),
+        _step_labels(strands, left, column, top + HEADER / 2 + 4),
     )
 
 
-def _untangled(layers: list[list[str]], groundings: Sequence[Grounding]) -> list[list[str]]:
+def _edges(
+    strands: Strands, placed: Sequence[Mapping[str, DrawnNode]], middle: float
+) -> list[Edge]:
+    """The facts as curves, each once."""
+    edges: dict[tuple[int, str, str], Edge] = {}
+    for strand in strands.drawn:
+        for k, (fact, backwards) in enumerate(zip(strand.facts, strand.backwards, strict=True)):
+            here, there = strand.nodes[k], strand.nodes[k + 1]
+            curve = _curve(placed[k][here], placed[k + 1][there], backwards, middle)
+            soft = "" if fact.truth >= 1 else f" = {fact.truth:.3g}"
+            edges.setdefault((k, here, there), Edge(curve, fact.atom + soft, backwards))
+    return list(edges.values())
+
+
+def _untangled(layers: list[list[str]], strands: Strands) -> list[list[str]]:
     """Order each layer by the mean place of its neighbours in the layer before: few crossings."""
-    ordered: list[list[str]] = []
-    for k, layer in enumerate(layers):
-        if not ordered:
-            ordered.append(layer)
-            continue
+    ordered = layers[:1]
+    for k, layer in zip(strands.inner[1:], layers[1:], strict=True):
         place = {name: i for i, name in enumerate(ordered[-1])}
         places: dict[str, list[int]] = {name: [] for name in layer}
-        for grounding in groundings:
-            places[grounding.entities[k + 1]].append(place[grounding.entities[k]])
+        for strand in strands.drawn:
+            places[strand.nodes[k]].append(place[strand.nodes[k - 1]])
         ordered.append(sorted(layer, key=lambda name: sum(places[name]) / len(places[name])))
     return ordered
 
@@ -244,12 +239,16 @@ def _at(x: float, y: float) -> str:
     return f"{x:.1f} {y:.1f}"
 
 
-def _step_labels(grounding: Grounding, start: float, column: float, y: float) -> list[StepLabel]:
-    labels = []
-    for k, (fact, inverse) in enumerate(zip(grounding.facts, grounding.inverse, strict=True)):
-        name = _short(fact.predicate, column - 30)
-        text = f"← {name}" if inverse else f"{name} →"
-        labels.append(StepLabel(text, fact.predicate, start + column * (k + 0.5), y))
+def _step_labels(strands: Strands, start: float, column: float, y: float) -> list[StepLabel]:
+    labels, strand = [], strands.drawn[0]
+    for k, (fact, backwards) in enumerate(zip(strand.facts, strand.backwards, strict=True)):
+        # what a unary atom says stands in its node
+        said = "is" if strands.condition.kind is Kind.UNARY else fact.predicate
+        name = _short(said, column - 30)
+        text = f"← {name}" if backwards else f"{name} →"
+        labels.append(
+            StepLabel(text, fact.predicate, start + column * (strands.offset + k + 0.5), y)
+        )
     return labels
 
 

@@ -61,4 +61,4 @@ class ExplorerScorer(Protocol):
         """Entities of which there is much to see."""
 
     def lacks(self, rule: int) -> bool:
-        """Whether some body atom of a rule has no predicate, so that the rule has no grounding."""
+        """Whether the facts lack a predicate or constant of a rule, so that it has no grounding."""

@@ -12,7 +12,8 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from hornbeam.explaining.explanation import Explanation, Fact
+from hornbeam.explaining.explanation import Explanation
+from hornbeam.explaining.named_facts import Fact
 from hornbeam.serve.links import Link
 
 #: A change that three digits do not show.
@@ -34,7 +35,7 @@ def link_url(pair: Link | Explanation | Fact, page: str = "link") -> Markup:
     """Address of a pair's page, ready to stand in HTML."""
     return Markup(
         f"/{page}?subject={quoted(pair.subject)}&amp;predicate={quoted(pair.predicate)}"
-        f"&amp;object={quoted(pair.object)}"
+        f"&amp;object={quoted(pair.object or '')}"
     )
 
 

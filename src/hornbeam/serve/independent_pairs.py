@@ -11,6 +11,7 @@ from hornbeam.arrays import Floats
 from hornbeam.compiled import announced
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.explaining.explanation import Explanation
+from hornbeam.explaining.grounding_finder import GroundingFinder
 from hornbeam.explaining.groundings import PathEnds, first_paths
 from hornbeam.explaining.independent_explainer import IndependentExplainer
 from hornbeam.model import Model
@@ -63,6 +64,14 @@ class IndependentPairs:
         return PairCounter(self.finder)
 
     @cached_property
+    def groundings(self) -> GroundingFinder:
+        """Names what rules are about."""
+        engine, distinct = self.engine, self.model.semantics.distinct_variables
+        return GroundingFinder(
+            engine.facts, engine.predicates, self.finder.graph, engine.graph, distinct
+        )
+
+    @cached_property
     def _texts(self) -> list[str]:
         return self.model.clause_texts
 
@@ -95,8 +104,8 @@ class IndependentPairs:
         To find that takes seconds on large facts.
         """
         # all but the weights is shared
-        model, facts, graph = self.model.with_rules(rules), self.engine.facts, self.finder.graph
-        explainer = IndependentExplainer(model, facts, self.pair_counter, graph, self._texts)
+        model = self.model.with_rules(rules)
+        explainer = IndependentExplainer(model, self.groundings, self.pair_counter, self._texts)
         paths = 0 if flip else PATHS_SHOWN
         return explainer.explain(subject, target, object_, paths=paths, flip=flip)
 
@@ -104,8 +113,10 @@ class IndependentPairs:
         self, rules: Sequence[Rule], entity: int, target: str, forward: bool, top: int
     ) -> NewLinks:
         """Best new links of an entity as subject (`forward`) or object."""
+        leads = self.finder.leads(target, rules, forward)
         found = self._connected.get(
-            (entity, target, forward), lambda: self.finder.connected(target, entity, forward)
+            (entity, target, forward, leads),
+            lambda: self.finder.connected(target, entity, forward, leads),
         )
         pairs, scores, total = self.finder.best(found, rules, top)
         return NewLinks(links_at(pairs, range(len(pairs)), scores), total, found.left_out)
@@ -116,6 +127,10 @@ class IndependentPairs:
         return self.engine.facts.entities.take(np.argsort(-degree, kind="stable")[:top])
 
     def lacks(self, rule: int) -> bool:
-        """Whether the facts have no predicate for some body atom of a rule."""
-        body = self.model.rules[rule].clause.body
-        return path_codes(body, self.engine.facts.predicates) is None
+        """Whether no fact has a predicate or a constant of a rule's body."""
+        predicates, entities = self.engine.predicates, self.engine.facts.entities
+        return any(
+            path_codes(part.body, predicates) is None
+            or (part.body.constant is not None and entities.index(part.body.constant) < 0)
+            for part in self.model.rules[rule].clause.body.parts
+        )

@@ -12,33 +12,38 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Ints
+from hornbeam.arrays import Bools, Floats, Ids
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.model import Model
-from hornbeam.rules.body import Body
+from hornbeam.rules.body import AnyBody, Body, Kind
 from hornbeam.rules.codes import path_codes, step_code, turned_sequence
 from hornbeam.rules.rule_model import Rule
 from hornbeam.scoring.independent_scorer import score_targets
+from hornbeam.scoring.proposals import grounded_for, pulls_up
+from hornbeam.scoring.reach import Reach, leading
+from hornbeam.scoring.reach import leads as body_leads
 from hornbeam.serve.links import largest
 from hornbeam.serve.walk import NOWHERE, Ends, StepSequences, WalkArrays, ends_of, neighbours
 
-#: Where paths have to be counted one by one, only the pairs that most paths connect are scored.
-MOST_COUNTED = 2000
+#: Where walks alone do not count, only the pairs that most paths connect are counted.
+MOST_COUNTED = 5000
 
 
 @dataclass(frozen=True, eq=False)
 class CountedPairs:
     """New pairs of an entity that a rule for the target connects, and their counts.
 
-    `left_out` is the number of further pairs that were not counted.
+    `forward` says whether the entity is their subject, `left_out` is the number of further pairs
+    that were not counted.
     """
 
     pairs: Targets
     statistics: Statistics
+    forward: bool
     left_out: int
 
     @property
@@ -51,23 +56,24 @@ class CountedPairs:
 class TargetRules:
     """The rules of one target, laid out for walking: looking up paths by name costs time.
 
-    `members` are the numbers of its rules; `column` is the body of each of them, -1 for a prior;
-    `positive` says which of them are rules for the target with a body. `forward` and `backward`
-    are the bodies as sequences of steps from either end.
+    `members` are the numbers of its rules, `supporting` the bodies of those that are for the
+    target; `bodies` are the conditions of all rules, and `paths` those that are paths, of which
+    the `wanted` ones stand in bodies for the target. `forward` and `backward` are the paths as
+    sequences of steps from either end.
     """
 
     members: Sequence[int]
     bodies: Sequence[Body]
-    column: Ints
-    positive: Bools
+    supporting: Sequence[AnyBody]
+    paths: Sequence[Body]
+    wanted: Bools
     forward: StepSequences
     backward: StepSequences
 
-    def supporting(self, rules: Bools) -> Bools:
-        """Which bodies have a positive rule among the given ones."""
-        supports = np.zeros(len(self.bodies), dtype=np.bool_)
-        supports[self.column[self.positive & rules]] = True
-        return supports
+    @property
+    def paths_only(self) -> bool:
+        """Whether all conditions are paths, so that walks find and count all there is."""
+        return len(self.paths) == len(self.bodies)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +100,12 @@ class NewLinkFinder:
         return WalkArrays(self.graph.n_entities)
 
     @cached_property
+    def walks_count(self) -> bool:
+        """Whether a number of walks is all that scores need of a path."""
+        language = self.model.language
+        return not (self.facts.soft or language.distinct_variables or language.shares)
+
+    @cached_property
     def by_target(self) -> dict[str, TargetRules]:
         """The rules of every target."""
         return {target: self._rules_of(target) for target in self.model.targets}
@@ -102,30 +114,62 @@ class NewLinkFinder:
         rules = self.model.rules
         members = [i for i, rule in enumerate(rules) if rule.clause.target == target]
         bodies = self.model.of_target(target).bodies
-        column = {body: j for j, body in enumerate(bodies)}
         clauses = [rules[i].clause for i in members]
-        codes = [path_codes(body, self.facts.predicates) or NOWHERE for body in bodies]
+        paths = [body for body in bodies if body.kind is Kind.PATH]
+        codes = [path_codes(body, self.engine.predicates) or NOWHERE for body in paths]
+        supporting = [one.body for one in clauses if not one.is_prior and not one.negated]
+        wanted = {part.body for body in supporting for part in body.parts}
         return TargetRules(
             members,
             bodies,
-            np.array([column.get(clause.body, -1) for clause in clauses]),
-            np.array([not clause.is_prior and not clause.negated for clause in clauses]),
+            supporting,
+            paths,
+            np.array([body in wanted for body in paths], dtype=np.bool_),
             StepSequences.of(codes),
             StepSequences.of([turned_sequence(steps) for steps in codes]),
         )
 
-    def connected(self, target: str, entity: int, forward: bool) -> CountedPairs:
-        """Follow every rule of a target from its subject, or backwards from its object."""
+    @cached_property
+    def _reaches(self) -> dict[tuple[str, bool, bool], Reach]:
+        """Where the rules of a target lead, each way that was asked for."""
+        return {}
+
+    def _reach(self, target: str, forward: bool, leads: bool) -> Reach:
+        key, near = (target, forward, leads), 0 if forward else 1
+        if key not in self._reaches:
+            supporting = self.by_target[target].supporting
+            bodies = [body for body in supporting if body_leads(body, near) == leads]
+            self._reaches[key] = Reach(self.engine.walked, target, bodies, near)
+        return self._reaches[key]
+
+    def leads(self, target: str, rules: Sequence[Rule], forward: bool) -> bool:
+        """Whether some rule, as they are weighted now, leads from the one argument to the other."""
+        mine = (rules[i] for i in self.by_target[target].members)
+        near = 0 if forward else 1
+        return any(pulls_up(rule) and body_leads(rule.clause.body, near) for rule in mine)
+
+    def connected(
+        self, target: str, entity: int, forward: bool, leads: bool = True
+    ) -> CountedPairs:
+        """Follow every rule of a target from its subject, or backwards from its object.
+
+        Where no rule `leads` anywhere, all others are followed to what the target's facts have.
+        """
         rules = self.by_target[target]
         graph = self.graph if forward else self.graph.reversed
         walks = rules.forward if forward else rules.backward
-        wanted = rules.supporting(np.ones(len(rules.members), dtype=np.bool_))
         known = self._known(target, entity, forward)
-        ends = ends_of(graph.forward, entity, walks, wanted, known, self.arrays)
-        if self.facts.soft or self.model.language.distinct_variables:
-            return self._counted(target, entity, forward, rules.bodies, ends)
-        counted = Statistics(rules.bodies, len(ends.nodes), ends.indptr, ends.place, ends.paths)
-        return CountedPairs(_pairs(self.facts, target, entity, ends.nodes, forward), counted, 0)
+        ends = ends_of(graph.forward, entity, walks, rules.wanted, known, self.arrays)
+        if rules.paths_only and self.walks_count:
+            counted = Statistics(rules.bodies, len(ends.nodes), ends.indptr, ends.place, ends.paths)
+            pairs = _pairs(self.facts, target, entity, ends.nodes, forward)
+            return CountedPairs(pairs, counted, forward, 0)
+        nodes = ends.nodes
+        if not rules.paths_only:
+            walked = {body: ends.reached_by(k) for k, body in enumerate(rules.paths)}
+            reached = self._reach(target, forward, leads).ends_of(entity, walked)
+            nodes = np.setdiff1d(reached, known)
+        return self._counted(target, entity, forward, nodes, ends)
 
     def best(
         self, found: CountedPairs, rules: Sequence[Rule], top: int
@@ -136,21 +180,22 @@ class NewLinkFinder:
         """
         of_target, counted = self.by_target[found.pairs.predicates[0]], found.statistics
         mine = self.model.with_rules(rules[i] for i in of_target.members)
-        supporting = of_target.supporting(np.array([rule.weight > 0 for rule in mine.rules]))
-        supported = np.zeros(len(found.pairs), dtype=np.bool_)
-        supported[counted.target[np.repeat(supporting, np.diff(counted.indptr))]] = True
-        rows = np.flatnonzero(supported)
+        bodies = [rule.clause.body for rule in mine.rules if pulls_up(rule)]
+        rows = grounded_for(counted, leading(bodies, 0 if found.forward else 1))
         scores = score_targets(mine, counted, found.pairs)
         # the pairs are in the order of names, so the first of equal ones come first
         best = rows[largest(scores[rows], top)]
         return found.pairs.select(best), scores[best], len(rows)
 
     def _counted(
-        self, target: str, entity: int, forward: bool, bodies: Sequence[Body], ends: Ends
+        self, target: str, entity: int, forward: bool, nodes: Ids, ends: Ends
     ) -> CountedPairs:
-        """Count path by path what the walk has reached; where that is much, the best connected."""
-        walked = np.bincount(ends.place, ends.paths, len(ends.nodes))
-        kept = np.sort(ends.nodes[np.argsort(-walked, kind="stable")[:MOST_COUNTED]])
+        """Count exactly what may be reached; where that is much, the best connected."""
+        kept = nodes
+        if len(nodes) > MOST_COUNTED:
+            paths = np.zeros(self.graph.n_entities)
+            paths[ends.nodes] = np.bincount(ends.place, ends.paths, len(ends.nodes))
+            kept = np.sort(nodes[np.argsort(-paths[nodes], kind="stable")[:MOST_COUNTED]])
         pairs = _pairs(self.facts, target, entity, kept, forward)
         # with names of its own: a table of all entities would be translated as a whole
         used, ids = np.unique(np.append(kept, entity), return_inverse=True)
@@ -159,11 +204,12 @@ class NewLinkFinder:
         here = np.full(len(kept), ids[-1], dtype=np.int32)
         sides = (here, others) if forward else (others, here)
         small = Targets(own, pairs.predicates, pairs.predicate, *sides)
-        counted = self.engine.count(small, bodies, self.model.language)
-        return CountedPairs(pairs, counted, len(ends.nodes) - len(kept))
+        bodies, language = self.by_target[target].bodies, self.model.language
+        counted = self.engine.count(small, bodies, language)
+        return CountedPairs(pairs, counted, forward, len(nodes) - len(kept))
 
     def _known(self, target: str, entity: int, forward: bool) -> Ids:
-        code = step_code(self.facts.predicates.index(target), inverse=not forward)
+        code = step_code(self.engine.predicates.index(target), inverse=not forward)
         return neighbours(self.engine.graph.forward, entity, code)
 
 

@@ -16,7 +16,10 @@ import numpy as np
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from hornbeam.errors import InputError
-from hornbeam.explaining.explanation import Explanation, Fact
+from hornbeam.explaining.explanation import Explanation
+from hornbeam.explaining.fact_numbers import FactNumbers
+from hornbeam.explaining.named_facts import Fact
+from hornbeam.rules.body import Step
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code
 from hornbeam.serve.comparison import compare
 from hornbeam.serve.drawing import draw
@@ -107,13 +110,15 @@ class Pages:
         listed, n_listed = self.explorer.listed(name, visit.edits, PREDICTED)
         if entity < 0 and not n_listed:
             return self.not_found(visit, f"No fact and no listed pair names “{name[:100]}”.")
-        predicted = [] if entity < 0 else self._predicted(entity, visit.edits)
-        known = [] if entity < 0 else self._known(entity)
-        values = {"name": name, "listed": listed, "n_listed": n_listed}
-        return self._page("entity.html", visit, predicted=predicted, known=known, **values)
+        values: dict[str, object] = {"name": name, "listed": listed, "n_listed": n_listed}
+        values |= {"predicted": [], "known": [], "stated": []}
+        if entity >= 0:
+            values["predicted"] = self._predicted(entity, visit.edits)
+            values["known"], values["stated"] = self._known(entity), self._stated(entity)
+        return self._page("entity.html", visit, **values)
 
     def link(self, visit: Visit) -> Answer:
-        """One pair: its score, its reasons, and a drawing of the paths."""
+        """One pair: its score, its reasons, and a drawing of what is behind them."""
         subject, predicate, object_ = self._pair(visit)
         explained = self.explorer.explain(subject, predicate, object_, visit.edits)
         before = explained.score
@@ -220,19 +225,39 @@ class Pages:
         return found
 
     def _known(self, entity: int) -> list[dict[str, Any]]:
-        """Facts of an entity by predicate and side: how many, and the first neighbours."""
-        facts, adjacency = self.explorer.facts, self.explorer.engine.graph.forward
+        """Facts between an entity and another by predicate and side: how many, the first others."""
+        facts, engine = self.explorer.facts, self.explorer.engine
+        adjacency = engine.graph.forward
         own = adjacency.code[adjacency.offsets[entity] : adjacency.offsets[entity + 1]]
         groups = []
-        for code in np.unique(own).tolist()[:FACT_GROUPS]:
+        for code in np.unique(own).tolist():
+            step = Step.along(engine.predicates[predicate_of(code)], is_inverse(code))
             others = neighbours(adjacency, entity, code)
-            groups.append({
-                "predicate": facts.predicates[predicate_of(code)],
-                "inverse": is_inverse(code),
-                "total": len(others),
-                "first": facts.entities.take(others[:NEIGHBOURS]),
-            })  # fmt: skip
+            if step.arity == 2 and len(groups) < FACT_GROUPS:
+                groups.append({
+                    "predicate": step.predicate,
+                    "inverse": step.inverse,
+                    "total": len(others),
+                    "first": facts.entities.take(others[:NEIGHBOURS]),
+                })  # fmt: skip
         return groups
+
+    def _stated(self, entity: int) -> list[dict[str, Any]]:
+        """Facts of one argument, or three and more, that name an entity, by predicate."""
+        facts, numbers = self.explorer.facts, self._numbers
+        groups = []
+        for predicate, found in numbers.naming(entity).items():
+            groups.append({
+                "predicate": predicate,
+                "total": len(found),
+                "first": [numbers.named(fact) for fact in found[:NEIGHBOURS].tolist()],
+                "alone": facts.arity[predicate] == 1,
+            })  # fmt: skip
+        return groups[:FACT_GROUPS]
+
+    @cached_property
+    def _numbers(self) -> FactNumbers:
+        return FactNumbers(self.explorer.facts)
 
     def _pair(self, visit: Visit) -> tuple[str, str, str]:
         pair = tuple(visit.query.get(key, "") for key in ("subject", "predicate", "object"))
@@ -245,7 +270,7 @@ class Pages:
         s, o = facts.entities.index(subject), facts.entities.index(object_)
         if min(s, o) < 0:
             return False
-        code = step_code(facts.predicates.index(predicate))
+        code = step_code(self.explorer.engine.predicates.index(predicate))
         return o in neighbours(self.explorer.engine.graph.forward, s, code)
 
     def _inferred(self, explained: Explanation) -> frozenset[Fact]:
@@ -254,7 +279,9 @@ class Pages:
             return frozenset()
         paths = (path for reason in explained.reasons for path in reason.groundings)
         steps = {fact for path in paths for fact in path.facts}
-        return frozenset(s for s in steps if not self._is_fact(s.subject, s.predicate, s.object))
+        return frozenset(
+            s for s in steps if s.object and not self._is_fact(s.subject, s.predicate, s.object)
+        )
 
     def _rule_rows(self, edits: Edits) -> list[dict[str, Any]]:
         largest = max((rule.weight for rule in self.explorer.model.rules), default=1.0)

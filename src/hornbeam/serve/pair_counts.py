@@ -1,8 +1,8 @@
 """Counting one pair at a time, as explanations ask for it, without starting threads.
 
 The engine is made for many targets at once; what it sets up for a search costs more than the few
-paths of one pair. Where facts are 0/1 and variables may coincide, walks that meet between the two
-entities count the same. Everything else goes to the engine.
+paths of one pair. Where facts are 0/1, variables may coincide and rules are paths, walks that meet
+between the two entities count the same. Everything else goes to the engine.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class PairCounter:
         progress: Progress = SILENT,
     ) -> Statistics:
         """Count the given sequences for the targets; see `Engine.count`."""
-        finder, pair = self.finder, self._plain_pair(targets, language)
+        finder, pair = self.finder, self._plain_pair(targets)
         rules = finder.by_target.get(targets.predicates[int(targets.predicate[0])])
-        if pair is None or rules is None or list(rules.bodies) != list(bodies):
+        if pair is None or rules is None or list(rules.paths) != list(bodies):
             return finder.engine.count(targets, bodies, language, progress=progress)
         counts = paths_between(finder.graph, *pair, rules.forward, finder.arrays)
         some = counts > 0
@@ -47,16 +47,16 @@ class PairCounter:
         zeros = np.zeros(int(indptr[-1]), dtype=np.int32)
         return Statistics(bodies, 1, indptr, zeros, counts[some])
 
-    def _plain_pair(self, targets: Targets, language: Language) -> tuple[int, int] | None:
+    def _plain_pair(self, targets: Targets) -> tuple[int, int] | None:
         """Ids of a single pair of known entities that is no fact itself; None where not plain."""
         engine = self.finder.engine
         facts = engine.facts
-        if len(targets) != 1 or facts.soft or language.distinct_variables:
+        if len(targets) != 1 or not self.finder.walks_count:
             return None
         first, predicate, last = targets.names_at(0)
         subject, object_ = facts.entities.index(first), facts.entities.index(last)
         if min(subject, object_) < 0:
             return None
-        own = step_code(facts.predicates.index(predicate))
+        own = step_code(engine.predicates.index(predicate))
         is_fact = object_ in neighbours(engine.graph.forward, subject, own)
         return None if is_fact else (subject, object_)

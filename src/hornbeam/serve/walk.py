@@ -80,6 +80,10 @@ class Ends(NamedTuple):
     place: Ids
     paths: Ints
 
+    def reached_by(self, walk: int) -> Ids:
+        """The nodes that one walk reaches."""
+        return self.nodes[self.place[self.indptr[walk] : self.indptr[walk + 1]]]
+
 
 def ends_of(
     adjacency: Adjacency,

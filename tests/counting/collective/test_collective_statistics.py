@@ -14,10 +14,10 @@ from hornbeam.counting.collective.collective_statistics import (
     CollectiveStatistics,
     discover_collective,
 )
-from hornbeam.counting.collective.target_edges import with_targets
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.facts.folds import among_facts
+from hornbeam.facts.known import with_targets
 from hornbeam.rules.candidates import Language
 from tests.support.ground_clauses import Conditioned
 from tests.support.worlds import World, entities_of, worlds

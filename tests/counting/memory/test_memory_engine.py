@@ -128,6 +128,7 @@ def test_the_search_starts_at_the_cheaper_end() -> None:
     check(MemoryEngine, world, Language(4, 1))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("max_length", [2, 3, 4])
 @pytest.mark.parametrize("soft", [False, True])
 @pytest.mark.parametrize("distinct", [False, True])
@@ -153,6 +154,7 @@ def test_threads_change_nothing(max_length: int, soft: bool, distinct: bool) -> 
         assert (one.found, one.own_edges) == (other.found, other.own_edges)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("soft", [False, True])
 @given(st.integers(3, 4), st.booleans(), st.integers(0, 10**6))
 @settings(max_examples=10)

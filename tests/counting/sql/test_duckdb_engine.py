@@ -52,6 +52,7 @@ def triples(world: World) -> list[tuple[str, str, str, float]]:
 STRANGE = ["'; DROP TABLE facts; --", '"', "''", "B", "NULL", " a ", "é", "😀", "\\", "1.0"]
 
 
+@pytest.mark.slow
 @given(worlds(SOFT, classes=CLASSES), rich_languages(), st.permutations(STRANGE))
 @settings(max_examples=25)
 def test_stored_facts_are_those_in_memory(
@@ -80,6 +81,7 @@ def test_stored_facts_are_those_in_memory(
             assert table.share.sum() == pytest.approx(expected.statistics.share.sum(), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_facts_from_several_kinds_of_input(tmp_path: Path) -> None:
     parquet, text = tmp_path / "it's.parquet", tmp_path / "more.tsv"
     with duckdb.connect() as connection:
@@ -99,6 +101,7 @@ def test_facts_from_several_kinds_of_input(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.slow
 def test_little_memory_spills_and_changes_nothing(tmp_path: Path) -> None:
     """The counts alone take many times the limit."""
     data = planted(n_entities=3000, n_facts=60_000, n_targets=2000, skew=0.4, seed=1)
@@ -132,6 +135,7 @@ def test_little_memory_spills_and_changes_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     world = World({("a", "p", "b"): ONE}, [(("a", "t", "b"), ONE)])

@@ -115,6 +115,7 @@ def kept(atoms: Atoms) -> dict[tuple[str, str, str], int]:
 FEW = settings(max_examples=3)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("way", WAYS)
 @FEW
 @given(atoms=ATOMS)
@@ -130,6 +131,7 @@ def test_round_trip(way: str, atoms: Atoms) -> None:
     assert set(facts.predicates) == {p for _, p, _ in atoms}
 
 
+@pytest.mark.slow
 @FEW
 @given(ATOMS, st.randoms(use_true_random=False))
 def test_order_and_repetition_change_no_byte(atoms: Atoms, random: Random) -> None:
@@ -144,6 +146,7 @@ def test_order_and_repetition_change_no_byte(atoms: Atoms, random: Random) -> No
     assert same_bytes(once, read_facts(pd.DataFrame(again, columns=HEADER)))
 
 
+@pytest.mark.slow
 @FEW
 @given(st.lists(st.tuples(NAMES, NAMES, NAMES), min_size=1, max_size=12))
 def test_pairs_keep_order_and_repetition(triples: list[tuple[str, str, str]]) -> None:
@@ -163,6 +166,7 @@ def test_labels_keep_the_order_of_the_first_mention(atoms: Atoms) -> None:
     assert labels.millionths.tolist() == list(atoms.values())
 
 
+@pytest.mark.slow
 def test_many_rows_keep_their_order(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     subjects = rng.integers(1000, size=200_000)
@@ -277,6 +281,7 @@ def test_named_pipe(tmp_path: Path) -> None:
     writer.join()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["-", "/dev/stdin"])
 def test_standard_input(name: str) -> None:
     code = f"from hornbeam import read_facts; print(len(read_facts({name!r})))"
@@ -300,6 +305,7 @@ def test_nothing_stays_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert os.listdir(here) == []
 
 
+@pytest.mark.slow
 def test_frames_need_no_pyarrow() -> None:
     code = (
         "import sys; sys.modules['pyarrow'] = None\n"

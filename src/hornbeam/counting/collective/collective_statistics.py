@@ -31,7 +31,6 @@ from hornbeam.counting.collective.target_edges import (
     FALSE,
     closing_walk,
     collective_facts,
-    with_targets,
 )
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
@@ -39,6 +38,7 @@ from hornbeam.counting.opening import check_targets
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.folds import among_facts
+from hornbeam.facts.known import with_targets
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress

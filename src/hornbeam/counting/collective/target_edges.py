@@ -6,15 +6,10 @@ facts, and may have more entities.
 
 from __future__ import annotations
 
-import numpy as np
-
-from hornbeam.arrays import run_starts
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.opening import facts_in_memory
 from hornbeam.errors import InputError
-from hornbeam.facts.names import Names
-from hornbeam.facts.ordering import sort_edges
-from hornbeam.facts.table import Atoms, Facts, Targets
+from hornbeam.facts.table import Facts
 from hornbeam.rules.body import Body, Step
 
 #: Ends the name of a relation of false targets: no name of the data contains a TAB.
@@ -42,33 +37,6 @@ def collective_facts(
             "from every atom of a rule: leave out `max_fanout` or `collective`"
         )
     return known
-
-
-def with_targets(facts: Facts, targets: Targets, suffix: str = "") -> Facts:
-    """Facts and, as true facts of `predicate + suffix`, the targets.
-
-    The entities are those of the facts and of the targets. Only binary facts are kept.
-    """
-    missing = np.flatnonzero(targets.entities.translate(facts.entities) < 0).tolist()
-    entities = facts.entities
-    if missing:
-        entities = Names.of([*entities, *targets.entities.take(missing)])
-    names = [name + suffix for name in targets.predicates]
-    predicates = Names.of([*facts.predicates, *names])
-    atoms = facts.binary
-    known = facts.predicates.translate(predicates)[atoms.predicate]
-    predicate = np.append(known, predicates.find(names)[targets.predicate]).astype(np.int32)
-    from_facts, from_targets = (table.entities.translate(entities) for table in (facts, targets))
-    subject, object_ = (
-        np.append(from_facts[one], from_targets[other])
-        for one, other in zip(atoms.arguments, (targets.subject, targets.object), strict=True)
-    )
-    predicate, (subject, object_), _ = sort_edges(
-        predicate, [subject, object_], None, len(entities)
-    )
-    first = run_starts(predicate, subject, object_)
-    united = Atoms(predicate[first], (subject[first], object_[first]))
-    return Facts(entities, predicates, {2: united} if len(united) else {})
 
 
 def closing_walk(body: Body, place: int, head: Step) -> list[tuple[Step, int]]:

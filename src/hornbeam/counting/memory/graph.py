@@ -114,8 +114,9 @@ def _adjacency(subject, predicate, object_, value, n_entities, code_of):  # type
     for i in range(n):
         offsets[subject[i] + 1] += 1
         offsets[object_[i] + 1] += 1
-    widest = offsets.max()
+    widest = np.int64(0)  # by hand: `max` takes a second to compile
     for v in range(n_entities):
+        widest = max(widest, offsets[v + 1])
         offsets[v + 1] += offsets[v]
     neighbour = np.empty(2 * n, dtype=np.int32)
     code = np.empty(2 * n, dtype=code_of.dtype)

@@ -158,8 +158,14 @@ def reserved(counters, size, more):
 
 def contains(known, key):
     """Whether a sorted array holds the code (or codes) that a frozen search wants to go on with."""
-    at = np.searchsorted(known, key)
-    return at < len(known) and known[at] == key
+    low, high = 0, len(known)
+    while low < high:  # by hand: `searchsorted` takes a second to compile
+        middle = (low + high) >> 1
+        if known[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low < len(known) and known[low] == key
 
 
 def is_own(x, y, code, a, b, own_code):

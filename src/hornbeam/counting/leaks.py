@@ -1,0 +1,42 @@
+"""Relations that give the answer away: a mere copy or inverse of the target among the facts."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from hornbeam.errors import HornbeamWarning
+from hornbeam.facts.table import Targets
+from hornbeam.rules.body import Kind
+from hornbeam.rules.candidates import Candidates
+
+#: Shares of the true and of the false pairs that a copy covers at least and at most.
+NEARLY_ALL, HARDLY_ANY = 0.9, 0.01
+#: Pairs of a class from which on that can be said.
+ENOUGH = 20
+
+
+def warn_of_leaks(candidates: Candidates, labels: Targets) -> None:
+    """Warn of a relation that links nearly all true pairs and hardly any false one."""
+    for p, target in enumerate(labels.predicates):
+        true = labels.positive[labels.predicate == p]
+        positives, negatives = int(true.sum()), int((~true).sum())
+        if min(positives, negatives) < ENOUGH:
+            continue
+        false = candidates.coverage - candidates.coverage_true
+        copies = (candidates.target == p) & (candidates.lengths == 1)
+        copies &= candidates.coverage_true >= NEARLY_ALL * positives
+        copies &= false <= HARDLY_ANY * negatives
+        for row in np.flatnonzero(copies).tolist():
+            body = candidates.body(row)
+            if body.kind is Kind.PATH and body.steps[0].predicate != target:
+                name = body.steps[0].predicate
+                warnings.warn(
+                    f"{name!r} links {int(candidates.coverage_true[row]):,} of the {positives:,} "
+                    f"true pairs of {target!r} and {int(false[row]):,} of the {negatives:,} false "
+                    "ones: if it only restates the target, leave it out by "
+                    f'`exclude=["{name}"]`',
+                    HornbeamWarning,
+                    stacklevel=3,
+                )

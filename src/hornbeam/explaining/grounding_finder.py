@@ -1,0 +1,207 @@
+"""Groundings of any condition for one pair, with the facts that they are made of.
+
+A path is walked from subject to object, an open or anchored condition is one step from its
+argument, a unary one a fact about it; `(A == 'c')` needs no fact. What a pair may not see is never
+among them: its own fact, and with distinct variables whatever would meet an entity twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hornbeam.arrays import Ids, Ints
+from hornbeam.counting.memory.graph import Graph
+from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.explaining.fact_numbers import FactNumbers
+from hornbeam.explaining.groundings import PathEnds, cut, first_paths
+from hornbeam.explaining.named_facts import Grounding
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import ONE, Facts
+from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.body import Body, Kind, Step
+from hornbeam.rules.codes import path_codes, step_code, turned
+from hornbeam.rules.rule_model import RuleModel
+
+
+@dataclass(frozen=True, eq=False)
+class FoundGroundings:
+    """Groundings of one body: a row of `nodes` each, of numbers of `facts`, and a truth.
+
+    Truths are in millionths, above 0.
+    """
+
+    nodes: Ids
+    facts: Ints
+    truth: Ids
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+
+@dataclass(frozen=True, eq=False)
+class GroundingFinder:
+    """Finds groundings over one set of facts.
+
+    Parameters
+    ----------
+    facts
+        The evidence.
+    predicates
+        Names of what is walked: predicates, and projections of those of more arguments.
+    graph, whole
+        What may be walked, under the model's fan-out limit, and what there is without it.
+    distinct
+        No two variables on one entity.
+    """
+
+    facts: Facts
+    predicates: Names
+    graph: Graph
+    whole: Graph
+    distinct: bool = False
+
+    @classmethod
+    def of(cls, model: RuleModel, engine: MemoryEngine) -> GroundingFinder:
+        """What finds the groundings of a model's rules."""
+        limit, whole = model.semantics.max_fanout, engine.graph
+        graph = whole if limit is None else whole.limited(limit)
+        distinct = model.semantics.distinct_variables
+        return cls(engine.facts, engine.predicates, graph, whole, distinct)
+
+    @cached_property
+    def numbers(self) -> FactNumbers:
+        """The facts by their numbers."""
+        return FactNumbers(self.facts)
+
+    @property
+    def hides_facts(self) -> bool:
+        """Whether the fan-out limit keeps some facts from being walked in either direction."""
+        return len(self.graph.forward.code) < len(self.whole.forward.code)
+
+    def first(
+        self, body: Body, subject: str, object_: str, limit: int, progress: Progress = SILENT
+    ) -> FoundGroundings:
+        """The first groundings of a body in the order of their nodes; both entities are known.
+
+        The body has predicates and a constant that the facts have.
+        """
+        ends = self._ends(body.target, subject, object_)
+        if body.kind is Kind.PATH:
+            return self._paths(body.steps, self._codes(body), ends, limit, progress)
+        here = ends.source if body.argument == 0 else ends.sink
+        if not body.steps:
+            return FoundGroundings(
+                np.full((1, 1), here, dtype=np.int32),
+                np.empty((1, 0), dtype=np.int64),
+                np.full(1, ONE, dtype=np.int32),
+            )
+        if body.kind is Kind.UNARY:
+            return self._unary(body.steps[0], here, limit)
+        return self._single_steps(body, ends, limit)
+
+    def cut(self, body: Body, subject: str, object_: str) -> Ints:
+        """Numbers of facts without which a body has no grounding; none where it needs no fact."""
+        ends = self._ends(body.target, subject, object_)
+        if body.kind is not Kind.PATH:
+            every = len(self.graph.forward.code)
+            return np.unique(self.first(body, subject, object_, every).facts)
+        at, here, there = cut(self.graph, self._codes(body), ends)
+        facts = self.numbers.all_along(body.steps[at], here, there)
+        return np.setdiff1d(facts, self._own(body.target, ends))
+
+    def named(self, found: FoundGroundings) -> tuple[Grounding, ...]:
+        """Groundings by their names."""
+        return tuple(
+            Grounding(
+                tuple(self.facts.entities.take(nodes)),
+                tuple(self.numbers.named(fact) for fact in facts.tolist()),
+                int(truth) / ONE,
+            )
+            for nodes, facts, truth in zip(found.nodes, found.facts, found.truth, strict=True)
+        )
+
+    def _ends(self, target: str, subject: str, object_: str) -> PathEnds:
+        names = self.facts.entities
+        own = step_code(self.predicates.index(target))
+        return PathEnds(names.index(subject), names.index(object_), own)
+
+    def _own(self, target: str, ends: PathEnds) -> Ints:
+        """The number of the pair's own fact, where there is one."""
+        if 2 not in self.facts.atoms:
+            return np.empty(0, dtype=np.int64)
+        source, sink = (np.array([node]) for node in (ends.source, ends.sink))
+        return self.numbers.all_along(Step(target), source, sink)
+
+    def _codes(self, body: Body) -> list[int]:
+        codes = path_codes(body, self.predicates)
+        assert codes is not None
+        return codes
+
+    def _paths(
+        self,
+        steps: Sequence[Step],
+        codes: Sequence[int],
+        ends: PathEnds,
+        limit: int,
+        progress: Progress,
+    ) -> FoundGroundings:
+        found = first_paths(self.graph, codes, ends, self.distinct, limit, progress)
+        facts = np.empty((len(found), len(steps)), dtype=np.int64)
+        for k, step in enumerate(steps if len(found) else ()):
+            here, there = found.nodes[:, k], found.nodes[:, k + 1]
+            which = self._which(here, found.edges[:, k])
+            facts[:, k] = self.numbers.along(step, here, there, which)
+        return FoundGroundings(found.nodes, facts, found.body)
+
+    def _which(self, node: Ids, edge: Ints) -> Ints:
+        """Which of its parallels each edge is, counted from 0."""
+        offsets, neighbour, code, _ = self.graph.forward
+        which = np.zeros(len(edge), dtype=np.int64)
+        going = np.ones(len(edge), dtype=np.bool_)
+        while True:
+            before = edge - which - 1
+            going &= before >= offsets[node]
+            going &= (neighbour[before] == neighbour[edge]) & (code[before] == code[edge])
+            if not going.any():
+                return which
+            which += going
+
+    def _single_steps(self, body: Body, ends: PathEnds, limit: int) -> FoundGroundings:
+        """Steps from one argument: to any entity, or to the constant."""
+        here, there, own = ends.source, ends.sink, ends.own_code
+        if body.argument == 1:
+            here, there, own = there, here, turned(own)
+        [step], [code] = body.steps, self._codes(body)
+        edge, to = self._edges(here, code), self.graph.forward.neighbour
+        if body.constant is not None:
+            edge = edge[to[edge] == self.facts.entities.index(body.constant)]
+        elif self.distinct:
+            # a constant is no variable, X is one
+            edge = edge[(to[edge] != here) & (to[edge] != there)]
+        if code == own or (here == there and code == turned(own)):
+            edge = edge[to[edge] != there]
+        edge = edge[:limit]
+        nodes = np.stack([np.full(len(edge), here, dtype=np.int32), to[edge]], axis=1)
+        which = self._which(nodes[:, 0], edge)
+        facts = self.numbers.along(step, nodes[:, 0], nodes[:, 1], which)
+        value = self.graph.forward.value
+        truth = value[edge] if len(value) else np.full(len(edge), ONE, dtype=np.int32)
+        return FoundGroundings(nodes, facts.reshape(-1, 1), truth)
+
+    def _edges(self, node: int, code: int) -> Ints:
+        """Places of the steps of a code from a node."""
+        offsets, _, codes, _ = self.graph.forward
+        low, high = int(offsets[node]), int(offsets[node + 1])
+        first, last = np.searchsorted(codes[low:high], [code, code + 1]).tolist()
+        return np.arange(low + first, low + last)
+
+    def _unary(self, step: Step, here: int, limit: int) -> FoundGroundings:
+        facts = self.numbers.about(step, here)[:limit]
+        values = self.facts.atoms[1].millionths
+        truth = np.full(len(facts), ONE, dtype=np.int32) if values is None else values[facts]
+        nodes = np.full((len(facts), 1), here, dtype=np.int32)
+        return FoundGroundings(nodes, facts.reshape(-1, 1), truth)

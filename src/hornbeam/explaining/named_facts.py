@@ -1,0 +1,157 @@
+"""Facts and groundings by their names, and how they read."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hornbeam.rules.body import Kind
+
+#: Marks that turn the direction of what follows them.
+TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A fact by its names, as it stands in the data, with its truth value.
+
+    A fact about one entity has no object; one of three or more arguments has `others` behind its
+    first two.
+    """
+
+    subject: str
+    predicate: str
+    object: str | None = None
+    truth: float = 1.0
+    others: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, predicate: str, arguments: Sequence[str], truth: float = 1.0) -> Fact:
+        """The fact of a predicate about some entities."""
+        subject, *rest = arguments
+        return cls(subject, predicate, rest[0] if rest else None, truth, tuple(rest[1:]))
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The entities that it is about."""
+        objects = () if self.object is None else (self.object,)
+        return (self.subject, *objects, *self.others)
+
+    @property
+    def atom(self) -> str:
+        """As an atom, `p(a, b)`."""
+        return f"{self.predicate}({', '.join(self.arguments)})"
+
+    @property
+    def is_edge(self) -> bool:
+        """Whether it is about two entities."""
+        return len(self.arguments) == 2
+
+    def __str__(self) -> str:
+        text = f"{self.subject}  {self.predicate}  {self.object}" if self.is_edge else self.atom
+        return printable(text) + _soft(self.truth)
+
+
+@dataclass(frozen=True)
+class Grounding:
+    """One grounding of a condition: the entities it passes, and its facts in walking order.
+
+    A path passes the entities from subject to object; an open or anchored condition is a path of
+    one step from its argument; a unary one has its argument alone. `truth` is the truth of the
+    body, 1 - sum (1 - x) over the facts' truth values x.
+    """
+
+    entities: tuple[str, ...]
+    facts: tuple[Fact, ...]
+    truth: float = 1.0
+
+    @property
+    def inverse(self) -> tuple[bool, ...]:
+        """Which facts are walked from a later to an earlier argument."""
+        steps = zip(self.facts, self.entities, self.entities[1:], strict=False)
+        return tuple(
+            fact.arguments.index(here) > fact.arguments.index(there) for fact, here, there in steps
+        )
+
+    def __str__(self) -> str:
+        if len(self.entities) == 1:
+            return " & ".join(str(fact) for fact in self.facts)
+        text = self.entities[0]
+        for fact, there, inverse in zip(self.facts, self.entities[1:], self.inverse, strict=True):
+            name = (fact.predicate if fact.is_edge else fact.atom) + _soft(fact.truth)
+            text += f" <-{name}- {there}" if inverse else f" -{name}-> {there}"
+        return printable(text)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition of a rule's body, as a pair meets it.
+
+    Attributes
+    ----------
+    text
+        Its PSL text, with its threshold where it has one.
+    kind, argument
+        What it is, and for all but paths whether it speaks of the subject (0) or the object (1).
+    count
+        How many groundings it has for the pair.
+    groundings
+        The first of them, in the order of their entities' names.
+    share
+        The share of its paths, where the rule asks for it.
+    steps
+        Facts of each grounding; none of `(A == 'c')`.
+    """
+
+    text: str
+    kind: Kind
+    argument: int
+    count: int
+    groundings: tuple[Grounding, ...] = ()
+    share: float | None = None
+    steps: int = 1
+
+    @property
+    def figures(self) -> str:
+        """How many groundings there are, in words."""
+        if not self.steps:
+            return "needs no fact"
+        unit = "path" if self.kind is Kind.PATH else "fact"
+        text = f"1 {unit}" if self.count == 1 else f"{self.count:,} {unit}s"
+        return text if self.share is None else f"{text}, share {self.share:.4g}"
+
+    @property
+    def unnamed(self) -> int:
+        """How many groundings there are besides those that are named; 0 where none is."""
+        return self.count - len(self.groundings) if self.groundings else 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "condition": self.text,
+            "kind": self.kind.value,
+            "argument": None if self.kind is Kind.PATH else self.argument,
+            "count": self.count,
+            "share": self.share,
+            "groundings": [asdict(grounding) for grounding in self.groundings],
+        }
+
+
+def printable(text: str) -> str:
+    r"""Text that moves no cursor: control characters and turning marks are spelt out.
+
+    Examples
+    --------
+    >>> printable("red \x1b[31m and \u202ebackwards")
+    'red \\x1b[31m and \\u202ebackwards'
+    """
+    return "".join(
+        repr(c)[1:-1] if c in TURNING or unicodedata.category(c) in ("Cc", "Zl", "Zp") else c
+        for c in text
+    )
+
+
+def _soft(truth: float) -> str:
+    return f" [{truth:.6g}]" if truth < 1.0 else ""

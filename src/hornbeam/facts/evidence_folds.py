@@ -1,0 +1,149 @@
+"""Evidence by folds: what a pair may see of the target relation while rules are learned.
+
+If a true pair hides its own fact while a false one sees everything, the number of target facts in
+sight tells the label, and a learner finds strong rules in pure noise. So evidence is hidden by
+fold. Training pairs are dealt to ten folds, and a pair, true or false, sees the target facts of the
+other nine. A true pair so always misses one fact at each of its ends. A false pair whose end was
+drawn by the target's facts would miss none there, so that one more is hidden; an end that was drawn
+from elsewhere misses nothing. Target facts that are no training pair are always seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hornbeam.arrays import Array, Integers, Ints
+from hornbeam.facts.atom_keys import pair_keys
+from hornbeam.facts.folds import without_targets
+from hornbeam.facts.symmetry import with_mirror_images
+from hornbeam.facts.table import Facts, Targets
+
+FOLDS = 10
+#: Columns of the two arguments.
+ENDS = ("subject", "object")
+#: Share of entities with another target fact below which their pairs stay in one fold.
+RARELY = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class EvidenceFolds:
+    """Training pairs in folds, and what each fold may not see.
+
+    `facts` is all evidence, the facts of the true pairs included; `fold` has the fold of every
+    pair, `hidden` the target facts that each fold does not see.
+    """
+
+    facts: Facts
+    pairs: Targets
+    fold: Ints
+    hidden: tuple[Targets, ...]
+
+    def views(self) -> Iterator[tuple[Ints, Facts]]:
+        """Rows of the pairs of each fold, and the facts that they see."""
+        for k, hidden in enumerate(self.hidden):
+            yield np.flatnonzero(self.fold == k), without_targets(self.facts, hidden)
+
+
+def deal_evidence(
+    facts: Facts,
+    pairs: Targets,
+    rng: np.random.Generator,
+    origin: Ints | None = None,
+    symmetric: bool = False,
+) -> EvidenceFolds:
+    """Deal training pairs to folds.
+
+    Parameters
+    ----------
+    facts
+        All evidence, the facts of the true pairs included.
+    pairs
+        The training pairs with their labels.
+    origin
+        For every pair the row of the true pair that it was drawn from, whose fold it shares (its
+        own row for a true pair); None where nothing was drawn.
+    symmetric
+        Whether a fact and its mirror image say the same.
+    """
+    group = _groups(facts, pairs, drawn=origin is not None)
+    distinct, place = np.unique(group, return_inverse=True)
+    n_folds = min(FOLDS, len(distinct))
+    # groups are sorted by ids, so that the order of the pairs changes nothing
+    fold = (rng.permutation(len(distinct)) % n_folds)[place]
+    if origin is not None:
+        fold = fold[origin]
+    true = np.flatnonzero(pairs.positive)
+    drawn_ends = [end for end in ENDS if origin is not None or _drawn_by_facts(pairs, end)]
+    hidden = []
+    for k in range(n_folds):
+        rows = true[fold[true] == k]
+        false = np.flatnonzero((fold == k) & ~pairs.positive)
+        for end in drawn_ends:
+            rows = _with_one_more(pairs, end, rows, false, true, symmetric, rng)
+        shown = pairs.select(rows)
+        hidden.append(with_mirror_images(shown) if symmetric else shown)
+    return EvidenceFolds(facts, pairs, fold, tuple(hidden))
+
+
+def _groups(facts: Facts, pairs: Targets, drawn: bool) -> Ints:
+    """What stays together: all pairs of a subject, of an object, or a pair and its mirror image.
+
+    The pairs of a subject stay together where subjects have no other target fact, as new papers or
+    films have none: those to be scored will have none either. Other facts are those that are no
+    training pair or, where all true pairs are facts and the false ones drawn, a second one.
+    """
+    n = len(pairs.entities)
+    true = pairs.positive
+    for place, name in enumerate(ENDS):
+        end: Integers = getattr(pairs, name)
+        training = 1 if drawn else np.bincount(end[true], minlength=n)
+        others = _degrees(facts, pairs, place) - training
+        mine = np.unique(end[true])
+        if np.mean(others[mine] > 0) < RARELY:
+            return pair_keys(pairs.predicate, end, n)
+    low, high = np.minimum(pairs.subject, pairs.object), np.maximum(pairs.subject, pairs.object)
+    _, pair = np.unique(pair_keys(low, high, n), return_inverse=True)
+    return pair_keys(pairs.predicate, pair, len(pairs))
+
+
+def _degrees(facts: Facts, pairs: Targets, place: int) -> Ints:
+    """Target facts that every entity of the pairs has in a place."""
+    predicates = facts.predicates.find(pairs.predicates)
+    mine = np.isin(facts.binary.predicate, predicates)
+    counts = np.bincount(facts.binary.arguments[place][mine], minlength=len(facts.entities))
+    node = pairs.entities.translate(facts.entities)
+    return np.where(node >= 0, counts[node], 0)
+
+
+def _drawn_by_facts(pairs: Targets, end: str) -> bool:
+    """Whether false pairs have as many true ones at an end as true pairs do, themselves included.
+
+    That is what drawing the end in proportion to its facts gives; any other drawing gives less.
+    """
+    ends: Array = getattr(pairs, end)
+    true = np.bincount(ends[pairs.positive], minlength=len(pairs.entities))
+    of_true, of_false = true[ends[pairs.positive]], true[ends[~pairs.positive]]
+    return bool(len(of_false)) and bool(of_false.mean() > of_true.mean() - 0.5)
+
+
+def _with_one_more(
+    pairs: Targets,
+    end: str,
+    hidden: Ints,
+    false: Ints,
+    true: Ints,
+    symmetric: bool,
+    rng: np.random.Generator,
+) -> Ints:
+    """Hide one more true pair at an end of every false one where the fold hides none."""
+    ends: Array = getattr(pairs, end)
+    covered = ends[hidden]
+    if symmetric:
+        covered = np.append(pairs.subject[hidden], pairs.object[hidden])
+    bare = np.setdiff1d(ends[false], covered)
+    shuffled = rng.permutation(true)
+    owners, first = np.unique(ends[shuffled], return_index=True)
+    return np.append(hidden, shuffled[first[np.isin(owners, bare)]])

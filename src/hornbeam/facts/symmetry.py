@@ -1,0 +1,62 @@
+"""Symmetric relations: those in which t(a, b) says t(b, a)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from hornbeam.facts.atom_keys import contained, pair_keys
+from hornbeam.facts.known import with_targets
+from hornbeam.facts.table import Facts, Targets
+
+#: Share of a relation's edges that must have their mirror image.
+NEARLY_ALL = 0.95
+#: Edges from which on that share can be judged.
+ENOUGH = 20
+
+
+def is_symmetric(facts: Facts, labels: Targets) -> bool:
+    """Whether nearly every edge of the one target has its mirror image.
+
+    Judged by the target's facts, or by the true labels where it has few of them: labels often
+    name an unordered pair once.
+    """
+    if len(labels.predicates) != 1:
+        return False
+    mine = facts.binary.predicate == facts.predicates.index(labels.predicates[0])
+    subject, object_ = (column[mine] for column in facts.binary.arguments)
+    n = len(facts.entities)
+    if len(subject) < ENOUGH:
+        subject, object_ = labels.subject[labels.positive], labels.object[labels.positive]
+        n = len(labels.entities)
+    if len(subject) < ENOUGH:
+        return False
+    edges = np.sort(pair_keys(subject, object_, n))
+    mirrored = contained(pair_keys(object_, subject, n), edges)
+    return bool(mirrored.mean() > NEARLY_ALL)
+
+
+def with_mirror_images(pairs: Targets) -> Targets:
+    """The pairs, then each of them with its subject and object exchanged."""
+    twice = pairs.select(np.tile(np.arange(len(pairs)), 2))
+    n = len(pairs)
+    return replace(
+        twice,
+        subject=np.append(twice.subject[:n], twice.object[:n]),
+        object=np.append(twice.object[:n], twice.subject[:n]),
+    )
+
+
+def with_known(facts: Facts, known: Targets) -> Facts:
+    """Facts and the labelled pairs of at least 0.5, in both directions where that is the same.
+
+    Examples
+    --------
+    >>> from hornbeam.facts.reading.readers import read_facts, read_labels
+    >>> facts = read_facts([("a", "knows", "b")])
+    >>> with_known(facts, read_labels([("b", "knows", "c", 1), ("a", "knows", "c", 0)]))
+    Facts(2 facts, 3 entities, 1 predicates)
+    """
+    true = known.select(known.positive)
+    return with_targets(facts, with_mirror_images(true) if is_symmetric(facts, known) else true)

@@ -1,0 +1,222 @@
+"""Newton boosting of small trees on binned columns.
+
+A column is cut at up to eight of its values, so that an entry is a small number: how many cuts it
+reaches. The tree that is added next takes the steepest way down the second-order model of the
+log-loss: a leaf with gradient G and curvature H has the value -G / (H + l), and a split gains
+
+    G_left^2 / (H_left + l) + G_right^2 / (H_right + l) - G^2 / (H + l).
+
+Most entries are 0, so that only the others are looked at.
+"""
+
+# ruff: noqa: ANN001, ANN201
+# mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hornbeam.arrays import Bools, Floats, Ids, Ints, pointers
+from hornbeam.compiled import kernels
+
+kernel = kernels("boosting")
+
+#: Cuts of a column.
+CUTS = 8
+#: Entries to look at above which compiling pays.
+WORTH_COMPILING = 300_000
+
+
+@dataclass(frozen=True, eq=False)
+class Binned:
+    """Columns by their cuts: entries `bin[indptr[j]:indptr[j+1]]` of column j at rows `row`.
+
+    A bin k says that the entry reaches the first k of the column's `cuts`; 0 is not stored.
+    """
+
+    indptr: Ints
+    row: Ids
+    bin: Ids
+    cuts: tuple[Floats, ...]
+    n_rows: int
+
+    @classmethod
+    def of(cls, columns: Sequence[tuple[Ids, Floats]], n_rows: int) -> Binned:
+        """Cut columns (rows, entries above 0)."""
+        cuts = tuple(_cuts(x) for _, x in columns)
+        bins = [
+            np.searchsorted(c, x, side="right") for c, (_, x) in zip(cuts, columns, strict=True)
+        ]
+        none = np.empty(0, dtype=np.int32)
+        return cls(
+            pointers(np.array([len(rows) for rows, _ in columns], dtype=np.int64)),
+            np.concatenate([none, *(rows for rows, _ in columns)]).astype(np.int32),
+            np.concatenate([none, *bins]).astype(np.int32),
+            cuts,
+            n_rows,
+        )
+
+    def subset(self, rows: Bools) -> Binned:
+        """Keep some rows only (renumbered); the cuts stay."""
+        place, keep = np.cumsum(rows) - 1, rows[self.row]
+        return Binned(
+            pointers(keep)[self.indptr],
+            place[self.row[keep]].astype(np.int32),
+            self.bin[keep],
+            self.cuts,
+            int(rows.sum()),
+        )
+
+
+def _cuts(x: Floats) -> Floats:
+    """The least entry, so that 'any at all' can be asked, and quantiles above it."""
+    if not len(x):
+        return np.empty(0)
+    quantiles = np.quantile(x, np.arange(1, CUTS) / CUTS, method="higher")
+    return np.unique(np.append(x.min(), quantiles))
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A tree by levels: node k splits into 2k + 1 (below the cut) and 2k + 2 (from it on).
+
+    `column` is -1 where a node is a leaf; `value` has the values of all nodes, 0 of those that
+    are not there.
+    """
+
+    column: Ints
+    cut: Ints
+    value: Floats
+
+
+@dataclass(frozen=True)
+class Booster:
+    """How trees grow: see the module.
+
+    Parameters
+    ----------
+    rate
+        Share of a tree's values that is added.
+    ridge
+        l above.
+    least
+        Fewest rows of a leaf.
+    columns
+        Share of the columns that a tree may use.
+    depth
+        Most conditions of a leaf.
+    """
+
+    rate: float = 0.08
+    ridge: float = 3.0
+    least: int = 8
+    columns: float = 0.4
+    depth: int = 3
+
+    def grow(
+        self,
+        binned: Binned,
+        gradient: Floats,
+        curvature: Floats,
+        rng: np.random.Generator,
+    ) -> tuple[Tree, Floats]:
+        """Grow one tree; returns it and its value for every row."""
+        n_columns = len(binned.cuts)
+        wanted = max(1, round(self.columns * n_columns))
+        chosen = np.sort(rng.permutation(n_columns)[:wanted])
+        n_nodes = 2 ** (self.depth + 1) - 1
+        column, cut = np.full(n_nodes, -1), np.zeros(n_nodes, dtype=np.int64)
+        node = np.zeros(binned.n_rows, dtype=np.int64)
+        size = int((binned.indptr[chosen + 1] - binned.indptr[chosen]).sum())
+        run = best_splits.choose(size, WORTH_COMPILING)
+        for level in range(self.depth):
+            first = 2**level - 1
+            best = run(
+                binned.indptr, binned.row, binned.bin, chosen, node, gradient, curvature,
+                first, 2**level, self.ridge, self.least, CUTS + 1,
+            )  # fmt: skip
+            split = best[0] >= 0
+            if not split.any():
+                break
+            column[first : first + 2**level] = best[0]
+            cut[first : first + 2**level] = best[1]
+            node = _moved(binned, node, column, cut)
+        total = np.bincount(node, gradient, n_nodes)
+        heavy = np.bincount(node, curvature, n_nodes)
+        value = -self.rate * total / (heavy + self.ridge)
+        return Tree(column, cut, value), value[node]
+
+
+def tree_values(binned: Binned, tree: Tree) -> Floats:
+    """Value of every row."""
+    node = np.zeros(binned.n_rows, dtype=np.int64)
+    for _ in range((len(tree.column) + 1).bit_length() - 2):
+        node = _moved(binned, node, tree.column, tree.cut)
+    return tree.value[node]
+
+
+def _moved(binned: Binned, node: Ints, column: Ints, cut: Ints) -> Ints:
+    """Children that rows go to; rows of leaves stay."""
+    moved = np.where(column[node] >= 0, 2 * node + 1, node)
+    for parent in np.unique(node[column[node] >= 0]).tolist():
+        j = column[parent]
+        entries = slice(int(binned.indptr[j]), int(binned.indptr[j + 1]))
+        reached = binned.row[entries][binned.bin[entries] >= cut[parent]]
+        mine = reached[node[reached] == parent]
+        moved[mine] = 2 * parent + 2
+    return moved
+
+
+@kernel
+def best_splits(
+    indptr, row, bins, chosen, node, gradient, curvature, first, n_nodes, ridge, least, n_bins
+):
+    """For every node of a level the column (-1 for none) and the cut of the best split."""
+    total = np.zeros((3, n_nodes))
+    for i in range(len(node)):
+        k = node[i] - first
+        if k >= 0:
+            total[0, k] += gradient[i]
+            total[1, k] += curvature[i]
+            total[2, k] += 1.0
+    best = np.zeros((2, n_nodes), dtype=np.int64)
+    gains = np.full(n_nodes, 1e-9)
+    for k in range(n_nodes):
+        best[0, k] = -1
+    sums = np.zeros((3, n_nodes, n_bins + 1))
+    for c in range(len(chosen)):
+        j = chosen[c]
+        for k in range(n_nodes):
+            for b in range(n_bins + 1):
+                sums[0, k, b] = 0.0
+                sums[1, k, b] = 0.0
+                sums[2, k, b] = 0.0
+        for entry in range(indptr[j], indptr[j + 1]):
+            i = row[entry]
+            k = node[i] - first
+            if k >= 0:
+                b = bins[entry]
+                sums[0, k, b] += gradient[i]
+                sums[1, k, b] += curvature[i]
+                sums[2, k, b] += 1.0
+        for k in range(n_nodes):
+            whole = total[0, k] * total[0, k] / (total[1, k] + ridge)
+            g, h, n = 0.0, 0.0, 0.0
+            for b in range(n_bins, 0, -1):
+                if sums[2, k, b] == 0.0:
+                    continue
+                g += sums[0, k, b]
+                h += sums[1, k, b]
+                n += sums[2, k, b]
+                if n < least or total[2, k] - n < least:
+                    continue
+                rest, flat = total[0, k] - g, total[1, k] - h
+                gain = g * g / (h + ridge) + rest * rest / (flat + ridge) - whole
+                if gain > gains[k]:
+                    gains[k] = gain
+                    best[0, k] = j
+                    best[1, k] = b
+    return best

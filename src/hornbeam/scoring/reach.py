@@ -1,0 +1,225 @@
+"""Where rules lead: the pairs that the rules for a target may speak for, from one of its arguments.
+
+From given subjects a path leads to its objects by sparse products of its relations. A condition on
+the object leads to all entities that meet it, one on the subject leaves out subjects that do not.
+In a conjunction all of that holds at once. What comes out is a superset: thresholds, distinct
+variables and fan-out limits are left to counting.
+
+A condition on the subject alone speaks for every object alike, so it leads nowhere; only where no
+other rule does, every object that the target's facts have is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hornbeam.arrays import Bools, Ids, Ints
+from hornbeam.facts.table import Facts
+from hornbeam.rules.body import AnyBody, Body, Kind, Step
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+#: Most starts followed at once, and about the most pairs that conditions alone may give them.
+BLOCK = 256
+MOST_PAIRS = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """Where bodies lead from one argument of their target.
+
+    Parameters
+    ----------
+    facts
+        What is walked.
+    target
+        Predicate of the heads.
+    bodies
+        The bodies to follow.
+    near
+        0 to follow them from subjects to objects, 1 the other way; what follows calls the argument
+        to start from subject in either case.
+    """
+
+    facts: Facts
+    target: str
+    bodies: Sequence[AnyBody]
+    near: int = 0
+
+    @cached_property
+    def leading(self) -> Sequence[AnyBody]:
+        """The bodies that lead to objects; where there is none, all of them."""
+        return leading(self.bodies, self.near)
+
+    @cached_property
+    def everywhere(self) -> bool:
+        """Whether every known object is taken, for want of a body that leads to some."""
+        return not any(leads(body, self.near) for body in self.bodies)
+
+    def ends_of(self, start: int, walked: Mapping[Body, Ids]) -> Ids:
+        """Entities that some body leads one start to, known ones among them.
+
+        `walked` has the ends of every path from there, for whoever can walk without matrices.
+        """
+        found = np.zeros(len(self.facts.entities), dtype=np.bool_)
+        for body in self.leading:
+            if not all(self._meeting(part)[start] for part in self._conditions(body, 0)):
+                continue
+            paths = [walked[part.body] for part in body.parts if part.body.kind is Kind.PATH]
+            if not paths:
+                found |= self._ends(body)
+                continue
+            ends = reduce(np.intersect1d, paths)
+            for part in self._conditions(body, 1):
+                ends = ends[self._meeting(part)[ends]]
+            found[ends] = True
+        return np.flatnonzero(found).astype(np.int32)
+
+    def blocks(self, starts: Ids) -> Iterator[tuple[int, Ids, Ids]]:
+        """New pairs (start, end) that some body may speak for, a block of starts at a time.
+
+        Comes with the number of starts done. Pairs that stand among the facts already are left out.
+        """
+        width = max((self._width(body) for body in self.leading), default=0)
+        size = max(1, min(BLOCK, MOST_PAIRS // max(width, 1)))
+        for low in range(0, len(starts), size):
+            block = starts[low : low + size]
+            row, end = self._new_ends(block)
+            if len(row):
+                yield low + len(block), block[row], end
+
+    def _new_ends(self, starts: Ids) -> tuple[Ints, Ids]:
+        from scipy import sparse  # a quarter of a second that other work need not wait for
+
+        chooser = sparse.csr_array(
+            (np.ones(len(starts), dtype=np.int8), (np.arange(len(starts)), starts)),
+            shape=(len(starts), len(self.facts.entities)),
+        )
+        reached = sparse.csr_array(chooser.shape, dtype=np.bool_)
+        for body in self.leading:
+            reached = reached + self._followed(body, starts, chooser)
+        known = (chooser @ self._relation(Step(self.target, inverse=self.near == 1))) > 0
+        new = reached.astype(np.int8) - reached.multiply(known).astype(np.int8)
+        row, end = new.nonzero()
+        return row.astype(np.int64), end.astype(np.int32)
+
+    def _followed(self, body: AnyBody, starts: Ids, chooser: sparse.csr_array) -> sparse.csr_array:
+        """Which entities a body leads each start to."""
+        paths = [part for part in self._parts(body) if part.kind is Kind.PATH]
+        keep = np.ones(len(starts), dtype=np.bool_)
+        for part in self._conditions(body, 0):
+            keep &= self._meeting(part)[starts]
+        ends = self._ends(body)
+        if not paths:
+            return _rectangle(np.flatnonzero(keep), np.flatnonzero(ends), chooser.shape)
+        reached = self._walk(chooser, paths[0])
+        for path in paths[1:]:
+            reached = reached.multiply(self._walk(chooser, path))
+        row, end = reached.nonzero()
+        held = keep[row] & ends[end]
+        return _sparse(row[held], end[held], chooser.shape)
+
+    def _parts(self, body: AnyBody) -> list[Body]:
+        """The conditions of a body as seen from the start."""
+        return [part.body.mirror if self.near else part.body for part in body.parts]
+
+    def _conditions(self, body: AnyBody, argument: int) -> list[Body]:
+        """Those that are no paths and speak of the start (0) or the end (1)."""
+        parts = self._parts(body)
+        return [part for part in parts if part.kind is not Kind.PATH and part.argument == argument]
+
+    def _ends(self, body: AnyBody) -> Bools:
+        """Which entities meet what a body asks of its object."""
+        ends = np.ones(len(self.facts.entities), dtype=np.bool_)
+        if self.everywhere:
+            ends = self._meeting(Body((Step(self.target, inverse=self.near == 0),), self.target,
+                                      Kind.OPEN))  # fmt: skip
+        for part in self._conditions(body, 1):
+            ends = ends & self._meeting(part)
+        return ends
+
+    def _width(self, body: AnyBody) -> int:
+        """How many ends every start may have by conditions alone."""
+        if any(part.kind is Kind.PATH for part in self._parts(body)):
+            return 0
+        return int(np.count_nonzero(self._ends(body)))
+
+    @cached_property
+    def _met(self) -> dict[Body, Bools]:
+        """Which entities meet conditions, each that was asked for."""
+        return {}
+
+    def _meeting(self, body: Body) -> Bools:
+        """Which entities meet a condition that is no path."""
+        if body not in self._met:
+            self._met[body] = self._entities_with(body)
+        return self._met[body]
+
+    def _entities_with(self, body: Body) -> Bools:
+        facts, meeting = self.facts, np.zeros(len(self.facts.entities), dtype=np.bool_)
+        constant = -1 if body.constant is None else facts.entities.index(body.constant)
+        if not body.steps:
+            meeting[[constant] if constant >= 0 else []] = True
+            return meeting
+        [step] = body.steps
+        if body.kind is Kind.UNARY:
+            table = facts.atoms.get(1)
+            if table is not None:
+                mine = table.predicate == facts.predicates.index(step.predicate)
+                meeting[table.arguments[0][mine]] = True
+            return meeting
+        here, there = self._edges(step)
+        meeting[here if body.constant is None else here[there == constant]] = True
+        return meeting
+
+    def _edges(self, step: Step) -> tuple[Ids, Ids]:
+        """The ends of a step's facts; none where the facts do not have it."""
+        table = self.facts.binary
+        mine = table.predicate == self.facts.predicates.index(step.relation)
+        subject, object_ = (column[mine] for column in table.arguments)
+        return (object_, subject) if step.inverse else (subject, object_)
+
+    @cached_property
+    def _relations(self) -> dict[Step, sparse.csr_array]:
+        """Matrices of steps, each that was asked for."""
+        return {}
+
+    def _relation(self, step: Step) -> sparse.csr_array:
+        if step not in self._relations:
+            n = len(self.facts.entities)
+            self._relations[step] = _sparse(*self._edges(step), (n, n)).astype(np.int32)
+        return self._relations[step]
+
+    def _walk(self, chooser: sparse.csr_array, body: Body) -> sparse.csr_array:
+        """Which entities each chosen start reaches along a path."""
+        frontier = chooser
+        for step in body.steps:
+            frontier = ((frontier @ self._relation(step)) > 0).astype(np.int8)
+        return frontier
+
+
+def leads(body: AnyBody, near: int = 0) -> bool:
+    """Whether a body says something of the object, or, with `near` 1, of the subject."""
+    return any(part.body.kind is Kind.PATH or part.body.argument != near for part in body.parts)
+
+
+def leading(bodies: Sequence[AnyBody], near: int = 0) -> Sequence[AnyBody]:
+    """The bodies that lead to objects; where there is none, all of them."""
+    return [body for body in bodies if leads(body, near)] or bodies
+
+
+def _rectangle(rows: Ints, ends: Ints, shape: tuple[int, int]) -> sparse.csr_array:
+    """All given ends for all given rows."""
+    return _sparse(np.repeat(rows, len(ends)), np.tile(ends, len(rows)), shape)
+
+
+def _sparse(rows: Ints, columns: Ints, shape: tuple[int, int]) -> sparse.csr_array:
+    from scipy import sparse
+
+    return sparse.csr_array((np.ones(len(rows), dtype=np.bool_), (rows, columns)), shape=shape)

@@ -1,0 +1,78 @@
+"""Groundings as a drawing has them: from left to right, in columns between subject and object."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hornbeam.explaining.explanation import Reason
+from hornbeam.explaining.named_facts import Condition, Fact, Grounding
+from hornbeam.rules.body import Kind
+
+#: Most entities of one step that are drawn.
+MOST_NODES = 7
+#: Columns of a condition on one argument, as if it were a path: its entities stand near their end.
+SIDE_COLUMNS = 3
+
+
+@dataclass(frozen=True)
+class Strand:
+    """A grounding from left to right: names of nodes, and the facts between them.
+
+    `backwards` says which facts point to the left.
+    """
+
+    nodes: tuple[str, ...]
+    facts: tuple[Fact, ...]
+    backwards: tuple[bool, ...]
+
+    @classmethod
+    def of(cls, condition: Condition, grounding: Grounding) -> Strand:
+        """Lay out a grounding: a path as it is, a condition beginning or ending at its argument."""
+        nodes, facts, inverse = grounding.entities, grounding.facts, grounding.inverse
+        if condition.kind is Kind.UNARY:
+            nodes, inverse = (*nodes, facts[0].predicate), (False,)
+        if condition.kind is Kind.PATH or condition.argument == 0:
+            return cls(nodes, facts, inverse)
+        return cls(nodes[::-1], facts, tuple(not one for one in inverse))
+
+
+@dataclass(frozen=True)
+class Strands:
+    """The groundings of a condition that are drawn, and where they stand between the ends.
+
+    Node k of a strand stands in column `offset` + k of `columns`; the `inner` ones are no ends.
+    """
+
+    reason: Reason
+    condition: Condition
+    drawn: Sequence[Strand]
+    columns: int
+    offset: int
+    inner: range
+
+    @classmethod
+    def of(cls, reason: Reason, condition: Condition) -> Strands:
+        """The first groundings, as long as no column has more nodes than are drawn."""
+        columns, offset = max(condition.steps, 1), 0
+        inner = range(1, columns)
+        if condition.kind is not Kind.PATH:
+            on_object = condition.argument == 1
+            columns, offset = SIDE_COLUMNS, (SIDE_COLUMNS - 1) * on_object
+            inner = range(0, 1) if on_object else range(1, 2)
+        kept: list[Strand] = []
+        for grounding in condition.groundings:
+            more = [*kept, Strand.of(condition, grounding)]
+            if all(len({strand.nodes[k] for strand in more}) <= MOST_NODES for k in inner):
+                kept = more
+        return cls(reason, condition, kept, columns, offset, inner)
+
+    @property
+    def layers(self) -> list[list[str]]:
+        """Names of the inner nodes at every step, each once, in the order of the strands."""
+        return [list(dict.fromkeys(strand.nodes[k] for strand in self.drawn)) for k in self.inner]
+
+    @property
+    def hidden(self) -> int:
+        """How many groundings are not drawn."""
+        return self.condition.count - len(self.drawn)

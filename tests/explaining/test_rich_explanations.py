@@ -1,0 +1,149 @@
+"""Explanations of all kinds of bodies and ways of counting, against brute force."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hornbeam as hb
+from hornbeam.explaining.flips import FlipStatus
+from hornbeam.explaining.named_facts import Fact
+from hornbeam.facts.table import ONE
+from hornbeam.rules.weighing import Counts
+from tests.support.kernels import both_ways, kernels_are
+from tests.support.rich_worlds import (
+    CRISP,
+    SOFT,
+    Atom,
+    Pair,
+    RichWorld,
+    pairs_of,
+    rich_models,
+    rich_pairs,
+    rich_worlds,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
+
+
+def atom_of(fact: Fact) -> Atom:
+    return (fact.predicate, *fact.arguments)
+
+
+def score(model: hb.Model, world: RichWorld, pair: Pair) -> float:
+    """Score a pair as `predict` does."""
+    return float(model.predict(world.facts, pairs_of(pair), threads=1)[0])
+
+
+def check_reasons(model: hb.Model, world: RichWorld, pair: Pair, paths: int) -> None:
+    found = model.explain(world.facts, pair, paths=paths, flip=False)
+    assert found.score == pytest.approx(score(model, world, pair), abs=1e-12)
+    reasons = {reason.index: reason for reason in found.reasons}
+    seen = "unseen" not in pair
+    for k, rule in enumerate(model.rules):
+        others = hb.Model((*model.rules[:k], *model.rules[k + 1 :]), model.semantics)
+        without = score(others, world, pair)
+        body = rule.clause.body
+        count = world.count(body, pair, model.semantics) if seen or not body.parts else 0
+        if not count or not rule.weight:
+            assert k not in reasons
+            assert without == pytest.approx(found.score, abs=1e-12)
+            continue
+        reason = reasons[k]
+        assert (reason.count, reason.weight) == (count, rule.weight)
+        assert reason.pull == pytest.approx(found.score - without, abs=1e-12)
+        assert len(reason.conditions) == len(body.parts)
+        shares = model.counts_of(rule.clause).counts is Counts.SHARE
+        for part, condition in zip(body.parts, reason.conditions, strict=True):
+            expected = world.groundings(part.body, pair, model.semantics)
+            assert condition.count == len(expected)
+            if part.threshold is not None:
+                assert str(part.threshold) in condition.text
+            if shares or (part.threshold is not None and part.threshold.share):
+                share = world.share(part.body, pair, model.semantics)
+                assert condition.share == pytest.approx(share, rel=1e-9)
+            else:
+                assert condition.share is None
+            if not part.body.steps:
+                assert condition.groundings == ()
+                continue
+            named = [
+                (one.entities, tuple(map(atom_of, one.facts)), round(one.truth * ONE))
+                for one in condition.groundings
+            ]
+            everything = [(one.entities, one.facts, one.truth) for one in expected]
+            assert len(named) == len(set(named)) == min(paths, len(expected))
+            assert set(named) <= set(everything)
+            assert [one[0] for one in named] == [one[0] for one in everything][:paths]
+    assert str(found)
+    assert found._repr_html_()
+    assert found.as_dict()
+
+
+@both_ways
+@pytest.mark.parametrize("value", [CRISP, SOFT], ids=["crisp", "soft"])
+@given(data=st.data(), paths=st.sampled_from([0, 1, 2, 1000]))
+@settings(max_examples=30)
+def test_reasons_are_those_of_the_definition(
+    compiled: bool, value: st.SearchStrategy[int], data: st.DataObject, paths: int
+) -> None:
+    world = data.draw(rich_worlds(value))
+    model = data.draw(rich_models(soft=value is SOFT))
+    with kernels_are(compiled):
+        check_reasons(model, world, data.draw(rich_pairs()), paths)
+
+
+def some_removal_flips(model: hb.Model, world: RichWorld, pair: Pair, below: int) -> bool:
+    """Whether some set of fewer facts than that flips the decision, by trying all.
+
+    Facts of predicates that no rule has can be left alone.
+    """
+    threshold = model.semantics.threshold
+    decision = score(model, world, pair) >= threshold
+    used = set().union(*(rule.clause.body.predicates for rule in model.rules))
+    facts = sorted(atom for atom in world.values if atom[0] in used)
+    return any(
+        (score(model, world.without(gone), pair) >= threshold) != decision
+        for size in range(1, min(below, len(facts) + 1))
+        for gone in combinations(facts, size)
+    )
+
+
+def check_flip(model: hb.Model, world: RichWorld, pair: Pair) -> None:
+    """A flip flips when it is really taken away, and says truly how small it is."""
+    found = model.explain(world.facts, pair)
+    flip = found.flip
+    assert flip is not None
+    if flip.facts:
+        gone = [atom_of(fact) for fact in flip.facts]
+        assert len(set(gone)) == len(gone)
+        assert set(gone) <= set(world.values)
+        after = score(model, world.without(gone), pair)
+        assert flip.score == pytest.approx(after, abs=1e-12)
+        assert (after >= model.semantics.threshold) != found.decision
+    else:
+        assert flip.status in (FlipStatus.IMPOSSIBLE, FlipStatus.NOT_FOUND)
+    doubtful = model.shares or model.semantics.max_fanout is not None
+    if flip.status is FlipStatus.EXACT:
+        assert not model.shares
+        assert not some_removal_flips(model, world, pair, len(flip.facts))
+    elif flip.status is FlipStatus.IMPOSSIBLE:
+        assert not model.shares
+        assert not some_removal_flips(model, world, pair, len(world.values) + 1)
+    else:
+        assert doubtful, "so small a world is searched to the end"
+
+
+@pytest.mark.parametrize("shares", [False, True], ids=["counts", "shares"])
+@pytest.mark.parametrize("value", [CRISP, SOFT], ids=["crisp", "soft"])
+@given(data=st.data())
+@settings(max_examples=30)
+def test_flips_are_smallest(
+    value: st.SearchStrategy[int], shares: bool, data: st.DataObject
+) -> None:
+    world = data.draw(rich_worlds(value, max_facts=5))
+    model = data.draw(rich_models(shares=shares, soft=value is SOFT))
+    check_flip(model, world, data.draw(rich_pairs()))

@@ -1,0 +1,117 @@
+"""Proposals by all kinds of bodies are the best of all pairs that some rule speaks for."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hornbeam as hb
+from hornbeam.choices import Score
+from hornbeam.rules.body import Kind
+from hornbeam.scoring import reach
+from tests.support.rich_worlds import (
+    CRISP,
+    ENTITIES,
+    SOFT,
+    Pair,
+    RichWorld,
+    pairs_of,
+    rich_models,
+    rich_worlds,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
+
+Scored = list[tuple[str, str, float]]
+
+
+def spoken_for(model: hb.Model, world: RichWorld, target: str, given: int = 0) -> set[Pair]:
+    """New pairs that a rule speaks for, looked for from the subject (0) or the object (1) given.
+
+    What speaks of that one alone counts only where no rule asks of the other.
+    """
+    pulling = [
+        rule.clause.body
+        for rule in model.rules
+        if rule.weight > 0 and not rule.clause.negated and not rule.clause.is_prior
+    ]
+    asking = [
+        body
+        for body in pulling
+        if any(p.body.kind is Kind.PATH or p.body.argument != given for p in body.parts)
+    ]
+    known = {atom[2 - given] for atom in world.values if atom[0] == target}
+    return {
+        (s, target, o)
+        for s in ENTITIES
+        for o in ENTITIES
+        if (asking or (s, o)[1 - given] in known)
+        and (target, s, o) not in world.values
+        and any(world.count(body, (s, target, o), model.semantics) for body in asking or pulling)
+    }
+
+
+def expected_links(
+    model: hb.Model, world: RichWorld, target: str, subjects: list[str], score: Score
+) -> Scored:
+    """Every such pair of the subjects with its score, in order."""
+    pairs = [pair for pair in sorted(spoken_for(model, world, target)) if pair[0] in subjects]
+    if not pairs:
+        return []
+    scores = model.predict(world.facts, pairs_of(*pairs), score=score, threads=1)
+    rows = [(s, o, value) for (s, _, o), value in zip(pairs, scores.tolist(), strict=True)]
+    return sorted(rows, key=lambda row: (-row[2], row[0], row[1]))
+
+
+@pytest.mark.parametrize("value", [CRISP, SOFT], ids=["crisp", "soft"])
+@pytest.mark.parametrize("most_pairs", [1, 1000])
+@given(data=st.data())
+@settings(max_examples=30)
+def test_they_are_the_best_of_all_pairs(
+    value: st.SearchStrategy[int], most_pairs: int, data: st.DataObject
+) -> None:
+    world = data.draw(rich_worlds(value))
+    model = data.draw(rich_models(soft=value is SOFT))
+    top, per_subject = data.draw(st.integers(1, 6)), data.draw(st.booleans())
+    score = data.draw(st.sampled_from(Score))
+    known = sorted({atom[1] for atom in world.values if atom[0] == "t"}) or list(ENTITIES)
+    everything = expected_links(model, world, "t", known, score)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reach, "MOST_PAIRS", most_pairs)
+        pairs, found = model.propose(
+            world.facts, target="t", top=top, per_subject=per_subject, score=score, threads=1
+        )
+    best = everything[:top]
+    if per_subject:
+        best = [r for s in known for r in [row for row in everything if row[0] == s][:top]]
+    names = (pairs.entities.take(ids) for ids in (pairs.subject, pairs.object))
+    assert list(zip(*names, strict=True)) == [row[:2] for row in best]
+    assert found.tolist() == pytest.approx([row[2] for row in best], abs=1e-12)
+
+
+FACTS = hb.read_facts(
+    [("a", "p", "x"), ("b", "p", "y"), ("a", "t", "x"), ("c", "t", "y"), ("z", "q", "gold")]
+)
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        # nothing but the subject's own edges: every object that t has
+        ("p(A, X) -> t(A, B)", {("a", "y"), ("b", "x"), ("b", "y")}),
+        # with a rule that asks of the object, that one leads
+        ("q(B, 'gold') -> t(A, B)", {("a", "z"), ("b", "z"), ("c", "z")}),
+        ("p(A, X) & q(B, 'gold') -> t(A, B)", {("a", "z"), ("b", "z")}),
+        ("(B == 'gold') & p(A, X) -> t(A, B)", {("a", "gold"), ("b", "gold")}),
+        ("t(X, B) [n >= 1] & p(A, Y) -> t(A, B)", {("a", "y"), ("b", "x"), ("b", "y")}),
+        # a path that an object condition and a threshold leave nothing of
+        ("p(A, B) & q(B, X) -> t(A, B)", set()),
+        ("(p(A, X) & p(Y, X) & t(Y, B)) [n >= 2] -> t(A, B)", set()),
+    ],
+)
+def test_what_leads_and_what_filters(rule: str, expected: set[tuple[str, str]]) -> None:
+    model = hb.Model.parse(f"1.0: {rule}\n0.5: !t(A, B)\n")
+    pairs, _ = model.propose(FACTS, subjects=["a", "b", "c"], top=100)
+    names = (pairs.entities.take(ids) for ids in (pairs.subject, pairs.object))
+    assert set(zip(*names, strict=True)) == expected

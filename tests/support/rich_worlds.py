@@ -1,0 +1,273 @@
+"""Small worlds of facts of one, two and three arguments, and models of all kinds of bodies.
+
+Groundings are found by trying every fact at every step, and share no code with the program.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import strategies as st
+
+import hornbeam as hb
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import ONE, Atoms, Facts, Targets
+from hornbeam.rules.body import AnyBody, Body, Conjunction, Kind, Part, Step, simplest
+from hornbeam.rules.clause import Clause, prior
+from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
+from hornbeam.rules.weighing import Counts, Threshold, Weighing
+from tests.support.worlds import targets_of
+
+#: A predicate and its arguments.
+Atom = tuple[str, ...]
+Pair = tuple[str, str, str]
+
+#: Predicates by arity; "t" is a target that has facts too.
+ARITY = {"u": 1, "v": 1, "p": 2, "q": 2, "t": 2, "r": 3}
+ALL = (1, 2, 3)
+ENTITIES = ("a", "b", "c", "d")
+CRISP = st.just(ONE)
+SOFT = st.sampled_from([ONE, ONE, 250_000, 500_000, 900_000])
+
+
+@dataclass(frozen=True)
+class BruteGrounding:
+    """Entities, facts and truth of one grounding of a condition."""
+
+    entities: tuple[str, ...]
+    facts: tuple[Atom, ...]
+    truth: int
+
+
+@dataclass(frozen=True)
+class RichWorld:
+    """Facts with their truth values in millionths; removing some leaves all entities known."""
+
+    values: Mapping[Atom, int]
+
+    @property
+    def facts(self) -> Facts:
+        """As the table that programs read."""
+        entities, predicates = Names.of(ENTITIES), Names.of(ARITY)
+        tables = {}
+        for arity in (1, 2, 3):
+            mine = [(atom, value) for atom, value in self.values.items() if len(atom) == arity + 1]
+            rows = sorted(
+                (entities.index(atom[1]), predicates.index(atom[0]),
+                 *(entities.index(name) for name in atom[2:]), value)
+                for atom, value in mine
+            )  # fmt: skip
+            if rows:
+                first, predicate, *others, value = np.array(rows, dtype=np.int32).T.copy()
+                soft = None if (value == ONE).all() else value
+                tables[arity] = Atoms(predicate.astype(np.uint16), (first, *others), soft)
+        return Facts(entities, predicates, tables)
+
+    def without(self, gone: Sequence[Atom]) -> RichWorld:
+        """The same world without some facts."""
+        return RichWorld({atom: v for atom, v in self.values.items() if atom not in gone})
+
+    def edges(self, step: Step) -> list[tuple[str, str, Atom]]:
+        """What a step may walk: from, to, the fact."""
+        found = []
+        for atom in self.values:
+            if atom[0] == step.predicate and len(atom) == step.arity + 1:
+                ends = [atom[1 + place] for place in step.places]
+                here, there = reversed(ends) if step.inverse else ends
+                found.append((here, there, atom))
+        return found
+
+    def _walkable(self, step: Step, limit: int | None) -> list[tuple[str, str, Atom]]:
+        edges = self.edges(step)
+        fanout = Counter(here for here, _, _ in edges)
+        return [e for e in edges if limit is None or fanout[e[0]] <= limit]
+
+    def groundings(self, body: Body, pair: Pair, semantics: Semantics) -> list[BruteGrounding]:
+        """All groundings of a condition, in the order of their entities."""
+        ends, own = (pair[0], pair[2]), (pair[1], pair[0], pair[2])
+        distinct, limit = semantics.distinct_variables, semantics.max_fanout
+        if body.kind is Kind.PATH:
+            found = list(self._paths(body.steps, (ends[0],), (), pair, semantics))
+            return sorted(found, key=lambda one: one.entities)
+        here = ends[body.argument]
+        if distinct and ends[0] == ends[1] and body.steps:
+            return []
+        if not body.steps:
+            return [BruteGrounding((here,), (), ONE)] if here == body.constant else []
+        [step] = body.steps
+        if body.kind is Kind.UNARY:
+            atom = (step.predicate, here)
+            known = [value for fact, value in self.values.items() if fact == atom]
+            return [BruteGrounding((here,), (atom,), value) for value in known]
+        return sorted(
+            (
+                BruteGrounding((here, to), (atom,), self.values[atom])
+                for start, to, atom in self._walkable(step, limit)
+                if start == here
+                and atom != own
+                and (body.constant is None or to == body.constant)
+                and not (distinct and body.constant is None and to in ends)
+            ),
+            key=lambda one: one.entities,
+        )
+
+    def _paths(
+        self,
+        steps: Sequence[Step],
+        nodes: tuple[str, ...],
+        facts: tuple[Atom, ...],
+        pair: Pair,
+        semantics: Semantics,
+    ) -> Iterator[BruteGrounding]:
+        if len(facts) == len(steps):
+            truth = ONE + sum(self.values[atom] - ONE for atom in facts)
+            if nodes[-1] == pair[2] and truth > 0:
+                yield BruteGrounding(nodes, facts, truth)
+            return
+        for here, there, atom in self._walkable(steps[len(facts)], semantics.max_fanout):
+            own = atom == (pair[1], pair[0], pair[2])
+            again = semantics.distinct_variables and there in nodes
+            if here == nodes[-1] and not own and not again:
+                yield from self._paths(steps, (*nodes, there), (*facts, atom), pair, semantics)
+
+    def share(self, body: Body, pair: Pair, semantics: Semantics) -> float:
+        """The share of a path's groundings."""
+        seen = self.without([(pair[1], pair[0], pair[2])])
+        total = 0.0
+        for one in self.groundings(body, pair, semantics):
+            product = 1.0
+            for k, step in enumerate(body.steps):
+                edges = seen.edges(step)
+                out = sum(here == one.entities[k] for here, _, _ in edges)
+                into = sum(there == one.entities[k + 1] for _, there, _ in edges)
+                product /= math.sqrt(out * into)
+            total += product
+        return total
+
+    def count(self, body: AnyBody, pair: Pair, semantics: Semantics) -> int:
+        """Groundings of a whole body: those of its conditions multiplied, thresholds as 1."""
+        total = 1
+        for part in body.parts:
+            n = len(self.groundings(part.body, pair, semantics))
+            if part.threshold is None:
+                total *= n
+            elif part.threshold.share:
+                total *= self.share(part.body, pair, semantics) > part.threshold.bound
+            else:
+                total *= n >= part.threshold.bound
+        return total
+
+
+def pairs_of(*pairs: Pair) -> Targets:
+    """Table of pairs."""
+    return targets_of([(pair, 0) for pair in pairs])
+
+
+def rich_worlds(
+    value: st.SearchStrategy[int] = CRISP, max_facts: int = 12, arities: Sequence[int] = ALL
+) -> st.SearchStrategy[RichWorld]:
+    """Up to so many facts of these arities over four entities."""
+    entity = st.sampled_from(ENTITIES)
+    atoms = st.one_of(
+        *(
+            st.tuples(st.just(name), *([entity] * arity))
+            for name, arity in ARITY.items()
+            if arity in arities
+        )
+    )
+    return st.dictionaries(atoms, value, max_size=max_facts).map(RichWorld)
+
+
+def steps_of(arities: Sequence[int]) -> st.SearchStrategy[Step]:
+    """Steps along relations between two entities, and between two places of three."""
+    two = st.builds(Step, st.sampled_from(["p", "q", "t", "nowhere"]), st.booleans())
+    places = st.sampled_from([(0, 1), (0, 2), (1, 2)])
+    three = st.builds(Step, st.just("r"), st.booleans(), places, st.just(3))
+    return two | three if 3 in arities else two
+
+
+@st.composite
+def conditions(draw: st.DrawFn, target: str, arities: Sequence[int] = ALL) -> Body:
+    """One condition of any kind."""
+    kind = draw(st.sampled_from(list(Kind)))
+    steps = steps_of(arities)
+    if kind is Kind.PATH:
+        return Body(tuple(draw(st.lists(steps, min_size=1, max_size=3))), target)
+    argument = draw(st.integers(0, 1))
+    if kind is Kind.UNARY:
+        return Body((Step(draw(st.sampled_from("uv")), arity=1),), target, kind, argument)
+    constant = draw(st.sampled_from([*ENTITIES, "unheard"])) if kind is Kind.ANCHORED else None
+    if constant is not None and draw(st.booleans()):
+        return Body((), target, kind, argument, constant)
+    return Body((draw(steps),), target, kind, argument, constant)
+
+
+@st.composite
+def bodies(
+    draw: st.DrawFn, target: str, arities: Sequence[int] = ALL, shares: bool = True
+) -> AnyBody:
+    """A condition, or up to three of them, some with thresholds."""
+    parts = []
+    for _ in range(draw(st.sampled_from([1, 1, 1, 2, 2, 3]))):
+        body = draw(conditions(target, arities))
+        threshold = draw(st.sampled_from([None, None, None, Threshold(1), Threshold(2)]))
+        if threshold and shares and body.kind is Kind.PATH and draw(st.booleans()):
+            threshold = Threshold(draw(st.sampled_from([0.1, 0.4, 0.6])), share=True)
+        parts.append(Part(body, threshold))
+    return simplest(parts)
+
+
+def single(body: AnyBody) -> bool:
+    """Whether it is one condition without a threshold."""
+    return not isinstance(body, Conjunction)
+
+
+@st.composite
+def rich_models(
+    draw: st.DrawFn,
+    target: str = "t",
+    arities: Sequence[int] = ALL,
+    *,
+    shares: bool = True,
+    soft: bool = False,
+) -> hb.Model:
+    """Up to six rules of any kind, each with its own way of counting, and priors.
+
+    Of soft facts only the boolean relaxation takes conjunctions.
+    """
+    relaxation = draw(st.sampled_from(Relaxation))
+    weight = st.sampled_from([0.0, 0.4, 1.0, 2.5])
+    plain = st.sampled_from(
+        [None, Weighing(Counts.RAW), Weighing(Counts.LOG), Weighing(Counts.EXISTS)]
+    )
+    rules = []
+    for _ in range(draw(st.integers(0, 5))):
+        body = draw(bodies(target, arities, shares))
+        if soft and relaxation is not Relaxation.BOOLEAN and not single(body):
+            body = body.parts[0].body
+        weighing = draw(plain)
+        path = single(body) and body.parts[0].body.kind is Kind.PATH
+        if shares and path and draw(st.booleans()):
+            weighing = Weighing(Counts.SHARE, draw(st.sampled_from([0.1, 1.0])))
+        rules.append(Rule(draw(weight), Clause(body, draw(st.booleans()), weighing)))
+    priors = st.builds(lambda w, negated: Rule(w, prior(target, negated)), weight, st.booleans())
+    rules += draw(st.lists(priors, max_size=2))
+    semantics = Semantics(
+        draw(st.sampled_from([Counts.RAW, Counts.LOG, Counts.EXISTS])),
+        relaxation,
+        max_fanout=draw(st.sampled_from([None, None, 1, 2])),
+        distinct_variables=draw(st.booleans()),
+        threshold=draw(st.sampled_from([0.5, 0.5, 0.3, 0.7])),
+    )
+    # a prior without weight says nothing, and lets every model have its target
+    return hb.Model((*rules, Rule(0.0, prior(target))), semantics)
+
+
+def rich_pairs(target: str = "t") -> st.SearchStrategy[Pair]:
+    """A pair whose names may be unseen or the same."""
+    name = st.sampled_from([*ENTITIES, "unseen"])
+    return st.tuples(name, st.just(target), name)
