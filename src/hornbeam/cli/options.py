@@ -35,8 +35,9 @@ FactFiles = Annotated[
     list[str],
     typer.Option(
         metavar="FILE",
-        help="Facts: subject TAB predicate TAB object [TAB truth value]. TSV, CSV, Parquet, "
-        "N-Triples, Turtle or a PSL program; gzip is fine. Give it again for more files.",
+        help="Facts: subject TAB predicate TAB object [TAB truth value]; two columns are a unary "
+        "fact. TSV, CSV, Parquet, N-Triples, Turtle or a PSL program; gzip is fine. ta=ta.tsv has "
+        "the predicate ta, a column per argument. Give it again for more files.",
     ),
 ]
 OptionalFactFiles = Annotated[
