@@ -12,18 +12,16 @@ from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
-from hornbeam.explaining.fact_numbers import FactNumbers
 from hornbeam.explaining.named_facts import Fact
-from hornbeam.rules.body import Step
-from hornbeam.rules.codes import is_inverse, predicate_of, step_code
+from hornbeam.rules.codes import step_code
 from hornbeam.serve.comparison import compare
 from hornbeam.serve.drawing import draw
 from hornbeam.serve.edits import Edits
+from hornbeam.serve.entity_facts import edge_groups, other_groups
 from hornbeam.serve.filters import FILTERS
 from hornbeam.serve.state import NO_EDITS, Explorer
 from hornbeam.serve.walk import neighbours
@@ -35,8 +33,6 @@ LISTED = 50
 REASONS = 40
 CHANGED = 8
 DIFFERENT = 25
-NEIGHBOURS = 8
-FACT_GROUPS = 40
 EXAMPLES = 8
 STRONGEST = 8
 #: Longest text that is searched for.
@@ -114,7 +110,8 @@ class Pages:
         values |= {"predicted": [], "known": [], "stated": []}
         if entity >= 0:
             values["predicted"] = self._predicted(entity, visit.edits)
-            values["known"], values["stated"] = self._known(entity), self._stated(entity)
+            values["known"] = edge_groups(self.explorer.engine, entity)
+            values["stated"] = other_groups(self.explorer.facts, entity)
         return self._page("entity.html", visit, **values)
 
     def link(self, visit: Visit) -> Answer:
@@ -223,41 +220,6 @@ class Pages:
                 if new.links:
                     found.append({"target": target, "forward": forward, "new": new})
         return found
-
-    def _known(self, entity: int) -> list[dict[str, Any]]:
-        """Facts between an entity and another by predicate and side: how many, the first others."""
-        facts, engine = self.explorer.facts, self.explorer.engine
-        adjacency = engine.graph.forward
-        own = adjacency.code[adjacency.offsets[entity] : adjacency.offsets[entity + 1]]
-        groups = []
-        for code in np.unique(own).tolist():
-            step = Step.along(engine.predicates[predicate_of(code)], is_inverse(code))
-            others = neighbours(adjacency, entity, code)
-            if step.arity == 2 and len(groups) < FACT_GROUPS:
-                groups.append({
-                    "predicate": step.predicate,
-                    "inverse": step.inverse,
-                    "total": len(others),
-                    "first": facts.entities.take(others[:NEIGHBOURS]),
-                })  # fmt: skip
-        return groups
-
-    def _stated(self, entity: int) -> list[dict[str, Any]]:
-        """Facts of one argument, or three and more, that name an entity, by predicate."""
-        facts, numbers = self.explorer.facts, self._numbers
-        groups = []
-        for predicate, found in numbers.naming(entity).items():
-            groups.append({
-                "predicate": predicate,
-                "total": len(found),
-                "first": [numbers.named(fact) for fact in found[:NEIGHBOURS].tolist()],
-                "alone": facts.arity[predicate] == 1,
-            })  # fmt: skip
-        return groups[:FACT_GROUPS]
-
-    @cached_property
-    def _numbers(self) -> FactNumbers:
-        return FactNumbers(self.explorer.facts)
 
     def _pair(self, visit: Visit) -> tuple[str, str, str]:
         pair = tuple(visit.query.get(key, "") for key in ("subject", "predicate", "object"))
