@@ -194,6 +194,7 @@ class Model(RuleModel):
         """Write a PSL program that the Java runtime runs as it is; returns its path."""
         from hornbeam.programs.export import export_program
 
+        checks.check_arities(self, facts)
         return export_program(self, facts, pairs, folder)
 
     def __repr__(self) -> str:

@@ -172,7 +172,9 @@ def progress_shown(quiet: bool, verbose: bool = False) -> Iterator[TerminalProgr
 
 def read_files(reader: Callable[..., T], files: Sequence[str], progress: TerminalProgress) -> T:
     """Read files with one of the readers; say so first where that may take a while."""
-    size = sum(os.path.getsize(name) for name in files if os.path.isfile(name))
+    # a table of one predicate, ta=ta.tsv, has its file behind the "="
+    named = [name if os.path.isfile(name) else name.partition("=")[2] for name in files]
+    size = sum(os.path.getsize(name) for name in named if os.path.isfile(name))
     if size >= LARGE:
         progress.message(f"Reading {size / 1e6:,.0f} MB ...")
     found = reader(*files)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -76,6 +77,7 @@ def discover(
     >>> [candidate.text for candidate in found.candidates][0]
     'cites(A, B) & mentions(B, C) -> mentions(A, C)'
     """
+    check_targets(facts, labels.predicates)
     found = open_engine(facts, engine, threads).discover(
         labels, language or Language(), statistics=statistics, progress=progress
     )
@@ -89,6 +91,17 @@ def discover(
     if found.unseen:
         progress.message(f"{found.unseen:,} targets name an entity that no fact has.")
     return found
+
+
+def check_targets(evidence: Evidence, targets: Iterable[str]) -> None:
+    """Refuse target predicates that have facts of other than two arguments."""
+    for name in targets:
+        arity = evidence.not_binary.get(name, 2)
+        if arity != 2:
+            raise InputError(
+                f"predicate {name!r} has {arity} argument{'s' * (arity != 1)} among the facts; "
+                "expected a target of two, subject and object"
+            )
 
 
 def select_target(targets: Targets, predicate: str | None) -> Targets:

@@ -118,9 +118,10 @@ def _edges(facts: Facts, predicate: str) -> tuple[Ids, Ids, Bools]:
     rows = np.flatnonzero(table.predicate == index)  # of an unknown predicate (-1) there are none
     if not len(rows):
         if predicate in facts.arity:
+            arity = facts.arity[predicate]
             raise InputError(
-                f"predicate {predicate!r} has {facts.arity[predicate]} arguments; "
-                "expected a target of two, subject and object"
+                f"predicate {predicate!r} has {arity} argument{'s' * (arity != 1)} among the "
+                "facts; expected a target of two, subject and object"
             )
         raise UnknownTargetError(predicate, [name for name, n in facts.arity.items() if n == 2])
     true = np.ones(len(rows), dtype=np.bool_)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hornbeam.arrays import Ids
-from hornbeam.counting.opening import Evidence
+from hornbeam.counting.opening import Evidence, check_targets
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
@@ -39,8 +39,22 @@ def named_atom(model: RuleModel, pair: Sequence[str], target: str | None) -> tup
     return pair[0], one_target(model, pair[1] if len(pair) == 3 else target), pair[-1]
 
 
+def check_arities(model: RuleModel, facts: Evidence) -> None:
+    """Refuse facts whose predicates have other numbers of arguments than in the rules."""
+    check_targets(facts, model.targets)
+    for step in sorted({step for body in model.bodies for step in body.steps}):
+        known = facts.predicates.index(step.predicate) >= 0
+        arity = facts.not_binary.get(step.predicate, 2)
+        if known and arity != step.arity:
+            raise InputError(
+                f"{step.predicate!r} has {step.arity} argument{'s' * (step.arity != 1)} in the "
+                f"rules and {arity} in the facts; expected the same number"
+            )
+
+
 def warn_of_missing_predicates(model: RuleModel, facts: Evidence) -> None:
     """Warn about rules over predicates that the facts do not have."""
+    check_arities(model, facts)
     used = set[str]().union(*(body.predicates for body in model.bodies))
     missing = sorted(name for name in used if facts.predicates.index(name) < 0)
     if missing:

@@ -21,6 +21,7 @@ from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting.evaluation import Evaluation, evaluate
 from hornbeam.rules.model_file import model_text
+from hornbeam.scoring.model_checks import check_arities
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.collective_pairs import CollectivePairs
 from hornbeam.serve.edits import Edits
@@ -103,6 +104,7 @@ class Explorer:
         self.scorer.warm_up(progress)
 
     def _serve(self, model: Model, name: str, progress: Progress) -> Served:
+        check_arities(model, self.facts)
         scorer: ExplorerScorer
         if model.semantics.collective:
             scorer = CollectivePairs(

@@ -44,14 +44,25 @@ TEXTS: list[tuple[str, str | bytes, int | None, str]] = [
     ("blank.tsv", "\n\n", None, "holds no facts; expected at least one"),
     ("header.tsv", "subject\tpredicate\tobject\n", 1, "a header and no facts"),
     ("one.tsv", "a p b\n", 1, "separated by TABs, found 1 field"),
-    ("two.tsv", "a\tp\n", 1, "expected subject, predicate, object"),
+    ("one.csv", "a,p,b\na\n", 2, "(subject, predicate, object), or 2 of a unary fact, found 1"),
     ("five.tsv", "a\tp\tb\t1\tx\n", 1, "found 5 fields"),
-    ("few.tsv", "a\tp\tb\nb\tp\n", 2, "expected 3 fields (subject, predicate, object), found 2"),
+    ("unary, then five.tsv", "a\tu\nb\tu\na\tp\tb\t1\tx\n", 3, "expected subject, predicate, obj"),
+    ("unary, then one.tsv", "a\tu\nb\n", 2, "found 1 field"),
+    ("unary, empty.tsv", "a\tu\n\tu\n", 2, "the subject is empty; expected a name"),
+    ("unary, nameless.tsv", "a\tu\nb\t\n", 2, "the predicate is empty; expected a name"),
+    ("among others.tsv", "a\tp\tb\nb\t\n", 2, "the predicate is empty; expected a name"),
+    ("soft.tsv", "a\tp\tb\t1\na\tu\t\t0.5\n", 2, "the object is empty; expected a name"),
+    ("few.tsv", "a\tp\tb\nb\tp\n", 2, "'p' has 1 argument here and 2 in "),
+    ("more.csv", "b,u\na,u,b\n", 2, "'u' has 2 arguments here and 1 in "),
+    ("zero.tsv", "a\tu\tb\t0\na\tu\n", 2, "'u' has 1 argument here and 2 in "),
+    ("head.tsv", "subject\tpredicate\na\tu\tb\n", 2, "expected 2 fields (subject, predicate), f"),
+    ("turned.tsv", "predicate\tsubject\tobject\np\ta\tb\nu\ta\n", 3, "expected 3 fields"),
+    ("unary value.tsv", "subject\tpredicate\tvalue\na\tu\t2\n", 2, "truth value in [0, 1], found"),
     ("few4.tsv", "a\tp\tb\t1\nb\tp\tc\n", 2, "expected 4 fields"),
     ("many.tsv", "a\tp\tb\nb\tp\tc\t1\n", 2, "expected 3 fields"),
     ("more.tsv", "a\tp\tb\nb\tp\tc\t1\t1\n", 2, "found 5 fields"),
     ("trailing.tsv", "a\tp\tb\nb\tp\tc\t\n", 2, "found 4 fields"),
-    ("after blanks.tsv", "\na\tp\tb\n\n\nb\tp\n", 5, "found 2 fields"),
+    ("after blanks.tsv", "\na\tp\tb\n\n\nb\n", 5, "found 1 field"),
     ("many.csv", "a,p,b\nb,p,c,1\n", 2, "found 4 fields"),
     ("semicolon.csv", "a;p;b\n", 1, "separated by commas, found 1 field"),
     ("quote.csv", 'a,p,b\n"a"x,p,b\n', 2, "closing quote"),
@@ -167,7 +178,9 @@ def test_tables_without_rows_or_types() -> None:
 
 
 COLUMNS: list[tuple[str, dict[str, object], int | None, str]] = [
-    ("other", {"x": [1], "y": [2]}, None, "expected columns subject, predicate, object"),
+    ("other", {"x": [1]}, None, "expected columns subject, predicate, object"),
+    ("edges", {"from": [1], "to": [2]}, None, "expected columns subject, predicate, object"),
+    ("unary null", {"x": ["a", None], "y": ["u", "u"]}, 2, "the subject is empty"),
     ("order", {"subject": ["a"], "object": ["b"], "pred": ["p"]}, None, "found subject, object"),
     ("extra", {"subject": ["a"], "predicate": ["p"], "object": ["b"], "score": [1]}, None,
      "unknown column 'score'"),
@@ -222,8 +235,11 @@ def test_parquet_broken_inside(tmp_path: Path) -> None:
 
 TUPLES: list[tuple[object, int | None, str]] = [
     ([], None, "has no rows"),
-    ([("a", "p")], 1, "expected 3 fields"),
+    ([("a",)], 1, "or 2 of a unary fact, found 1 field"),
+    ([("a", "u"), ("a",)], 2, "found 1 field"),
     ([("a", "p", "b"), ("a", "p", "b", 1)], 2, "expected 3 fields"),
+    ([("a", "p", "b"), ("a", "p")], 2, "'p' has 1 argument here and 2 in frame 1, row 1"),
+    ([("a", "u"), ("b", None)], 2, "the predicate is empty"),
     ([("a", "p", "b", "x")], 1, "found 'x'"),
     ([("a", "p", None)], 1, "the object is empty"),
     ([("a", "p", float("nan"))], 1, "the object is empty"),
@@ -260,7 +276,7 @@ def test_every_refusal_names_its_line(lines: list[list[str]], data: st.DataObjec
         try:
             source = text_source(find_file(str(path), space.folder), Role.FACTS, delimiter)
             facts = intern_facts(space.connection, [source])
-            names = {str(fields[i]) for _, fields in source.rows() for i in (0, 2)}
+            names = {str(name) for _, fields in source.rows() for name in fields[:3:2]}
         except DataError as error:
             refused = error
         if refused is None:

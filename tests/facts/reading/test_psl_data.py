@@ -134,7 +134,7 @@ def test_two_values_across_files_of_one_predicate(folder: Path) -> None:
 
 def test_one_arity_for_each_predicate(folder: Path) -> None:
     path = program(folder, {"K/1": {"observations": ["one.txt"]}})
-    with pytest.raises(DataError, match="'K' has 2 arguments here and 1 elsewhere"):
+    with pytest.raises(DataError, match=r"row 1: 'K' has 2 arguments here and 1 in .*, line 1"):
         read_facts(path, [("a", "K", "b")])
 
 

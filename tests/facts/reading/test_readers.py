@@ -186,6 +186,12 @@ def test_files_of_different_kinds_at_once(tmp_path: Path) -> None:
     assert facts.soft
 
 
+@pytest.mark.parametrize("way", ["parquet", "pandas", "polars", "arrow", "duckdb"])
+def test_inputs_of_any_kind_one_after_the_other(tmp_path: Path, way: str) -> None:
+    table = WAYS[way]({("a", "p", "b"): ONE}, tmp_path)
+    assert len(read_facts([("y", "p", "x")], table, [("x", "p", "y")])) == 3
+
+
 def test_facts_without_values_are_crisp() -> None:
     assert not read_facts([("a", "p", "b")]).soft
     assert not read_facts([("a", "p", "b", 1.0), ("a", "p", "c", 0)]).soft

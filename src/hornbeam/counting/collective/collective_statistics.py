@@ -35,6 +35,7 @@ from hornbeam.counting.collective.target_edges import (
 )
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.opening import check_targets
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.folds import among_facts
@@ -94,6 +95,7 @@ def discover_collective(
     own_facts_expected: bool = False,
 ) -> CollectiveDiscovery:
     """Find candidates over facts and true targets, and count what collective learning needs."""
+    check_targets(facts, labels.predicates)
     world = ConditionedWorld.of(collective_facts(facts, language.max_fanout, engine), labels)
     own = int(world.stated.sum())
     if own and not own_facts_expected:

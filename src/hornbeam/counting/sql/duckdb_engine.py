@@ -11,17 +11,19 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 
 import duckdb
+import numpy as np
 
 from hornbeam.arrays import Array
-from hornbeam.counting.projections import walked
+from hornbeam.counting.projections import projections, walked, walked_predicates
 from hornbeam.counting.sql.database import TableColumns
 from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_columns
 from hornbeam.counting.sql.step_queries import DEGREES
 from hornbeam.counting.statistics import ROW_BYTES
 from hornbeam.errors import DataError, InputError
+from hornbeam.facts.names import Names
 from hornbeam.facts.reading.readers import Input, sources_of
 from hornbeam.facts.reading.sources import Role, literal
-from hornbeam.facts.reading.storing import resource_error, store_facts
+from hornbeam.facts.reading.storing import Stored, atom_table, resource_error, store_facts
 from hornbeam.facts.reading.workspace import workspace
 from hornbeam.facts.table import Facts
 from hornbeam.progress import SILENT, Progress
@@ -46,6 +48,12 @@ class DuckDB:
         self.connection.register("uploaded", dict(columns))
         self.create(table, "SELECT * FROM uploaded")
         self.connection.unregister("uploaded")
+
+    def replace(self, table: str, select: str) -> None:
+        """Store a select, which may be from that table, in the place of a stored table."""
+        self._execute(f"CREATE TABLE replacing AS {select}")
+        self._execute(f"DROP TABLE {table}")
+        self._execute(f"ALTER TABLE replacing RENAME TO {table}")
 
     def fetch(self, select: str) -> dict[str, Array]:
         """Run a select and return its columns."""
@@ -139,9 +147,41 @@ def open_duckdb(
         database = DuckDB(space.connection)
         progress.message("Storing the facts in DuckDB ...")
         stored = store_facts(space.connection, sources_of(space, inputs, Role.FACTS))
+        predicates = project(database, stored)
         _prepare(database, threads)
-        engine = SqlEngine(database, stored.predicates, stored.soft)
+        engine = SqlEngine(database, predicates, stored.soft, not_binary=stored.not_binary)
         yield engine if held is None else replace(engine, max_rows=held // ROW_BYTES)
+
+
+def project(database: DuckDB, stored: Stored) -> Names:
+    """Put what is walked of wider atoms among the `facts`; the names of all that is there.
+
+    What `hornbeam.counting.projections.walked` does with arrays.
+    """
+    names = walked_predicates(stored.predicates, stored.not_binary)
+    if names is stored.predicates:
+        return names
+    old = np.arange(len(stored.predicates), dtype=np.int32)
+    database.upload("renamed", {"old": old, "new": stored.predicates.translate(names)})
+    selects = {}
+    for arity in (1, 2):
+        table, columns = atom_table(arity)
+        listed = ", ".join(f"t.{column}" for column in columns)
+        selects[table] = (
+            f"SELECT {listed}, r.new AS predicate, t.value FROM {table} AS t "  # noqa: S608
+            "JOIN renamed AS r ON r.old = t.predicate"
+        )
+    for predicate, arity in stored.not_binary.items():
+        table, columns = atom_table(arity)
+        for (first, second), name in projections(predicate, arity).items():
+            selects["facts"] += (
+                f" UNION ALL SELECT {columns[first]}, {columns[second]}, {names.index(name)}, "  # noqa: S608
+                f"value FROM {table} WHERE predicate = {stored.predicates.index(predicate)}"
+            )
+    for table, select in selects.items():
+        database.replace(table, select)
+    database.drop("renamed", *(atom_table(n)[0] for n in {*stored.not_binary.values()} - {1}))
+    return names
 
 
 def size_in_bytes(text: str) -> int:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from hornbeam.errors import DataError
-from hornbeam.facts.reading.sources import Source
+from hornbeam.facts.reading.sources import Source, arity_of
 from hornbeam.facts.table import ONE
 
 FORBIDDEN = {"\t": "a TAB", "\r": "a carriage return", "\n": "a line feed", "\0": "a NUL"}
@@ -30,19 +30,22 @@ def first_mistake(sources: Sequence[Source]) -> DataError | None:
 
 def _problem(source: Source, fields: Sequence[object]) -> str | None:
     most = len(source.columns)
-    if len(fields) not in (most, most - source.optional_last):
+    is_unary = source.unary and len(fields) == 2
+    if len(fields) not in (most, most - source.optional_last) and not is_unary:
         named = [_word(source, column) for column in source.columns]
         if source.optional_last:
             named[-1] = f"[{named[-1]}]"
         found = f"found {len(fields)} field{'s' * (len(fields) != 1)}"
         least = f"{most - 1} or " * source.optional_last
-        return f"expected {least}{most} fields ({', '.join(named)}), {found}"
+        unary = " or 2 of a unary fact," * source.unary
+        expected = f"{least}{most} field{'s' * (most != 1)}"
+        return f"expected {expected} ({', '.join(named)}),{unary} {found}"
     for column, field in zip(source.columns, fields, strict=False):
         problem = None
         if column == "value":
             problem = _value_problem(field)
         elif column:
-            problem = _name_problem(_word(source, column), field)
+            problem = name_problem(_word(source, column), field)
         if problem is not None:
             return problem
     return None
@@ -55,7 +58,8 @@ def _word(source: Source, column: str) -> str:
     return WORDS.get(column, "ignored")
 
 
-def _name_problem(word: str, field: object) -> str | None:
+def name_problem(word: str, field: object) -> str | None:
+    """What is wrong with a name, or None; `word` is what it should name."""
     if field is None or field == "":
         return f"the {word} is empty; expected a name"
     text = str(field)
@@ -104,6 +108,29 @@ def contradiction(sources: Sequence[Source], atom: Mapping[str, str]) -> DataErr
                     at,
                 )
     return DataError(sources[0].name, f"{atom_text(atom)} has two values; expected one")
+
+
+def change_of_arity(sources: Sequence[Source], predicate: str) -> DataError:
+    """Name the first two places where a predicate has different numbers of arguments."""
+    first: tuple[str, int] | None = None
+    sources = [s for s in sources if s.predicate in (None, predicate)]
+    for source in sources:
+        for at, fields in source.rows():
+            row = dict(zip(source.columns, fields, strict=False))
+            if source.predicate is None and str(row["predicate"]) != predicate:
+                continue
+            arity = arity_of(list(row))
+            first = first or (source.place(at), arity)
+            if arity != first[1]:
+                here = f"{arity} argument{'s' * (arity != 1)} here"
+                return source.error(
+                    f"{quote(predicate)} has {here} and {first[1]} in {first[0]}; "
+                    "expected the same number",
+                    at,
+                )
+    return DataError(
+        sources[0].name, f"{quote(predicate)} has different numbers of arguments; expected one"
+    )
 
 
 def atom_text(atom: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ an ENUM instead of the join needed 11 s.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 import duckdb
@@ -16,7 +16,7 @@ import numpy as np
 from hornbeam.arrays import Array, Bools, Ids, Millionths
 from hornbeam.errors import DataError
 from hornbeam.facts.names import Names
-from hornbeam.facts.reading.diagnosis import contradiction, first_mistake
+from hornbeam.facts.reading.diagnosis import change_of_arity, contradiction, first_mistake
 from hornbeam.facts.reading.sources import Source
 from hornbeam.facts.reading.tables import reason
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets, narrow_type
@@ -38,21 +38,22 @@ def intern_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source
         connection.execute("SET preserve_insertion_order = false")
         entities, predicates = _all_names(connection, sources)
         arities = sorted({source.arity for source in sources})
-        same_arity = {n: [source for source in sources if source.arity == n] for n in arities}
-        columns = {
-            arity: _fetch(connection, some, any(source.valued for source in some))
-            for arity, some in same_arity.items()
-        }
+        columns = {}
+        for arity in arities:
+            some = [source for source in sources if source.arity == arity]
+            columns[arity] = _fetch(connection, some, any(source.valued for source in some))
         # what DuckDB holds is not needed any more, and sorting needs the room
         connection.execute("DROP TABLE entity_ids")
     except duckdb.Error as error:
         raise reading_error(error, sources) from None
+    _take_unary(columns, sources)
+    _check_one_arity(sources, predicates, columns)
     atoms = {}
-    for arity, some in same_arity.items():
-        table = _atoms(columns.pop(arity), some, entities, predicates)
+    for arity in sorted(columns):
+        some = [source for source in sources if arity in source.arities]
+        table = _atoms(arity, columns.pop(arity), some, entities, predicates)
         if len(table):
             atoms[arity] = table
-    _check_one_arity(sources, predicates, atoms)
     return Facts(entities, predicates, atoms)
 
 
@@ -88,7 +89,10 @@ def number_names(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source
     for i, source in enumerate(sources):
         columns = ", ".join(f"a{k}" for k in range(1, source.arity + 1))
         # One scan for all arguments: text is parsed twice as fast as with a union of columns.
-        arguments.append(f"SELECT unnest([{columns}]) AS name FROM ({source.select}) AS s{i}")  # noqa: S608
+        names = f"SELECT unnest([{columns}]) AS name FROM ({source.select}) AS s{i}"  # noqa: S608
+        if source.unary:
+            names = f"SELECT name FROM ({names}) AS n{i} WHERE name IS NOT NULL"  # noqa: S608
+        arguments.append(names)
         predicates.append(f"SELECT predicate AS name FROM ({source.select}) AS s{i}")  # noqa: S608
     _number(connection, "entity_ids", arguments, sources)
     _number(connection, "predicate_ids", predicates, sources)
@@ -141,19 +145,26 @@ def _fetch(
 ) -> list[Ids]:
     """Ids of predicate and arguments, then millionths where `valued`, as arrays.
 
+    Unary facts among triples have the object -1.
+
     The ids go to a table first, which DuckDB may spill, and come from there in chunks: fetched in
     one piece they would be held twice, and that decides how large a graph fits in memory.
     """
     arity = sources[0].arity
     union = " UNION ALL ".join(f"({source.select})" for source in sources)
     position = ", row_number() OVER () AS position" if ordered else ""
-    wanted = ["p.id", *(f"e{k}.id" for k in range(1, arity + 1))] + [MILLIONTHS] * valued
-    joins = " ".join(f"JOIN entity_ids AS e{k} ON f.a{k} = e{k}.name" for k in range(1, arity + 1))
+    ids, joins = ["p.id"], list[str]()
+    for k in range(1, arity + 1):
+        may_lack = k == 2 and any(source.unary for source in sources)
+        ids.append(f"coalesce(e{k}.id, -1)" if may_lack else f"e{k}.id")
+        outer = "LEFT " * may_lack
+        joins.append(f"{outer}JOIN entity_ids AS e{k} ON f.a{k} = e{k}.name")
+    wanted = ids + [MILLIONTHS] * valued
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE atom_ids AS "  # noqa: S608
         f"SELECT {', '.join(f'{column} AS c{i}' for i, column in enumerate(wanted))} "
         f"FROM (SELECT *{position} FROM ({union})) AS f "
-        f"JOIN predicate_ids AS p ON f.predicate = p.name {joins}"
+        f"JOIN predicate_ids AS p ON f.predicate = p.name {' '.join(joins)}"
         f"{' ORDER BY f.position' if ordered else ''}"
     )
     (size,) = connection.execute("SELECT count(*) FROM atom_ids").fetchone() or (0,)
@@ -177,14 +188,38 @@ def _checked(values: Millionths, sources: Sequence[Source]) -> Millionths:
     return values
 
 
+def _take_unary(columns: dict[int, list[Ids]], sources: Sequence[Source]) -> None:
+    """Move the unary facts that were read among triples to those of one argument."""
+    if not any(source.unary for source in sources):
+        return
+    triples = columns[2]
+    unary = triples[2] < 0
+    if not unary.any():
+        return
+    # predicate, entity, and the value 1 where others have values
+    moved = [column[unary] for k, column in enumerate(triples) if k != 2]
+    for k in range(len(triples)):
+        triples[k] = triples[k][~unary]
+    others = columns.get(1, [column[:0] for column in moved])
+    valued = max(len(moved), len(others)) > 2
+    parts = [
+        [*part, np.full(len(part[0]), ONE, dtype=np.int32)] if len(part) < 3 and valued else part
+        for part in (moved, others)
+    ]
+    columns[1] = [np.concatenate(two) for two in zip(*parts, strict=True)]
+
+
 def _atoms(
-    columns: list[Ids], sources: Sequence[Source], entities: Names, predicates: Names
+    arity: int,
+    columns: list[Ids],
+    sources: Sequence[Source],
+    entities: Names,
+    predicates: Names,
 ) -> Atoms:
     """Atoms of one arity: sorted, without duplicates and zeros; two values are an error.
 
     Takes `columns` apart as it goes, so that no more than two copies are ever held.
     """
-    arity = sources[0].arity
     values = _checked(columns.pop(), sources) if len(columns) > arity + 1 else None
     arguments = [columns.pop(1) for _ in range(arity)]
     predicate = columns.pop().astype(narrow_type(len(predicates)))
@@ -252,16 +287,16 @@ def _first_mentions(targets: Targets, columns: Sequence[Ids], sources: Sequence[
     return np.sort(order[first]).astype(np.int32)
 
 
-def _check_one_arity(sources: Sequence[Source], predicates: Names, atoms: dict[int, Atoms]) -> None:
-    seen: dict[int, int] = {}
-    for arity, table in atoms.items():
-        for p in np.unique(table.predicate).tolist():
-            other = seen.setdefault(p, arity)
-            if other != arity:
-                name = predicates[p]
-                at = [s for s in sources if s.predicate in (None, name) and s.arity == arity]
-                problem = f"{name!r} has {arity} arguments here and {other} elsewhere"
-                raise DataError(at[0].name, f"{problem}; expected the same number")
+def _check_one_arity(
+    sources: Sequence[Source], predicates: Names, columns: Mapping[int, Sequence[Ids]]
+) -> None:
+    """Refuse a predicate that has atoms of different numbers of arguments."""
+    if len(columns) < 2:
+        return
+    tables = [np.bincount(part[0], minlength=len(predicates)) > 0 for part in columns.values()]
+    several = np.flatnonzero(np.sum(tables, axis=0) > 1)
+    if len(several):
+        raise change_of_arity(sources, predicates[int(several[0])])
 
 
 def reading_error(error: duckdb.Error, sources: Sequence[Source]) -> DataError:

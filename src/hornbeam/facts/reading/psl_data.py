@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hornbeam.errors import DataError
+from hornbeam.facts.reading.argument_tables import MAX_ARITY
 from hornbeam.facts.reading.diagnosis import FORBIDDEN
 from hornbeam.facts.reading.documents import document_text, parse_document
 from hornbeam.facts.reading.input_files import File, find_file
@@ -72,6 +73,9 @@ def psl_sources(space: Workspace, file: File, role: Role, split: str | None = No
         if atoms and partition.arity != 2 and role is not Role.FACTS:
             problem = f"{wanted} of {partition.predicate}/{partition.arity}"
             raise DataError(file.name, f"{problem}; expected two arguments: targets are pairs")
+        if atoms and partition.arity > MAX_ARITY:
+            problem = f"{wanted} of {partition.predicate}/{partition.arity}"
+            raise DataError(file.name, f"{problem}; expected at most {MAX_ARITY} arguments")
         name, arity = partition.predicate, partition.arity
         sources += atoms.sources(space, file.name, name, arity, wanted)
     if not sources:

@@ -1,8 +1,9 @@
 """RDF: N-Triples, N-Quads and Turtle, plain or gzipped, through pyoxigraph (an optional extra).
 
 IRIs become names by their text, blank nodes as `_:label`, literals in their N-Triples form, where
-TAB, CR and LF are escaped. Graph names are dropped. Blank nodes of one label are one entity, also
-across files; those without a label are numbered in their order, as `_:[file.number]`.
+TAB, CR and LF are escaped. A triple `x rdf:type C` is the unary fact C(x). Graph names are dropped.
+Blank nodes of one label are one entity, also across files; those without a label are numbered in
+their order, as `_:[file.number]`.
 """
 
 from __future__ import annotations
@@ -10,18 +11,22 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 
 from hornbeam.errors import DataError, MissingExtraError
 from hornbeam.facts.reading.input_files import File
-from hornbeam.facts.reading.sources import Role, Source
+from hornbeam.facts.reading.sources import Role, Row, Source
 from hornbeam.facts.reading.tables import table_source
 from hornbeam.facts.reading.workspace import Workspace
 
 #: Triples inserted at once.
 CHUNK = 100_000
+
+#: The predicate that tells an entity's class.
+TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
 #: What the parser calls a blank node that the file leaves without a label: a random number of 128
 #: bits, without leading zeros, that starts with a letter.
@@ -29,7 +34,10 @@ ANONYMOUS = re.compile(r"[a-f][0-9a-f]{23,31}")
 
 
 def rdf_source(space: Workspace, file: File, role: Role, suffix: str) -> Source:
-    """Read an RDF file (suffix .nt, .nq or .ttl) into a table of the workspace."""
+    """Read an RDF file (suffix .nt, .nq or .ttl) into a table of the workspace.
+
+    As facts, types are unary: their object is NULL. A pair to score stays a pair.
+    """
     if role is Role.LABELS:
         problem = "RDF holds no labels; expected a table of subject, predicate, object, label"
         raise DataError(file.name, problem)
@@ -38,13 +46,27 @@ def rdf_source(space: Workspace, file: File, role: Role, suffix: str) -> Source:
         f"CREATE TEMP TABLE {table} (subject VARCHAR, predicate VARCHAR, object VARCHAR)"
     )
     triples = _triples(file, suffix, anonymous=f"_:[{table.removeprefix('rdf_')}.")
-    while chunk := list(islice(triples, CHUNK)):
+    facts = map(_typed, triples) if role is Role.FACTS else triples
+    while chunk := list(islice(facts, CHUNK)):
         columns = [np.array(cells, dtype=object) for cells in zip(*chunk, strict=True)]
         view = dict(zip(("subject", "predicate", "object"), columns, strict=True))
         space.connection.register("rdf_chunk", view)
         space.connection.execute(f"INSERT INTO {table} SELECT * FROM rdf_chunk")  # noqa: S608
         space.connection.unregister("rdf_chunk")
-    return table_source(space.connection, file.name, table, role)
+    source = table_source(space.connection, file.name, table, role)
+    if role is not Role.FACTS:
+        return source
+
+    def rows() -> Iterator[Row]:
+        return ((at, cells if cells[2] is not None else cells[:2]) for at, cells in source.rows())
+
+    return replace(source, rows=rows, unary=True)
+
+
+def _typed(triple: tuple[str, str, str]) -> tuple[str, str, str | None]:
+    """A triple as a fact: that of a type is about one entity."""
+    subject, predicate, object_ = triple
+    return (subject, object_, None) if predicate == TYPE else triple
 
 
 def _triples(file: File, suffix: str, anonymous: str) -> Iterator[tuple[str, str, str]]:

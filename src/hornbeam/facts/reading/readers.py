@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from hornbeam.errors import InputError
+from hornbeam.facts.reading.argument_tables import argument_source, named_table
 from hornbeam.facts.reading.input_files import find_file
 from hornbeam.facts.reading.interning import intern_facts, intern_targets
 from hornbeam.facts.reading.psl_data import psl_sources, split_of
@@ -30,13 +31,16 @@ Input = object
 def read_facts(*inputs: Input) -> Facts:
     """Read observed facts, `subject, predicate, object[, truth value]`.
 
-    A fact without a value is true, and one that is not given is false. The order of the rows and
-    of the inputs makes no difference, and exact duplicates count once.
+    A fact without a value is true, and one that is not given is false. A fact of two columns,
+    `subject, predicate`, is unary. The order of the rows and of the inputs makes no difference,
+    and exact duplicates count once.
 
     Parameters
     ----------
     *inputs
-        Paths, frames or lists of tuples; of a PSL program the observations are read.
+        Paths, frames or lists of tuples; of a PSL program the observations are read. A text such
+        as "ta=ta.tsv" is a table of the predicate `ta` with one column per argument, unless a file
+        has that very name.
 
     Raises
     ------
@@ -45,8 +49,8 @@ def read_facts(*inputs: Input) -> Facts:
 
     Examples
     --------
-    >>> read_facts([("a", "knows", "b"), ("b", "knows", "c")])
-    Facts(2 facts, 3 entities, 1 predicates)
+    >>> read_facts([("a", "knows", "b"), ("b", "knows", "c"), ("a", "student")])
+    Facts(3 facts, 3 entities, 2 predicates)
     """
     with workspace() as space:
         return intern_facts(space.connection, sources_of(space, inputs, Role.FACTS))
@@ -89,6 +93,10 @@ def sources_of(space: Workspace, inputs: Sequence[Input], role: Role) -> list[So
     sources: list[Source] = []
     for number, item in enumerate(inputs, start=1):
         if isinstance(item, str | os.PathLike):
+            table = named_table(item) if isinstance(item, str) and role is Role.FACTS else None
+            if table is not None:
+                sources.append(argument_source(space, cast("str", item), *table))
+                continue
             sources += _file_sources(space, os.fspath(cast("os.PathLike[str]", item)), role)
         else:
             sources.append(frame_source(space, item, role, f"frame {number}"))

@@ -23,7 +23,7 @@ HEADER_WORDS = {
     "truth_value": "value",
 }  # fmt: skip
 
-#: What the fields mean where nothing names them.
+#: What the fields mean where nothing names them. A unary fact has the first two.
 POSITIONS = ("a1", "predicate", "a2", "value")
 
 
@@ -37,21 +37,25 @@ class Role(StrEnum):
     @property
     def expected(self) -> str:
         """The columns a table needs in this role, for messages."""
-        last = {"facts": "[, value]", "labels": ", label", "pairs": ""}[self.value]
+        last = {
+            "facts": "[, value] (of a unary fact: subject, predicate)",
+            "labels": ", label",
+            "pairs": "",
+        }[self.value]
         return f"subject, predicate, object{last}"
 
 
 @dataclass(frozen=True)
 class Source:
-    """One table of atoms of one arity.
+    """One table of atoms of one arity; unary facts may stand among triples.
 
     Parameters
     ----------
     name
         Its name in messages.
     select
-        SQL that yields `predicate`, `a1` .. `ak` as text and `value` as a double; NULL where a
-        row is malformed.
+        SQL that yields `predicate`, `a1` .. `ak` as text and `value` as a double; the predicate is
+        NULL where a row is malformed, and `a2` of a unary fact among triples.
     columns
         What each field of a row stands for: "predicate", "a1" .., "value" or "" (ignored).
     rows
@@ -63,6 +67,8 @@ class Source:
         The one predicate of all rows, where they do not name it themselves.
     optional_last
         Whether rows may lack the last field.
+    unary
+        Whether rows of triples may be unary facts: these have the first two fields, and no value.
     """
 
     name: str
@@ -72,11 +78,17 @@ class Source:
     unit: str = "line"
     predicate: str | None = None
     optional_last: bool = False
+    unary: bool = False
 
     @property
     def arity(self) -> int:
-        """Number of arguments."""
-        return sum(column.startswith("a") for column in self.columns)
+        """Number of arguments; of a triple where unary facts stand among them."""
+        return arity_of(self.columns)
+
+    @property
+    def arities(self) -> set[int]:
+        """Every number of arguments that rows may have."""
+        return {self.arity, 1} if self.unary else {self.arity}
 
     @property
     def valued(self) -> bool:
@@ -92,6 +104,11 @@ class Source:
         return DataError(self.name, problem, **{self.unit: at})
 
 
+def arity_of(columns: Sequence[str]) -> int:
+    """How many of the columns are arguments."""
+    return sum(column.startswith("a") for column in columns)
+
+
 def literal(text: str) -> str:
     """Text as an SQL string literal."""
     return "'" + text.replace("'", "''") + "'"
@@ -102,20 +119,20 @@ def select_text(
     columns: tuple[str, ...],
     fields: Sequence[str],
     predicate: str | None = None,
-    optional_value: bool = False,
+    valued: str = "",
     valid: str = "",
 ) -> str:
     """Write the select that turns a scan's fields into (predicate, a1 .. ak, value).
 
-    Where the condition `valid` fails, the predicate is NULL, which marks the row as malformed.
+    Where the condition `valued` fails, the value is 1 whatever stands in its place. Where `valid`
+    fails, the predicate is NULL, which marks the row as malformed.
     """
     place = dict(zip(columns, fields, strict=True))
-    arity = sum(column.startswith("a") for column in columns)
-    wanted = [f"CAST({place[f'a{k}']} AS VARCHAR) AS a{k}" for k in range(1, arity + 1)]
+    wanted = [f"CAST({place[f'a{k}']} AS VARCHAR) AS a{k}" for k in range(1, arity_of(columns) + 1)]
     named = literal(predicate) if predicate is not None else place["predicate"]
     named = f"CASE WHEN {valid} THEN {named} END" if valid else named
     value = f"CAST({place['value']} AS DOUBLE)" if "value" in place else "1.0"
-    value = f"coalesce({value}, 1.0)" if optional_value else value
+    value = f"CASE WHEN {valued} THEN {value} ELSE 1.0 END" if valued else value
     return (
         f"SELECT CAST({named} AS VARCHAR) AS predicate, {', '.join(wanted)}, {value} AS value "  # noqa: S608
         f"FROM {scan}"
@@ -127,7 +144,8 @@ def header_columns(
 ) -> tuple[str, ...] | None:
     """Say what the columns of a header mean, or None where `fields` are no header."""
     words = [HEADER_WORDS.get(field.strip().casefold(), "") for field in fields]
-    if not {"a1", "predicate", "a2"} <= set(words):
+    unary = role is Role.FACTS and set(words) - {"value"} == {"a1", "predicate"}
+    if not unary and not {"a1", "predicate", "a2"} <= set(words):
         return None
     for i, (field, word) in enumerate(zip(fields, words, strict=True)):
         if word and word in words[:i]:

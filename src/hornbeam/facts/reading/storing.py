@@ -1,20 +1,21 @@
 """From text to tables of ids that stay in the database: for facts that memory does not hold.
 
 What `hornbeam.facts.reading.interning` does with arrays is done here with tables that DuckDB may
-spill: names get ids, duplicates count once, facts of value 0 are left out, and two values are
-an error.
+spill: names get ids, duplicates count once, facts of value 0 are left out, two values are an error,
+and so are two arities.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import duckdb
 
 from hornbeam.errors import DataError
 from hornbeam.facts.names import Names
-from hornbeam.facts.reading.diagnosis import contradiction, first_mistake
+from hornbeam.facts.reading.diagnosis import change_of_arity, contradiction, first_mistake
 from hornbeam.facts.reading.interning import MILLIONTHS, fetch_names, number_names, reading_error
 from hornbeam.facts.reading.sources import Source
 from hornbeam.facts.table import ONE
@@ -22,64 +23,149 @@ from hornbeam.facts.table import ONE
 
 @dataclass(frozen=True)
 class Stored:
-    """What Python keeps of stored facts: the predicates, and whether some value is below 1."""
+    """What Python keeps of stored facts.
+
+    Parameters
+    ----------
+    predicates
+        Names of the predicates; their ids are the ranks.
+    soft
+        Whether some value is below 1.
+    not_binary
+        Arity of the predicates that have not two arguments.
+    """
 
     predicates: Names
     soft: bool
+    not_binary: Mapping[str, int]
+
+
+def atom_table(arity: int) -> tuple[str, list[str]]:
+    """Name of the table of the atoms of some arity, and of the columns of their arguments.
+
+    Examples
+    --------
+    >>> atom_table(2), atom_table(3)
+    (('facts', ['subject', 'object']), ('facts_3', ['a1', 'a2', 'a3']))
+    """
+    match arity:
+        case 1:
+            return "unary_facts", ["entity"]
+        case 2:
+            return "facts", ["subject", "object"]
+    return f"facts_{arity}", [f"a{k}" for k in range(1, arity + 1)]
 
 
 def store_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> Stored:
-    """Create `entity_ids` (name, id) and `facts` (subject, predicate, object, value).
+    """Create `entity_ids` (name, id) and the tables of `atom_table`: arguments, predicate, value.
 
-    Of facts of other than two arguments only the entities are stored: no path has such a fact.
+    Those of one and of two arguments are always there.
     """
-    binary = [source for source in sources if source.arity == 2]
+    arities = sorted({1, 2}.union(*(source.arities for source in sources)))
     try:
         connection.execute("SET preserve_insertion_order = false")
         number_names(connection, sources)
-        connection.execute(f"CREATE TABLE facts AS {_distinct_facts(binary)}")
-        soft = any(source.valued for source in binary) and _checked_values(connection, binary)
+        # facts first: unary ones that stand among triples are moved from there
+        for arity in sorted(arities, key=lambda arity: arity != 2):
+            _store(connection, sources, arity)
+        predicates = fetch_names(connection, "predicate_ids")
+        found = {arity: _predicates(connection, arity) for arity in arities if arity != 2}
+        if any(found.values()):
+            _check_one_arity(connection, sources, predicates, found)
+        soft = [_checked_values(connection, sources, arity) for arity in arities]
     except duckdb.Error as error:
         raise resource_error(error) or reading_error(error, sources) from None
-    return Stored(fetch_names(connection, "predicate_ids"), soft)
+    not_binary = {predicates[p]: arity for arity, some in found.items() for p in some}
+    return Stored(predicates, any(soft), not_binary)
 
 
-def _distinct_facts(binary: Sequence[Source]) -> str:
-    """Select the facts by ids; `other` is a second value where a fact has two."""
-    if not binary:
-        return "SELECT 0 AS subject, 0 AS predicate, 0 AS object, 0 AS value WHERE false"
-    union = " UNION ALL ".join(f"({source.select})" for source in binary)
-    joined = (
-        f"FROM ({union}) AS f JOIN predicate_ids AS p ON f.predicate = p.name "
-        "JOIN entity_ids AS s ON f.a1 = s.name JOIN entity_ids AS o ON f.a2 = o.name"
-    )
-    columns = "s.id AS subject, p.id AS predicate, o.id AS object"
-    if not any(source.valued for source in binary):
-        return f"SELECT DISTINCT {columns}, CAST({ONE} AS INTEGER) AS value {joined}"
+def _store(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source], arity: int) -> None:
+    """Create the table of one arity; `other` is a second value where an atom has two."""
+    table, columns = atom_table(arity)
+    listed = ", ".join([*columns, "predicate"])
+    mine = [source for source in sources if source.arity == arity]
+    moved = arity == 1 and any(source.unary for source in sources)
+    parts = [_by_ids(mine, columns)] if mine else []
+    if moved:
+        parts.append("SELECT subject AS entity, predicate, value FROM facts WHERE object < 0")
+    if not parts:
+        zeros = ", ".join(f"0 AS {column}" for column in [*columns, "predicate", "value"])
+        parts.append(f"SELECT {zeros} WHERE false")
+    union = " UNION ALL ".join(parts)
+    if any(source.valued for source in mine):
+        atoms = (
+            f"SELECT {listed}, min(value) AS value, max(value) AS other FROM ({union}) AS u "  # noqa: S608
+            f"GROUP BY {listed}"
+        )
+    else:
+        atoms = f"SELECT DISTINCT {listed}, CAST({ONE} AS INTEGER) AS value FROM ({union}) AS u"  # noqa: S608
+    connection.execute(f"CREATE TABLE {table} AS {atoms}")
+    if moved:
+        connection.execute("DELETE FROM facts WHERE object < 0")
+
+
+def _by_ids(sources: Sequence[Source], columns: Sequence[str]) -> str:
+    """Select atoms of one arity by ids; a unary fact among triples has the object -1."""
+    union = " UNION ALL ".join(f"({source.select})" for source in sources)
+    ids, joins = list[str](), list[str]()
+    for k, column in enumerate(columns, start=1):
+        may_lack = k == 2 and any(source.unary for source in sources)
+        ids.append(f"coalesce(e{k}.id, -1) AS {column}" if may_lack else f"e{k}.id AS {column}")
+        outer = "LEFT " * may_lack
+        joins.append(f"{outer}JOIN entity_ids AS e{k} ON f.a{k} = e{k}.name")
     return (
-        f"SELECT {columns}, min({MILLIONTHS}) AS value, max({MILLIONTHS}) AS other {joined} "
-        "GROUP BY s.id, p.id, o.id"
+        f"SELECT {', '.join(ids)}, p.id AS predicate, {MILLIONTHS} AS value FROM ({union}) AS f "  # noqa: S608
+        f"JOIN predicate_ids AS p ON f.predicate = p.name {' '.join(joins)}"
     )
 
 
-def _checked_values(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> bool:
+def _predicates(connection: duckdb.DuckDBPyConnection, arity: int) -> list[int]:
+    table, _ = atom_table(arity)
+    rows = connection.execute(f"SELECT DISTINCT predicate FROM {table} ORDER BY 1").fetchall()  # noqa: S608
+    return [p for (p,) in rows]
+
+
+def _check_one_arity(
+    connection: duckdb.DuckDBPyConnection,
+    sources: Sequence[Source],
+    predicates: Names,
+    others: Mapping[int, Sequence[int]],
+) -> None:
+    """Refuse a predicate that has atoms of different numbers of arguments."""
+    tables = [*others.values(), _predicates(connection, 2)]
+    listed = sorted(p for table in tables for p in table)
+    twice = [one for one, other in pairwise(listed) if one == other]
+    if twice:
+        raise change_of_arity(sources, predicates[twice[0]])
+
+
+def _checked_values(
+    connection: duckdb.DuckDBPyConnection, sources: Sequence[Source], arity: int
+) -> bool:
     """Refuse wrong and contradicting values, drop zeros; whether some value is below 1."""
+    if not any(source.valued for source in sources if source.arity == arity):
+        return False
+    sources = [source for source in sources if arity in source.arities]
+    table, columns = atom_table(arity)
     wrong, clashes, least = connection.execute(
-        "SELECT count(*) FILTER (WHERE value < 0 OR value IS NULL), "
-        "count(*) FILTER (WHERE value <> other), min(value) FILTER (WHERE value > 0) FROM facts"
+        "SELECT count(*) FILTER (WHERE value < 0 OR value IS NULL), "  # noqa: S608
+        f"count(*) FILTER (WHERE value <> other), min(value) FILTER (WHERE value > 0) FROM {table}"
     ).fetchone() or (0, 0, None)
     if wrong:
         raise first_mistake(sources) or DataError(sources[0].name, "a value lies outside [0, 1]")
     if clashes:
+        names = ["p.name", *(f"e{k}.name" for k in range(len(columns)))]
+        joins = [f"JOIN entity_ids AS e{k} ON e{k}.id = f.{c}" for k, c in enumerate(columns)]
+        order = ["e0.id", "p.id", *(f"e{k}.id" for k in range(1, len(columns)))]
         row = connection.execute(
-            "SELECT p.name, s.name, o.name FROM facts AS f JOIN predicate_ids AS p "
-            "ON p.id = f.predicate JOIN entity_ids AS s ON s.id = f.subject "
-            "JOIN entity_ids AS o ON o.id = f.object WHERE f.value <> f.other "
-            "ORDER BY s.id, p.id, o.id LIMIT 1"
+            f"SELECT {', '.join(names)} FROM {table} AS f JOIN predicate_ids AS p "  # noqa: S608
+            f"ON p.id = f.predicate {' '.join(joins)} WHERE f.value <> f.other "
+            f"ORDER BY {', '.join(order)} LIMIT 1"
         ).fetchone()
         assert row is not None
-        raise contradiction(sources, dict(zip(("predicate", "a1", "a2"), row, strict=True)))
-    connection.execute("DELETE FROM facts WHERE value = 0")
+        words = ["predicate", *(f"a{k}" for k in range(1, arity + 1))]
+        raise contradiction(sources, dict(zip(words, row, strict=True)))
+    connection.execute(f"DELETE FROM {table} WHERE value = 0")  # noqa: S608
     return least is not None and least < ONE
 
 

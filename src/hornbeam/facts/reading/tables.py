@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 import duckdb
@@ -50,17 +50,21 @@ class ArrowStream:
 
 def parquet_source(connection: duckdb.DuckDBPyConnection, file: File, role: Role) -> Source:
     """Read a Parquet file, its columns named like a header or in the usual order."""
+    return table_source(connection, file.name, parquet_scan(file), role)
+
+
+def parquet_scan(file: File) -> str:
+    """Scan a Parquet file, or refuse what is none."""
     with file.path.open("rb") as stream:
         head = stream.read(4)
         stream.seek(-min(4, file.path.stat().st_size), os.SEEK_END)
         if not head == stream.read(4) == PARQUET_MAGIC:
             problem = "no Parquet file, or cut short; expected a whole Parquet file"
             raise DataError(file.name, problem)
-    scan = (
+    return (
         f"read_parquet({literal(glob.escape(str(file.path)))}, hive_partitioning=false, "
         "binary_as_string=true)"
     )
-    return table_source(connection, file.name, scan, role)
 
 
 def database_source(space: Workspace, file: File, role: Role) -> Source:
@@ -104,14 +108,21 @@ def frame_source(space: Workspace, frame: object, role: Role, name: str) -> Sour
 
 
 def _triples_source(space: Workspace, name: str, tuples: Sequence[object], role: Role) -> Source:
-    """Tuples of (subject, predicate, object[, value]); the first one decides about the value."""
+    """Tuples of (subject, predicate, object[, value]); the first one decides about the value.
+
+    Facts may be tuples of (subject, predicate) too: unary.
+    """
     if not tuples:
         raise DataError(name, "has no rows; expected at least one tuple")
     if role is Role.PAIRS:
         return tuple_source(space, name, tuples, ("a1", "predicate", "a2", ""), optional_last=True)
-    width = len(tuples[0]) if isinstance(tuples[0], list | tuple) else 0
+    unary = role is Role.FACTS
+    widths = (len(row) if isinstance(row, list | tuple) else 0 for row in tuples)
+    width = next((width for width in widths if width != 2 or not unary), 2)
+    if width == 2 and unary:
+        return tuple_source(space, name, tuples, POSITIONS[:2])
     columns = for_role(name, POSITIONS[: 3 if width < 4 else 4], role)
-    return tuple_source(space, name, tuples, columns)
+    return tuple_source(space, name, tuples, columns, unary=unary)
 
 
 def tuple_source(
@@ -121,6 +132,7 @@ def tuple_source(
     columns: tuple[str, ...],
     predicate: str | None = None,
     optional_last: bool = False,
+    unary: bool = False,
 ) -> Source:
     """Check rows in memory at once and put them into columns that DuckDB scans in place."""
 
@@ -133,35 +145,52 @@ def tuple_source(
     view = space.fresh("tuples")
     fields = [f"c{i}" for i in range(len(columns))]
     select = select_text(view, columns, fields, predicate)
-    source = Source(name, select, columns, rows, "row", predicate, optional_last)
+    source = Source(name, select, columns, rows, "row", predicate, optional_last, unary)
     mistake = first_mistake([source])
     if mistake is not None:
         raise mistake
     arrays = {}
     for i, (field, column) in enumerate(zip(fields, columns, strict=True)):
-        cells = [row[i] if i < len(row) else 1 for _, row in rows()]
+        # a field may be missing where it is a value, is ignored, or a unary fact has no object
+        cells = [row[i] if i < len(row) else None for _, row in rows()]
         if column == "value":
-            arrays[field] = np.array([float(cast("float", cell)) for cell in cells])
+            numbers = (1.0 if cell is None else cast("float", cell) for cell in cells)
+            arrays[field] = np.array([float(number) for number in numbers])
         else:
-            arrays[field] = np.array([str(cell) for cell in cells], dtype=object)
+            texts = [None if cell is None else str(cell) for cell in cells]
+            arrays[field] = np.array(texts, dtype=object)
     space.connection.register(view, arrays)
     return source
 
 
 def table_source(connection: duckdb.DuckDBPyConnection, name: str, scan: str, role: Role) -> Source:
     """Anything DuckDB can describe: columns are matched by name, else by position."""
+    return described_source(
+        connection, name, scan, lambda fields: columns_by_name(name, fields, role)
+    )
+
+
+def described_source(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    scan: str,
+    meaning: Callable[[Sequence[str]], tuple[str, ...]],
+    predicate: str | None = None,
+) -> Source:
+    """Anything DuckDB can describe; `meaning` says what its columns are."""
     try:
         described = connection.execute(f"DESCRIBE SELECT * FROM {scan}").fetchall()  # noqa: S608
         for field, kind, *_ in described:
             if kind == '"NULL"':  # a column of Arrow without any type; DuckDB cannot scan it
                 raise DataError(name, f"column {field!r} holds nothing; expected names")
-        some = connection.execute(f"SELECT 1 FROM {scan} LIMIT 1").fetchone()  # noqa: S608
+        # all of it: DuckDB registers no further input beside a result that is left unfinished
+        some = connection.execute(f"SELECT 1 FROM {scan} LIMIT 1").fetchall()  # noqa: S608
     except duckdb.Error as error:
         raise DataError(name, f"cannot be read: {reason(error)}") from None
-    if some is None:
+    if not some:
         raise DataError(name, "has no rows; expected at least one fact")
     fields = [row[0] for row in described]
-    columns = columns_by_name(name, fields, role)
+    columns = meaning(fields)
 
     def rows() -> Iterator[Row]:
         number = 0
@@ -177,7 +206,8 @@ def table_source(connection: duckdb.DuckDBPyConnection, name: str, scan: str, ro
             raise DataError(name, problem) from None
 
     quoted = ['"' + field.replace('"', '""') + '"' for field in fields]
-    source = Source(name, select_text(scan, columns, quoted), columns, rows, unit="row")
+    select = select_text(scan, columns, quoted, predicate)
+    source = Source(name, select, columns, rows, unit="row", predicate=predicate)
     _check_types(source, [(row[0], row[1]) for row in described])
     return source
 
@@ -188,12 +218,13 @@ def columns_by_name(name: str, fields: Sequence[str], role: Role) -> tuple[str, 
 
 
 def _by_position(name: str, fields: Sequence[str], role: Role) -> tuple[str, ...]:
-    """Columns with other names: three or four in the usual order."""
+    """Columns with other names: three or four in the usual order, or two of unary facts."""
     words = [HEADER_WORDS.get(field.strip().casefold()) for field in fields]
     positions = POSITIONS[: len(fields)]
     # A known name in an unexpected place means that the order is not the usual one.
     agree = all(word in (None, at) for word, at in zip(words, positions, strict=False))
-    if len(fields) not in (3, 4) or not agree:
+    enough = (2, 3, 4) if role is Role.FACTS else (3, 4)
+    if len(fields) not in enough or not agree:
         found = ", ".join(fields[:8]) + (", ..." if len(fields) > 8 else "")
         raise DataError(name, f"expected columns {role.expected}, found {found}")
     return for_role(name, positions, role)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.input_files import File
@@ -30,22 +31,25 @@ CSV_FIELD = re.compile(r' *"((?:[^"]|"")*)" *(?=,|\Z)|((?! *")[^,]*)(?=,|\Z)')
 
 
 def text_source(file: File, role: Role, delimiter: str) -> Source:
-    """Read a TSV or CSV file of `subject, predicate, object[, value]`, with or without a header."""
-    lines = ((number, line) for number, line in text_lines(file) if line)
-    number, line = next(lines, (0, ""))
-    if not number:
-        raise DataError(file.name, "holds no facts; expected at least one line")
-    if "\r" in line:
-        problem = "a carriage return inside the line; expected lines that end with LF or CR LF"
-        raise DataError(file.name, problem, line=number)
-    fields = _split(file, number, line, delimiter)
+    """Read a TSV or CSV file of `subject, predicate, object[, value]`, with or without a header.
+
+    Facts of two fields are unary; they may stand anywhere among those of three, or of four.
+    """
+    lines = _field_lines(file, delimiter)
+    number, fields = first_fields(file, delimiter)
     columns = header_columns(file.name, fields, role, number)
     if columns is not None:
-        if next(lines, None) is None:
+        if len(list(islice(lines, 2))) < 2:
             raise DataError(
                 file.name, "holds a header and no facts; expected at least one", line=number
             )
-        return delimited(file, columns, delimiter, skip=number)
+        unary = role is Role.FACTS and columns in (POSITIONS[:3], POSITIONS)
+        return delimited(file, columns, delimiter, skip=number, unary=unary)
+    if role is Role.FACTS:
+        wider = ((at, some) for at, some in lines if len(some) != 2)
+        number, fields = next(wider, (number, fields))
+        if len(fields) == 2:
+            return delimited(file, POSITIONS[:2], delimiter)
     if len(fields) not in (3, 4):
         found = f"found {len(fields)} field{'s' * (len(fields) != 1)}"
         between = "TABs" if delimiter == "\t" else "commas"
@@ -55,7 +59,18 @@ def text_source(file: File, role: Role, delimiter: str) -> Source:
         columns = for_role(file.name, POSITIONS, role)
         return delimited(file, columns, delimiter, optional_last=True)
     columns = for_role(file.name, POSITIONS[: len(fields)], role, number)
-    return delimited(file, columns, delimiter)
+    return delimited(file, columns, delimiter, unary=role is Role.FACTS)
+
+
+def first_fields(file: File, delimiter: str) -> tuple[int, list[str]]:
+    """Number and fields of the first line that is not blank."""
+    number, line = next(((at, line) for at, line in text_lines(file) if line), (0, ""))
+    if not number:
+        raise DataError(file.name, "holds no facts; expected at least one line")
+    if "\r" in line:
+        problem = "a carriage return inside the line; expected lines that end with LF or CR LF"
+        raise DataError(file.name, problem, line=number)
+    return number, _split(file, number, line, delimiter)
 
 
 def delimited(
@@ -66,8 +81,12 @@ def delimited(
     skip: int = 0,
     predicate: str | None = None,
     optional_last: bool = False,
+    unary: bool = False,
 ) -> Source:
-    """Read a delimited text file with known columns; `predicate` where the file names none."""
+    """Read a delimited text file with known columns; `predicate` where the file names none.
+
+    See `Source` for `optional_last` and `unary`, which needs the usual order of columns.
+    """
     quote = '"' if delimiter == "," else ""
     fields = [f"c{i}" for i in range(len(columns))]
     kinds = ["DOUBLE" if column == "value" else "VARCHAR" for column in columns]
@@ -84,18 +103,27 @@ def delimited(
         f"nullstr={literal(NO_FIELD)}, max_line_size={MAX_LINE_BYTES}, hive_partitioning=false, "
         "compression='none')"
     )
-    required = fields[-1:] if not optional_last else []
-    valid = " AND ".join(["rest IS NULL", *(f"{field} IS NOT NULL" for field in required)])
-    optional_value = optional_last and columns[-1] == "value"
-    select = select_text(scan, columns, fields, predicate, optional_value, valid)
+    valid, valued = "rest IS NULL", ""
+    if optional_last:
+        valued = f"{fields[-1]} IS NOT NULL" if columns[-1] == "value" else ""
+    elif unary:
+        valid += f" AND (c2 IS NULL OR {fields[-1]} IS NOT NULL)"
+        valued = "c2 IS NOT NULL" if columns[-1] == "value" else ""
+    else:
+        valid += f" AND {fields[-1]} IS NOT NULL"
+    select = select_text(scan, columns, fields, predicate, valued, valid)
 
     def rows() -> Iterator[Row]:
-        for number, line in text_lines(file):
-            if line and number > skip:
-                yield number, _split(file, number, line, delimiter)
+        return (row for row in _field_lines(file, delimiter) if row[0] > skip)
 
     return Source(
-        file.name, select, columns, rows, predicate=predicate, optional_last=optional_last
+        file.name,
+        select,
+        columns,
+        rows,
+        predicate=predicate,
+        optional_last=optional_last,
+        unary=unary,
     )
 
 
@@ -115,6 +143,13 @@ def text_lines(file: File) -> Iterator[tuple[int, str]]:
             problem = f"ends with {ends[0]}, the lines before it with {ends[1]}; expected one kind"
             raise DataError(file.name, problem, line=number)
         yield number, line.removesuffix("\r")
+
+
+def _field_lines(file: File, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Numbers and fields of the lines that are not blank."""
+    for number, line in text_lines(file):
+        if line:
+            yield number, _split(file, number, line, delimiter)
 
 
 def _byte_lines(file: File) -> Iterator[tuple[bytes, bool]]:
