@@ -190,12 +190,23 @@ class Model(RuleModel):
         explainer = open_explainer(self, facts, labels, threads=worker_threads(threads))
         return report(explainer, labels, trace or self.trace, progress)
 
-    def export(self, facts: Facts, pairs: Targets, folder: str | os.PathLike[str]) -> FilePath:
-        """Write a PSL program that the Java runtime runs as it is; returns its path."""
+    def export(
+        self,
+        facts: Facts,
+        pairs: Targets,
+        folder: str | os.PathLike[str],
+        *,
+        plain: bool = False,
+    ) -> FilePath:
+        """Write a PSL program that the Java runtime runs as it is; returns its path.
+
+        Rules that PSL cannot say are written through predicates that hold what they count for the
+        pairs; with `plain` they are refused.
+        """
         from hornbeam.programs.export import export_program
 
         checks.check_arities(self, facts)
-        return export_program(self, facts, pairs, folder)
+        return export_program(self, facts, pairs, folder, plain=plain)
 
     def __repr__(self) -> str:
         return f"Model({len(self.rules)} rules for {', '.join(self.targets)})"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.commands import EVIDENCE, HOSTILE, TRAIN, hornbeam_, write
 
 CITES = [("paper1", "cites", "paper2"), ("paper2", "mentions", "gene")]
@@ -49,12 +51,48 @@ def test_top_and_limits_prune() -> None:
     )
 
 
+def test_bodies_of_other_kinds_are_asked_for() -> None:
+    words = ("candidates", *EVIDENCE, *TRAIN, "--json", "--min-coverage", "1", "--max-length", "2")
+    paths = hornbeam_(*words).json["candidates"]
+    assert {row["kind"] for row in paths} == {"paths"}
+    assert hornbeam_(*words, "--bodies", "paths").json["candidates"] == paths
+    everything = hornbeam_(*words, "--bodies", " anchored,open, unary,paths").json["candidates"]
+    assert {row["kind"] for row in everything} == {"paths", "open", "anchored"}
+    assert [row for row in everything if row["kind"] == "paths"] == paths
+    texts = {row["clause"] for row in everything}
+    assert "neighbour(A, C) -> located_in(A, B)" in texts
+    assert "(B == 'europe') -> located_in(A, B)" in texts
+    keys = [(-row["coverage"], row["length"], row["clause"]) for row in everything]
+    assert keys == sorted(keys)
+
+
+def test_excluded_predicates_are_in_no_body() -> None:
+    words = ("candidates", *EVIDENCE, *TRAIN, "--json", "--bodies", "paths,open")
+    found = hornbeam_(*words, "--exclude", "neighbour", "--exclude", "speaks").json["candidates"]
+    assert found
+    bodies = [row["clause"].split(" -> ")[0] for row in found]
+    assert not [body for body in bodies if "neighbour" in body or "speaks" in body]
+    ended = hornbeam_(*words, "--exclude", "neighbor")
+    assert ended.told == [
+        "hornbeam: warning: no fact has the predicate 'neighbor', which --exclude names"
+    ]
+
+
+@pytest.mark.parametrize("bodies", ["path", "", "paths,", "paths;open", "Paths"])
+def test_unknown_bodies_are_refused_before_anything_is_read(bodies: str) -> None:
+    ended = hornbeam_("candidates", "--facts", "gone", "--labels", "gone", "--bodies", bodies)
+    assert (ended.code, ended.stdout) == (2, "")
+    [told] = ended.told
+    assert "unknown --bodies" in told
+    assert told.endswith("expected some of: paths, open, unary, anchored")
+
+
 def test_the_table_is_read_by_people() -> None:
     ended = hornbeam_("candidates", *EVIDENCE, *TRAIN)
     head, first, *_ = ended.stdout.splitlines()
-    assert head.split() == ["candidate", "rule", "coverage", "true", "false", "paths"]
+    assert head.split() == ["candidate", "rule", "coverage", "true", "false", "groundings"]
     assert first.split()[-4:] == ["63", "32", "31", "347"]
-    assert "9 of 9 relation sequences kept, over 120 targets" in ended.stdout
+    assert "9 of 9 bodies kept, over 120 targets" in ended.stdout
     assert "\x1b" not in ended.stdout
 
 
@@ -69,6 +107,16 @@ def test_names_come_back_from_their_identifiers(tmp_path: Path) -> None:
     assert "[t]" in found["predicates"].values()
     shown = hornbeam_(*words).stdout
     assert all(row["clause"] in shown for row in found["candidates"])
+
+
+def test_constants_from_the_data_move_no_cursor(tmp_path: Path) -> None:
+    facts = write(tmp_path / "facts.tsv", [(name, "p", "\x1b[31mred[/]") for name in "ab"])
+    labels = write(tmp_path / "labels.tsv", [("a", "t", "b", 1), ("b", "t", "a", 0)])
+    words = ("candidates", "--facts", facts, "--labels", labels, "--min-coverage", "1",
+             "--bodies", "anchored")  # fmt: skip
+    shown = hornbeam_(*words).stdout
+    assert "\x1b" not in shown
+    assert "p(A, '\\x1b[31mred[/]') -> t(A, B)" in shown
 
 
 def test_what_is_odd_is_told_on_stderr(tmp_path: Path) -> None:
@@ -93,4 +141,4 @@ def test_no_candidate_is_an_empty_list_not_an_error(tmp_path: Path) -> None:
     labels = write(tmp_path / "labels.tsv", [("gene", "t", "nobody", 1)])
     ended = hornbeam_("candidates", "--facts", facts, "--labels", labels)
     assert ended.code == 0
-    assert "0 of 0 relation sequences kept" in ended.stdout
+    assert "0 of 0 bodies kept" in ended.stdout

@@ -92,7 +92,7 @@ def test_the_same_candidates_and_evaluation(countries_model: Path) -> None:
 def test_a_pruned_search_does_not_say_how_many_there_were() -> None:
     ended = hornbeam_("candidates", *EVIDENCE, *TRAIN, *LIMITS)
     assert ended.code == 0
-    assert "relation sequences kept" in ended.stdout
+    assert "bodies kept" in ended.stdout
     assert hornbeam_("candidates", *EVIDENCE, *TRAIN, *LIMITS, "--json").json["found"] is None
 
 

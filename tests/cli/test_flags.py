@@ -67,6 +67,7 @@ def test_a_command_tells_of_options_of_learn(tmp_path: Path) -> None:
     model = tmp_path / "model.psl"
     assert hornbeam_("learn", *EVIDENCE, *TRAIN, "--counts", "exists", "-o", model, "-q").code == 0
     pairs = write(tmp_path / "pairs.tsv", [("ukraine", "located_in", "europe")])
-    ended = hornbeam_("export", model, *EVIDENCE, "--pairs", pairs, "-o", tmp_path / "program")
+    words = ("--pairs", pairs, "-o", tmp_path / "program", "--plain")
+    ended = hornbeam_("export", model, *EVIDENCE, *words)
     assert ended.code == 2
-    assert ended.told[-1].endswith("learn with --counts raw")
+    assert "learn with --counts raw and --bodies paths, or export without --plain" in ended.told[-1]

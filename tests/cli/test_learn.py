@@ -253,3 +253,25 @@ def test_long_names_are_whole_in_files_and_json(tmp_path: Path) -> None:
     assert f"{name} ?" in found["predicates"].values()
     model = hb.Model.load(tmp_path / "m.psl")
     assert f"{name}(A, B) -> {name} ?(A, B)" in [str(rule.clause) for rule in model.rules]
+
+
+def test_what_scores_depend_on_is_said(tmp_path: Path) -> None:
+    model = tmp_path / "model.psl"
+    words = ("learn", *EVIDENCE, "--target", "located_in", "-o", model, "--min-coverage", "1")
+    sampled = (*words, "--negatives", "2", "--negative-sampling")
+    shown = hornbeam_(*sampled, "uniform").stdout
+    assert "False pairs were sampled (uniform), 2 for every true one" in shown
+    assert "rules learn which types of entities go together" in shown
+    cautions = hornbeam_(*sampled, "typed", "--json").json["cautions"]
+    assert any(one.startswith("False pairs were sampled (typed), 2 for") for one in cautions)
+    assert not any("which types of entities" in one for one in cautions)
+
+
+def test_a_positive_prior_is_told_of(tmp_path: Path) -> None:
+    facts = write(tmp_path / "facts.tsv", [(f"s{i}", "p", f"o{i}") for i in range(8)])
+    rows = [(f"s{i}", "t", f"o{i}", int(i > 1)) for i in range(20)]
+    labels = write(tmp_path / "labels.tsv", rows)
+    words = ("learn", "--facts", facts, "--labels", labels, "--min-coverage", "1")
+    shown = hornbeam_(*words, "-o", tmp_path / "model.psl").stdout
+    assert "The prior of t is positive" in shown
+    assert "It learned from 20 pairs of which 18 are true." in shown

@@ -144,10 +144,18 @@ def test_weights_of_arithmetic_rules_are_refused(program: Path, tmp_path: Path) 
     assert "logical rules only" in ended.stderr
 
 
-def test_an_exported_model_infers_what_the_model_predicts(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--counts", "raw", "--relaxation", "squared", "--method", "ppll"),
+        ("--relaxation", "squared", "--bodies", "paths,open"),
+    ],
+)
+def test_an_exported_model_infers_what_the_model_predicts(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
     model, folder = tmp_path / "model.psl", tmp_path / "program"
-    words = ("--counts", "raw", "--relaxation", "squared", "--method", "ppll", "-q")
-    assert hornbeam_("learn", *EVIDENCE, *TRAIN, *words, "-o", model).code == 0
+    assert hornbeam_("learn", *EVIDENCE, *TRAIN, *words, "-q", "-o", model).code == 0
     pairs = ("--pairs", TEST[1])
     assert hornbeam_("export", model, *EVIDENCE, *pairs, "-o", folder).code == 0
     assert hornbeam_("infer", folder, "-o", tmp_path / "out").code == 0
@@ -163,14 +171,22 @@ def test_an_exported_model_infers_what_the_model_predicts(tmp_path: Path) -> Non
         assert inferred[row[0], row[2]] == pytest.approx(float(row[-1]), abs=1e-5)
 
 
-def test_models_that_plain_psl_cannot_say_are_refused(tmp_path: Path) -> None:
+def test_plain_export_names_the_rule_that_psl_cannot_say(tmp_path: Path) -> None:
     model, folder = tmp_path / "model.psl", tmp_path / "program"
-    words = ("--counts", "log", "--method", "ppll", "-q")
-    assert hornbeam_("learn", *EVIDENCE, *TRAIN, *words, "-o", model).code == 0
-    ended = hornbeam_("export", model, *EVIDENCE, "--pairs", TEST[1], "-o", folder)
-    assert ended.code == 2
-    assert "--counts raw" in ended.stderr
+    model.write_text(
+        "# rules\n1: neighbour(A, B) & located_in(B, C) -> located_in(A, C)\n\n"
+        "0.5: neighbour(A, C) [n >= 3]\n  & speaks(B, D) -> located_in(A, B)\n"
+    )
+    words = ("export", model, *EVIDENCE, "--pairs", TEST[1], "-o", folder)
+    ended = hornbeam_(*words, "--plain")
+    assert (ended.code, ended.stdout) == (2, "")
+    assert ended.told[-1] == (
+        f"hornbeam: {model}, line 4: plain PSL has no thresholds: learn with --counts raw and "
+        "--bodies paths, or export without --plain (the rule is: neighbour(A, C) [n >= 3] & "
+        "speaks(B, D) -> located_in(A, B))"
+    )
     assert not folder.exists()
+    assert hornbeam_(*words).code == 0
 
 
 def _cells(line: str) -> list[str]:

@@ -70,7 +70,7 @@ def test_a_trace_without_outcomes_is_shown_as_far_as_it_goes(small: Path) -> Non
              "seconds": {"learn": 0.5}}  # fmt: skip
     (small / "model.trace.json").write_text(json.dumps(trace))
     assert hornbeam_(*WORDS).code == 0
-    assert "2 were dropped at once: they connect fewer than 10 pairs." in (
+    assert "2 were dropped at once: they cover fewer than 10 pairs." in (
         (small / "out.html").read_text()
     )
 

@@ -53,3 +53,15 @@ def test_what_is_no_trace_is_refused(model: hb.Model, key: str, tmp_path: Path) 
     path.write_text(json.dumps(written))
     with pytest.raises(DataError, match="is no trace as learn writes it"):
         read_trace(path)
+
+
+def test_a_trace_with_one_validation_per_way_of_counting_is_of_another_time(
+    model: hb.Model, tmp_path: Path
+) -> None:
+    assert model.trace is not None
+    written = json.loads(model.trace.text)
+    written["validation"] = {"log": written["validation"], "raw": written["validation"]}
+    path = tmp_path / "model.trace.json"
+    path.write_text(json.dumps(written))
+    with pytest.raises(DataError, match="delete it, or learn the model again"):
+        read_trace(path)

@@ -12,23 +12,43 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
+from hornbeam.choices import Score
 from hornbeam.errors import InputError
+from hornbeam.programs.computed_rules import MOST_VALUES, Addends
 from hornbeam.programs.export import export_program
-from hornbeam.rules.body import Body, Step
+from hornbeam.programs.plain_rules import RuleNotPlainError
+from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
-from hornbeam.rules.weighing import Counts
+from hornbeam.rules.weighing import Counts, Threshold, Weighing
+from hornbeam.scoring.scorer import open_scorer
+from tests.support.further_atoms import with_atoms
 
 ENTITIES = ["a", "b", " b", "b ", "c", "#c", "'d'", "entity_1"]
 PREDICATES = ["t", "T", "film/genre", "film genre", "t_pairs"]
 
 
-def clause(*steps: str, negated: bool = False) -> Clause:
+def path(*steps: str) -> Body:
     walked = tuple(Step(name.removeprefix("-"), name.startswith("-")) for name in steps)
-    return Clause(Body(walked, "t"), negated)
+    return Body(walked, "t")
 
 
-RULES = (
+def clause(*steps: str, negated: bool = False) -> Clause:
+    return Clause(path(*steps), negated)
+
+
+def on(argument: int, step: Step | None, constant: str | None = None) -> Body:
+    """A condition on one argument."""
+    if step is not None and step.arity == 1:
+        return Body((step,), "t", Kind.UNARY, argument)
+    kind = Kind.OPEN if constant is None else Kind.ANCHORED
+    return Body(() if step is None else (step,), "t", kind, argument, constant)
+
+
+STUDENT, BACK = Step("student", arity=1), Step("t", inverse=True)
+
+#: Paths, as the paper has them.
+PATHS = (
     Rule(1.5, clause("film/genre", "-film genre")),
     Rule(0.7, clause("t", "-t", "t")),
     Rule(0.4, clause("-t", "T")),
@@ -36,9 +56,52 @@ RULES = (
     Rule(0.3, clause("-t", negated=True)),
     Rule(0.6, prior("t")),
 )
+#: Conditions, which PSL can say as well.
+CONDITIONS = (
+    Rule(0.11, Clause(on(0, Step("T")))),
+    Rule(0.07, Clause(on(1, Step("T", inverse=True)), negated=True)),
+    Rule(0.13, Clause(on(0, Step("t")))),
+    Rule(0.17, Clause(on(0, BACK), negated=True)),
+    Rule(0.12, Clause(on(1, Step("t")))),
+    Rule(0.16, Clause(on(1, BACK), negated=True)),
+    Rule(0.5, Clause(on(0, STUDENT))),
+    Rule(0.6, Clause(on(1, STUDENT), negated=True)),
+    *(Rule(0.4, Clause(on(0, Step("t"), name))) for name in ENTITIES),
+    *(Rule(0.3, Clause(on(1, BACK, name), negated=True)) for name in ENTITIES),
+    Rule(0.2, Clause(on(0, BACK, "a"))),
+    Rule(0.25, Clause(on(1, Step("film/genre"), "nobody"))),
+    *(Rule(0.35, Clause(on(0, None, name), negated=True)) for name in ENTITIES[1:7]),
+    Rule(0.45, Clause(on(1, None, "b "))),
+    Rule(0.55, Clause(on(1, None, "stranger"))),
+    Rule(0.15, Clause(Conjunction((Part(path("T", "-t")), Part(on(0, STUDENT)))))),
+    Rule(0.05, Clause(Conjunction((Part(on(0, Step("t"))), Part(on(1, BACK)))), negated=True)),
+    Rule(0.31, prior("t", negated=False)),
+)
+#: What plain PSL has no words for.
+BRACKETS = (
+    Rule(0.8, Clause(path("film/genre", "-film genre"), weighing=Weighing(Counts.LOG))),
+    Rule(0.5, Clause(path("T", "t"), True, Weighing(Counts.SHARE, 0.123))),
+    Rule(0.7, Clause(on(0, Step("t")), True, Weighing(Counts.EXISTS))),
+    Rule(0.6, Clause(on(1, BACK), weighing=Weighing(Counts.LOG))),
+    Rule(0.9, Clause(Conjunction((Part(on(0, Step("t")), Threshold(2)),)))),
+    Rule(
+        0.4,
+        Clause(
+            Conjunction(
+                (
+                    Part(path("T", "-T"), Threshold(0.05, share=True)),
+                    Part(path("t", "-t"), Threshold(2)),
+                    Part(on(1, Step("T"))),
+                )
+            ),
+            weighing=Weighing(Counts.LOG),
+        ),
+    ),
+)
+ALL = (*PATHS, *CONDITIONS, *BRACKETS)
 
 
-def evidence(seed: int) -> tuple[hb.Facts, hb.Targets]:
+def evidence(seed: int, *, soft: bool = False) -> tuple[hb.Facts, hb.Targets]:
     rng = np.random.default_rng(seed)
 
     def some(names: list[str], n: int) -> list[tuple[str, str, str]]:
@@ -47,8 +110,12 @@ def evidence(seed: int) -> tuple[hb.Facts, hb.Targets]:
             for _ in range(n)
         ]
 
-    facts = hb.read_facts(sorted(set(some(PREDICATES, 60))))
-    return facts, hb.read_pairs(some(["t"], 20))
+    atoms = sorted(set(some(PREDICATES, 60)))
+    values = rng.integers(1, 5, len(atoms)) / 4 if soft else np.ones(len(atoms))
+    facts = hb.read_facts([(*atom, float(x)) for atom, x in zip(atoms, values, strict=True)])
+    strange = [("a", "t", "stranger"), ("stranger", "t", "a")]
+    pairs = hb.read_pairs([*some(["t"], 30), *strange])
+    return with_atoms(facts, "student", *((name,) for name in ENTITIES[::3])), pairs
 
 
 def inferred(program: Path) -> dict[tuple[str, ...], float]:
@@ -63,55 +130,189 @@ def original(folder: Path, atoms: dict[tuple[str, ...], float]) -> dict[tuple[st
     return {tuple(names.get(a, a) for a in key): value for key, value in atoms.items()}
 
 
-@settings(max_examples=8)
-@given(seed=st.integers(0, 10**6), distinct=st.booleans(), squared=st.booleans())
+def same_map(
+    model: hb.Model, facts: hb.Facts, pairs: hb.Targets, found: dict[tuple[str, ...], float],
+    within: float,
+) -> None:  # fmt: skip
+    """Whether a state is the model's own; linear ties have no one answer."""
+    scores = open_scorer(model, facts).scores(pairs, Score.MAP)
+    squared = model.semantics.relaxation is Relaxation.SQUARED
+    for row, score in enumerate(scores):
+        subject, _, object_ = pairs.names_at(row)
+        if squared or score in (0.0, 1.0):
+            assert found[subject, object_] == pytest.approx(score, abs=within)
+
+
+@settings(max_examples=12)
+@given(
+    seed=st.integers(0, 10**6),
+    distinct=st.booleans(),
+    relaxation=st.sampled_from(Relaxation),
+    fanout=st.sampled_from([None, None, 2]),
+)
 def test_map_states_agree(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, distinct: bool, squared: bool
+    tmp_path_factory: pytest.TempPathFactory,
+    seed: int,
+    distinct: bool,
+    relaxation: Relaxation,
+    fanout: int | None,
 ) -> None:
     facts, pairs = evidence(seed)
-    relaxation = Relaxation.SQUARED if squared else Relaxation.LINEAR
-    model = hb.Model(RULES, Semantics(relaxation=relaxation, distinct_variables=distinct))
+    semantics = Semantics(relaxation=relaxation, distinct_variables=distinct, max_fanout=fanout)
+    model = hb.Model(ALL, semantics)
     folder = tmp_path_factory.mktemp("export") / "program"
     atoms = original(folder, inferred(model.export(facts, pairs, folder)))
-    scores = model.predict(facts, pairs, score="map")
-    for subject, object_, score in zip(pairs.subject, pairs.object, scores, strict=True):
-        value = atoms[pairs.entities[int(subject)], pairs.entities[int(object_)]]
-        if squared or score in (0.0, 1.0):  # linear ties have no one answer
-            assert value == pytest.approx(score, abs=1e-5)
+    same_map(model, facts, pairs, atoms, 1e-4)
+
+
+def test_boolean_targets_over_soft_facts_are_computed(tmp_path: Path) -> None:
+    facts, pairs = evidence(1, soft=True)
+    model = hb.Model(ALL, Semantics())
+    program = model.export(facts, pairs, tmp_path / "program")
+    same_map(model, facts, pairs, original(program.parent, inferred(program)), 1e-4)
+
+
+@pytest.mark.parametrize("relaxation", [Relaxation.LINEAR, Relaxation.SQUARED])
+def test_soft_facts_are_plain_psl_where_counts_are_raw(
+    tmp_path: Path, relaxation: Relaxation
+) -> None:
+    facts, pairs = evidence(1, soft=True)
+    single = [rule for rule in CONDITIONS if len(rule.clause.body.parts) < 2]
+    model = hb.Model((*PATHS, *single), Semantics(relaxation=relaxation))
+    program = model.export(facts, pairs, tmp_path / "program", plain=True)
+    if relaxation is Relaxation.SQUARED:
+        same_map(model, facts, pairs, original(program.parent, inferred(program)), 1e-4)
+    with pytest.raises(InputError, match="hinge of its own"):
+        hb.Model(ALL, model.semantics).export(facts, pairs, tmp_path / "other")
+    assert [path.name for path in tmp_path.iterdir()] == ["program"]
 
 
 @pytest.mark.java
 def test_psl_gives_the_same_map(psl_runtime: Path, java: str, tmp_path: Path) -> None:
     facts, pairs = evidence(3)
-    model = hb.Model(RULES, Semantics(relaxation=Relaxation.SQUARED))
+    model = hb.Model(ALL, Semantics(relaxation=Relaxation.SQUARED))
     program = model.export(facts, pairs, tmp_path / "program")
     ran = subprocess.run(
         [java, "-jar", str(psl_runtime), program.name],
         cwd=program.parent, capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
     found = json.loads(ran.stdout[ran.stdout.index("{\n") :])
-    theirs = {tuple(a["arguments"]): a["value"] for a in found["atoms"]}
-    ours = inferred(program)
     # PSL writes a quote in a name with a backslash
-    assert {tuple(a.replace("\\'", "'") for a in key) for key in theirs} == set(ours)
-    for key, value in theirs.items():
-        assert value == pytest.approx(ours[tuple(a.replace("\\'", "'") for a in key)], abs=5e-3)
+    theirs = {
+        tuple(name.replace("\\'", "'") for name in atom["arguments"]): atom["value"]
+        for atom in found["atoms"]
+    }
+    assert set(theirs) == set(inferred(program))
+    same_map(model, facts, pairs, original(program.parent, theirs), 1e-3)
+
+
+@pytest.mark.parametrize("brackets", [False, True])
+def test_atoms_of_three_arguments_are_exported(tmp_path: Path, brackets: bool) -> None:
+    facts, pairs = evidence(5)
+    rng = np.random.default_rng(5)
+    rows = {tuple(ENTITIES[k] for k in rng.integers(0, 8, 3)) for _ in range(60)}
+    facts = with_atoms(facts, "ta", *rows)
+    ends, tail = Step("ta", places=(0, 2), arity=3), Step("ta", places=(1, 2), arity=3)
+    bodies = [
+        Body((ends,), "t"),
+        Body((ends, tail.reversed()), "t"),
+        Body((Step("T"), tail), "t"),
+        on(0, Step("ta", places=(0, 1), arity=3)),
+        on(1, tail.reversed(), "c"),
+    ]
+    way = Weighing(Counts.LOG) if brackets else None
+    rules = [Rule(0.2 + 0.1 * k, Clause(body, k == 1, way)) for k, body in enumerate(bodies)]
+    model = hb.Model((*rules, Rule(0.5, prior("t"))), Semantics(relaxation=Relaxation.SQUARED))
+    program = model.export(facts, pairs, tmp_path / "program", plain=not brackets)
+    text = (program.parent / "rules.psl").read_text()
+    assert ("t_2_located(A, B) & ta(A, C, D)" in text) == (not brackets)
+    same_map(model, facts, pairs, original(program.parent, inferred(program)), 1e-4)
+
+
+def test_rules_without_brackets_are_written_as_they_are(tmp_path: Path) -> None:
+    facts = hb.read_facts([("a", "p", "b"), ("b", "p", "c")])
+    pairs = hb.read_pairs([("a", "t", "c"), ("c", "t", "a")])
+    text = "2: p(A, B) & p(B, C) -> t(A, C)\n1: p(A, 'b') -> t(A, B)\n0.5: !t(A, B)\n"
+    program = hb.Model.parse(text).export(facts, pairs, tmp_path / "program", plain=True)
+    assert (program.parent / "rules.psl").read_text() == (
+        "2.0: t_pairs(A, C) & p(A, B) & p(B, C) -> t(A, C)\n"
+        "1.0: t_pairs(A, B) & p(A, 'b') -> t(A, B)\n"
+        "0.5: !t(A, B)\n"
+    )
+
+
+def test_computed_predicates_say_which_rule_they_stand_for(tmp_path: Path) -> None:
+    facts = hb.read_facts([("a", "p", "b"), ("a", "p", "c"), ("b", "p", "c"), ("c", "p", "d")])
+    pairs = hb.read_pairs([("a", "t", "c"), ("b", "t", "c"), ("d", "t", "a"), ("a", "t", "c")])
+    text = "2: p(A, C) -> t(A, B) [log]\n1: p(A, C) [n >= 2] -> !t(A, B)\n"
+    program = hb.Model.parse(text).export(facts, pairs, tmp_path / "program")
+    assert (program.parent / "rules.psl").read_text() == (
+        "2.0: rule_1(A, B, '1.0') -> t(A, B)\n"
+        "3.169925001442312: rule_1(A, B, '1.584962500721156') -> t(A, B)\n"
+        "1.0: rule_2(A, B) -> !t(A, B)\n"
+    )
+    data = program.parent / "data"
+    assert (data / "rule_1_observations.txt").read_text() == (
+        "b\tc\t1.0\na\tc\t1.584962500721156\n"
+    )
+    assert (data / "rule_2_observations.txt").read_text() == "a\tc\n"
+    assert json.loads((program.parent / "names.json").read_text())["rules"] == {
+        "rule_1": "p(A, C) -> t(A, B) [log]",
+        "rule_2": "p(A, C) [n >= 2] -> !t(A, B)",
+    }
+
+
+@given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=300))
+def test_addends_add_up(numbers: list[float]) -> None:
+    x, rows = np.array(numbers), np.arange(len(numbers))[::-1].astype(np.int32)
+    found = Addends.of(rows, x)
+    total = np.zeros(len(x))
+    for value, some in zip(found.values, found.rows, strict=True):
+        assert len(np.unique(some)) == len(some) > 0
+        total[some] += value
+    few = len(np.unique(x)) <= MOST_VALUES
+    np.testing.assert_allclose(total[rows], x, rtol=0 if few else 2.0**-17)
+    assert len(found.values) <= max(MOST_VALUES, 18 + np.log2(x.max() / x.min()))
+
+
+def test_many_whole_numbers_are_exact() -> None:
+    x = np.arange(1.0, 1000.0)
+    found = Addends.of(np.arange(len(x), dtype=np.int32), x)
+    assert found.values.tolist() == [2.0**k for k in range(10)]
+    total = np.zeros(len(x))
+    for value, some in zip(found.values, found.rows, strict=True):
+        total[some] += value
+    np.testing.assert_array_equal(total, x)
 
 
 @pytest.mark.parametrize(
-    ("semantics", "advice"),
+    ("rule", "semantics", "why"),
     [
-        (Semantics(counts=Counts.LOG), '`counts="raw"`'),
-        (Semantics(counts=Counts.EXISTS), '`counts="raw"`'),
-        (Semantics(max_fanout=3), "without it"),
+        (PATHS[0], Semantics(counts=Counts.LOG), "counts them by log"),
+        (PATHS[0], Semantics(counts=Counts.EXISTS), "counts them by exists"),
+        (PATHS[0], Semantics(max_fanout=3), "no limit on the fan-out"),
+        (CONDITIONS[0], Semantics(distinct_variables=True), "only paths are the same in plain PSL"),
+        (BRACKETS[0], Semantics(), "counts them by log"),
+        (BRACKETS[1], Semantics(), "counts them by share"),
+        (BRACKETS[4], Semantics(), "no thresholds"),
     ],
 )
 def test_what_plain_psl_cannot_say_is_refused(
-    tmp_path: Path, semantics: Semantics, advice: str
+    tmp_path: Path, rule: Rule, semantics: Semantics, why: str
 ) -> None:
     facts, pairs = evidence(0)
-    with pytest.raises(InputError, match=advice):
-        export_program(RuleModel(RULES, semantics), facts, pairs, tmp_path / "program")
+    model = RuleModel((Rule(1.0, prior("t")), rule), semantics)
+    with pytest.raises(RuleNotPlainError, match=rf'{why}: learn with `counts="raw"`') as refused:
+        export_program(model, facts, pairs, tmp_path / "program", plain=True)
+    assert refused.value.place == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_collective_models_are_plain_or_refused(tmp_path: Path) -> None:
+    facts, pairs = evidence(0)
+    model = RuleModel((BRACKETS[0],), Semantics(collective=True))
+    with pytest.raises(InputError, match="what a collective model counts depends on its scores"):
+        export_program(model, facts, pairs, tmp_path / "program")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -119,15 +320,15 @@ def test_other_peoples_files_stay(tmp_path: Path) -> None:
     facts, pairs = evidence(0)
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(InputError, match="holds other files"):
-        export_program(RuleModel(RULES), facts, pairs, tmp_path)
+        export_program(RuleModel(PATHS), facts, pairs, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
 def test_an_older_export_gives_way(tmp_path: Path) -> None:
     facts, pairs = evidence(0)
     folder = tmp_path / "program"
-    export_program(RuleModel(RULES), facts, pairs, folder)
+    export_program(RuleModel(ALL), facts, pairs, folder)
     before = sorted(path.name for path in folder.rglob("*"))
-    export_program(RuleModel(RULES), facts, pairs, folder)
+    export_program(RuleModel(ALL), facts, pairs, folder)
     assert sorted(path.name for path in folder.rglob("*")) == before
     assert [path.name for path in tmp_path.iterdir()] == ["program"]

@@ -81,7 +81,7 @@ def test_names_are_escaped_in_every_chart() -> None:
     series = [Series(nasty, ends, ends), Series("b", ends, 1 - ends, "two", dots=True)]
     drawn = [
         line_chart("a", nasty, nasty, unit_axis(nasty), unit_axis(nasty), series, diagonal=True,
-                   marked=0.5),
+                   marked=[(0.5, "mark")]),
         column_chart("b", nasty, nasty, nasty, nasty, [nasty], [(nasty, "one", [1.0])]),
         bar_chart("c", nasty, nasty, [(nasty, 1.0, nasty)]),
     ]  # fmt: skip

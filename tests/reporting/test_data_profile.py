@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import given
 
 import hornbeam as hb
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import Atoms, Facts
 from hornbeam.reporting.data_profile import PredicateProfile, profile
 from tests.support.worlds import World, worlds
 
@@ -15,9 +18,9 @@ def test_predicates_are_counted() -> None:
     labels = hb.read_labels([("a", "t", "c", 1.0), ("a", "t", "zoe", 0.0), ("yan", "t", "a", 0.0)])
     found = profile(hb.read_facts(FACTS), labels, ["p", "gone"])
     assert found.predicates == (
-        PredicateProfile("p", 3, 2, 2, 2, True),
-        PredicateProfile("q", 1, 1, 1, 1, False),
-        PredicateProfile("t", 1, 1, 1, 1, False),
+        PredicateProfile("p", 2, 3, 2, 2, 2, True),
+        PredicateProfile("q", 2, 1, 1, 1, 1, False),
+        PredicateProfile("t", 2, 1, 1, 1, 1, False),
     )
     assert (found.facts, found.entities, found.soft) == (5, 3, 0)
     assert found.missing_predicates == ("gone",)
@@ -25,6 +28,21 @@ def test_predicates_are_counted() -> None:
     assert found.own_facts == 1
     # a stands in four facts, b in three places, c in three
     assert found.degrees == ((1, 1, 0), (2, 3, 2), (4, 7, 1))
+
+
+def test_facts_of_any_arity_are_counted() -> None:
+    ids = [np.array(row, dtype=np.int32) for row in ([0, 0], [0, 1], [1, 1], [2, 2])]
+    tables = {
+        1: Atoms(ids[0][:1], (ids[0][:1],)),
+        3: Atoms(ids[2], (ids[1], ids[2], ids[3])),
+    }
+    facts = Facts(Names.of("abc"), Names.of(["student", "ta"]), tables)
+    found = profile(facts, hb.read_labels([("a", "t", "b", 1.0)]), ["ta"])
+    assert found.predicates == (
+        PredicateProfile("ta", 3, 2, None, None, None, True),
+        PredicateProfile("student", 1, 1, None, None, None, False),
+    )
+    assert found.degrees == ((1, 1, 0), (2, 3, 3))
 
 
 def test_soft_facts_are_counted() -> None:

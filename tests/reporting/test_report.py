@@ -13,7 +13,12 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
+from hornbeam.choices import Sampling
 from hornbeam.reporting.report import confusion, named, percent, signed
+from hornbeam.rules.body import Body, Kind, Step
+from hornbeam.rules.clause import Clause
+from hornbeam.rules.rule_model import Rule
+from tests.support.further_atoms import with_atoms
 from tests.support.pages import Page
 
 MODEL = """3: knows(A, B) & knows(B, C) -> trusts(A, C)
@@ -72,6 +77,55 @@ def test_every_rule_stands_in_words_and_in_psl() -> None:
     assert "applies to 12 labelled pairs right on 91.7 %" in page.words
 
 
+ALL_KINDS = """1: knows(A, C) -> trusts(A, B) [log]
+0.9: knows(C, B) [n >= 1] & adult(A) -> trusts(A, B)
+0.8: (knows(A, C) & knows(C, B)) [n >= 1] & knows(A, 'p1') -> trusts(A, B) [exists]
+0.7: knows(A, B) & knows(B, C) -> trusts(A, C) [share / 0.5]
+0.6: (A == 'p3') -> !trusts(A, B)
+0.5: trusts(A, B)
+"""
+
+
+def test_every_kind_of_rule_has_words_figures_and_an_example() -> None:
+    facts, labels = world()
+    facts = with_atoms(facts, "adult", *((name,) for name in PEOPLE[::2]))
+    model = hb.Model.parse(ALL_KINDS)
+    _, page = page_of(model, (facts, labels))
+    for words in (
+        "If A has knows, then A trusts B, counted by log. knows(A, C) -> trusts(A, B) [log] "
+        "applies to 25 labelled pairs",
+        "If 1 or more things knows B and A is an adult, then A trusts B. "
+        "knows(C, B) [n >= 1] & adult(A) -> trusts(A, B) applies to 12 labelled pairs right on "
+        "50 %",
+        "For example p2 ← knows — p1, and adult(p0)",
+        "If A knows C and C knows B in 1 or more ways, and A knows 'p1', then A trusts B, counted "
+        "once.",
+        "For example p0 — knows → p1 — knows → p2, and p0 — knows → p1",
+        "If A knows B and B knows C, then A trusts C, counted by share.",
+        "If A is 'p3', then not A trusts B. (A == 'p3') -> !trusts(A, B) applies to 2 labelled "
+        "pairs right on 100 %",
+        "Counted by log: n groundings of a rule weigh log2(1 + n) times its weight.",
+        "Counted once: one grounding of a rule weighs as much as many.",
+        "Else n groundings of a rule weigh n times its weight.",
+        "The prior of trusts is positive (weight 0.5)",
+        "adult 1 6 – – – yes",
+    ):
+        assert words in page.words
+    found = model.evaluate(facts, labels)
+    assert f"AUC-ROC {found.auc_roc:.3f}" in page.words
+
+
+def test_sampled_negatives_are_told_of() -> None:
+    facts, _ = world()
+    labels = hb.read_labels([("p0", "knows", "p1", 1.0), ("p0", "knows", "p3", 0.0)])
+    language = hb.Language(max_length=2, min_coverage=1)
+    sampling: Sampling = "uniform"
+    model = hb.learn(facts, target="knows", language=language, negative_sampling=sampling)
+    _, page = page_of(model, (facts, labels))
+    assert "False pairs were sampled (uniform), 1 for every true one" in page.words
+    assert "rules learn which types of entities go together" in page.words
+
+
 def test_the_worst_mistakes_are_explained() -> None:
     facts, labels = world()
     model = hb.Model.parse(MODEL)
@@ -93,7 +147,7 @@ def test_the_data_are_profiled() -> None:
     assert "14 facts about 12 entities." in page.words
     assert "1 labelled pairs name an entity that no fact has" in page.words
     assert "nobody" in page.words
-    assert "knows 12 12 12 1 yes" in page.words
+    assert "knows 2 12 12 12 1 yes" in page.words
 
 
 def test_missing_predicates_are_named() -> None:
@@ -117,9 +171,11 @@ def test_how_it_was_learned_comes_from_the_trace() -> None:
         assert f"{row.clause} {row.coverage} {row.coverage_true} {row.paths} {row.outcome}" in (
             page.words
         )
-    [chosen] = [run for run in trace.fit.choice.validation if run.counts == trace.counts]
-    assert len(chosen.folds) == 5
-    assert np.mean(chosen.folds) == pytest.approx(min(chosen.log_loss), rel=0.2)
+    run = trace.fit.choice.validation
+    assert len(run.folds) == 5
+    assert np.mean(run.folds) == pytest.approx(min(run.log_loss), rel=0.2)
+    assert f"a standard error of {run.standard_error:.2g}" in page.words
+    assert "counts log, exists, share; bodies paths, open, unary" in page.words
     for figure in ("validation", "path", "folds", "seconds"):
         assert f'id="{figure}-t"' in html
 
@@ -190,9 +246,7 @@ NASTY = (
 )
 
 
-def test_names_from_the_data_are_text_and_nothing_else() -> None:
-    model, data = nasty_world(NASTY)
-    html, page = page_of(model, data)
+def is_text_and_nothing_else(html: str, page: Page) -> None:
     for tag, attributes in page.tags:
         assert tag not in ("script", "img", "iframe", "object", "embed", "form", "base", "b>")
         assert not [name for name in attributes if name.startswith("on") or name == "style"]
@@ -200,10 +254,31 @@ def test_names_from_the_data_are_text_and_nothing_else() -> None:
             assert name not in attributes
         if "href" in attributes:
             assert (attributes["href"] or "").startswith("#")
-    assert "<script>alert(1)</script>" in page.text
-    assert "{{ 7 * 7 }} {% raw %}" in page.text
     assert "\u202e" not in html
     assert "\x1b" not in html
+
+
+def test_names_from_the_data_are_text_and_nothing_else() -> None:
+    model, data = nasty_world(NASTY)
+    html, page = page_of(model, data)
+    is_text_and_nothing_else(html, page)
+    assert "<script>alert(1)</script>" in page.text
+    assert "{{ 7 * 7 }} {% raw %}" in page.text
+    assert "x" * 600 not in page.text
+
+
+def test_constants_of_rules_are_text_and_nothing_else() -> None:
+    _, (facts, labels) = nasty_world(NASTY)
+    [target], step = labels.predicates, Step(NASTY[0] + "0")
+    bodies = [Body((), target, Kind.ANCHORED, 0, name) for name in NASTY]
+    bodies += [Body((step,), target, Kind.ANCHORED, 1, name) for name in NASTY]
+    facts = with_atoms(facts, NASTY[1], *((name,) for name in NASTY))
+    unary = Body((Step(NASTY[1], arity=1),), target, Kind.UNARY)
+    rules = [Rule(1.0, Clause(body)) for body in (*bodies, unary)]
+    html, page = page_of(hb.Model(tuple(rules)), (facts, labels))
+    is_text_and_nothing_else(html, page)
+    assert "If A is '<img src=x onerror=alert(1)>', then" in page.words
+    assert "If A is a <img src=x onerror=alert(1)>, then" in page.words
     assert "x" * 600 not in page.text
 
 

@@ -10,6 +10,11 @@ from scipy.stats import binomtest
 import hornbeam as hb
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.reporting.rule_quality import RuleQuality, rule_qualities, wilson
+from hornbeam.rules.body import AnyBody, Body, Conjunction, Kind, Part, Step
+from hornbeam.rules.clause import Clause
+from hornbeam.rules.rule_model import Rule, RuleModel
+from hornbeam.rules.rule_words import said
+from hornbeam.rules.weighing import Threshold
 
 
 def judged(
@@ -46,15 +51,33 @@ def test_coverage_and_precision_count_labelled_pairs() -> None:
     assert (negated.coverage, negated.right) == (3, 1)
     assert (prior.coverage, prior.right) == (4, 1)
     assert (plain.low, plain.high) == wilson(2, 3)
-    assert plain.body == (("A", "p", "B"), ("B", "q", "C"))
-    assert plain.head == ("A", "t", "C")
-    assert (prior.body, prior.head) == ((), ("A", "t", "B"))
+    assert said(plain.words) == "If A p B and B q C, then A t C."
+    assert [rule.is_prior for rule in (plain, negated, prior)] == [False, False, True]
+    assert {rule.target for rule in (plain, negated, prior)} == {"t"}
 
 
 def test_inverse_steps_are_said_the_way_they_are_stated() -> None:
     [rule] = judged("1: p(B, A) & q(C, B) -> t(A, C)", [("a", "p", "b")], [("a", "t", "b", 1.0)])
-    assert rule.body == (("B", "p", "A"), ("C", "q", "B"))
+    assert said(rule.words) == "If B p A and C q B, then A t C."
     assert (rule.coverage, rule.precision, rule.low, rule.high) == (0, None, 0.0, 1.0)
+
+
+def test_conditions_cover_the_pairs_for_which_all_of_them_hold() -> None:
+    facts = [("a", "p", "m"), ("a", "p", "n"), ("b", "p", "m"), ("x", "q", "c"), ("y", "q", "d")]
+    labels = [(s, "t", o, float(s == "a")) for s in "ab" for o in "xy"]
+    many = Part(Body((Step("p"),), "t", Kind.OPEN), Threshold(2))
+    anchored = Part(Body((Step("q"),), "t", Kind.ANCHORED, 1, "c"))
+    bodies: list[AnyBody] = [
+        Conjunction((many,)),
+        anchored.body,
+        Conjunction((many, anchored)),
+    ]
+    model = RuleModel(tuple(Rule(1.0, Clause(body)) for body in bodies))
+    labelled = hb.read_labels(labels)
+    counted = MemoryEngine(hb.read_facts(facts), 1).count(labelled, model.bodies, model.language)
+    found = rule_qualities(model, counted, labelled)
+    assert [(rule.coverage, rule.right) for rule in found] == [(2, 2), (2, 1), (1, 1)]
+    assert said(found[2].words) == "If A has 2 or more p and B q 'c', then A t B."
 
 
 @pytest.mark.parametrize(

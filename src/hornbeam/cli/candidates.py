@@ -23,15 +23,18 @@ def candidates(
     engine: options.EngineOptions,
     console: options.ConsoleOptions,
 ) -> None:
-    """List the candidate rules: relation paths that connect labelled pairs, with exact counts.
+    """List the candidate rules for labelled pairs, with exact counts.
 
     From the subject of every labelled pair, true or false, Hornbeam walks all relations and their
-    inverses; each sequence that reaches the object is a candidate. [bold]coverage[/bold] is the
-    number of pairs it connects, [bold]paths[/bold] the number of ways.
+    inverses; each sequence that reaches the object is a candidate, and with [bold]--bodies[/bold]
+    so are conditions on one of the two. [bold]coverage[/bold] is the number of pairs that a
+    candidate speaks about, [bold]groundings[/bold] the number of ways.
 
     [dim]Examples:[/dim]
 
       hornbeam candidates --facts observed.tsv --labels train.tsv --top 20
+
+      hornbeam candidates --facts observed.tsv --labels train.tsv --bodies paths,open,unary
 
       hornbeam candidates --facts graph.nt --labels train.tsv --max-length 2 --json
     """
@@ -65,6 +68,7 @@ def _as_dict(found: Discovery, n_targets: int, seconds: dict[str, float]) -> dic
                 "coverage_false": candidate.coverage_false,
                 "paths": candidate.paths,
                 "length": len(candidate.body),
+                "kind": candidate.body.kind.value,
             }
             for candidate in table
         ],
@@ -78,23 +82,25 @@ def _as_dict(found: Discovery, n_targets: int, seconds: dict[str, float]) -> dic
 def _show(found: Discovery, n_targets: int, seconds: dict[str, float]) -> None:
     from rich.markup import escape
 
+    from hornbeam.explaining.named_facts import printable
+
     kept = found.candidates
     rows = [
         (
-            escape(one.text), f"{one.coverage:,}", f"{one.coverage_true:,}",
+            escape(printable(one.text)), f"{one.coverage:,}", f"{one.coverage_true:,}",
             f"{one.coverage_false:,}", f"{one.paths:,}",
         )
         for one in islice(kept, options.SHOWN)
     ]  # fmt: skip
     out = screen()
     if rows:
-        columns = ["candidate rule", "coverage", "true", "false", "paths"]
+        columns = ["candidate rule", "coverage", "true", "false", "groundings"]
         print_table(out, columns, rows, text=columns[0])
     if len(kept) > options.SHOWN:
         out.print(f"... and {len(kept) - options.SHOWN:,} more (--top N for fewer, --json for all)")
     of_all = "" if found.found is None else f" of {found.found:,}"
     out.print(
-        f"{len(kept):,}{of_all} relation sequences kept, over {n_targets:,} targets; "
+        f"{len(kept):,}{of_all} bodies kept, over {n_targets:,} targets; "
         f"with negations and prior {2 * len(kept) + len(kept.targets):,} clauses. "
         f"Loaded in {seconds['load']:.2f} s, counted in {seconds['generate']:.2f} s."
     )

@@ -28,8 +28,7 @@ COMMANDS = {
         "problems.",
     },
     "Learn and predict": {
-        "candidates": "List the candidate rules: relation paths that connect labelled pairs, with "
-        "exact counts.",
+        "candidates": "List the candidate rules for labelled pairs, with exact counts.",
         "learn": "Learn a weighted rule model and write it as PSL text that you can read and edit.",
         "predict": "Score pairs (their columns, then the score), or propose the best new links.",
         "evaluate": "Score labelled pairs and say how well the scores agree with the labels.",

@@ -9,6 +9,7 @@ import typer
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, read_files, screen
+from hornbeam.errors import DataError
 
 
 def export(
@@ -19,22 +20,35 @@ def export(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the program.")
     ],
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Refuse rules that plain PSL cannot say.")
+    ] = False,
     console: options.ConsoleOptions,
 ) -> None:
     """Write a model as a PSL 2.4 program (rules, data, JSON) that the Java runtime runs as it is.
 
-    Needs a model learned with [bold]--counts raw[/bold]: other counts cannot be said in plain PSL.
+    PSL's MAP state of the program is Hornbeam's. Rules without brackets are written as they are.
+    PSL knows no other way of counting and no thresholds, so the others are written through
+    observed predicates, which hold what these rules count for the given pairs.
 
-    [dim]Example:[/dim]
+    [dim]Examples:[/dim]
 
       hornbeam export model.psl --facts observed.tsv --pairs test.tsv -o program
+
+      hornbeam export model.psl --facts observed.tsv --pairs test.tsv --plain -o program
     """
     import hornbeam as hb
+    from hornbeam.programs.plain_rules import RuleNotPlainError
+    from hornbeam.rules.model_file import rule_lines
 
     with console.progress() as progress:
         loaded = hb.Model.load(model)
         evidence = read_files(hb.read_facts, facts, progress)
-        program = loaded.export(evidence, read_files(hb.read_pairs, pairs, progress), output)
+        listed = read_files(hb.read_pairs, pairs, progress)
+        try:
+            program = loaded.export(evidence, listed, output, plain=plain)
+        except RuleNotPlainError as error:
+            raise DataError(model, str(error), line=rule_lines(model)[error.place]) from None
     if console.as_json:
         print_json({"program": str(program)})
     else:

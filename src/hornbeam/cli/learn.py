@@ -98,6 +98,8 @@ def check_output(output: Path) -> None:
 
 
 def _as_dict(model: Model, trace: Trace) -> dict[str, Any]:
+    from hornbeam.reporting.cautions import cautions
+
     return {
         "rules": [
             {"rule": text, "weight": rule.weight}
@@ -110,6 +112,7 @@ def _as_dict(model: Model, trace: Trace) -> dict[str, Any]:
         "counts": model.semantics.counts.value,
         "relaxation": model.semantics.relaxation.value,
         "collective": model.semantics.collective,
+        "cautions": cautions(model, trace),
         "seconds": {name: round(value, 4) for name, value in trace.seconds.items()},
     }
 
@@ -117,8 +120,11 @@ def _as_dict(model: Model, trace: Trace) -> dict[str, Any]:
 def _show(model: Model, trace: Trace, output: Path) -> None:
     from rich.markup import escape
 
+    from hornbeam.explaining.named_facts import printable
+    from hornbeam.reporting.cautions import cautions
+
     shown = zip(model.rules[: options.SHOWN], model.clause_texts, strict=False)
-    rows = [(f"{rule.weight:.3f}", escape(text)) for rule, text in shown]
+    rows = [(f"{rule.weight:.3f}", escape(printable(text))) for rule, text in shown]
     out = screen()
     print_table(out, ["weight", "rule"], rows)
     if len(model.rules) > options.SHOWN:
@@ -126,6 +132,8 @@ def _show(model: Model, trace: Trace, output: Path) -> None:
             f"... and {len(model.rules) - options.SHOWN} more, all in {escape(str(output))}",
             soft_wrap=True,
         )
+    for caution in cautions(model, trace):
+        out.print(escape(printable(caution)), soft_wrap=True)
     seconds = trace.seconds
     out.print(
         f"{len(model.rules)} rules of {len(trace.candidates):,} candidate sequences, "

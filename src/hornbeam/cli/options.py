@@ -15,7 +15,8 @@ import typer
 from hornbeam.choices import EngineName, Score
 from hornbeam.cli.console import TerminalProgress, progress_shown
 from hornbeam.cli.option_groups import OneOf, Options
-from hornbeam.rules.body import MAX_LENGTH
+from hornbeam.errors import InputError
+from hornbeam.rules.body import MAX_LENGTH, Kind
 from hornbeam.rules.weighing import Counts
 
 if TYPE_CHECKING:
@@ -52,10 +53,27 @@ MaxLength = Annotated[
     int, rule_option(min=1, max=MAX_LENGTH, metavar="N", help="Longest body of a rule, in atoms.")
 ]
 MinCoverage = Annotated[
-    int, rule_option(min=1, metavar="N", help="Fewest targets that a rule must connect.")
+    int, rule_option(min=1, metavar="N", help="Fewest targets that a rule must speak about.")
 ]
 Top = Annotated[
-    int | None, rule_option(min=1, metavar="N", help="Keep the N sequences of widest coverage.")
+    int | None, rule_option(min=1, metavar="N", help="Keep the N bodies of widest coverage.")
+]
+Bodies = Annotated[
+    str | None,
+    rule_option(
+        metavar="KINDS",
+        help="What bodies may be, with commas between: paths from A to B; open, p(A, X) with any "
+        "X; unary, student(A); anchored, p(A, 'c') and A == 'c'. Default: paths,open,unary for "
+        "joint, paths for the others and for candidates.",
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    rule_option(
+        metavar="PREDICATE",
+        help="Never in a body: a relation that gives the target away, such as its inverse under "
+        "another name. Give it again for more.",
+    ),
 ]
 CountsOption = Annotated[
     str,
@@ -81,6 +99,24 @@ Threads = Annotated[
 ]
 
 
+def body_kinds(text: str | None) -> tuple[Kind, ...] | None:
+    """Kinds of bodies by their names with commas between; None leaves them to the learner.
+
+    Examples
+    --------
+    >>> [kind.value for kind in body_kinds("open, paths") or ()]
+    ['paths', 'open']
+    """
+    if text is None:
+        return None
+    named = [name.strip() for name in text.split(",")]
+    known = [kind.value for kind in Kind]
+    for name in named:
+        if name not in known:
+            raise InputError(f"unknown `bodies` {name!r}; expected some of: {', '.join(known)}")
+    return tuple(kind for kind in Kind if kind.value in named)
+
+
 @dataclass(frozen=True)
 class LanguageOptions(Options):
     """Which rules are looked for."""
@@ -88,6 +124,8 @@ class LanguageOptions(Options):
     max_length: MaxLength = 3
     min_coverage: MinCoverage = 10
     top: Top = None
+    bodies: Bodies = None
+    exclude: Exclude = None
     distinct_variables: Annotated[
         bool, rule_option("--distinct-variables", help="No two variables of a rule on one entity.")
     ] = False
@@ -101,11 +139,15 @@ class LanguageOptions(Options):
         ),
     ] = None
 
+    def __post_init__(self) -> None:
+        body_kinds(self.bodies)
+
     def language(self) -> Language:
         """Describe the rules for the library."""
         from hornbeam.rules.candidates import Language
 
-        return Language(**asdict(self))
+        given = {"bodies": body_kinds(self.bodies), "exclude": tuple(self.exclude or ())}
+        return Language(**asdict(self) | given)
 
 
 @dataclass(frozen=True)

@@ -78,9 +78,12 @@ def discover(
     'cites(A, B) & mentions(B, C) -> mentions(A, C)'
     """
     check_targets(facts, labels.predicates)
-    found = open_engine(facts, engine, threads).discover(
-        labels, language or Language(), statistics=statistics, progress=progress
-    )
+    opened, language = open_engine(facts, engine, threads), language or Language()
+    for name in language.exclude:
+        if opened.predicates.index(name) < 0:
+            text = f"no fact has the predicate {name!r}, which `exclude` names"
+            warnings.warn(text, HornbeamWarning, stacklevel=2)
+    found = opened.discover(labels, language, statistics=statistics, progress=progress)
     if found.own_edges and not own_facts_expected:
         warnings.warn(
             f"{found.own_edges:,} labelled targets stand among the facts too; "

@@ -354,7 +354,8 @@ def _shares_by_median(
     found, start, size = np.unique(column[order], return_index=True, return_counts=True)
     middle = 0.5 * (x[order[start + (size - 1) // 2]] + x[order[start + size // 2]])
     by_group = np.ones(len(group))
-    by_group[found] = middle
+    # bodies that are no paths have no shares, and no median to divide by
+    by_group[found] = np.where(middle > 0.0, middle, 1.0)
     # what a row adds is log2(1 + share / median); rows of a body without shares there are none
     weighed = np.log2(1.0 + x / by_group[column])
     medians = {body: float(by_group[group[b]]) for b, body in enumerate(statistics.bodies)}

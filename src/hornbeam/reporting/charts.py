@@ -82,7 +82,7 @@ def line_chart(
     series: Sequence[Series],
     *,
     diagonal: bool = False,
-    marked: float | None = None,
+    marked: Sequence[tuple[float, str]] = (),
 ) -> Markup:
     """Draw curves over two axes.
 
@@ -93,14 +93,14 @@ def line_chart(
     diagonal
         Draw the line of chance or of perfect calibration.
     marked
-        An x to mark with a vertical line.
+        Each x to mark with a vertical line, and the style of that line.
     """
     parts = [*_frame(x_axis, y_axis)]
     if diagonal:
         parts.append(_line(LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, TOP, "reference"))
-    if marked is not None:
-        at = _x(x_axis, marked)
-        parts.append(_line(at, HEIGHT - BOTTOM, at, TOP, "reference"))
+    for x, style in marked:
+        at = _x(x_axis, x)
+        parts.append(_line(at, HEIGHT - BOTTOM, at, TOP, style))
     for curve in series:
         points = [
             (_x(x_axis, x), _y(y_axis, y)) for x, y in zip(*thinned(curve.x, curve.y), strict=True)

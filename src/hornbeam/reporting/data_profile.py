@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from hornbeam.arrays import Ints, Positions
 from hornbeam.facts.folds import without_targets
-from hornbeam.facts.table import ONE, Facts, Targets
+from hornbeam.facts.table import ONE, Atoms, Facts, Targets
 
 #: Missing names that are shown.
 SHOWN = 20
@@ -17,14 +17,15 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class PredicateProfile:
-    """Figures of one binary predicate."""
+    """Figures of one predicate; only those of two arguments have subjects and objects."""
 
     name: str
+    arity: int
     facts: int
-    subjects: int
-    objects: int
-    widest: int  #: most objects of one subject
-    used: bool  #: whether a rule of the model walks it
+    subjects: int | None
+    objects: int | None
+    widest: int | None  #: most objects of one subject
+    used: bool  #: whether a rule of the model has it in its body
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class DataProfile:
     soft
         Facts with a truth value strictly between 0 and 1.
     predicates
-        Binary predicates, those with most facts first.
+        Those with most facts first.
     degrees
         (least degree, greatest degree, entities) for degrees by powers of two; an entity's degree
         is the number of facts that it stands in.
@@ -64,9 +65,8 @@ class DataProfile:
 
 
 def profile(facts: Facts, labels: Targets, walked: Iterable[str]) -> DataProfile:
-    """Profile the facts, the labels, and the predicates that rules walk."""
+    """Profile the facts, the labels, and the predicates in the bodies of rules."""
     walked = set(walked)
-    atoms = facts.binary
     to_entity = labels.entities.translate(facts.entities)
     unseen = (to_entity[labels.subject] < 0) | (to_entity[labels.object] < 0)
     named = np.unique(np.concatenate([labels.subject, labels.object]))
@@ -81,7 +81,7 @@ def profile(facts: Facts, labels: Targets, walked: Iterable[str]) -> DataProfile
         len(facts.entities),
         soft,
         tuple(_predicates(facts, walked)),
-        _degrees(np.bincount(np.concatenate(atoms.arguments), minlength=len(facts.entities))),
+        _degrees(_facts_of_entities(facts)),
         int(unseen.sum()),
         tuple(labels.entities.take(missing[:SHOWN])),
         tuple(sorted(name for name in walked if facts.predicates.index(name) < 0)),
@@ -90,25 +90,36 @@ def profile(facts: Facts, labels: Targets, walked: Iterable[str]) -> DataProfile
 
 
 def _predicates(facts: Facts, walked: set[str]) -> list[PredicateProfile]:
-    atoms = facts.binary
-    order = np.argsort(atoms.predicate, kind="stable")
-    bounds = np.searchsorted(atoms.predicate[order], np.arange(len(facts.predicates) + 1))
     found = []
-    for p, name in enumerate(facts.predicates):
-        rows = order[bounds[p] : bounds[p + 1]]
-        if not len(rows):
-            continue
-        subjects, fanout = np.unique(atoms.arguments[0][rows], return_counts=True)
-        objects = len(np.unique(atoms.arguments[1][rows]))
-        widest = int(fanout.max())
-        found.append(
-            PredicateProfile(name, len(rows), len(subjects), objects, widest, name in walked)
-        )
+    for arity, atoms in facts.atoms.items():
+        order = np.argsort(atoms.predicate, kind="stable")
+        bounds = np.searchsorted(atoms.predicate[order], np.arange(len(facts.predicates) + 1))
+        for p in np.unique(atoms.predicate).tolist():
+            name, rows = facts.predicates[p], order[bounds[p] : bounds[p + 1]]
+            found.append(
+                PredicateProfile(name, arity, len(rows), *_sides(atoms, rows), name in walked)
+            )
     return sorted(found, key=lambda row: (-row.facts, row.name))
 
 
-def _degrees(degree: npt.NDArray[np.int64]) -> tuple[tuple[int, int, int], ...]:
-    """Numbers of entities by degree: 1, 2-3, 4-7 and so on; those without binary facts first."""
+def _sides(atoms: Atoms, rows: Positions) -> tuple[int | None, int | None, int | None]:
+    """Subjects, objects, and most objects of one subject; nothing unless there are both."""
+    if atoms.arity != 2:
+        return None, None, None
+    subjects, fanout = np.unique(atoms.arguments[0][rows], return_counts=True)
+    return len(subjects), len(np.unique(atoms.arguments[1][rows])), int(fanout.max())
+
+
+def _facts_of_entities(facts: Facts) -> Ints:
+    """How many facts every entity stands in, an argument counting each time."""
+    places = [ids for atoms in facts.atoms.values() for ids in atoms.arguments]
+    return np.bincount(
+        np.concatenate([*places, np.empty(0, dtype=np.int32)]), minlength=len(facts.entities)
+    )
+
+
+def _degrees(degree: Ints) -> tuple[tuple[int, int, int], ...]:
+    """Numbers of entities by degree: 1, 2-3, 4-7 and so on; those without facts first."""
     if not len(degree):
         return ()
     bins = np.where(degree > 0, np.floor(np.log2(np.maximum(degree, 1))) + 1, 0).astype(np.int64)

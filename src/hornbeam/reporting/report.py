@@ -19,6 +19,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from hornbeam.arrays import Floats
+from hornbeam.counting.columns import Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.explainer import Explainer
 from hornbeam.explaining.explanation import Explanation
@@ -27,9 +28,11 @@ from hornbeam.facts.table import Targets
 from hornbeam.learning.trace import Trace
 from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting import charts, report_charts
+from hornbeam.reporting.cautions import cautions
 from hornbeam.reporting.data_profile import profile
 from hornbeam.reporting.evaluation import evaluate
-from hornbeam.reporting.rule_quality import rule_qualities
+from hornbeam.reporting.rule_quality import covered_rows, rule_qualities
+from hornbeam.rules.rule_words import PhraseRole, Words, counting_words
 
 #: Errors of each kind that are explained.
 WORST = 5
@@ -37,8 +40,8 @@ WORST = 5
 OPEN_ROWS = 20
 #: Rows of a table that are written at all.
 ROWS = 300
-#: Characters of a name that are shown.
-NAME = 80
+#: Characters of a name, and of a rule, that are shown.
+NAME, RULE = 80, 500
 
 
 @dataclass(frozen=True)
@@ -96,21 +99,23 @@ def report(
     scores = explainer.scores(labels, counted)
     qualities = sorted(
         rule_qualities(model, counted, labels),
-        key=lambda quality: (bool(quality.body), -quality.weight, quality.index),
+        key=lambda quality: (not quality.is_prior, -quality.weight, quality.index),
     )
     evaluation = evaluate(labels.truth, scores)
-    walked = [step.predicate for body in model.bodies for step in body.steps]
-    data = profile(explainer.facts, labels, walked)
+    in_bodies = set[str]().union(*(body.predicates for body in model.bodies))
+    data = profile(explainer.facts, labels, in_bodies)
     style = _template("report.css")
     return str(
         _environment().get_template("report.html.j2").render(
             style=Markup(style),
             policy=_policy(style),
-            targets=sorted({quality.head[1] for quality in qualities}),
+            targets=sorted({quality.target for quality in qualities}),
             semantics=semantics,
             evaluation=evaluation,
             confusion=confusion(labels, scores, semantics.threshold),
             qualities=qualities,
+            counting=counting_words(model),
+            cautions=cautions(model, trace),
             examples=_examples(explainer, counted, labels, progress),
             mistakes=_mistakes(explainer, labels, scores, progress),
             trace=trace,
@@ -136,20 +141,23 @@ def confusion(labels: Targets, scores: Floats, threshold: float) -> Confusion:
 
 def _examples(
     explainer: Explainer, counted: Statistics, labels: Targets, progress: Progress
-) -> list[Grounding | None]:
-    """For every rule its first path on the first pair with the label of its head, else on any."""
-    found: list[Grounding | None] = []
-    column = {body: j for j, body in enumerate(counted.bodies)}
+) -> list[list[Grounding]]:
+    """For every rule its first grounding on the first pair with the label of its head, else on any.
+
+    There is one for each of its conditions.
+    """
+    found: list[list[Grounding]] = []
+    columns = Columns(counted)
     for rule in explainer.model.rules:
-        paths: Sequence[Grounding] = ()
-        if not rule.clause.is_prior:
-            covered = counted.target[counted.column(column[rule.clause.body])]
-            right = covered[labels.positive[covered] != rule.clause.negated]
-            chosen = right if len(right) else covered
-            if len(chosen):
-                subject, _, object_ = labels.names_at(int(chosen[0]))
-                paths = explainer.groundings(rule.clause.body, subject, object_, 1, progress)
-        found.append(paths[0] if paths else None)
+        found.append([])
+        if rule.clause.is_prior:
+            continue
+        covered = covered_rows(columns, rule.clause)
+        right = covered[labels.positive[covered] != rule.clause.negated]
+        chosen = right if len(right) else covered
+        if len(chosen):
+            subject, _, object_ = labels.names_at(int(chosen[0]))
+            found[-1] += explainer.groundings(rule.clause.body, subject, object_, 1, progress)
     return found
 
 
@@ -188,8 +196,14 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters = {"named": named, "percent": percent, "signed": signed, "steps": path_steps}
-    environment.filters |= filters
+    environment.filters |= {
+        "named": named,
+        "stated": stated,
+        "percent": percent,
+        "said": said,
+        "signed": signed,
+        "steps": path_steps,
+    }
     return environment
 
 
@@ -218,6 +232,34 @@ def named(name: str) -> Markup:
     return Markup('<bdi title="{}">{}</bdi>').format(text[:500], short)
 
 
+def stated(rule: str) -> str:
+    """The text of a rule, whose constants are names from the data; cut where it is endless."""
+    text = printable(rule)
+    return text if len(text) <= RULE else f"{text[: RULE // 2]} … {text[-RULE // 2 :]}"
+
+
+def said(words: Words) -> Markup:
+    """A sentence about a rule, its variables and the names from the data set apart.
+
+    Examples
+    --------
+    >>> from hornbeam.rules.rule_words import Phrase
+    >>> print(said((Phrase("A", PhraseRole.VARIABLE), Phrase(" < "), Phrase("B"))))
+    <var>A</var> &lt; B
+    """
+    forms = {
+        PhraseRole.WORDS: "{}",
+        PhraseRole.VARIABLE: "<var>{}</var>",
+        PhraseRole.PREDICATE: "<b>{}</b>",
+        PhraseRole.ENTITY: "{}",
+    }
+    from_data = (PhraseRole.PREDICATE, PhraseRole.ENTITY)
+    return Markup("").join(
+        Markup(forms[role]).format(named(text) if role in from_data else text)
+        for text, role in words
+    )
+
+
 def percent(share: float | None) -> str:
     """A share as a percentage."""
     return "undefined" if share is None else f"{100 * share:.3g} %"
@@ -230,8 +272,11 @@ def signed(number: float) -> str:
 
 
 def path_steps(path: Grounding) -> Sequence[tuple[str, bool, str]]:
-    """Steps of a path for the page: predicate, whether it is walked backwards, next entity."""
+    """Steps of a path for the page: predicate, whether it is walked backwards, next entity.
+
+    Of a fact of three or more arguments all of it is named, not its predicate alone.
+    """
     return [
-        (fact.predicate, inverse, there)
+        (fact.predicate if fact.is_edge else fact.atom, inverse, there)
         for fact, inverse, there in zip(path.facts, path.inverse, path.entities[1:], strict=True)
     ]

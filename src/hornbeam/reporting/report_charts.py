@@ -49,7 +49,7 @@ def figures(
     if evaluation.auc_roc is not None and evaluation.auc_pr is not None:
         curves = [_roc(labels, scores, evaluation.auc_roc), _pr(labels, scores, evaluation)]
         quality = [*curves, *quality]
-    learning = [] if trace is None else _learning(trace)
+    learning = [] if trace is None else learning_figures(trace)
     return {"quality": quality, "learning": learning, "data": [_degrees(data)]}
 
 
@@ -149,9 +149,9 @@ def _degrees(data: DataProfile) -> Figure:
     return Figure(chart, "How many facts entities stand in; hubs are on the right.")
 
 
-def _learning(trace: Trace) -> list[Figure]:
-    choice = trace.fit.choice
-    found = [] if choice is None else _chosen(choice, trace.counts)
+def learning_figures(trace: Trace) -> list[Figure]:
+    """Draw how the strength was chosen, and where the time went."""
+    found = [] if trace.fit.choice is None else _chosen(trace.fit.choice)
     if trace.seconds:
         spent = [(phase, s, f"{s:.2f} s") for phase, s in trace.seconds.items()]
         words = "; ".join(f"{phase}: {s:.2f} seconds" for phase, s in trace.seconds.items())
@@ -161,45 +161,73 @@ def _learning(trace: Trace) -> list[Figure]:
     return found
 
 
-def _chosen(choice: Choice, counts: str) -> list[Figure]:
-    """How strength and way of counting were chosen."""
-    found = []
-    drawn = [run for run in choice.validation if len(run.strengths) > 1]
-    if drawn:
-        strengths = [s for run in drawn for s in run.strengths]
-        losses = [loss for run in drawn for loss in run.log_loss]
-        chart = line_chart(
-            "validation",
-            "Validation along the regularisation path",
-            "Held-out log-loss against the strength of regularisation, for each way of counting.",
-            log_axis("strength of regularisation", min(strengths), max(strengths)),
-            number_axis("log-loss", min(losses), max(losses)),
-            [
-                Series(run.counts, np.array(run.strengths), np.array(run.log_loss), style)
-                for run, style in zip(drawn, ("one", "two", "three"), strict=False)
-            ],
-            marked=choice.strength,
-        )
-        caption = (
-            "Internal validation: log-loss on held-out training pairs, lower is better, for each "
-            "way that n paths may count. The upright line is the strength that was chosen."
-        )
-        found.append(Figure(chart, caption))
+def _chosen(choice: Choice) -> list[Figure]:
+    """How the strength was chosen."""
+    found, run = [], choice.validation
+    if len(run.strengths) > 1:
+        found.append(_validation(choice))
     if len(choice.path) > 1:
         found.append(_path(choice.path))
-    if folds := next((run.folds for run in choice.validation if run.counts == counts), ()):
+    if run.folds:
         chart = column_chart(
             "folds",
             "Folds of the internal validation",
-            "; ".join(f"fold {k + 1}: {loss:.4f}" for k, loss in enumerate(folds)),
+            "; ".join(f"fold {k + 1}: {loss:.4f}" for k, loss in enumerate(run.folds)),
             "fold",
             "log-loss",
-            [str(k + 1) for k in range(len(folds))],
-            [("", "one", folds)],
+            [str(k + 1) for k in range(len(run.folds))],
+            [("", "one", run.folds)],
         )
-        caption = "Log-loss of every fold of the internal validation at the chosen strength."
+        spread = f"Their mean has a standard error of {run.standard_error:.2g}."
+        caption = f"Log-loss of every fold at the strength of least loss. {spread}"
         found.append(Figure(chart, caption))
     return found
+
+
+def _validation(choice: Choice) -> Figure:
+    run = choice.validation
+    strengths, losses = np.array(run.strengths), np.array(run.log_loss)
+    limit = float(losses.min()) + run.standard_error
+    least = float(strengths[np.argmin(losses)])
+    ends = np.array([strengths.min(), strengths.max()])
+    chart = line_chart(
+        "validation",
+        "Validation along the regularisation path",
+        f"Held-out log-loss against the strength of regularisation: {losses.min():.4f} at best, "
+        f"at a strength of {least:.3g}; {choice.log_loss:.4f} at the chosen strength of "
+        f"{choice.strength:.3g}.",
+        log_axis("strength of regularisation", *ends.tolist()),
+        number_axis("log-loss", float(losses.min()), max(float(losses.max()), limit)),
+        [
+            Series("", strengths, losses),
+            Series("", ends, np.array([limit, limit]), "reference"),
+        ],
+        marked=[(least, "reference"), (choice.strength, "mark")],
+    )
+    caption = (
+        "Internal validation: log-loss on held-out training pairs, lower is better. "
+        f"{_why(choice)} The dashed lines are the strength of least loss and one standard error "
+        "above that loss."
+    )
+    return Figure(chart, caption)
+
+
+def _why(choice: Choice) -> str:
+    """Say by which rule the strength was chosen."""
+    run = choice.validation
+    limit = min(run.log_loss) + run.standard_error
+    within = [s for s, loss in zip(run.strengths, run.log_loss, strict=True) if loss <= limit]
+    least = run.strengths[run.log_loss.index(min(run.log_loss))]
+    chosen = f"The upright line is the chosen strength, {choice.strength:.3g}:"
+    if choice.strength == within[0] != least:
+        return f"{chosen} the shortest model within one standard error of the least loss."
+    if choice.strength == least:
+        if within[0] == least:
+            return f"{chosen} the model of least loss; no shorter one is within a standard error."
+        return (
+            f"{chosen} the model of least loss, with all rules; a shorter one is within an error."
+        )
+    return f"{chosen} the best of the models that are as short as was asked for."
 
 
 def _path(path: Sequence[PathPoint]) -> Figure:

@@ -5,21 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from hornbeam.arrays import Bools, Ids
+from hornbeam.counting.columns import Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.table import Targets
-from hornbeam.rules.body import VARIABLES
+from hornbeam.rules.body import Kind
+from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import RuleModel
+from hornbeam.rules.rule_words import Words, rule_words
+from hornbeam.rules.weighing import Counts, Weighing
 
 #: From this share on, of the true pairs covered and of the covered pairs true, a body of one
 #: atom is a copy of the target.
 COPY_SHARE = 0.9
 #: Standard normal quantile of a two-sided 95 % interval.
 Z95 = 1.959963984540054
-
-#: An atom in words: variable, predicate, variable.
-Words = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,10 @@ class RuleQuality:
 
     Attributes
     ----------
-    index, text, weight, negated
+    index, text, words, weight, target, negated, is_prior
         The rule and its place in the model.
-    body, head
-        Its atoms as (variable, predicate, variable); the body of a prior is empty.
     coverage
-        Labelled pairs that it connects; those of its target for a prior.
+        Labelled pairs that it has a grounding for; those of its target for a prior.
     right
         How many of those have the label of its head: true, or false where it is negated.
     low, high
@@ -44,10 +43,11 @@ class RuleQuality:
 
     index: int
     text: str
+    words: Words
     weight: float
+    target: str
     negated: bool
-    body: tuple[Words, ...]
-    head: Words
+    is_prior: bool
     coverage: int
     right: int
     low: float
@@ -61,28 +61,37 @@ class RuleQuality:
 
 
 def rule_qualities(model: RuleModel, statistics: Statistics, labels: Targets) -> list[RuleQuality]:
-    """Judge every rule on labelled pairs whose paths have been counted."""
+    """Judge every rule on labelled pairs whose groundings have been counted."""
     texts = model.clause_texts
-    positive = labels.positive
-    column = {body: j for j, body in enumerate(statistics.bodies)}
+    columns = Columns(statistics)
     found = []
     for k, rule in enumerate(model.rules):
         clause = rule.clause
-        body = tuple(clause.body.triples)
-        head = (VARIABLES[0], clause.target, clause.body.last_variable)
         mine = labels.predicate == labels.predicates.index(clause.target)
-        if clause.is_prior:
-            covered = np.flatnonzero(mine)
-        else:
-            covered = np.unique(statistics.target[statistics.column(column[clause.body])])
-        true = int(positive[covered].sum())
+        covered = np.flatnonzero(mine) if clause.is_prior else covered_rows(columns, clause)
+        true = int(labels.positive[covered].sum())
         right = len(covered) - true if clause.negated else true
-        warning = _warning(body, head, clause.negated, true, len(covered), positive[mine])
-        figures = (len(covered), right, *wilson(right, len(covered)))
         found.append(
-            RuleQuality(k, texts[k], rule.weight, clause.negated, body, head, *figures, warning)
+            RuleQuality(
+                k,
+                texts[k],
+                rule_words(clause),
+                rule.weight,
+                clause.target,
+                clause.negated,
+                clause.is_prior,
+                len(covered),
+                right,
+                *wilson(right, len(covered)),
+                _warning(clause, true, len(covered), labels.positive[mine]),
+            )
         )
     return found
+
+
+def covered_rows(columns: Columns, clause: Clause) -> Ids:
+    """The targets that a clause with a body has a grounding for, however true."""
+    return columns.of(clause.body, Weighing(Counts.EXISTS))[0]
 
 
 def wilson(right: int, n: int) -> tuple[float, float]:
@@ -103,25 +112,20 @@ def wilson(right: int, n: int) -> tuple[float, float]:
     return (0.0 if right == 0 else middle - half), (1.0 if right == n else middle + half)
 
 
-def _warning(
-    body: tuple[Words, ...],
-    head: Words,
-    negated: bool,
-    true: int,
-    covered: int,
-    positive: npt.NDArray[np.bool_],
-) -> str:
+def _warning(clause: Clause, true: int, covered: int, positive: Bools) -> str:
     """Warn of a rule whose body is the target itself, or a copy of it."""
-    if len(body) != 1 or negated:
+    steps = [step for part in clause.body.parts for step in part.body.steps]
+    is_path = {part.body.kind for part in clause.body.parts} == {Kind.PATH}
+    if len(steps) != 1 or not is_path or clause.negated:
         return ""
-    inverse = body[0][0] != head[0]
-    if body[0][1] == head[1]:
-        if inverse:
+    [step] = steps
+    if step.predicate == clause.target:
+        if step.inverse:
             return "the target's own inverse: this rule only says that the relation is symmetric"
         return "the target itself: no pair is evidence for itself, so this rule never speaks"
     wide = true >= COPY_SHARE * int(positive.sum())
     if covered and wide and true >= COPY_SHARE * covered:
-        kind = "the inverse" if inverse else "a copy"
+        kind = "the inverse" if step.inverse else "a copy"
         return (
             f"almost {kind} of the target under another name: it covers {true:,} of "
             f"{int(positive.sum()):,} true pairs. Check that it would be known when you predict"

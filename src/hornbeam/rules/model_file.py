@@ -102,8 +102,18 @@ def parse_model(text: str, name: str) -> RuleModel:
 
 def load_model(path: str | os.PathLike[str]) -> RuleModel:
     """Read a model file."""
+    return parse_model(_text_of(path), str(path))
+
+
+def rule_lines(path: str | os.PathLike[str]) -> list[int | None]:
+    """Line of the file in which each rule of a model begins, in the order of the rules."""
+    rules = parse_logical_rules(unix_lines(_text_of(path)), str(path))
+    return [rule.place.line if rule.place else None for rule in rules]
+
+
+def _text_of(path: str | os.PathLike[str]) -> str:
     try:
-        return parse_model(Path(path).read_text(encoding="utf-8"), str(path))
+        return Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise DataError(str(path), "expected UTF-8 text of PSL rules") from None
     except OSError as error:

@@ -1,0 +1,99 @@
+"""Rules that PSL cannot say: their columns, counted by us, as observed predicates.
+
+A rule of weight w adds w x (1 - y)^p or w x y^p to the energy of a pair, with x what its groundings
+weigh. Truth values of PSL end at 1 and move the knee of a hinge instead of its weight, so x must be
+part of the weight: it is written as a sum of *addends*, of which each pair has some,
+
+    w * 3.17: rule_7(A, B, '3.17') -> t(A, B)
+
+Where a rule has few distinct x, these are its addends and every pair has one. Where it has many, as
+shares have, addends are powers of two, and every x is their sum to `BITS` binary digits, so that
+A and B, and the MAP state with them, agree to a few millionths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hornbeam.arrays import Floats, Ids, Ints
+from hornbeam.language.syntax import Atom, Constant, Literal, LogicalRule, weight_text
+from hornbeam.rules.body import variables
+from hornbeam.rules.rule_model import Rule
+
+#: Distinct values up to which each is an addend.
+MOST_VALUES = 64
+#: Significant binary digits of other values.
+BITS = 17
+
+
+@dataclass(frozen=True, eq=False)
+class Addends:
+    """Numbers as sums: `rows` of the i-th entry have `values[i]` as one of their addends."""
+
+    values: Floats
+    rows: tuple[Ids, ...]
+
+    @classmethod
+    def of(cls, rows: Ids, x: Floats) -> Addends:
+        """Take positive numbers apart.
+
+        Examples
+        --------
+        >>> addends = Addends.of(np.array([0, 1, 2]), np.array([1.0, 3.5, 1.0]))
+        >>> addends.values.tolist(), [some.tolist() for some in addends.rows]
+        ([1.0, 3.5], [[0, 2], [1]])
+        """
+        values, which = np.unique(x, return_inverse=True)
+        if len(values) <= MOST_VALUES:
+            return cls(values, tuple(rows[which == k] for k in range(len(values))))
+        mantissa, exponent = np.frexp(x)
+        digits = np.round(np.ldexp(mantissa, BITS)).astype(np.int64)
+        lowest = exponent - BITS
+        powers = [
+            (power, some)
+            for power in range(int(lowest.min()), int(exponent.max()) + 1)
+            if len(some := rows[_digit(digits, power - lowest)])
+        ]
+        return cls(np.array([2.0**power for power, _ in powers]), tuple(some for _, some in powers))
+
+
+def _digit(digits: Ints, place: Ints) -> Ints:
+    """Positions of the numbers whose binary digit at a place of their own is 1."""
+    inside = (place >= 0) & (place <= BITS)
+    return np.flatnonzero(inside & (digits >> np.clip(place, 0, BITS) & 1 == 1))
+
+
+@dataclass(frozen=True, eq=False)
+class ComputedRule:
+    """A rule, the predicate that stands for its body, and the addends of its pairs."""
+
+    rule: Rule
+    predicate: str
+    addends: Addends
+
+    @property
+    def arity(self) -> int:
+        """Of the predicate: the pair, and the addend where there are several."""
+        return 3 if len(self.addends.values) > 1 else 2
+
+    def psl_rules(self, head: str, squared: bool) -> Iterator[LogicalRule]:
+        """One rule per addend."""
+        names = variables()
+        ends = next(names), next(names)
+        negated = self.rule.clause.negated
+        for value in self.addends.values.tolist():
+            last = (Constant(weight_text(value)),) if self.arity == 3 else ()
+            body = Literal(Atom(self.predicate, (*ends, *last)))
+            yield LogicalRule(
+                self.rule.weight * value, (body,), (Literal(Atom(head, ends), negated),), squared
+            )
+
+    def columns(self) -> tuple[Ids, list[str]]:
+        """Row of the pair and text of the addend, for every observed atom."""
+        sizes = [len(rows) for rows in self.addends.rows]
+        texts = np.repeat([weight_text(value) for value in self.addends.values.tolist()], sizes)
+        rows = np.concatenate(self.addends.rows) if sizes else np.empty(0, dtype=np.int32)
+        return rows, texts.tolist()

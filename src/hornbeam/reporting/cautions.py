@@ -1,0 +1,55 @@
+"""What a reader of scores must know of how they came about: for `learn`, the report, the explorer.
+
+A model learns odds, and odds are those of the pairs that it was shown. Where most of these were
+true, or where the false ones were made up, its scores say so to whoever knows.
+"""
+
+from __future__ import annotations
+
+from hornbeam.densities.integrals import score_mean
+from hornbeam.learning.trace import Trace
+from hornbeam.rules.rule_model import RuleModel
+
+
+def cautions(model: RuleModel, trace: Trace | None = None) -> list[str]:
+    """Sentences about priors and sampled negatives; none where there is nothing to beware of."""
+    return [*_positive_priors(model, trace), *([] if trace is None else _sampled(trace))]
+
+
+def _positive_priors(model: RuleModel, trace: Trace | None) -> list[str]:
+    """Without evidence such a model says true."""
+    found = []
+    for rule in model.rules:
+        if not rule.clause.is_prior or rule.clause.negated or rule.weight == 0.0:
+            continue
+        score = float(score_mean([rule.weight], [0.0], model.semantics.relaxation)[0])
+        shown = "" if trace is None else (
+            f" It learned from {trace.targets:,} pairs of which {trace.positives:,} are true."
+        )  # fmt: skip
+        called = "true" if score >= model.semantics.threshold else "false"
+        found.append(
+            f"The prior of {rule.clause.target} is positive (weight {rule.weight:.3g}): a pair "
+            f"that no other rule speaks about scores {score:.2f} and is called {called}; only "
+            f"rules against it can lower that.{shown} Scores hold for pairs chosen like those of "
+            "training, not for any two entities."
+        )
+    return found
+
+
+def _sampled(trace: Trace) -> list[str]:
+    """Scores are set by how many negatives there were, and rules by how they were drawn."""
+    if trace.sampled_negatives is None:
+        return []
+    true, false = trace.positives, trace.targets - trace.positives
+    found = [
+        f"False pairs were sampled ({trace.sampled_negatives}), {false / true:.3g} for every true "
+        "one, and scores depend on that: with ten times as many, what now scores 0.5 would score "
+        "about 0.1. Read scores as an order of pairs, not as the share of them that is true."
+    ]
+    if trace.sampled_negatives == "uniform":
+        found.append(
+            "They were drawn uniformly: most are not even of the right type, so that rules learn "
+            "which types of entities go together, and figures on such pairs are optimistic. "
+            "Typed sampling leaves the types out."
+        )
+    return found

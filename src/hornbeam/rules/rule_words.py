@@ -1,0 +1,237 @@
+"""Rules in words, for people who do not read PSL: the one home of how a rule is said.
+
+    interacts(A, X) [n >= 25] & enzyme(A, 'cyp3a4') -> interacts(A, B) [log]
+
+    If A has 25 or more interacts besides B and A enzyme 'cyp3a4', then A interacts B, counted by
+    log.
+
+Words come in pieces, so that a page can set variables, predicates and entities apart, and escape
+what comes from the data. Variables are called what the PSL text of the same clause calls them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+from hornbeam.language.syntax import Atom, Term, Variable, weight_text
+from hornbeam.rules.body import AnyBody, Body, Kind, Part, body_ends, variables
+from hornbeam.rules.clause import Clause
+from hornbeam.rules.rule_model import RuleModel
+from hornbeam.rules.weighing import Counts, Threshold
+
+
+class PhraseRole(StrEnum):
+    """What a piece of a sentence is."""
+
+    WORDS = "words"
+    VARIABLE = "variable"
+    PREDICATE = "predicate"
+    ENTITY = "entity"
+
+
+class Phrase(NamedTuple):
+    """A piece of a sentence; of predicates and entities it is a name from the data."""
+
+    text: str
+    role: PhraseRole = PhraseRole.WORDS
+
+
+Words = tuple[Phrase, ...]
+
+#: How a way of counting is said behind a rule.
+COUNTED = {
+    Counts.RAW: "counted one by one",
+    Counts.LOG: "counted by log",
+    Counts.EXISTS: "counted once",
+    Counts.SHARE: "counted by share",
+}
+#: What a way of counting means.
+MEANING = {
+    Counts.RAW: "n groundings of a rule weigh n times its weight",
+    Counts.LOG: "n groundings of a rule weigh log2(1 + n) times its weight",
+    Counts.EXISTS: "one grounding of a rule weighs as much as many",
+    Counts.SHARE: "a path counts the less, the more edges its entities have; the sum over the "
+    "paths, divided by its median m in training, weighs log2(1 + sum / m) times the weight",
+}
+
+
+def rule_words(clause: Clause) -> Words:
+    """A clause as one sentence.
+
+    Examples
+    --------
+    >>> from hornbeam.rules.body import Step
+    >>> from hornbeam.rules.weighing import Weighing
+    >>> body = Body((Step("cites"), Step("cites", inverse=True)), "alike")
+    >>> said(rule_words(Clause(body, weighing=Weighing(Counts.SHARE))))
+    'If A and C share cites, then A alike C, counted by share.'
+    """
+    subject, object_ = body_ends(clause.body)
+    head = _filled("{} {} {}", subject, _predicate(clause.target), object_)
+    no = _filled("not ") if clause.negated else ()
+    if clause.is_prior:
+        without = f"Without evidence a pair is {'false' if clause.negated else 'true'}: "
+        return (*_filled(without), *no, *head, Phrase("."))
+    counted = "" if clause.weighing is None else f", {COUNTED[clause.weighing.counts]}"
+    body = body_words(clause.body)
+    return (Phrase("If "), *body, Phrase(", then "), *no, *head, Phrase(f"{counted}."))
+
+
+def counting_words(model: RuleModel) -> list[str]:
+    """A sentence for each way in which the rules of a model count their groundings.
+
+    Examples
+    --------
+    >>> counting_words(RuleModel(()))
+    ['n groundings of a rule weigh n times its weight.']
+    """
+    stated = {rule.clause.weighing.counts for rule in model.rules if rule.clause.weighing}
+    bare = any(rule.clause.weighing is None and not rule.clause.is_prior for rule in model.rules)
+    own = [f"{COUNTED[way].capitalize()}: {MEANING[way]}." for way in Counts if way in stated]
+    if not own:
+        return [f"{MEANING[model.semantics.counts]}."]
+    return [*own, f"Else {MEANING[model.semantics.counts]}."] if bare else own
+
+
+def body_words(body: AnyBody) -> Words:
+    """The conditions of a body, all of which must hold."""
+    ends, names = body_ends(body), variables()
+    # as in `hornbeam.rules.body.body_texts`, so that both call the variables alike
+    free = (name for name in names if name not in ends)
+    # where a condition has an "and" of its own, a comma keeps the conditions apart
+    several = any(len(part.body) > 1 for part in body.parts)
+    pieces = list[Phrase]()
+    for k, part in enumerate(body.parts):
+        pieces += [Phrase(", and " if several else " and ")] * (k > 0)
+        pieces += condition_words(part, ends, free)
+    return tuple(pieces)
+
+
+def condition_words(part: Part, ends: tuple[Variable, Variable], free: Iterator[Variable]) -> Words:
+    """One condition; variables besides those of subject and object are taken from `free`."""
+    body, threshold = part.body, part.threshold
+    literals = body.literals(ends, free)
+    here = ends[body.argument]
+    if not body.steps:
+        return _filled("{} is {}", here, _entity(body.constant or ""))
+    step = body.steps[0]
+    match body.kind:
+        case Kind.OPEN:
+            return _open(body, here, ends[1 - body.argument], threshold)
+        case Kind.UNARY:
+            words = _filled(
+                f"{{}} is {_article(step.predicate)} {{}}", here, _predicate(step.predicate)
+            )
+        case Kind.PATH if _is_shared(body):
+            return _shared(body, ends, threshold)
+        case _:
+            atoms = [literal for literal in literals if isinstance(literal, Atom)]
+            words = _linked(body, atoms)
+    return (*words, *_ways(threshold))
+
+
+def said(words: Words) -> str:
+    """The words as plain text."""
+    return "".join(piece.text for piece in words)
+
+
+def _linked(body: Body, atoms: list[Atom]) -> Words:
+    """Atoms between two terms, one after the other."""
+    pieces = list[Phrase]()
+    for k, (step, atom) in enumerate(zip(body.steps, atoms, strict=True)):
+        pieces += [Phrase(" and ")] * (k > 0)
+        first, second = (_term(atom.arguments[place]) for place in step.places)
+        if step.arity == 2:
+            pieces += _filled("{} {} {}", first, _predicate(step.predicate), second)
+        else:
+            one, other = (place + 1 for place in step.places)
+            template = f"{{}} and {{}} stand in {{}} at places {one} and {other}"
+            pieces += _filled(template, first, second, _predicate(step.predicate))
+    return tuple(pieces)
+
+
+def _open(body: Body, here: Variable, there: Variable, threshold: Threshold | None) -> Words:
+    """Edges of an argument, whoever is at the other end; the pair's own edge never counts."""
+    [step] = body.steps
+    many, predicate = _many(threshold), _predicate(step.predicate)
+    if step.arity > 2:
+        place = step.places[step.inverse] + 1
+        words = _filled(f"{{}} stands in {many}{{}} at place {place}", here, predicate)
+        return (*words, *_share(threshold))
+    own = step.predicate == body.target and step.inverse == bool(body.argument)
+    besides = _filled(" besides {}", there) if own else ()
+    if step.inverse:
+        who = f"{many}things" if many else "something"
+        words = (Phrase(who), *besides, *_filled(" {} {}", predicate, here))
+    else:
+        words = (*_filled(f"{{}} has {many}{{}}", here, predicate), *besides)
+    return (*words, *_share(threshold))
+
+
+def _is_shared(body: Body) -> bool:
+    """Whether a path goes to a neighbour by a relation and back by the same."""
+    return (
+        len(body.steps) == 2
+        and body.steps[0].arity == 2
+        and body.steps[1] == body.steps[0].reversed()
+    )
+
+
+def _shared(
+    body: Body, ends: tuple[Variable, Variable], threshold: Threshold | None
+) -> Words:  # fmt: skip
+    """Neighbours that subject and object have in common."""
+    step, many = body.steps[0], _many(threshold)
+    if step.inverse:
+        who = f"{many}things" if many else "something"
+        words = _filled(f"{who} {{}} both {{}} and {{}}", _predicate(step.predicate), *ends)
+    else:
+        words = _filled(f"{{}} and {{}} share {many}{{}}", *ends, _predicate(step.predicate))
+    return (*words, *_share(threshold))
+
+
+def _many(threshold: Threshold | None) -> str:
+    """How many groundings are asked for, before what is counted."""
+    return "" if threshold is None or threshold.share else f"{threshold.bound:.0f} or more "
+
+
+def _ways(threshold: Threshold | None) -> Words:
+    """How many groundings are asked for, behind the condition."""
+    if threshold is None or threshold.share:
+        return _share(threshold)
+    return (Phrase(f" in {threshold.bound:.0f} or more ways"),)
+
+
+def _share(threshold: Threshold | None) -> Words:
+    if threshold is None or not threshold.share:
+        return ()
+    return (Phrase(f" with a share above {weight_text(threshold.bound)}"),)
+
+
+def _filled(template: str, *values: Phrase | Variable) -> Words:
+    """A template with a value in the place of every {}."""
+    texts = template.split("{}")
+    pieces = [Phrase(texts[0])]
+    for value, text in zip(values, texts[1:], strict=True):
+        pieces += [_term(value) if isinstance(value, Variable) else value, Phrase(text)]
+    return tuple(piece for piece in pieces if piece.text)
+
+
+def _term(term: Term) -> Phrase:
+    if isinstance(term, Variable):
+        return Phrase(term.name, PhraseRole.VARIABLE)
+    return _entity(term.value)
+
+
+def _entity(name: str) -> Phrase:
+    return Phrase(f"'{name}'", PhraseRole.ENTITY)
+
+
+def _predicate(name: str) -> Phrase:
+    return Phrase(name, PhraseRole.PREDICATE)
+
+
+def _article(name: str) -> str:
+    return "an" if name[:1].lower() in tuple("aeiou") else "a"
