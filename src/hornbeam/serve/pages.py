@@ -17,7 +17,9 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.named_facts import Fact
+from hornbeam.reporting.cautions import cautions
 from hornbeam.rules.codes import step_code
+from hornbeam.rules.rule_words import Words, rule_words
 from hornbeam.serve.comparison import compare
 from hornbeam.serve.drawing import draw
 from hornbeam.serve.edits import Edits
@@ -90,7 +92,9 @@ class Pages:
         """Where to begin: search, figures, the strongest rules, entities to try."""
         rows = [row for row in self._rule_rows(visit.edits) if row["on"]]
         strongest = sorted(rows, key=lambda row: -row["weight"])[:STRONGEST]
-        return self._page("home.html", visit, strongest=strongest, examples=self._examples)
+        model = self.explorer.model
+        return self._page("home.html", visit, strongest=strongest, examples=self._examples,
+                          cautions=cautions(model, model.trace))  # fmt: skip
 
     def search(self, visit: Visit) -> Answer:
         """Entities that fit what was typed."""
@@ -251,6 +255,7 @@ class Pages:
             {
                 "number": i,
                 "text": text,
+                "words": self._words[i],
                 "negated": rule.clause.negated,
                 "weight": edits.weights.get(i, rule.weight),
                 "learned": rule.weight,
@@ -263,6 +268,11 @@ class Pages:
                 zip(self.explorer.model.rules, self.explorer.served.texts, strict=True)
             )
         ]
+
+    @cached_property
+    def _words(self) -> list[Words]:
+        """The rules in words."""
+        return [rule_words(rule.clause) for rule in self.explorer.model.rules]
 
     @cached_property
     def _missing(self) -> frozenset[int]:
