@@ -20,7 +20,7 @@ from hornbeam.learning.histogram_learning import learn_from_histograms, screen
 from hornbeam.learning.joint import Joint
 from hornbeam.learning.learner import Learner
 from hornbeam.learning.ppll import Ppll
-from hornbeam.rules.body import Body
+from hornbeam.rules.body import Body, Kind
 from hornbeam.rules.candidates import Language
 from hornbeam.rules.rule_model import Relaxation, Semantics
 from hornbeam.rules.weighing import Counts
@@ -65,12 +65,14 @@ def test_a_table_too_long_comes_as_histograms(
         assert (histograms.size[groups] == size).all()
 
 
-#: All ways of counting and all relaxations with one setting, each once with the other.
+#: Ways of counting that histograms serve.
+OF_COUNTS = (Counts.RAW, Counts.LOG, Counts.EXISTS)
+#: All of them and all relaxations with one setting, each once with the other.
 SETTINGS = [
-    *((Ppll(), counts, relaxation) for counts, relaxation in product(Counts, Relaxation)),
+    *((Ppll(), counts, relaxation) for counts, relaxation in product(OF_COUNTS, Relaxation)),
     *(
         (Ppll(prior_inside=False, length_penalty=0.5), counts, relaxation)
-        for counts, relaxation in zip(Counts, Relaxation, strict=True)
+        for counts, relaxation in zip(OF_COUNTS, Relaxation, strict=True)
     ),
 ]
 
@@ -124,6 +126,32 @@ def test_others_learn_from_what_ppll_keeps_and_say_so(
     kept = {rule.clause.body for rule in learned.model.rules if not rule.clause.is_prior}
     assert kept <= set(counted)
     assert len(engine.count(DATA.labels, counted, LANGUAGE).count) <= engine.max_rows
+
+
+def test_conditions_have_histograms_too() -> None:
+    language = replace(LANGUAGE, max_length=1, bodies=tuple(Kind), min_coverage=20)
+    table = MemoryEngine(DATA.facts).discover(DATA.labels, language).statistics
+    engine = replace(duckdb_engine(DATA.facts), max_rows=1)
+    histograms = engine.discover(DATA.labels, language).histograms
+    assert histograms is not None
+    assert table is not None
+    assert list(histograms.bodies) == list(table.bodies)
+    assert {body.kind for body in table.bodies} >= {Kind.PATH, Kind.OPEN}
+    size = [histograms.size[histograms.column(c)].sum() for c in range(len(table.bodies))]
+    assert size == np.diff(table.indptr).tolist()
+
+
+@pytest.mark.slow
+def test_shares_are_of_what_counts_keep(small: tuple[SqlEngine, Histograms]) -> None:
+    """Joint gets shares beside counts; ppll alone would have none to learn from."""
+    engine, histograms = small
+    ways = (Counts.LOG, Counts.SHARE)
+    language = replace(LANGUAGE, shares=True)
+    arguments = (Semantics(), False, lambda paths: engine.count(DATA.labels, paths, language))
+    learned = learn_from_histograms(histograms, DATA.labels, Joint(strengths=5), ways, *arguments)
+    assert learned.model.shares
+    with pytest.raises(InputError, match="have no shares"):
+        learn_from_histograms(histograms, DATA.labels, Ppll(), (Counts.SHARE,), *arguments)
 
 
 @pytest.mark.slow

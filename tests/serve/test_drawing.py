@@ -7,8 +7,11 @@ import re
 
 import pytest
 
-from hornbeam.explaining.explanation import Explanation, Fact, Grounding, Reason
-from hornbeam.serve.drawing import GUTTER, MOST_BANDS, MOST_NODES, NODE_HEIGHT, WIDTH, Drawing, draw
+from hornbeam.explaining.explanation import Explanation, Reason
+from hornbeam.explaining.named_facts import Condition, Fact, Grounding
+from hornbeam.rules.body import Kind
+from hornbeam.serve.drawing import GUTTER, MOST_BANDS, NODE_HEIGHT, WIDTH, Drawing, draw
+from hornbeam.serve.strands import MOST_NODES
 
 
 def path(*entities: str, inverse: bool = False) -> Grounding:
@@ -20,10 +23,15 @@ def path(*entities: str, inverse: bool = False) -> Grounding:
 
 def explained(*reasons: list[Grounding], pull: float = 0.1) -> Explanation:
     found = tuple(
-        Reason(i, f"rule {i}", 1.0, len(paths), pull, tuple(paths))
+        Reason(i, f"rule {i}", 1.0, len(paths), pull, (of_paths(paths),))
         for i, paths in enumerate(reasons)
     )
     return Explanation("s", "t", "o", 0.7, 1.0, 0.5, found)
+
+
+def of_paths(paths: list[Grounding]) -> Condition:
+    steps = len(paths[0].facts) if paths else 0
+    return Condition("path", Kind.PATH, 0, len(paths), tuple(paths), steps=steps)
 
 
 def drawn(*reasons: list[Grounding]) -> Drawing:

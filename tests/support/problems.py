@@ -19,9 +19,8 @@ from hornbeam.arrays import Floats
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Targets
-from hornbeam.learning.count_problem import CountProblem
+from hornbeam.learning.count_problem import CountProblem, model_counts
 from hornbeam.learning.learner import Learner
-from hornbeam.learning.problem import Problem
 from hornbeam.learning.rule_learning import LearnedRules, learn_rules
 from hornbeam.learning.rule_learning import problem_of as lay_out
 from hornbeam.rules.body import Body, Step
@@ -75,7 +74,7 @@ def problem_of(
     lengths: Sequence[int] | None = None,
 ) -> CountProblem:
     """Lay out a problem from a dense table of counts and labels."""
-    return CountProblem.of(statistics_of(counts, lengths), labels_of(y), kind, relaxation)
+    return CountProblem.of(statistics_of(counts, lengths), labels_of(y), [kind], relaxation)
 
 
 def learned_rules(
@@ -87,11 +86,9 @@ def learned_rules(
 ) -> LearnedRules:
     """Learn rules from statistics, as `hornbeam.learn` does; counts of None are the learner's."""
     ways = learner.counts if counts is None else (counts,)
-
-    def problem_with(way: Counts) -> Problem:
-        return lay_out(statistics, labels, way, relaxation)
-
-    return learn_rules(problem_with, learner, ways, Semantics(relaxation=relaxation))
+    problem = lay_out(statistics, labels, ways, relaxation)
+    semantics = Semantics(model_counts(ways), relaxation=relaxation)
+    return learn_rules(problem, learner, semantics)
 
 
 def dense(problem: CountProblem) -> tuple[Floats, Floats]:

@@ -39,7 +39,8 @@ class ReferenceModel(RuleModel):
                 if clause.target == pair[1]:
                     hinges.append((rule.weight, 1.0, clause.negated))
             elif clause.body.target == pair[1]:
-                bodies = found.get(clause.body.steps, [])
+                [part] = clause.body.parts
+                bodies = found.get(part.body.steps, [])
                 n = len(bodies)
                 share = {
                     Counts.RAW: 1.0,

@@ -52,7 +52,7 @@ class RichWorld:
     @property
     def facts(self) -> Facts:
         """As the table that programs read."""
-        entities, predicates = Names.of(ENTITIES), Names.of(ARITY)
+        entities, predicates = Names.of(ENTITIES), Names.of(atom[0] for atom in self.values)
         tables = {}
         for arity in (1, 2, 3):
             mine = [(atom, value) for atom, value in self.values.items() if len(atom) == arity + 1]

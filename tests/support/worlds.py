@@ -161,6 +161,7 @@ def renamed(world: World, names: Mapping[str, str]) -> World:
     return World(
         {rename(fact): value for fact, value in world.values.items()},
         [(rename(target), label) for target, label in world.labels],
+        {(names[entity], name): value for (entity, name), value in world.unary.items()},
     )
 
 
@@ -173,13 +174,14 @@ def mirrored(world: World) -> World:
     return World(
         {swap(fact): value for fact, value in world.values.items()},
         [(swap(target), label) for target, label in world.labels],
+        world.unary,
     )
 
 
 def entities_of(world: World) -> list[str]:
     """Every entity that a fact or a target names."""
     triples: Iterable[Triple] = [*world.values, *(target for target, _ in world.labels)]
-    return sorted({name for s, _, o in triples for name in (s, o)})
+    return sorted({name for s, _, o in triples for name in (s, o)} | {e for e, _ in world.unary})
 
 
 def wide_facts(values: Values, atoms: WideWorld) -> Facts:

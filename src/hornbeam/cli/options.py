@@ -87,9 +87,9 @@ Exclude = Annotated[
 CountsOption = Annotated[
     str,
     learner_option(
-        help="n groundings of a rule weigh n (raw, as in PSL), log2(1+n) (log), 1 (exists) or their "
-        "share of the hubs' many (share, paths only). auto: joint learns with log, exists and share "
-        "side by side, the others with raw."
+        help="n groundings of a rule weigh n (raw, as in PSL), log2(1+n) (log), 1 (exists) or "
+        "their share of the hubs' many (share, paths only). auto: joint learns with log, exists "
+        "and share side by side, the others with raw."
     ),
     OneOf(lambda: ["auto", *Counts]),
 ]

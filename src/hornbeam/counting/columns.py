@@ -122,7 +122,7 @@ def count_columns(
     targets the knees of soft hinges differ, and one number per target is not enough.
     """
     if counts is Counts.SHARE and statistics.share is None:
-        raise InputError("shares were not counted: they are for paths, and no SQL engine has them")
+        raise InputError("shares were not counted: ask for them with `shares` of the language")
     if statistics.body_truth is None:
         n = statistics.share if counts is Counts.SHARE else statistics.count
         assert n is not None

@@ -50,7 +50,8 @@ class Boost:
     folds
         Parts of the internal cross-validation.
     max_rules
-        Most rules besides the priors; None keeps all that the trees say.
+        Most rules besides the priors, a rule and its mirror image counting once; None keeps all
+        that the trees say.
     weight_variance
         Variance of the Gaussian prior on the weights of a shortened model.
     seed
@@ -96,9 +97,9 @@ class Boost:
             log_loss(columns.y, _probability(score)),
             len(trees),
         )
-        if self.max_rules is None or self._length(boosted, columns) <= self.max_rules:
+        if self.max_rules is None or len(grown) <= self.max_rules:
             return Learned(boosted, fit)
-        return self._shortened(_problem(grown, columns, graded=True), columns, score)
+        return self._shortened(_problem(grown, columns, graded=True), score)
 
     def _number_of_trees(self, columns: _Columns, progress: Progress) -> int:
         """Boost on every fold's training part and look at the loss of the rest.
@@ -137,12 +138,7 @@ class Boost:
             score = score + value.reshape(times, -1).sum(axis=0)
             yield tree, score
 
-    def _length(self, problem: CountProblem, columns: _Columns) -> int:
-        rules = [clause for clause in problem.clauses if not clause.is_prior]
-        doubles = sum(clause.mirror != clause for clause in rules) if columns.mirror else 0
-        return len(rules) + doubles
-
-    def _shortened(self, boosted: CountProblem, columns: _Columns, score: Floats) -> Learned:
+    def _shortened(self, boosted: CountProblem, score: Floats) -> Learned:
         """Fit the boosted scores by few clauses: an L1 path, then the survivors without it."""
         assert self.max_rules is not None
         soft = replace(boosted, y=_probability(score))
@@ -159,7 +155,7 @@ class Boost:
             )
             start = fit.weights
             members = np.flatnonzero((start > 0.0) | soft.is_prior)
-            if self._length(soft.only(members), columns) > self.max_rules:
+            if int((start[~soft.is_prior] > 0.0).sum()) > self.max_rules:
                 break
             kept = members
         short = soft.only(kept)
@@ -310,7 +306,7 @@ class _Columns:
         if not self.mirror or itself:
             mine = rows < len(self.y)
             return rows[mine], x[mine]
-        total = np.bincount(rows % len(self.y), x, len(self.y))
+        total: Floats = np.bincount(rows % len(self.y), x, len(self.y)).astype(np.float64)
         pairs = np.flatnonzero(total).astype(np.int32)
         return pairs, total[pairs]
 

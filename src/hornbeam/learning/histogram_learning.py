@@ -1,8 +1,9 @@
 """Learning from counts that do not fit in memory.
 
 Piecewise pseudolikelihood needs no more than histograms of (count, label), which engines add up
-where the counts are. `joint` and `greedy` need whole columns: they get those of the sequences that
-the piecewise learner keeps, the most useful first, as many as fit.
+where the counts are. `joint` and `greedy` need whole columns: they get those of the bodies that
+the piecewise learner keeps by their counts, the most useful first, as many as fit; of these also
+the shares.
 """
 
 from __future__ import annotations
@@ -54,8 +55,15 @@ def learn_from_histograms(
     progress: Progress = SILENT,
 ) -> LearnedRules:
     """Learn by PPLL, and by the other learners on what PPLL keeps and memory holds."""
-    screened_by = counts[0] if len(counts) == 1 else Counts.RAW
+    # histograms are of counts: where shares are asked for, they are added up for what is kept
+    screened_by = counts[0] if len(counts) == 1 and Counts.SHARE not in counts else Counts.RAW
     if learner.piecewise is not None and not refit:
+        if Counts.SHARE in counts:
+            raise InputError(
+                f"the table of counts has {histograms.n_rows:,} rows, too many to hold, and "
+                f"{learner.name} learns from histograms of counts, which have no shares: use "
+                '`counts="log"`, fewer labels, a larger `min_coverage`, `top`, or more memory'
+            )
         screened = screen(
             histograms, labels, learner.piecewise, screened_by, semantics.relaxation, progress
         )
@@ -66,7 +74,7 @@ def learn_from_histograms(
     kept = _most_useful(histograms, screened)
     progress.message(
         f"The table of counts has {histograms.n_rows:,} rows, too many to hold: {learner.name} "
-        f"learns from the {len(kept):,} of {len(histograms.bodies):,} sequences that ppll keeps."
+        f"learns from the {len(kept):,} of {len(histograms.bodies):,} bodies that ppll keeps."
     )
     counted = count([histograms.bodies[c] for c in kept])
 

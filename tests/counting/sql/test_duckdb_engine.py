@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gc
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hornbeam import read_facts, read_labels
 from hornbeam.counting.memory.memory_engine import MemoryEngine
@@ -23,7 +25,15 @@ from hornbeam.facts.table import ONE
 from hornbeam.rules.candidates import Language
 from tests.contracts.test_engines import figures_of, rows_of
 from tests.support.synthetic import planted, random_facts
-from tests.support.worlds import SOFT, World, languages, worlds
+from tests.support.worlds import (
+    CLASSES,
+    SOFT,
+    World,
+    entities_of,
+    renamed,
+    rich_languages,
+    worlds,
+)
 
 
 def same(one: Statistics | None, other: Statistics | None) -> bool:
@@ -38,19 +48,37 @@ def triples(world: World) -> list[tuple[str, str, str, float]]:
     return [(*fact, value / ONE) for fact, value in world.values.items()]
 
 
+#: What constants of anchored conditions may be called.
+STRANGE = ["'; DROP TABLE facts; --", '"', "''", "B", "NULL", " a ", "é", "😀", "\\", "1.0"]
+
+
 @pytest.mark.slow
-@given(worlds(SOFT), languages())
-@settings(max_examples=10)
-def test_stored_facts_are_those_in_memory(world: World, language: Language) -> None:
+@given(worlds(SOFT, classes=CLASSES), rich_languages(), st.permutations(STRANGE))
+@settings(max_examples=25)
+def test_stored_facts_are_those_in_memory(
+    world: World, language: Language, names: list[str]
+) -> None:
     """Through DuckDB's own reading, with every fact given twice and one of value 0."""
-    listed = triples(world)
-    with open_duckdb([*listed, *listed, ("e0", "zero", "e0", 0.0)]) as engine:
+    world = renamed(world, dict(zip(entities_of(world), names, strict=False)))
+    world = replace(world, unary=dict.fromkeys(world.unary, ONE))
+    inputs: list[list[tuple[object, ...]]] = [[*triples(world), *triples(world)]]
+    inputs[0].append((next(iter(world.values))[0], "zero", "zero", 0.0))
+    if world.unary:
+        inputs.append([*world.unary])
+    expected = MemoryEngine(read_facts(*inputs)).discover(world.targets, language)
+    with open_duckdb(*inputs) as engine:
         found = engine.discover(world.targets, language)
-    expected = MemoryEngine(world.facts).discover(world.targets, language)
-    assert figures_of(found) == figures_of(expected)
+        assert figures_of(found) == figures_of(expected)
+        assert [c.text for c in found.candidates] == [c.text for c in expected.candidates]
+        bodies = [candidate.body for candidate in found.candidates]
+        counted = engine.count(world.targets, bodies, language)
     assert found.statistics is not None
     assert expected.statistics is not None
-    assert rows_of(found.statistics) == rows_of(expected.statistics)
+    for table in (found.statistics, counted):
+        assert rows_of(table) == rows_of(expected.statistics)
+        if expected.statistics.share is not None:
+            assert table.share is not None
+            assert table.share.sum() == pytest.approx(expected.statistics.share.sum(), rel=1e-9)
 
 
 @pytest.mark.slow

@@ -73,7 +73,8 @@ def test_facts_from_parquet_and_counts(spark: SparkSession, tmp_path: Path) -> N
     work = tmp_path / "work"
     database = Spark(spark.newSession(), str(work))
     engine = read_facts(database, [file])
-    language = Language(3, 2)
+    kinds = (Kind.PATH, Kind.OPEN, Kind.ANCHORED)
+    language = Language(2, 2, bodies=kinds, shares=True)
     memory = MemoryEngine(read_in_memory(file))
     expected = memory.discover(world.targets, language)
     found = engine.discover(world.targets, language, statistics=False)
@@ -81,7 +82,11 @@ def test_facts_from_parquet_and_counts(spark: SparkSession, tmp_path: Path) -> N
     assert (found.own_edges, found.unseen) == (expected.own_edges, expected.unseen)
     paths = [candidate.body for candidate in expected.candidates]
     counted = engine.count(world.targets, paths, language)
-    assert rows_of(counted) == rows_of(memory.count(world.targets, paths, language))
+    again = memory.count(world.targets, paths, language)
+    assert rows_of(counted) == rows_of(again)
+    assert counted.share is not None
+    assert again.share is not None
+    assert counted.share.sum() == pytest.approx(again.share.sum(), rel=1e-9)
     assert any(work.iterdir())
     database.close()
     assert not work.exists()
