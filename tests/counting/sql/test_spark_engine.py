@@ -15,7 +15,7 @@ pytest.importorskip("pyspark", reason="pip install 'hornbeam[spark]'")
 from pyspark.sql import SparkSession
 
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.counting.sql.spark_engine import Spark, broadcast_rows, read_facts
+from hornbeam.counting.sql.spark_engine import Spark, broadcast_rows, engine_over
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.reading.readers import read_facts as read_in_memory
 from hornbeam.facts.reading.sources import literal
@@ -23,7 +23,7 @@ from hornbeam.rules.body import Kind
 from hornbeam.rules.candidates import Language
 from tests.contracts.test_engines import figures_of, rows_of
 from tests.support.brute_force import ONE
-from tests.support.worlds import World, many_worlds
+from tests.support.worlds import CLASSES, World, many_worlds
 
 pytestmark = pytest.mark.java
 
@@ -62,16 +62,25 @@ def parquet(world: World, path: Path) -> str:
     return str(path)
 
 
+def unary_parquet(world: World, path: Path) -> str:
+    """The unary facts in a Parquet file, all of them true."""
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t (subject TEXT, predicate TEXT)")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", list(world.unary))
+        connection.execute(f"COPY t TO {literal(str(path))} (FORMAT parquet)")
+    return str(path)
+
+
 def test_facts_from_parquet_and_counts(spark: SparkSession, tmp_path: Path) -> None:
     """Names become ids on the executors; counting finds what the engine in memory finds."""
-    world = many_worlds(40, soft=True, seed=9)
+    world = many_worlds(40, soft=True, seed=9, classes=CLASSES)
     file = parquet(world, tmp_path / "it's a file.parquet")
+    classes = unary_parquet(world, tmp_path / "classes.parquet")
     work = tmp_path / "work"
     database = Spark(spark.newSession(), str(work))
-    engine = read_facts(database, [file])
-    kinds = (Kind.PATH, Kind.OPEN, Kind.ANCHORED)
-    language = Language(2, 2, bodies=kinds, shares=True)
-    memory = MemoryEngine(read_in_memory(file))
+    engine = engine_over(database, [file, classes])
+    language = Language(2, 2, bodies=tuple(Kind), shares=True)
+    memory = MemoryEngine(read_in_memory(file, classes))
     expected = memory.discover(world.targets, language)
     found = engine.discover(world.targets, language, statistics=False)
     assert figures_of(found) == figures_of(expected)
@@ -101,6 +110,7 @@ def test_facts_from_parquet_and_counts(spark: SparkSession, tmp_path: Path) -> N
             "FROM (VALUES (0.5), (1.0)) AS x(v)",
             "two truth values",
         ),
+        ("SELECT 'a' AS subject, '' AS predicate", "as a name"),
     ],
 )
 def test_wrong_facts(spark: SparkSession, tmp_path: Path, select: str, problem: str) -> None:
@@ -108,7 +118,17 @@ def test_wrong_facts(spark: SparkSession, tmp_path: Path, select: str, problem: 
     with duckdb.connect() as connection:
         connection.execute(f"COPY ({select}) TO '{file}' (FORMAT parquet)")
     with pytest.raises(DataError, match=problem):
-        read_facts(Spark(spark.newSession(), str(tmp_path / "work")), [str(file)])
+        engine_over(Spark(spark.newSession(), str(tmp_path / "work")), [str(file)])
+
+
+def test_a_predicate_of_one_and_of_two_arguments(spark: SparkSession, tmp_path: Path) -> None:
+    world = World({("a", "p", "b"): ONE}, [], {("a", "p"): ONE})
+    files = [
+        parquet(world, tmp_path / "edges.parquet"),
+        unary_parquet(world, tmp_path / "unary.parquet"),
+    ]
+    with pytest.raises(DataError, match="'p' has one argument and two"):
+        engine_over(Spark(spark.newSession(), str(tmp_path / "work")), files)
 
 
 def test_facts_that_are_not_there(spark: SparkSession, tmp_path: Path) -> None:
@@ -117,9 +137,9 @@ def test_facts_that_are_not_there(spark: SparkSession, tmp_path: Path) -> None:
     database = Spark(spark.newSession(), str(tmp_path / "work"))
     for name in (str(tmp_path / "none.parquet"), str(broken), "no_such_table"):
         with pytest.raises(DataError, match="cannot be read"):
-            read_facts(database, [name])
+            engine_over(database, [name])
     with pytest.raises(InputError, match="no facts given"):
-        read_facts(database, [])
+        engine_over(database, [])
 
 
 def test_a_killed_executor_changes_nothing(java: str, tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """The Spark engine: facts larger than one machine, by the same SQL as `duckdb`.
 
-The driver sees targets, candidates and counts; facts and names stay with the executors. Ids are the
-ranks of names within hashed buckets, so a lost executor's share is computed again to the same ids.
+The driver sees targets, candidates and counts; facts and names stay with the executors.
 """
 
 from __future__ import annotations
@@ -17,20 +16,15 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from hornbeam.arrays import Array
 from hornbeam.counting.projections import walked
 from hornbeam.counting.sql.database import TableColumns
+from hornbeam.counting.sql.spark_facts import read_facts
 from hornbeam.counting.sql.spark_session import check_ready, spark_session
 from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_columns
 from hornbeam.counting.sql.step_queries import DEGREES
 from hornbeam.errors import DataError, InputError
-from hornbeam.facts.names import Names
-from hornbeam.facts.reading.diagnosis import quote
-from hornbeam.facts.reading.sources import Role
-from hornbeam.facts.reading.tables import columns_by_name
-from hornbeam.facts.table import ONE, Facts
+from hornbeam.facts.table import Facts
 from hornbeam.progress import SILENT, Progress
 
 if TYPE_CHECKING:
@@ -39,41 +33,6 @@ if TYPE_CHECKING:
 #: Bytes of one row in a table that every worker holds, and the share of a worker's memory for it.
 BROADCAST_BYTES = 64
 BROADCAST_SHARE = 8
-
-#: Groups of names that are numbered side by side.
-BUCKETS = 4096
-
-#: Every name once.
-NAMES = "SELECT DISTINCT name FROM (SELECT explode(array(a1, a2)) AS name FROM given) AS n"
-#: Names that no file of ours could hold.
-BAD_NAMES = (
-    "SELECT name FROM (SELECT name FROM names UNION ALL SELECT predicate FROM given) AS n "
-    "WHERE name IS NULL OR name = '' OR name RLIKE '[\\\\x00\\\\t\\\\r\\\\n]' LIMIT 1"
-)
-#: Names with their rank among those of the same bucket.
-RANKED = (
-    "SELECT name, bucket, row_number() OVER (PARTITION BY bucket ORDER BY name) AS place "  # noqa: S608
-    f"FROM (SELECT name, pmod(xxhash64(name), {BUCKETS}) AS bucket FROM names) AS n"
-)
-#: Ids count on from bucket to bucket.
-ENTITY_IDS = (
-    "SELECT r.name, CAST(b.before + r.place - 1 AS INT) AS id FROM ranked AS r JOIN "
-    "(SELECT bucket, sum(size) OVER (ORDER BY bucket) - size AS before FROM "
-    "(SELECT bucket, count(*) AS size FROM ranked GROUP BY bucket) AS s) AS b "
-    "ON b.bucket = r.bucket"
-)
-#: Facts by ids; `other` is a second value where a fact has two.
-FACTS = (
-    "SELECT s.id AS subject, p.id AS predicate, o.id AS object, min(f.value) AS value, "
-    "max(f.value) AS other FROM given AS f JOIN predicate_ids AS p ON p.name = f.predicate "
-    "JOIN entity_ids AS s ON s.name = f.a1 JOIN entity_ids AS o ON o.name = f.a2 "
-    "GROUP BY s.id, p.id, o.id"
-)
-#: How many facts have a wrong value or two values, and the least value above 0.
-VALUES = (
-    "SELECT count_if(value < 0 OR other > 1000000) AS wrong, count_if(value <> other) AS clashes, "
-    "min(CASE WHEN value > 0 THEN value END) AS least FROM all_facts"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,7 +193,7 @@ def open_spark(
         progress.message("Storing the facts in Spark ...")
         database = _place(session, folder)
         try:
-            yield read_facts(database, [os.fspath(item) for item in inputs])
+            yield engine_over(database, [os.fspath(item) for item in inputs])
         finally:
             database.close()
 
@@ -244,78 +203,14 @@ def _place(session: SparkSession, folder: str) -> Spark:
     return Spark(session.newSession(), f"{folder.rstrip('/')}/hornbeam-{secrets.token_hex(8)}")
 
 
-def read_facts(database: Spark, inputs: Sequence[str]) -> SqlEngine:
-    """Read facts from Parquet or tables into `facts`, `degrees` and `entity_ids`."""
-    if not inputs:
-        raise InputError("no facts given; expected at least one Parquet file or table")
-    session = database.session
-    given = [_given(session, item) for item in inputs]
-    union = given[0]
-    for frame in given[1:]:
-        union = union.unionByName(frame)
-    union.createOrReplaceTempView("given")
-    listed = ", ".join(inputs)
-    database.create("names", NAMES)
-    bad = database.fetch(BAD_NAMES)["name"]
-    if len(bad):
-        found = "nothing" if bad[0] is None else quote(bad[0])
-        raise DataError(listed, f"found {found} as a name; expected text without TAB or newline")
-    predicates = Names.of(database.fetch("SELECT DISTINCT predicate AS name FROM given")["name"])
-    if not len(predicates):
-        raise DataError(listed, "no facts found; expected at least one")
-    names = np.array(list(predicates), dtype=object)
-    database.upload("predicate_ids", {"name": names, "id": np.arange(len(names), dtype=np.int32)})
-    database.create("ranked", RANKED)
-    database.create("entity_ids", ENTITY_IDS)
-    database.create("all_facts", FACTS)
-    values = {name: column[0] for name, column in database.fetch(VALUES).items()}
-    if values["wrong"]:
-        raise DataError(listed, "a truth value lies outside [0, 1]; expected numbers from 0 to 1")
-    if values["clashes"]:
-        raise DataError(listed, "a fact has two truth values; expected one value for each fact")
-    database.view(
-        "facts", "SELECT subject, predicate, object, value FROM all_facts WHERE value > 0"
-    )
-    database.upload("unary_facts", unary_columns(Facts(predicates, predicates)))
+def engine_over(database: Spark, inputs: Sequence[str]) -> SqlEngine:
+    """Read the facts, and make an engine over them."""
+    stored = read_facts(database, database.session, inputs)
     database.create("degrees", DEGREES)
     return SqlEngine(
-        database, predicates, bool(values["least"] < ONE), broadcast_rows=database.broadcast_rows
+        database,
+        stored.predicates,
+        stored.soft,
+        not_binary=stored.not_binary,
+        broadcast_rows=database.broadcast_rows,
     )
-
-
-def _given(session: SparkSession, item: str) -> DataFrame:
-    """Columns a1, predicate, a2 as text and value in millionths, -1 where it is no truth value."""
-    from pyspark.sql import functions as f
-
-    try:
-        if os.path.exists(item) or "/" in item or item.endswith((".parquet", ".pq")):
-            table = session.read.parquet(item)
-        else:
-            table = session.table(item)
-    except Exception as error:
-        # missing files have a class in Python, broken ones come as they are from Java
-        raise DataError(item, f"cannot be read: {_reason(error)}") from None
-    columns = columns_by_name(item, table.columns, Role.FACTS)
-    kinds = dict(zip(columns, (kind for _, kind in table.dtypes), strict=True))
-    for column, kind in kinds.items():
-        numbers = ("int", "bigint", "smallint", "tinyint")
-        allowed = ("double", "float", "boolean", *numbers) if column == "value" else (
-            "string", *numbers)  # fmt: skip
-        if kind not in allowed and not (column == "value" and kind.startswith("decimal")):
-            expected = "numbers" if column == "value" else "text or integers"
-            raise DataError(item, f"column {column!r} is of type {kind}; expected {expected}")
-    # columns are renamed by place: nothing of the file's header gets into SQL
-    named = table.toDF(*columns)
-    value: Any = f.lit(ONE)
-    if "value" in columns:
-        number = f.col("value").cast("double")
-        millionths = f.round(number * ONE).cast("int")
-        value = f.when((number >= 0) & (number <= 1), millionths).otherwise(-1)
-    names = [f.col(name).cast("string").alias(name) for name in ("a1", "predicate", "a2")]
-    return named.select(*names, value.cast("int").alias("value"))
-
-
-def _reason(error: Exception) -> str:
-    """Spark's own sentence: after the class and the code in brackets."""
-    lines = [line.strip() for line in str(error).splitlines() if "[" in line and "] " in line]
-    return (lines[0].split("] ", 1)[1] if lines else str(error).splitlines()[0])[:300]
