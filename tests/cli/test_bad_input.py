@@ -75,7 +75,7 @@ def test_the_commands_work_on_good_files(task: Path, command: str) -> None:
 FILES: dict[str, tuple[bytes | None, str]] = {
     "missing.tsv": (None, "missing.tsv: no such file"),
     "empty.tsv": (b"", "empty.tsv: is empty; expected"),
-    "few.tsv": (b"a\tp\tb\t1\nb\tp\n", "few.tsv, line 2: expected 4 fields"),
+    "few.tsv": (b"a\tp\tb\t1\nb\tp\tc\n", "few.tsv, line 2: expected 4 fields"),
     "many.tsv": (b"a\tp\tb\t1\nb\tp\tc\t1\t1\n", "many.tsv, line 2: expected 4 fields"),
     "high.tsv": (b"a\tp\tb\t1\nb\tp\tc\t1.5\n", "high.tsv, line 2: expected a"),
     "low.tsv": (b"a\tp\tb\t-1\n", "low.tsv, line 1: expected a"),
