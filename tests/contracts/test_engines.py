@@ -18,9 +18,10 @@ import hornbeam.counting
 from hornbeam import read_facts, read_labels
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.sql.database import Database
 from hornbeam.counting.sql.duckdb_engine import DuckDB, duckdb_engine
 from hornbeam.counting.sql.spark_engine import Spark
-from hornbeam.counting.sql.sql_engine import Database, SqlEngine
+from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.language.naming import identifiers

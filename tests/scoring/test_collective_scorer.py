@@ -54,7 +54,8 @@ class Energy:
                 mine = [value[pair] for pair in pairs if pair[1] == clause.target]
                 total += sum(rule.weight * (y if clause.negated else 1 - y) ** p for y in mine)
                 continue
-            for body, head in ground_clauses(clause.body, entities, self.distinct):
+            [part] = clause.body.parts
+            for body, head in ground_clauses(part.body, entities, self.distinct):
                 listed = all(atom in truth for atom in [*body, head])
                 if not listed or not pairs & {*body, head}:
                     continue

@@ -125,9 +125,11 @@ def test_rules_of_all_kinds_lead_from_either_end(
     assert {(link.subject, "t", link.object) for link in found.links} == set(spoken)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HornbeamWarning)
-        scores = edited.predict(world.facts, pairs_of(*spoken), threads=1) if spoken else []
+        scores = list[float]()
+        if spoken:
+            scores = edited.predict(world.facts, pairs_of(*spoken), threads=1).tolist()
     by_pair = {
-        (s, o): float(score) for (s, _, o), score in zip(spoken, scores, strict=True)
+        (s, o): score for (s, _, o), score in zip(spoken, scores, strict=True)
     }  # fmt: skip
     for link in found.links:
         assert link.score == pytest.approx(by_pair[link.subject, link.object], abs=1e-12)

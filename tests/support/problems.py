@@ -19,9 +19,8 @@ from hornbeam.arrays import Floats
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Targets
-from hornbeam.learning.count_problem import CountProblem
+from hornbeam.learning.count_problem import CountProblem, model_counts
 from hornbeam.learning.learner import Learner
-from hornbeam.learning.problem import Problem
 from hornbeam.learning.rule_learning import LearnedRules, learn_rules
 from hornbeam.learning.rule_learning import problem_of as lay_out
 from hornbeam.rules.body import Body, Step
@@ -75,7 +74,7 @@ def problem_of(
     lengths: Sequence[int] | None = None,
 ) -> CountProblem:
     """Lay out a problem from a dense table of counts and labels."""
-    return CountProblem.of(statistics_of(counts, lengths), labels_of(y), kind, relaxation)
+    return CountProblem.of(statistics_of(counts, lengths), labels_of(y), (kind,), relaxation)
 
 
 def learned_rules(
@@ -85,13 +84,15 @@ def learned_rules(
     counts: Counts | None = None,
     relaxation: Relaxation = Relaxation.BOOLEAN,
 ) -> LearnedRules:
-    """Learn rules from statistics, as `hornbeam.learn` does; counts of None are the learner's."""
-    ways = learner.counts if counts is None else (counts,)
+    """Learn rules from statistics, as `hornbeam.learn` does.
 
-    def problem_with(way: Counts) -> Problem:
-        return lay_out(statistics, labels, way, relaxation)
-
-    return learn_rules(problem_with, learner, ways, Semantics(relaxation=relaxation))
+    Counts of None are the learner's, without shares where none were counted.
+    """
+    ways: Sequence[Counts] = learner.counts if counts is None else (counts,)
+    if statistics.share is None:
+        ways = [way for way in ways if way is not Counts.SHARE]
+    problem = lay_out(statistics, labels, ways, relaxation)
+    return learn_rules(problem, learner, Semantics(model_counts(ways), relaxation))
 
 
 def dense(problem: CountProblem) -> tuple[Floats, Floats]:
@@ -199,5 +200,5 @@ def problems(
     y[:2] = 0.0, 1.0
     y = np.round(0.1 + 0.8 * rng.random(n), 3) if soft else y
     lengths = rng.integers(1, 4, k).tolist()
-    kind = draw(st.sampled_from(Counts))
+    kind = draw(st.sampled_from([Counts.RAW, Counts.LOG, Counts.EXISTS]))
     return problem_of(counts, y, draw(relaxation), kind, lengths)

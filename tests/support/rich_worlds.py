@@ -52,7 +52,9 @@ class RichWorld:
     @property
     def facts(self) -> Facts:
         """As the table that programs read."""
-        entities, predicates = Names.of(ENTITIES), Names.of(ARITY)
+        # without facts a predicate would count as one of two arguments
+        known = [name for name, arity in ARITY.items() if arity == 2 or self._has(name)]
+        entities, predicates = Names.of(ENTITIES), Names.of(known)
         tables = {}
         for arity in (1, 2, 3):
             mine = [(atom, value) for atom, value in self.values.items() if len(atom) == arity + 1]
@@ -66,6 +68,9 @@ class RichWorld:
                 soft = None if (value == ONE).all() else value
                 tables[arity] = Atoms(predicate.astype(np.uint16), (first, *others), soft)
         return Facts(entities, predicates, tables)
+
+    def _has(self, predicate: str) -> bool:
+        return any(atom[0] == predicate for atom in self.values)
 
     def without(self, gone: Sequence[Atom]) -> RichWorld:
         """The same world without some facts."""

@@ -310,7 +310,7 @@ class _Columns:
         if not self.mirror or itself:
             mine = rows < len(self.y)
             return rows[mine], x[mine]
-        total = np.bincount(rows % len(self.y), x, len(self.y))
+        total: Floats = np.bincount(rows % len(self.y), x, len(self.y)).astype(np.float64)
         pairs = np.flatnonzero(total).astype(np.int32)
         return pairs, total[pairs]
 

@@ -229,7 +229,7 @@ class Pages:
         facts, engine = self.explorer.facts, self.explorer.engine
         adjacency = engine.graph.forward
         own = adjacency.code[adjacency.offsets[entity] : adjacency.offsets[entity + 1]]
-        groups = []
+        groups = list[dict[str, Any]]()
         for code in np.unique(own).tolist():
             step = Step.along(engine.predicates[predicate_of(code)], is_inverse(code))
             others = neighbours(adjacency, entity, code)
