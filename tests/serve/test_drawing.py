@@ -21,6 +21,14 @@ def path(*entities: str, inverse: bool = False) -> Grounding:
     return Grounding(entities, facts)
 
 
+def conditions(paths: list[Grounding]) -> tuple[MetCondition, ...]:
+    """The one condition that these are all groundings of; none without groundings."""
+    if not paths:
+        return ()
+    steps = len(paths[0].facts)
+    return (MetCondition("p", Kind.PATH, 0, len(paths), tuple(paths), steps=steps),)
+
+
 def explained(*reasons: list[Grounding], pull: float = 0.1) -> Explanation:
     found = tuple(
         Reason(i, f"rule {i}", 1.0, len(paths), pull, (of_paths(paths),))
