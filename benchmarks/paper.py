@@ -261,7 +261,7 @@ def runtime(data: str, task: str, max_length: int, sizes: tuple[int, ...]) -> li
     chosen = sorted({min(size, available) for size in sizes if size <= available} | {
         min(available, max(sizes))
     })  # fmt: skip
-    problem = CountProblem.of(found, train, Counts.RAW, Relaxation.LINEAR)
+    problem = CountProblem.of(found, train, (Counts.RAW,), Relaxation.LINEAR)
     timings = []
     for size in chosen:
         first = np.arange(len(problem.clauses)) < 2 * size

@@ -46,7 +46,7 @@ class ReferenceModel(RuleModel):
                     Counts.RAW: 1.0,
                     Counts.LOG: np.log2(1 + n) / max(n, 1),
                     Counts.EXISTS: 1 / max(n, 1),
-                }[self.semantics.counts]
+                }[self.counts_of(clause).counts]
                 hinges += [(rule.weight * share, body, clause.negated) for body in bodies]
         return hinges
 

@@ -67,6 +67,9 @@ class RichWorld:
                 tables[arity] = Atoms(predicate.astype(np.uint16), (first, *others), soft)
         return Facts(entities, predicates, tables)
 
+    def _has(self, predicate: str) -> bool:
+        return any(atom[0] == predicate for atom in self.values)
+
     def without(self, gone: Sequence[Atom]) -> RichWorld:
         """The same world without some facts."""
         return RichWorld({atom: v for atom, v in self.values.items() if atom not in gone})
