@@ -50,7 +50,7 @@ class FoldedEvidence:
         ]
         united = _united([one.candidates for one in found])
         kept = united.take(united.pruned(language))
-        bodies = [kept.body(row) for row in range(len(kept))]
+        bodies = kept.bodies
         return Discovery(
             kept,
             self.count(self.folds.pairs, bodies, language, progress=progress),
