@@ -6,7 +6,7 @@ bodies and texts are made for the rows that are looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -172,8 +172,10 @@ class Candidates:
 
     @property
     def bodies(self) -> list[Body]:
-        """The bodies of all rows, in half the time of one by one."""
-        codes, targets = self.steps.tolist(), map(self.targets.__getitem__, self.target.tolist())
+        """The bodies of all rows, in less time than one by one."""
+        # by columns: a list for every row would keep the search for garbage busy
+        codes = zip(*self.steps.T.tolist(), strict=True)
+        targets = map(self.targets.__getitem__, self.target.tolist())
         if self.conditions is None:
             return list(map(Body, map(self._path, codes), targets))
         kind, argument, constant = (
@@ -182,11 +184,11 @@ class Candidates:
         )
         return list(map(self._any_body, codes, targets, kind, argument, constant))
 
-    def _path(self, codes: list[int]) -> tuple[Step, ...]:
+    def _path(self, codes: Iterable[int]) -> tuple[Step, ...]:
         return tuple(filter(None, map(self._step_of_code.__getitem__, codes)))
 
     def _any_body(
-        self, codes: list[int], target: str, kind: int, argument: int, constant: int
+        self, codes: Iterable[int], target: str, kind: int, argument: int, constant: int
     ) -> Body:
         """A body by the numbers that it has in the table."""
         steps = self._path(codes)
