@@ -48,7 +48,7 @@ class FoldedEvidence:
             pairs, replace(language, top=None), statistics=False, progress=progress
         )
         everything = found.candidates
-        bodies = [everything.body(row) for row in range(len(everything))]
+        bodies = everything.bodies
         counted = self.count(pairs, bodies, language, progress=progress)
         seen = _seen(everything, counted, pairs)
         rows = seen.pruned(language)

@@ -241,7 +241,7 @@ class MemoryEngine:
         place[rows] = np.arange(len(rows))
         path = place[path]
         keep = path >= 0
-        bodies = [kept.body(row) for row in range(len(kept))]
+        bodies = kept.bodies
         table = Statistics.of(
             bodies, len(targets), path[keep], target[keep], body[keep], count[keep]
         )

@@ -116,7 +116,7 @@ class SqlEngine:
         table, histograms = None, None
         if statistics:
             upload_kept(database, parts, rows)
-            bodies = [kept.body(row) for row in range(len(kept))]
+            bodies = kept.bodies
             searches = [part.search for part in parts]
             if int(kept.coverage.sum()) <= self.max_rows:
                 table = self._table(bodies, searches, len(targets), language.shares)
