@@ -22,8 +22,8 @@ kernel = kernels("the solver")
 #: Rows, and variables, in a block.
 BLOCK = 1 << 13
 
-# `PotentialKind` as plain numbers, which kernels can compare with, and `SMALLEST_DUAL`, both repeated here:
-# the cache of compiled code would not notice a change in another file
+# `PotentialKind` as plain numbers, which kernels can compare with, and `SMALLEST_DUAL`, both
+# repeated here: the cache of compiled code would not notice a change in another file
 SQUARED, EQUAL = 1, 3
 SMALLEST_DUAL = 1e-100
 
