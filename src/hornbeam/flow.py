@@ -184,7 +184,7 @@ def _ways_of_counting(learner: Learner, counts: Counts | str, collective: bool) 
     ways = learner.counts if counts == "auto" else (Counts(counts),)
     if not collective:
         return ways
-    if Counts.RAW not in ways:
+    if counts not in ("auto", Counts.RAW):
         raise InputError(
             f"counts {ways[0].value} are those of a head alone, and a collective model has "
             'ground clauses that speak of several targets: use `counts="raw"`'

@@ -72,7 +72,10 @@ def test_the_clauses_have_the_scores_of_the_trees(symmetric: bool, seed: int) ->
     facts, labels = world(seed, symmetric)
     Recording.grown.clear()
     model = hb.learn(
-        facts, labels, method=Boost(trees=30, booster=Recording(least=3)), language=LANGUAGE
+        facts,
+        labels,
+        method=Boost(trees=20, folds=2, booster=Recording(least=3)),
+        language=LANGUAGE,
     )
     assert model.trace is not None
     n_trees, n = model.trace.fit.iterations, len(labels)
