@@ -113,7 +113,7 @@ def test_a_threshold_of_shares_is_strict_and_one_of_groundings_is_not() -> None:
 
     def rows(threshold: Threshold) -> list[int]:
         body = simplest([Part(BODIES[0], threshold)])
-        return columns.of(body, Weighing(Counts.RAW))[0].tolist()
+        return list(columns.of(body, Weighing(Counts.RAW))[0])
 
     assert rows(Threshold(3)) == [2]
     assert rows(Threshold(4)) == []

@@ -9,7 +9,7 @@ import hornbeam as hb
 from hornbeam.counting.mirrors import ENOUGH, is_symmetric, with_mirrors
 from hornbeam.counting.opening import discover, open_engine
 from hornbeam.learning.count_problem import CountProblem
-from hornbeam.rules.body import Kind
+from hornbeam.rules.body import AnyBody, Kind
 from hornbeam.rules.weighing import Counts
 
 LABELS = hb.read_labels([("a", "t", "b", 1.0), ("b", "t", "c", 0.0)])
@@ -97,8 +97,8 @@ def test_tied_columns_are_the_sums_of_a_body_and_its_mirror(way: Counts, seed: i
     found = with_mirrors(discover(engine, labels, language), engine, labels, language).statistics
     assert found is not None
 
-    def columns(problem: CountProblem) -> dict[object, np.ndarray]:
-        table = {}
+    def columns(problem: CountProblem) -> dict[AnyBody, np.ndarray]:
+        table = dict[AnyBody, np.ndarray]()
         for k, clause in enumerate(problem.clauses):
             if not clause.is_prior and not clause.negated:
                 rows, x = problem.column(k)
@@ -108,9 +108,8 @@ def test_tied_columns_are_the_sums_of_a_body_and_its_mirror(way: Counts, seed: i
     apart = columns(CountProblem.of(found, labels, (way,), symmetric=True, tied=False))
     tied = columns(CountProblem.of(found, labels, (way,), symmetric=True))
     assert set(apart) == set(found.bodies)
-    for body in found.bodies:
-        assert (body in tied) + (body.mirror in tied) == (2 if body == body.mirror else 1)
+    for one in found.bodies:
+        assert (one in tied) + (one.mirror in tied) == (2 if one == one.mirror else 1)
     for body, x in tied.items():
-        mirror = body.mirror  # type: ignore[attr-defined]
-        whole = apart[body] if mirror == body else apart[body] + apart[mirror]
+        whole = apart[body] if body.mirror == body else apart[body] + apart[body.mirror]
         np.testing.assert_allclose(x, whole)

@@ -6,7 +6,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
@@ -77,6 +77,7 @@ IGNORED = pytest.mark.filterwarnings("ignore:only")
 
 
 @IGNORED
+@settings(max_examples=20)
 @given(DRAWN, SAMPLINGS, st.booleans())
 def test_no_pair_sees_its_own_fact_nor_its_mirror(
     seed: int, sampling: Sampling, symmetric: bool
@@ -94,6 +95,7 @@ def test_no_pair_sees_its_own_fact_nor_its_mirror(
 
 
 @IGNORED
+@settings(max_examples=20)
 @given(DRAWN, SAMPLINGS, st.booleans())
 def test_negatives_share_the_fold_of_what_they_were_drawn_from(
     seed: int, sampling: Sampling, symmetric: bool
@@ -108,6 +110,7 @@ def test_negatives_share_the_fold_of_what_they_were_drawn_from(
 
 
 @IGNORED
+@settings(max_examples=20)
 @given(DRAWN, SAMPLINGS, st.booleans())
 def test_a_drawn_pair_misses_a_fact_at_each_end_that_has_one(
     seed: int, sampling: Sampling, symmetric: bool
@@ -124,6 +127,7 @@ def test_a_drawn_pair_misses_a_fact_at_each_end_that_has_one(
 
 
 @IGNORED
+@settings(max_examples=20)
 @given(DRAWN, SAMPLINGS)
 def test_all_but_the_targets_own_facts_are_seen(seed: int, sampling: Sampling) -> None:
     facts, folds, _ = sampled(seed, sampling)
@@ -183,9 +187,12 @@ def test_origins_have_the_chances_of_the_drawing(sampling: Sampling) -> None:
     subject, object_ = pairs.subject, pairs.object
     replacement = []
     for end in (subject[true], object_[true]):
-        pool = {"uniform": np.arange(n), "typed": np.unique(end), "frequency": end}[sampling]
+        pools: dict[str, np.ndarray] = {
+            "uniform": np.arange(n), "typed": np.unique(end), "frequency": end
+        }  # fmt: skip
+        pool = pools[sampling]
         replacement.append(np.bincount(pool, minlength=n) / len(pool))
-    times = 4000
+    times = 2000
     draws = np.stack([origins(pairs, sampling, rng) for _ in range(times)])
     for i in np.flatnonzero(~pairs.positive).tolist():
         keeps_subject = (subject[true] == subject[i]) * replacement[1][object_[i]]
@@ -208,6 +215,7 @@ BODIES = [
 
 
 @IGNORED
+@settings(max_examples=20)
 @given(DRAWN, SAMPLINGS, st.booleans())
 def test_counts_over_folds_are_those_of_each_pair_in_its_own_view(
     seed: int, sampling: Sampling, symmetric: bool
@@ -231,6 +239,7 @@ def test_counts_over_folds_are_those_of_each_pair_in_its_own_view(
 
 
 @IGNORED
+@settings(max_examples=20)
 @given(DRAWN, SAMPLINGS)
 def test_candidates_of_all_folds_have_the_sums_of_their_figures(
     seed: int, sampling: Sampling

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbeam.arrays import Floats, Ids
@@ -70,6 +70,7 @@ def split_by_trying(
 
 
 @both_ways
+@settings(max_examples=20)
 @given(seed=SEEDS, least=st.integers(1, 6))
 def test_the_best_split_is_that_of_trying_all(compiled: bool, seed: int, least: int) -> None:
     rng = np.random.default_rng(seed)
