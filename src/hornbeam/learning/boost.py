@@ -274,35 +274,38 @@ class _Columns:
     def clauses(self, trees: Sequence[Tree]) -> list[tuple[Monomial, Clause, float]]:
         """The trees as clauses, each with its weight; one below 0 pushes down.
 
-        Of a monomial and its mirror image one is listed: it stands for both.
+        Of a monomial and its mirror image one is listed: it stands for both. A clause that is its
+        own mirror image is written once, and has the weight of both rows of a pair.
         """
         total: dict[Monomial, float] = {}
         for monomial, weight in polynomial(trees).items():
-            if not monomial:
-                continue
-            image = mirrored(monomial, self.mirror) if self.mirror else monomial
-            first = min(monomial, image)
-            twice = 2.0 if self.mirror and image == monomial else 1.0
-            total[first] = total.get(first, 0.0) + twice * weight
+            if monomial:
+                image = mirrored(monomial, self.mirror) if self.mirror else monomial
+                first = min(monomial, image)
+                total[first] = total.get(first, 0.0) + weight
         listed = []
         for monomial, weight in sorted(total.items()):
             if weight != 0.0:
                 body, weighing = stated(monomial, self.features, self.binned.cuts)
-                listed.append((monomial, Clause(body, weight < 0.0, weighing), weight))
+                clause = Clause(body, weight < 0.0, weighing)
+                twice = 2.0 if self.mirror and clause.mirror == clause else 1.0
+                listed.append((monomial, clause, twice * weight))
         return listed
 
-    def rows_of(self, monomial: Monomial) -> tuple[Ids, Floats]:
+    def rows_of(self, monomial: Monomial, itself: bool) -> tuple[Ids, Floats]:
         """How often each pair, or its mirror image, meets all conditions."""
-        image = mirrored(monomial, self.mirror) if self.mirror else monomial
         binned, rows = self.binned, np.arange(self.binned.n_rows, dtype=np.int32)
         for column, cut in monomial:
             entries = slice(int(binned.indptr[column]), int(binned.indptr[column + 1]))
             reached = binned.row[entries][binned.bin[entries] >= cut]
             rows = np.intersect1d(rows, reached, assume_unique=True)
-        return self._of_pairs(rows, np.ones(len(rows)), itself=image == monomial)
+        return self._of_pairs(rows, np.ones(len(rows)), itself)
 
     def _of_pairs(self, rows: Ids, x: Floats, itself: bool) -> tuple[Ids, Floats]:
-        """Entries per pair: those of both its rows added up, unless they are the same twice."""
+        """Entries per pair: those of both its rows added up, or of one for what mirrors itself.
+
+        Columns may be equal where bodies are not, so that the bodies decide: both are written.
+        """
         if not self.mirror or itself:
             mine = rows < len(self.y)
             return rows[mine], x[mine]
@@ -317,7 +320,8 @@ class _Columns:
             if image >= j:
                 weighing = feature.graded(x)
                 x = x if weighing is None else weighed(x, weighing)
-                yield feature.body, weighing, self._of_pairs(rows, x, itself=image == j)
+                itself = feature.body.mirror == feature.body
+                yield feature.body, weighing, self._of_pairs(rows, x, itself)
 
 
 def _problem(
@@ -328,7 +332,7 @@ def _problem(
     With `graded` single bodies are clauses besides, for the target and against it.
     """
     clauses = [clause for _, clause, _ in grown]
-    entries = [columns.rows_of(monomial) for monomial, _, _ in grown]
+    entries = [columns.rows_of(monomial, clause.mirror == clause) for monomial, clause, _ in grown]
     column = list(range(len(grown)))
     for body, weighing, entry in columns.graded() if graded else ():
         clauses += [Clause(body, negated, weighing) for negated in (False, True)]
