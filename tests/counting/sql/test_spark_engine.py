@@ -27,7 +27,7 @@ from hornbeam.rules.body import Kind
 from hornbeam.rules.candidates import Language
 from tests.contracts.test_engines import figures_of, rows_of
 from tests.support.brute_force import ONE
-from tests.support.worlds import World, many_worlds
+from tests.support.worlds import CLASSES, World, many_worlds
 
 pytestmark = pytest.mark.java
 
@@ -66,16 +66,25 @@ def parquet(world: World, path: Path) -> str:
     return str(path)
 
 
+def unary_parquet(world: World, path: Path) -> str:
+    """The unary facts in a Parquet file, all of them true."""
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t (subject TEXT, predicate TEXT)")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", list(world.unary))
+        connection.execute(f"COPY t TO {literal(str(path))} (FORMAT parquet)")
+    return str(path)
+
+
 def test_facts_from_parquet_and_counts(spark: SparkSession, tmp_path: Path) -> None:
     """Names become ids on the executors; counting finds what the engine in memory finds."""
-    world = many_worlds(40, soft=True, seed=9)
+    world = many_worlds(40, soft=True, seed=9, classes=CLASSES)
     file = parquet(world, tmp_path / "it's a file.parquet")
+    classes = unary_parquet(world, tmp_path / "classes.parquet")
     work = tmp_path / "work"
     database = Spark(spark.newSession(), str(work))
-    engine = read_facts(database, [file])
-    kinds = (Kind.PATH, Kind.OPEN, Kind.ANCHORED)
-    language = Language(2, 2, bodies=kinds, shares=True)
-    memory = MemoryEngine(read_in_memory(file))
+    engine = read_facts(database, [file, classes])
+    language = Language(2, 2, bodies=tuple(Kind), shares=True)
+    memory = MemoryEngine(read_in_memory(file, classes))
     expected = memory.discover(world.targets, language)
     found = engine.discover(world.targets, language, statistics=False)
     assert figures_of(found) == figures_of(expected)
@@ -106,6 +115,7 @@ def test_facts_from_parquet_and_counts(spark: SparkSession, tmp_path: Path) -> N
             "FROM (VALUES (0.5), (1.0)) AS x(v)",
             "two truth values",
         ),
+        ("SELECT 'a' AS subject, '' AS predicate", "as a name"),
     ],
 )
 def test_wrong_facts(spark: SparkSession, tmp_path: Path, select: str, problem: str) -> None:
