@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
+from hornbeam.counting.mirrors import with_mirrors
 from hornbeam.counting.opening import discover, open_engine
-from hornbeam.facts.symmetry import ENOUGH, is_symmetric, with_mirrors
+from hornbeam.facts.symmetry import ENOUGH, is_symmetric
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.rules.body import AnyBody, Kind
 from hornbeam.rules.weighing import Counts
