@@ -3,9 +3,11 @@
 If a true pair hides its own fact while a false one sees everything, the number of target facts in
 sight tells the label, and a learner finds strong rules in pure noise. So evidence is hidden by
 fold. Training pairs are dealt to ten folds, and a pair, true or false, sees the target facts of the
-other nine. A true pair so always misses one fact at each of its ends. A false pair whose end was
-drawn by the target's facts would miss none there, so that one more is hidden; an end that was drawn
-from elsewhere misses nothing. Target facts that are no training pair are always seen.
+other nine. A true pair so always misses one fact at each of its ends, besides those that its fold
+hides for others. A false pair whose end was drawn by the target's facts is to miss as many: one of
+the facts at that end, each as likely, is hidden besides, whether or not its fold hides another. An
+end that was drawn from elsewhere misses nothing. Target facts that are no training pair are always
+seen.
 """
 
 from __future__ import annotations
@@ -81,8 +83,11 @@ def deal_evidence(
         rows = true[fold[true] == k]
         false = np.flatnonzero((fold == k) & ~pairs.positive)
         for end in drawn_ends:
-            rows = _with_one_more(pairs, end, rows, false, true, symmetric, rng)
-        shown = pairs.select(rows)
+            # where an end was kept, the pair that it was kept from is hidden already
+            ends: Array = getattr(pairs, end)
+            drawn = false if origin is None else false[ends[false] != ends[origin[false]]]
+            rows = np.append(rows, _one_of_each(ends, drawn, true, rng))
+        shown = pairs.select(np.unique(rows))
         hidden.append(with_mirror_images(shown) if symmetric else shown)
     return EvidenceFolds(facts, pairs, fold, tuple(hidden))
 
@@ -139,21 +144,9 @@ def _drawn_by_facts(pairs: Targets, end: str) -> bool:
     return bool(len(of_false)) and bool(of_false.mean() > of_true.mean() - 0.5)
 
 
-def _with_one_more(
-    pairs: Targets,
-    end: str,
-    hidden: Ints,
-    false: Ints,
-    true: Ints,
-    symmetric: bool,
-    rng: np.random.Generator,
-) -> Ints:
-    """Hide one more true pair at an end of every false one where the fold hides none."""
-    ends: Array = getattr(pairs, end)
-    covered = ends[hidden]
-    if symmetric:
-        covered = np.append(pairs.subject[hidden], pairs.object[hidden])
-    bare = np.setdiff1d(ends[false], covered)
-    shuffled = rng.permutation(true)
-    owners, first = np.unique(ends[shuffled], return_index=True)
-    return np.append(hidden, shuffled[first[np.isin(owners, bare)]])
+def _one_of_each(ends: Array, drawn: Ints, true: Ints, rng: np.random.Generator) -> Ints:
+    """For every pair that was drawn a true pair of the same end, each as likely; some have none."""
+    order = true[np.argsort(ends[true], kind="stable")]
+    low, high = (np.searchsorted(ends[order], ends[drawn], side=side) for side in ("left", "right"))
+    some = high > low
+    return np.asarray(order[rng.integers(low[some], high[some])])
