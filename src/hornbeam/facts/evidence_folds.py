@@ -3,9 +3,11 @@
 If a true pair hides its own fact while a false one sees everything, the number of target facts in
 sight tells the label, and a learner finds strong rules in pure noise. So evidence is hidden by
 fold. Training pairs are dealt to ten folds, and a pair, true or false, sees the target facts of the
-other nine. A true pair so always misses one fact at each of its ends. A false pair whose end was
-drawn by the target's facts would miss none there, so that one more is hidden; an end that was drawn
-from elsewhere misses nothing. Target facts that are no training pair are always seen.
+other nine. A true pair so always misses one fact at each of its ends, besides those that its fold
+hides for others. A false pair whose end was drawn by the target's facts is to miss as many: one of
+the facts at that end, each as likely, is hidden besides, whether or not its fold hides another. An
+end that was drawn from elsewhere misses nothing. Target facts that are no training pair are always
+seen.
 """
 
 from __future__ import annotations
