@@ -334,9 +334,11 @@ def _problem(
     clauses = [clause for _, clause, _ in grown]
     entries = [columns.rows_of(monomial, clause.mirror == clause) for monomial, clause, _ in grown]
     column = list(range(len(grown)))
+    said = set(clauses)
     for body, weighing, entry in columns.graded() if graded else ():
-        clauses += [Clause(body, negated, weighing) for negated in (False, True)]
-        column += [len(entries)] * 2
+        both = {Clause(body, negated, weighing) for negated in (False, True)}
+        clauses += sorted(both - said, key=lambda clause: clause.negated)
+        column += [len(entries)] * len(both - said)
         entries.append(entry)
     clauses += [prior(columns.target, negated) for negated in (False, True)]
     column += [len(entries)] * 2
