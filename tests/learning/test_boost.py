@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
@@ -65,6 +65,7 @@ def rules_of(model: hb.Model) -> list[Rule]:
 
 @pytest.mark.parametrize("symmetric", [False, True])
 @given(seed=SEEDS)
+@example(seed=195)  # two shares differ in their last digit
 @settings(max_examples=6)
 def test_the_clauses_have_the_scores_of_the_trees(symmetric: bool, seed: int) -> None:
     facts, labels = world(seed, symmetric)
