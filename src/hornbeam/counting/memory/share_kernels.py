@@ -1,0 +1,180 @@
+"""Loops that add up shares of paths; `hornbeam.counting.memory.shares` says what for."""
+
+# ruff: noqa: ANN001, ANN201
+# mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
+
+from __future__ import annotations
+
+import numpy as np
+
+from hornbeam.compiled import kernels
+
+kernel = kernels("the shares of paths")
+
+
+def run_of(offsets, code, node, wanted):
+    """First and last edge of a code at a node."""
+    low, high = offsets[node], offsets[node + 1]
+    start = low + np.searchsorted(code[low:high], wanted)
+    stop = start + np.searchsorted(code[start:high], wanted, side="right")
+    return start, stop
+
+
+def run_between(offsets, neighbour, code, node, wanted, end):
+    """First and last edge of a code from a node to another."""
+    low, high = run_of(offsets, code, node, wanted)
+    start = low + np.searchsorted(neighbour[low:high], end)
+    stop = start + np.searchsorted(neighbour[start:high], end, side="right")
+    return start, stop
+
+
+def edges_on(offsets, neighbour, code, node, wanted, last, end):
+    """Edges that a path may go on with; where its next step is the last, those to its end."""
+    if last:
+        return run_between(offsets, neighbour, code, node, wanted, end)
+    return run_of(offsets, code, node, wanted)
+
+
+def seen_weight(u, v, c, a, b, mine, out, into):
+    """Weight of a step u -> v for a target a -> b; `mine` is the step of its own edge, or 0.
+
+    The own edge is in no degree, and no step: its weight is 0.
+    """
+    if (u == a and v == b and c == mine) or (u == b and v == a and c == mine ^ 1):
+        return 0.0
+    out -= (u == a and c == mine) or (u == b and c == mine ^ 1)
+    into -= (v == b and c == mine) or (v == a and c == mine ^ 1)
+    return 1.0 / np.sqrt(np.float64(out) * np.float64(into))
+
+
+@kernel
+def propagate(
+    offsets, neighbour, code, here, there, weight, back_offsets, back_neighbour, back_code,
+    back_here, back_there, back_weight, codes, source, sink, own, alone, rank, level, touched,
+):  # fmt: skip
+    """Sums over paths for rows (source, sink, sequence), sorted by source, `alone`, sequence.
+
+    Rows share their passes where `alone` is the same; where it is a target's own, `own` is the
+    code of its edge, else 0. `level[k]` has the sums of k steps from the present source,
+    `touched[k]` the nodes that have one.
+    """
+    found = np.zeros(len(rank))
+    sizes = np.zeros(level.shape[0], dtype=np.int64)
+    reached = 0  # levels that hold the first steps of the sequence before
+    last_rank = -1
+    for row in range(len(rank)):
+        r, a, b, mine = rank[row], source[row], sink[row], own[row]
+        if row == 0 or a != source[row - 1] or alone[row] != alone[row - 1]:
+            for k in range(level.shape[0]):
+                for i in range(sizes[k]):
+                    level[k, touched[k, i]] = 0.0
+                sizes[k] = 0
+            level[0, a] = 1.0
+            touched[0, 0] = a
+            sizes[0] = 1
+            reached = 0
+            last_rank = -1
+        length = 0
+        while length < codes.shape[1] and codes[r, length] > 0:
+            length += 1
+        if r != last_rank:
+            common = 0
+            if last_rank >= 0:
+                while (
+                    common < reached
+                    and common < length - 1
+                    and codes[r, common] == codes[last_rank, common]
+                ):
+                    common += 1
+            for k in range(common, length - 1):
+                for i in range(sizes[k + 1]):
+                    level[k + 1, touched[k + 1, i]] = 0.0
+                size = 0
+                c = codes[r, k]
+                mind = mine > 0 and (c == mine or c == mine ^ 1)
+                for i in range(sizes[k]):
+                    u = touched[k, i]
+                    start, stop = run_of(offsets, code, u, c)
+                    for edge in range(start, stop):
+                        v, step = neighbour[edge], weight[edge]
+                        if mind:
+                            step = seen_weight(u, v, c, a, b, mine, here[edge], there[edge])
+                            if step == 0.0:
+                                continue
+                        if level[k + 1, v] == 0.0:
+                            touched[k + 1, size] = v
+                            size += 1
+                        level[k + 1, v] += level[k, u] * step
+                sizes[k + 1] = size
+            reached = length - 1
+            last_rank = r
+        c = codes[r, length - 1]
+        mind = mine > 0 and (c == mine or c == mine ^ 1)
+        start, stop = run_of(back_offsets, back_code, b, c ^ 1)
+        total = 0.0
+        for edge in range(start, stop):
+            u, step = back_neighbour[edge], back_weight[edge]
+            if mind:
+                step = seen_weight(u, b, c, a, b, mine, back_there[edge], back_here[edge])
+            total += level[length - 1, u] * step
+        found[row] = total
+    return found
+
+
+@kernel
+def walk(
+    offsets, neighbour, code, value, here, there, codes, source, sink, own, rank, distinct, one
+):
+    """Sums over paths for rows (source, sink, sequence), walked one by one.
+
+    `own` is the code of the step from source to sink that no path may take and no degree counts,
+    0 where it is no fact; with `distinct` no path meets a node twice.
+    """
+    found = np.zeros(len(rank))
+    longest = codes.shape[1]
+    node = np.zeros(longest + 1, dtype=np.int64)
+    at = np.zeros(longest + 1, dtype=np.int64)
+    stop = np.zeros(longest + 1, dtype=np.int64)
+    product = np.ones(longest + 1)
+    deficit = np.zeros(longest + 1, dtype=np.int64)
+    for row in range(len(rank)):
+        r, a, b, mine = rank[row], source[row], sink[row], own[row]
+        length = 0
+        while length < longest and codes[r, length] > 0:
+            length += 1
+        node[0] = a
+        at[0], stop[0] = edges_on(offsets, neighbour, code, a, codes[r, 0], length == 1, b)
+        depth = 0
+        total = 0.0
+        while depth >= 0:
+            if at[depth] >= stop[depth]:
+                depth -= 1
+                continue
+            edge = at[depth]
+            at[depth] += 1
+            u, v, c = node[depth], neighbour[edge], codes[r, depth]
+            step = seen_weight(u, v, c, a, b, mine, here[edge], there[edge])
+            if step == 0.0:
+                continue
+            if distinct:
+                again = v == b and depth + 1 < length
+                for k in range(depth + 1):
+                    again = again or node[k] == v
+                if again:
+                    continue
+            lost = deficit[depth]
+            if len(value) > 0:
+                lost += one - value[edge]
+                if lost >= one:
+                    continue
+            weight = product[depth] * step
+            if depth + 1 == length:
+                total += weight
+                continue
+            depth += 1
+            node[depth], product[depth], deficit[depth] = v, weight, lost
+            at[depth], stop[depth] = edges_on(
+                offsets, neighbour, code, v, codes[r, depth], depth + 1 == length, b
+            )
+        found[row] = total
+    return found
