@@ -404,6 +404,6 @@ def _shares_by_median(
     # bodies that are no paths have no shares, and no median to divide by
     by_group[found] = [float(f"{m:.6g}") if m > 0.0 else 1.0 for m in middle.tolist()]
     # what a row adds is log2(1 + share / median); rows of a body without shares there are none
-    weighed: Floats = np.round(np.log2(1.0 + x / by_group[column]), 9)
+    weighed = np.round(np.log2(1.0 + x / by_group[column]), 9).astype(np.float64)
     medians = {body: float(by_group[group[b]]) for b, body in enumerate(statistics.bodies)}
     return (indptr, row, weighed), medians
