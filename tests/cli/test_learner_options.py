@@ -72,9 +72,8 @@ def test_a_learner_of_another_package_has_options(
     assert (learner.boldness, learner.weight_variance) == (0.25, 7.0)  # type: ignore[attr-defined]
     with pytest.raises(InputError, match=r'^`boldness` is for `method="mine"`$'):
         LearnerOptions.of(DEFAULTS | {"boldness": 0.25}).learner("joint", 0)
-    text = hornbeam_("learn", "--help").stdout
-    assert "joint|boost|ppll|greedy|mine" in "".join(text.replace("│", "").split())
-    shown = " ".join(text.split())
+    shown = " ".join(hornbeam_("learn", "--help").stdout.split())
+    assert "mine>" in shown, "it is one of the methods"
     assert "mine: how bold it is." in shown
 
 

@@ -109,7 +109,8 @@ def test_a_limit_on_rules_is_kept(most: int, symmetric: bool) -> None:
     whole = hb.learn(facts, labels, method=Boost(trees=30), language=LANGUAGE)
     assert len(rules_of(whole)) > most
     short = hb.learn(facts, labels, method=Boost(trees=30, max_rules=most), language=LANGUAGE)
-    assert len(rules_of(short)) <= most
+    # a rule and its mirror image share a weight and count once
+    assert len({frozenset({one.clause, one.clause.mirror}) for one in rules_of(short)}) <= most
     assert most == 0 or rules_of(short) or (most == 1 and symmetric)
     limit = len(rules_of(whole))
     same = hb.learn(facts, labels, method=Boost(trees=30, max_rules=limit), language=LANGUAGE)

@@ -37,7 +37,7 @@ class Feature:
         """The condition that the feature is at least a value."""
         if self.share:
             # a model's threshold on shares is strict
-            return Part(self.body, Threshold(cut * (1.0 - SLACK), share=True))
+            return Part(self.body, Threshold(float(cut) * (1.0 - SLACK), share=True))
         if self.body.kind in (Kind.UNARY, Kind.ANCHORED):
             return Part(self.body)  # at most one grounding
         return Part(self.body, Threshold(cut))

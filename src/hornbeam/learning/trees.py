@@ -28,7 +28,7 @@ kernel = kernels("boosting")
 CUTS = 8
 #: How far, as a share of it, an entry may stay below a cut that it reaches: equal shares differ in
 #: their last digits where they are added up in another order.
-SLACK = 1e-12
+SLACK = 1e-7
 #: Entries to look at above which compiling pays.
 WORTH_COMPILING = 300_000
 
