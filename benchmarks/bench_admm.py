@@ -21,7 +21,7 @@ import numpy.typing as npt
 from common import Figures, finish, in_fresh_process, markdown, resident, timed
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.exact import Exact
-from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
 SEED = 20180703
 TOLERANCE = 1e-3
@@ -33,7 +33,7 @@ LARGEST_REFERENCE = 1_000_000
 CPU_LIMIT = 3.0
 
 
-def synthetic(rows: int, kind: Kind) -> Potentials:
+def synthetic(rows: int, kind: PotentialKind) -> Potentials:
     """Random hinges whose forms are -1/2 to 1/2 in the middle of the box."""
     rng = np.random.default_rng(SEED)
     n = max(3 * rows // 10, 9)
@@ -64,7 +64,7 @@ def peak_since() -> int:
     return 1024 * int(status.split("VmHWM:")[1].split()[0])
 
 
-def measure(rows: int, kind: Kind, threads: int, repeat: int) -> Figures:
+def measure(rows: int, kind: PotentialKind, threads: int, repeat: int) -> Figures:
     """Compile, then solve."""
     solver = Admm(epsilon_abs=TOLERANCE, epsilon_rel=TOLERANCE, threads=threads)
     for size in (10, 150_000):  # one thread, several threads
@@ -92,7 +92,7 @@ def textbook(potentials: Potentials) -> tuple[npt.NDArray[np.float64], int]:
     rows, n = len(potentials), potentials.n_variables
     norm = np.bincount(row, a * a, rows)
     degree = np.maximum(np.bincount(variable, minlength=n), 1)
-    squared = potentials.kind == Kind.SQUARED
+    squared = potentials.kind == PotentialKind.SQUARED
     z, u = np.ones(n), np.zeros(len(a))
     floor = np.sqrt(len(a)) * TOLERANCE
     for iteration in range(1, 25_001):
@@ -112,7 +112,7 @@ def textbook(potentials: Potentials) -> tuple[npt.NDArray[np.float64], int]:
     raise RuntimeError("the reference does not converge")
 
 
-def measure_textbook(rows: int, kind: Kind) -> Figures:
+def measure_textbook(rows: int, kind: PotentialKind) -> Figures:
     """Time the NumPy reference."""
     potentials = synthetic(rows, kind)
     before = forget_peak()
@@ -126,7 +126,7 @@ def measure_textbook(rows: int, kind: Kind) -> Figures:
     }
 
 
-def measure_exact(rows: int, kind: Kind, repeat: int) -> Figures:
+def measure_exact(rows: int, kind: PotentialKind, repeat: int) -> Figures:
     """Time the exact solver and ADMM at three tolerances on a small program."""
     potentials = synthetic(rows, kind)
     Admm().solve(potentials)
@@ -161,7 +161,7 @@ def main() -> None:
     if options.case is None:
         report(options.repeat)
         return
-    kind = Kind[options.kind]
+    kind = PotentialKind[options.kind]
     if options.case == "admm":
         figures = measure(options.rows, kind, options.threads, options.repeat)
     elif options.case == "textbook":
@@ -186,7 +186,7 @@ def report(repeat: int) -> None:
 
 def large_programs(repeat: int) -> list[list[object]]:
     rows: list[list[object]] = []
-    for kind in (Kind.SQUARED, Kind.LINEAR):
+    for kind in (PotentialKind.SQUARED, PotentialKind.LINEAR):
         for size in SIZES:
             case = ["--rows", str(size), "--kind", kind.name, "--repeat", str(repeat)]
             one, two = (
@@ -200,7 +200,7 @@ def large_programs(repeat: int) -> list[list[object]]:
                     f"{numpy['cpu']:.1f}", numpy["iterations"], f"{numpy['objective']:,.1f}",
                     f"{numpy['bytes']:.0f}", f"{numpy['cpu'] / one['cpu']:.0f}",
                 ]  # fmt: skip
-            limit = f"{CPU_LIMIT:g}" if kind is Kind.SQUARED and size == 10**6 else ""
+            limit = f"{CPU_LIMIT:g}" if kind is PotentialKind.SQUARED and size == 10**6 else ""
             rows += [
                 [f"{size:,} {kind.name.lower()}", threads, ours["iterations"],
                  f"{ours['cpu']:.2f}", limit, f"{ours['wall']:.2f}", f"{ours['bytes']:.0f}",
@@ -212,7 +212,7 @@ def large_programs(repeat: int) -> list[list[object]]:
 
 def small_programs(repeat: int) -> list[list[object]]:
     rows: list[list[object]] = []
-    for kind in (Kind.SQUARED, Kind.LINEAR):
+    for kind in (PotentialKind.SQUARED, PotentialKind.LINEAR):
         case = ["--rows", str(SMALL), "--kind", kind.name, "--repeat", str(repeat)]
         figures = in_fresh_process(__file__, "--case", "exact", *case)
         rows += [

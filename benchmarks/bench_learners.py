@@ -106,16 +106,16 @@ def learner_rows() -> list[list[str]]:
         print(f"{what}: {seconds:.2f} s", file=sys.stderr, flush=True)
 
     table, labels = synthetic(200, 100_000)
-    problem = CountProblem.of(table, labels, Counts.RAW, Relaxation.LINEAR)
+    problem = CountProblem.of(table, labels, (Counts.RAW,), Relaxation.LINEAR)
     add("`ppll`, 200 sequences with their negations x 100,000 targets", table,
         cpu_of(lambda: Ppll().fit(problem)), 1.0)  # fmt: skip
     table, labels = synthetic(200, 1_000)
-    small = CountProblem.of(table, labels, Counts.RAW, Relaxation.LINEAR)
+    small = CountProblem.of(table, labels, (Counts.RAW,), Relaxation.LINEAR)
     add("`greedy`, 200 sequences with their negations, 1,000 targets, 15 rules", table,
         cpu_of(lambda: Greedy(max_rules=15).fit(small)), 20.0)  # fmt: skip
     table, labels = synthetic(1_000, 3_000)
     for counts in (Counts.RAW, Counts.LOG, None):
-        shown = counts.value if counts else "chosen among three (auto)"
+        shown = counts.value if counts else "log, exists and share side by side (auto)"
         work = partial(learned_rules, table, labels, Joint(), counts)
         add("`joint`, 1,000 sequences with their negations x 3,000 targets, path, 5-fold choice "
             f"of strength, counts {shown}", table, cpu_of(work, 1), 10.0)  # fmt: skip

@@ -107,7 +107,7 @@ def counted(folder: Path, program: Program) -> tuple[CountProblem, float]:
     labels = hb.read_labels([(a, "Target", b, float(y)) for a, b, y in truth])
     clock = time.process_time()
     statistics = open_engine(facts).count(labels, program.paths, hb.Language())
-    problem = CountProblem.of(statistics, labels, Counts.RAW, Relaxation.SQUARED)
+    problem = CountProblem.of(statistics, labels, (Counts.RAW,), Relaxation.SQUARED)
     cpu = time.process_time() - clock
     positive = [
         k for k, clause in enumerate(problem.clauses) if clause.negated == bool(problem.is_prior[k])

@@ -5,7 +5,7 @@
 Five tasks of five folds each: the paper's settings (at least 10 targets connected, the 50 widest
 sequences with their negations, a negative prior, 150 gradient steps for PPLL and 15 for each fit of
 GLS; collective, and without), then all candidates with each learner as it comes, then boosted trees
-on the same counts.
+on the same counts, then what more than paths and more evidence bring (`bench_rules`).
 Nothing is chosen by looking at test labels. `paper_claims` holds claims against exact arithmetic,
 `paper_page` writes it all down.
 """
@@ -30,6 +30,7 @@ from hornbeam.crossval import World, task_worlds
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.greedy import Greedy
 from hornbeam.learning.ppll import Ppll
+from hornbeam.rules.body import Kind
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 
@@ -158,9 +159,10 @@ def paper_models(facts: hb.Facts, train: hb.Targets) -> dict[str, Callable[[], h
 def our_models(
     facts: hb.Facts, train: hb.Targets, methods: tuple[str, ...] = ("greedy", "ppll", "joint")
 ) -> dict[str, Callable[[], hb.Model]]:
-    """All candidates, every learner as it comes; then the same with `--collective`."""
+    """All paths, every learner as it comes otherwise; then the same with `--collective`."""
+    paths = hb.Language(bodies=(Kind.PATH,))
     alone: dict[str, Callable[[], hb.Model]] = {
-        m: partial(hb.learn, facts, train, method=m) for m in methods
+        m: partial(hb.learn, facts, train, method=m, language=paths) for m in methods
     }
     together: dict[str, Callable[[], hb.Model]] = {
         f"{m}_collective": partial(hb.learn, facts, train, method=m, collective=True)
@@ -259,7 +261,7 @@ def runtime(data: str, task: str, max_length: int, sizes: tuple[int, ...]) -> li
     chosen = sorted({min(size, available) for size in sizes if size <= available} | {
         min(available, max(sizes))
     })  # fmt: skip
-    problem = CountProblem.of(found, train, Counts.RAW, Relaxation.LINEAR)
+    problem = CountProblem.of(found, train, (Counts.RAW,), Relaxation.LINEAR)
     timings = []
     for size in chosen:
         first = np.arange(len(problem.clauses)) < 2 * size
@@ -292,6 +294,7 @@ def main() -> None:
     missing = [task for task in TASKS if not (Path(options.data) / task).is_dir()]
     if missing:
         sys.exit(f"{options.data}: no folder for {', '.join(missing)}; give --data DIR")
+    from bench_rules import richer_rules
     from paper_claims import ascent, runaway
     from paper_page import write_page
 
@@ -303,6 +306,7 @@ def main() -> None:
         [t for task in TASKS for t in runtime(options.data, task, lengths[task], sizes)],
         [ascent(options.data, task) for task in TASKS],
         [r for task in TASKS if (r := runaway(options.data, task))],
+        richer_rules(Path(options.data), folds),
     )
     print(f"Wrote {options.output}.")
     finish()

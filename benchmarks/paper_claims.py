@@ -34,7 +34,7 @@ def ascent(data: str, task: str) -> Ascent:
     _, facts, train, test_facts, test = next(worlds(data, task, 1))
     statistics = hb.discover(facts, train, hb.Language(3, 10, TOP)).statistics
     assert statistics is not None
-    problem = CountProblem.of(statistics, train, Counts.RAW, Relaxation.LINEAR)
+    problem = CountProblem.of(statistics, train, (Counts.RAW,), Relaxation.LINEAR)
     clauses = np.flatnonzero(~problem.is_prior).tolist()
     prior = fit_priors(problem, 1.0 / NO_PRIOR).weights
     pieces = {k: problem.pieces(None)(k) for k in clauses}
@@ -82,7 +82,7 @@ def runaway(data: str, task: str) -> Runaway | None:
         return None
     row = int(safe[0])
     problems = [
-        CountProblem.of(found.statistics, train, Counts.RAW, relaxation)
+        CountProblem.of(found.statistics, train, (Counts.RAW,), relaxation)
         for relaxation in (Relaxation.LINEAR, Relaxation.SQUARED)
     ]
     weights = tuple(

@@ -62,6 +62,7 @@ def write_page(
     timings: list[Timing],
     ascents: list[Ascent],
     runaways: list[Runaway],
+    richer: str,
 ) -> None:
     """The page, and beside it the plot of the runtime figure."""
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -87,6 +88,7 @@ def write_page(
         signs=signs(ascents),
         steps=steps(ascents),
         runaways="\n\n".join(map(runaway, runaways)),
+        richer=richer,
     )
     output.write_text(text, encoding="utf-8")
 

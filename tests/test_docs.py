@@ -223,30 +223,3 @@ def test_links_to_files_lead_somewhere() -> None:
         for link in re.findall(r"\]\(([^)\s]+)\)", text):
             if "://" not in link and not link.startswith("#"):
                 assert (page.parent / link.split("#")[0]).exists(), f"{page}: {link}"
-
-
-@pytest.mark.parametrize(
-    ("in_methods", "in_paper"),
-    [
-        ("PPLL with the paper's settings (p = 2, MAP)", "PPLL, p = 2, MAP"),
-        ("GLS with the paper's settings (p = 2, MAP)", "GLS, p = 2, MAP"),
-        ("`ppll`", "`ppll`"),
-        ("`greedy`", "`greedy`"),
-        ("`joint`", "`joint`"),
-        (
-            "boosted trees on the same counts (exact splits; no rules)",
-            "boosted trees, exact splits",
-        ),
-    ],
-)
-def test_figures_of_the_methods_are_those_of_the_paper(in_methods: str, in_paper: str) -> None:
-    """docs/paper.md is written by `make paper`; what is quoted from it moves with it."""
-
-    def means(page: str, name: str) -> list[str]:
-        text = (DOCS / page).read_text(encoding="utf-8")
-        row = next(line for line in text.splitlines() if line.startswith(f"| {name} | "))
-        return re.findall(r"\| \**(0\.\d{3})", row)
-
-    quoted = means("methods.md", in_methods)
-    assert len(quoted) == 5
-    assert quoted == means("paper.md", in_paper)

@@ -41,3 +41,16 @@ def run_starts(*columns: Array) -> Positions:
 def pointers(sizes: npt.ArrayLike) -> Ints:
     """Where parts of these sizes begin when they stand end to end, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def ranges(low: Integers, high: Integers) -> Ints:
+    """All numbers from each low to below its high, one range after the other.
+
+    Examples
+    --------
+    >>> ranges(np.array([5, 0]), np.array([7, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    size = high - low
+    starts = pointers(size)
+    return np.arange(starts[-1]) - np.repeat(starts[:-1] - low, size)

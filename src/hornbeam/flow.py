@@ -81,12 +81,12 @@ def learn(
     target
         Learn this target predicate only; required without labels.
     method
-        "joint", "ppll", "greedy", or a learner with settings of your own.
+        "joint", "boost", "ppll", "greedy", or a learner with settings of your own.
     language
         Which clauses are candidates.
     counts
-        How much n groundings weigh: "raw", "log", "exists", or "auto" (the joint learner chooses
-        by internal validation; the others take "raw").
+        How much n groundings weigh: "raw", "log", "exists", "share", or "auto" (the joint learner
+        has log, exists and share side by side, boosting raw and share, the others raw).
     relaxation
         "boolean", "linear" or "squared"; by default the one the method is best with.
     cross_evidence
@@ -183,15 +183,15 @@ def _learner(method: str | Learner, seed: int) -> Learner:
 
 def _ways_of_counting(learner: Learner, counts: Counts | str, collective: bool) -> Sequence[Counts]:
     """The ways of counting that the learner may choose among."""
-    ways = learner.counts if counts == "auto" else (Counts(counts),)
-    if not collective:
-        return ways
-    if Counts.RAW not in ways:
+    if counts == "auto":
+        return (Counts.RAW,) if collective else learner.counts
+    way = Counts(counts)
+    if collective and way is not Counts.RAW:
         raise InputError(
-            f"counts {ways[0].value} are those of a head alone, and a collective model has "
+            f"counts {way.value} are those of a head alone, and a collective model has "
             'ground clauses that speak of several targets: use `counts="raw"`'
         )
-    return (Counts.RAW,)
+    return (way,)
 
 
 def _labels(

@@ -91,7 +91,7 @@ def test_unknown_bodies_are_refused_before_anything_is_read(bodies: str) -> None
 def test_the_table_is_read_by_people() -> None:
     ended = hornbeam_("candidates", *EVIDENCE, *TRAIN)
     head, first, *_ = ended.stdout.splitlines()
-    assert head.split() == ["candidate", "rule", "coverage", "true", "false", "groundings"]
+    assert head.split() == ["candidate", "rule", "coverage", "true", "false", "count"]
     assert first.split()[-4:] == ["63", "32", "31", "347"]
     assert "9 of 9 bodies kept, over 120 targets" in ended.stdout
     assert "\x1b" not in ended.stdout

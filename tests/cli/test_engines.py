@@ -15,6 +15,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -86,7 +87,16 @@ def test_the_same_candidates_and_evaluation(countries_model: Path) -> None:
         for answer in (one, two):
             answer.pop("seconds", None)
             answer.pop("found", None)  # rare ones are not followed to their end
-        assert one == two
+        assert same(one, two)
+
+
+def same(one: Any, two: Any) -> bool:  # noqa: ANN401
+    """Whether two answers are the same, floats to nine digits: shares are sums of floats."""
+    if isinstance(one, dict):
+        return one.keys() == two.keys() and all(same(one[key], two[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(two) and all(map(same, one, two))
+    return bool(one == pytest.approx(two, rel=1e-9)) if isinstance(one, float) else one == two
 
 
 @pytest.mark.slow
@@ -105,7 +115,7 @@ def test_scores_go_to_parquet(countries_model: Path, tmp_path: Path, scratch: Pa
     assert (ended.code, ended.stdout) == (0, ""), ended.stderr
     rows = rows_of(output)
     expected = hornbeam_(*words, "--json").json["predictions"]
-    assert rows == [tuple(row.values()) for row in expected]
+    assert same([list(row) for row in rows], [list(row.values()) for row in expected])
     assert listing(tmp_path) == [output.name]
     assert listing(scratch) == []
 
@@ -120,7 +130,7 @@ def test_scores_in_blocks_are_the_same(countries_model: Path, tmp_path: Path) ->
     model = hb.Model.load(countries_model)
     parts = batches.scored_batches(duckdb_engine(facts), model, pairs, block=50)
     found = [score for part in parts for score in part["score"].tolist()]
-    assert found == model.predict(facts, pairs).tolist()
+    assert found == pytest.approx(model.predict(facts, pairs).tolist(), rel=1e-9)
 
 
 @pytest.mark.slow
@@ -174,7 +184,7 @@ def test_wrong_files(tmp_path: Path, scratch: Path) -> None:
     columns = tmp_path / "columns.parquet"
     database = tmp_path / "two.duckdb"
     with duckdb.connect() as connection:
-        connection.execute(f"COPY (SELECT 1 AS x, 2 AS y) TO '{columns}' (FORMAT parquet)")
+        connection.execute(f"COPY (SELECT 1 AS x) TO '{columns}' (FORMAT parquet)")
         connection.execute(f"ATTACH '{database}' AS d")
         connection.execute(
             "CREATE TABLE d.one AS SELECT 1 AS a; CREATE TABLE d.two AS SELECT 1 AS a"
@@ -188,7 +198,7 @@ def test_wrong_files(tmp_path: Path, scratch: Path) -> None:
         (database, "expected one table, or one called facts; found one, two"),
         (no_database, "no DuckDB file"),
         (tmp_path / "missing.parquet", "no such file"),
-        (write(tmp_path / "lines.tsv", [("a", "p", "b"), ("a", "p")]), "line 2"),
+        (write(tmp_path / "lines.tsv", [("a", "p", "b"), ("a",)]), "line 2"),
     ):
         text = refused("candidates", "--facts", file, *TRAIN, *LIMITS)
         assert said in text

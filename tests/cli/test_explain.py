@@ -77,8 +77,8 @@ def test_the_json_is_the_whole_explanation(small: Path) -> None:
     assert found["reasons"][0]["groundings"][0] == {
         "entities": ["ann", "bob", "cid"],
         "facts": [
-            {"subject": "ann", "predicate": "knows", "object": "bob", "truth": 1.0},
-            {"subject": "bob", "predicate": "knows", "object": "cid", "truth": 1.0},
+            {"subject": "ann", "predicate": "knows", "object": "bob", "truth": 1.0, "others": []},
+            {"subject": "bob", "predicate": "knows", "object": "cid", "truth": 1.0, "others": []},
         ],
         "truth": 1.0,
     }

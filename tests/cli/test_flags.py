@@ -28,6 +28,7 @@ def test_flags_of_a_command_have_the_names_of_the_library() -> None:
         ("try a lower `min_coverage`", "try a lower --min-coverage"),
         ('use `engine="memory"`', "use --engine memory"),
         ("use `engine='memory'`", "use --engine memory"),
+        ('leave it out by `exclude=["knows"]`', "leave it out by --exclude knows"),
         ("try `max_length=3`, not `4`", "try --max-length 3, not `4`"),
         ("leave out `collective=True`", "leave out --collective"),
         ("name `target=PREDICATE`", "name --target PREDICATE"),

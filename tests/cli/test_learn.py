@@ -31,7 +31,7 @@ def test_the_json_has_the_keys_of_the_design(tmp_path: Path, scratch: Path) -> N
     assert {"rules", "candidates", "seconds"} <= set(found)
     assert set(found["seconds"]) == {"load", "generate", "learn"}
     assert all(seconds >= 0 for seconds in found["seconds"].values())
-    assert found["candidates"] == 9
+    assert found["candidates"] == 15
     assert all(set(rule) == {"rule", "weight"} for rule in found["rules"])
     assert all(rule["weight"] >= 0 for rule in found["rules"])
     assert listing(tmp_path) == ["model.psl", "model.trace.json"]
@@ -54,7 +54,9 @@ def test_the_trace_says_how_the_model_was_found(countries_model: Path) -> None:
     trace = json.loads(countries_model.with_name("model.trace.json").read_text())
     assert trace["method"] == "joint"
     assert set(trace["seconds"]) == {"load", "generate", "learn"}
-    assert len(trace["candidates"]) == 9
+    assert len(trace["candidates"]) == 15
+    paths = [row for row in trace["candidates"] if "(C, B) -> " not in row["clause"]]
+    assert len(paths) < 15, "open conditions are among them"
     assert {"clause", "coverage", "paths"} <= set(trace["candidates"][0])
     strengths = [step["strength"] for step in trace["path"]]
     assert strengths == sorted(strengths, reverse=True)
@@ -68,7 +70,7 @@ def test_the_table_shows_rules_and_where_they_went(tmp_path: Path) -> None:
     assert ended.code == 0
     assert "neighbour(A, B) & located_in(B, C) -> located_in(A, C)" in ended.stdout
     assert "Wrote" in ended.stdout
-    assert "rules of 9 candidate sequences" in ended.stdout
+    assert "candidate bodies" in ended.stdout
     assert ended.told == []
 
 
@@ -110,7 +112,7 @@ def test_options_reach_the_model(tmp_path: Path, words: tuple[str, ...]) -> None
         assert len(rules) <= 2
     if "--top" in given:
         assert found["candidates"] <= 4
-        assert max(len(rule.body) for rule in rules) <= 2
+        assert max((len(rule.body) for rule in rules), default=0) <= 2
         assert model.semantics.max_fanout == 6
         assert model.semantics.distinct_variables
     # what scoring needs is in the file: the loaded model scores alike
@@ -131,8 +133,10 @@ def test_facts_alone_are_enough(tmp_path: Path, sampling: str) -> None:
     found = hornbeam_(*words, "-o", tmp_path / "one.psl").json
     assert found["targets"] == pytest.approx(3 * found["positives"], abs=1)
     assert len(found["rules"]) > 1
-    # neighbours are neighbours of their neighbours: symmetry is the first rule
-    assert any(rule["rule"] == "neighbour(B, A) -> neighbour(A, B)" for rule in found["rules"])
+    # neighbours have neighbours in common; the mirror image of a fact is no evidence for it
+    texts = [rule["rule"] for rule in found["rules"]]
+    assert any("neighbour(A, B) & neighbour(" in text for text in texts)
+    assert "neighbour(B, A) -> neighbour(A, B)" not in texts
     hornbeam_(*words, "-o", tmp_path / "two.psl")
     assert (tmp_path / "one.psl").read_bytes() == (tmp_path / "two.psl").read_bytes()
     hornbeam_(*words, "--seed", "1", "-o", tmp_path / "three.psl")

@@ -44,8 +44,8 @@ def test_a_learner_gets_what_was_given_and_keeps_its_defaults() -> None:
 
 
 def test_a_setting_of_another_learner_is_refused() -> None:
-    with pytest.raises(InputError, match=r'^`max_rules` is for `method="greedy"`$'):
-        LearnerOptions.of(DEFAULTS | {"max_rules": 2}).learner("joint", 0)
+    with pytest.raises(InputError, match=r'^`all_rules` is for `method="joint"`$'):
+        LearnerOptions.of(DEFAULTS | {"all_rules": True}).learner("greedy", 0)
     with pytest.raises(InputError, match=r'`method="ppll"` or `method="greedy"`$'):
         LearnerOptions.of(DEFAULTS | {"iterations": 2}).learner("joint", 0)
     # a field of ppll that is no option: the one of the command line is greedy's
@@ -55,8 +55,8 @@ def test_a_setting_of_another_learner_is_refused() -> None:
 
 def test_the_command_line_refuses_it_in_its_own_words(tmp_path: Path) -> None:
     words = ("learn", *EVIDENCE, *TRAIN, "-o", tmp_path / "model.psl")
-    ended = hornbeam_(*words, "--max-rules", 2)
-    assert (ended.code, ended.told) == (2, ["hornbeam: --max-rules is for --method greedy"])
+    ended = hornbeam_(*words, "--tolerance", 2)
+    assert (ended.code, ended.told) == (2, ["hornbeam: --tolerance is for --method greedy"])
     ended = hornbeam_(*words, "--method", "nope")
     assert ended.code == 2
     assert "'nope'" in ended.stderr
@@ -72,8 +72,9 @@ def test_a_learner_of_another_package_has_options(
     assert (learner.boldness, learner.weight_variance) == (0.25, 7.0)  # type: ignore[attr-defined]
     with pytest.raises(InputError, match=r'^`boldness` is for `method="mine"`$'):
         LearnerOptions.of(DEFAULTS | {"boldness": 0.25}).learner("joint", 0)
-    shown = " ".join(hornbeam_("learn", "--help").stdout.split())
-    assert "joint|ppll|greedy|mine" in shown
+    text = hornbeam_("learn", "--help").stdout
+    assert "joint|boost|ppll|greedy|mine" in "".join(text.replace("│", "").split())
+    shown = " ".join(text.split())
     assert "mine: how bold it is." in shown
 
 

@@ -102,7 +102,8 @@ def test_counts_paths_and_pulls_agree(collective: bool) -> None:
             clause = model.rules[reason.index].clause
             assert reason.weight == model.rules[reason.index].weight
             if not clause.is_prior and not reason.linked_pairs:
-                rows = counted.column(list(counted.bodies).index(clause.body))
+                [part] = clause.body.parts
+                rows = counted.column(list(counted.bodies).index(part.body))
                 mine = counted.target[rows] == row
                 assert len(reason.groundings) == counted.count[rows][mine].sum() == reason.count
                 again = explainer.groundings(clause.body, pair[0], pair[2], 100)

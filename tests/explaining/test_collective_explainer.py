@@ -63,6 +63,7 @@ def test_pulls_are_those_of_the_energy(
         assert reasons[k].weight == rule.weight
         for path in reasons[k].groundings:
             for fact in path.facts:
+                assert fact.object is not None
                 triple = (fact.subject, fact.predicate, fact.object)
                 assert triple != pair
                 known = values.get(triple, float(triple in world.values))

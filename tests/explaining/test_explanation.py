@@ -93,8 +93,8 @@ def check_reasons(world: World, drawn: ReferenceModel, pair: Triple, paths: int)
         others = hb.Model((*model.rules[:k], *model.rules[k + 1 :]), model.semantics)
         without = score(others, world.values, pair)
         prior = rule.clause.is_prior
-        steps = () if rule.clause.is_prior else rule.clause.body.steps
-        expected = [] if prior else sorted(every_path(world.values, pair, steps, drawn))
+        steps = [step for part in rule.clause.body.parts for step in part.body.steps]
+        expected = [] if prior else sorted(every_path(world.values, pair, tuple(steps), drawn))
         count = 1 if prior else len(expected)
         if not count or not rule.weight:
             assert k not in reasons
@@ -113,6 +113,7 @@ def check_reasons(world: World, drawn: ReferenceModel, pair: Triple, paths: int)
         ] == expected[:paths]
         for path in reason.groundings:
             for fact in path.facts:
+                assert fact.object is not None
                 stated = world.values[fact.subject, fact.predicate, fact.object]
                 assert round(fact.truth * ONE) == stated
     pulls = [abs(reason.pull) for reason in found.reasons]

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
+from hornbeam.explaining import independent_explainer
 from hornbeam.explaining.flips import FlipStatus
-from hornbeam.explaining.named_facts import Fact
+from hornbeam.explaining.named_facts import Fact, Grounding
 from hornbeam.facts.table import ONE
 from hornbeam.rules.weighing import Counts
 from tests.support.kernels import both_ways, kernels_are
@@ -112,7 +113,7 @@ def some_removal_flips(model: hb.Model, world: RichWorld, pair: Pair, below: int
     )
 
 
-def check_flip(model: hb.Model, world: RichWorld, pair: Pair) -> None:
+def check_flip(model: hb.Model, world: RichWorld, pair: Pair, searched: bool = True) -> None:
     """A flip flips when it is really taken away, and says truly how small it is."""
     found = model.explain(world.facts, pair)
     flip = found.flip
@@ -134,7 +135,7 @@ def check_flip(model: hb.Model, world: RichWorld, pair: Pair) -> None:
         assert not model.shares
         assert not some_removal_flips(model, world, pair, len(world.values) + 1)
     else:
-        assert doubtful, "so small a world is searched to the end"
+        assert doubtful or not searched, "so small a world is searched to the end"
 
 
 @pytest.mark.parametrize("shares", [False, True], ids=["counts", "shares"])
@@ -147,3 +148,62 @@ def test_flips_are_smallest(
     world = data.draw(rich_worlds(value, max_facts=5))
     model = data.draw(rich_models(shares=shares, soft=value is SOFT))
     check_flip(model, world, data.draw(rich_pairs()))
+
+
+@given(data=st.data())
+@settings(max_examples=30)
+def test_where_groundings_are_too_many_conditions_are_cut(data: st.DataObject) -> None:
+    world = data.draw(rich_worlds(max_facts=6))
+    model, pair = data.draw(rich_models()), data.draw(rich_pairs())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(independent_explainer, "EXACT_PATHS", 0)
+        check_flip(model, world, pair, searched=False)
+
+
+FACTS = hb.read_facts(
+    [("a", "p", f"x{i}") for i in range(6)] + [("b", "wise"), ("a", "q", "b"), ("b", "q", "a")]
+)
+
+
+@pytest.mark.parametrize(
+    ("rule", "fewest"),
+    [
+        ("3: p(A, X) [n >= 4] & wise(B) -> t(A, B)", 1),  # b is not wise any more
+        ("3: p(A, X) [n >= 4] -> t(A, B)", 3),
+        ("1: p(A, X) -> t(A, B) [log]", 6),  # log2(1 + n) < 1 needs n = 0
+        ("0.5: p(A, X) -> t(A, B)", 5),  # 0.5 n < 1
+        ("3: p(A, X) -> t(A, B) [exists]", 6),
+        ("3: (A == 'a') & q(A, B) -> t(A, B)", 1),
+        ("3: p(A, 'x2') & q(B, 'a') -> t(A, B)", 1),
+    ],
+)
+def test_as_many_facts_as_needed_are_taken(rule: str, fewest: int) -> None:
+    model = hb.Model.parse(f"{rule}\n1: !t(A, B)\n")
+    flip = model.explain(FACTS, ("a", "b")).flip
+    assert flip is not None
+    assert (flip.status, len(flip.facts)) == (FlipStatus.EXACT, fewest)
+
+
+def test_what_needs_no_fact_cannot_be_taken_away() -> None:
+    model = hb.Model.parse("3: (A == 'a') -> t(A, B)\n1: !t(A, B)\n")
+    flip = model.explain(FACTS, ("a", "b")).flip
+    assert flip is not None
+    assert (flip.status, flip.facts) == (FlipStatus.IMPOSSIBLE, ())
+
+
+def test_shares_are_never_said_to_be_exact() -> None:
+    """Without x1 the other path has more of its ends: one fact less does not flip, two do."""
+    edges = [("a", "p", "x1"), ("a", "p", "x2"), ("b", "p", "x1"), ("b", "p", "x2")]
+    model = hb.Model.parse("2: p(A, X) & p(B, X) -> t(A, B) [share / 0.5]\n1: !t(A, B)\n")
+    found = model.explain(hb.read_facts(edges), ("a", "b"))
+    assert found.reasons[0].conditions[0].share == pytest.approx(0.5)
+    assert found.flip is not None
+    assert (found.flip.status, len(found.flip.facts)) == (FlipStatus.UPPER_BOUND, 2)
+
+
+def test_facts_read_as_atoms_where_they_are_no_edges() -> None:
+    assert [str(fact) for fact in (
+        Fact("a", "wise"), Fact("a", "p", "b", 0.5), Fact.of("lent", ("a", "book", "b")),
+    )] == ["wise(a)", "a  p  b [0.5]", "lent(a, book, b)"]  # fmt: skip
+    walked = Grounding(("b", "a"), (Fact.of("lent", ("a", "book", "b")),))
+    assert str(walked) == "b <-lent(a, book, b)- a"

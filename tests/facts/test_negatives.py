@@ -231,7 +231,7 @@ def test_refuses() -> None:
 def test_refuses_other_arities() -> None:
     zero = np.zeros(1, dtype=np.int32)
     facts = Facts(Names.of("a"), Names.of("pq"), {1: Atoms(zero + 1, (zero,))})
-    with pytest.raises(InputError, match="'q' has 1 arguments"):
+    with pytest.raises(InputError, match="'q' has 1 argument among the facts"):
         positives_of(facts, "q")
     with pytest.raises(UnknownTargetError):
         positives_of(facts, "p")

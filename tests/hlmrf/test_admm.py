@@ -18,7 +18,7 @@ from hornbeam.hlmrf import admm
 from hornbeam.hlmrf.admm import RELAXED, Acceleration, Admm
 from hornbeam.hlmrf.exact import Exact, find_conflict
 from hornbeam.hlmrf.map_state import MapStatus
-from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from tests.support.random_programs import program, programs, synthetic
 
 TIGHT = Admm(epsilon_abs=1e-9, epsilon_rel=1e-9, max_violation=1e-6, max_iterations=200_000)
@@ -96,14 +96,14 @@ def textbook(
             part = slice(potentials.indptr[k], potentials.indptr[k + 1])
             a, w, kind = potentials.coefficient[part], potentials.weight[k], potentials.kind[k]
             form, norm = a @ v[part] + potentials.constant[k], a @ a
-            if kind == Kind.SQUARED and form > 0:
+            if kind == PotentialKind.SQUARED and form > 0:
                 hessian = step * np.eye(len(a)) + 2 * w * np.outer(a, a)
                 x[part] = np.linalg.solve(
                     hessian, step * v[part] - 2 * w * potentials.constant[k] * a
                 )
-            elif kind == Kind.LINEAR and form > w / step * norm:
+            elif kind == PotentialKind.LINEAR and form > w / step * norm:
                 x[part] = v[part] - w / step * a
-            elif kind == Kind.EQUAL or (kind != Kind.SQUARED and form > 0):
+            elif kind == PotentialKind.EQUAL or (kind != PotentialKind.SQUARED and form > 0):
                 x[part] = v[part] - (form / norm if norm else 0.0) * a
             else:
                 x[part] = v[part]
@@ -138,7 +138,7 @@ def test_rows_may_come_in_any_order_and_weights_in_any_unit(potentials: Potentia
     assert other.objective == pytest.approx(7 * found.objective, rel=1e-6, abs=1e-6)
 
 
-@given(programs(kinds=[Kind.LINEAR, Kind.SQUARED]))
+@given(programs(kinds=[PotentialKind.LINEAR, PotentialKind.SQUARED]))
 @settings(max_examples=40, deadline=None)
 def test_a_row_written_twice_is_a_row_of_twice_the_weight(potentials: Potentials) -> None:
     matrix = potentials.matrix
@@ -173,12 +173,14 @@ def test_any_number_of_threads_gives_the_same_bits(squared: bool) -> None:
         assert (many.objective, many.bound) == (one.objective, one.bound)
 
 
-@given(programs(kinds=[Kind.SQUARED]))
+@given(programs(kinds=[PotentialKind.SQUARED]))
 @settings(max_examples=20, deadline=None)
 def test_squared_hinges_are_relaxed_and_others_anchored(potentials: Potentials) -> None:
     relaxed = replace(TIGHT, acceleration=Acceleration.RELAXED).solve(potentials)
     assert TIGHT.solve(potentials).state.tobytes() == relaxed.state.tobytes()
-    linear = replace(potentials, kind=np.full(len(potentials), Kind.LINEAR, dtype=np.uint8))
+    linear = replace(
+        potentials, kind=np.full(len(potentials), PotentialKind.LINEAR, dtype=np.uint8)
+    )
     anchored = replace(TIGHT, acceleration=Acceleration.ANCHORED).solve(linear)
     assert TIGHT.solve(linear).state.tobytes() == anchored.state.tobytes()
 
@@ -267,7 +269,7 @@ def test_the_iteration_limit_is_not_called_converged() -> None:
 
 
 @pytest.mark.usefixtures("every_way")
-@given(programs(kinds=[*Kind, Kind.AT_MOST, Kind.EQUAL], feasible=False))
+@given(programs(kinds=[*PotentialKind, PotentialKind.AT_MOST, PotentialKind.EQUAL], feasible=False))
 @settings(max_examples=60, deadline=None)
 def test_never_claims_convergence_on_a_contradiction(potentials: Potentials) -> None:
     assume(len(find_conflict(potentials)))
@@ -286,7 +288,7 @@ def test_one_contradiction_in_a_large_program_is_seen() -> None:
         np.concatenate([large.coefficient, [1.0, 1.0, -1.0, -1.0]]),
         np.concatenate([large.constant, [-0.5, 0.6]]),
         np.concatenate([large.weight, [0.0, 0.0]]),
-        np.concatenate([large.kind, [Kind.AT_MOST, Kind.EQUAL]]).astype(np.uint8),
+        np.concatenate([large.kind, [PotentialKind.AT_MOST, PotentialKind.EQUAL]]).astype(np.uint8),
         np.concatenate([large.rule, [1, 1]]).astype(np.int32),
     )
     found = Admm().solve(potentials)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hornbeam.errors import InfeasibleError, InputError
 from hornbeam.hlmrf.exact import Exact, find_conflict
 from hornbeam.hlmrf.map_state import MapStatus, dual_value
-from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from tests.support.random_programs import Row, program, programs
 
 GRID = np.linspace(0, 1, 81)
@@ -29,11 +29,14 @@ def grid_best(potentials: Potentials) -> float:
 
 
 def test_rows_of_weight_0_do_not_lead_the_solver_astray() -> None:
-    nothing: list[Row] = [*[(Kind.LINEAR, 0.0, {}, 0.0)] * 7, (Kind.LINEAR, 0.0, {}, 1.0)]
+    nothing: list[Row] = [
+        *[(PotentialKind.LINEAR, 0.0, {}, 0.0)] * 7,
+        (PotentialKind.LINEAR, 0.0, {}, 1.0),
+    ]
     listed = [
-        (Kind.LINEAR, 0.3, {0: 1.0}, 0.0),
-        (Kind.SQUARED, 0.3, {0: -1.0}, 0.75),
-        (Kind.EQUAL, 0.0, {0: 1.0}, -0.75),
+        (PotentialKind.LINEAR, 0.3, {0: 1.0}, 0.0),
+        (PotentialKind.SQUARED, 0.3, {0: -1.0}, 0.75),
+        (PotentialKind.EQUAL, 0.0, {0: 1.0}, -0.75),
     ]
     found = Exact().solve(program(1, [*nothing, *listed]))
     assert found.status is MapStatus.OPTIMAL
@@ -62,7 +65,11 @@ def check_against_grid(potentials: Potentials) -> None:
     assert np.isfinite(best)
     steep = np.bincount(potentials.row, np.abs(potentials.coefficient), len(potentials))
     highest = np.abs(potentials.constant) + steep
-    slope = potentials.weight * steep * np.where(potentials.kind == Kind.SQUARED, 2 * highest, 1)
+    slope = (
+        potentials.weight
+        * steep
+        * np.where(potentials.kind == PotentialKind.SQUARED, 2 * highest, 1)
+    )
     if not potentials.is_constraint.any():
         assert best <= found.objective + slope.sum() / 160 + 1e-9
 
@@ -92,13 +99,17 @@ def test_no_multipliers_bound_a_feasible_state_wrongly(
 
 
 def test_variables_in_no_row_keep_their_value() -> None:
-    potentials = program(3, [(Kind.LINEAR, 1.0, {1: 1.0}, 0.0)])
+    potentials = program(3, [(PotentialKind.LINEAR, 1.0, {1: 1.0}, 0.0)])
     assert Exact().solve(potentials).state.tolist() == [1.0, 0.0, 1.0]
     start = np.array([0.2, 0.7, 0.4])
     assert Exact().solve(potentials, start).state.tolist() == [0.2, 0.0, 0.4]
 
 
-@given(programs(kinds=[Kind.AT_MOST, Kind.EQUAL, Kind.SQUARED], feasible=False))
+@given(
+    programs(
+        kinds=[PotentialKind.AT_MOST, PotentialKind.EQUAL, PotentialKind.SQUARED], feasible=False
+    )
+)
 @settings(max_examples=150, deadline=None)
 def test_a_conflict_has_no_solution_and_every_part_of_it_has_one(potentials: Potentials) -> None:
     conflict = find_conflict(potentials)
@@ -117,7 +128,7 @@ def least_violation(potentials: Potentials, rows: np.ndarray) -> float:
     from scipy.optimize import lsq_linear
 
     matrix, constant = potentials.matrix[rows].toarray(), potentials.constant[rows]
-    at_most = potentials.kind[rows] == Kind.AT_MOST
+    at_most = potentials.kind[rows] == PotentialKind.AT_MOST
     # a slack s >= 0 for every row l <= 0 makes it l + s = 0
     slack = np.eye(len(rows))[:, at_most]
     lower = np.zeros(potentials.n_variables + slack.shape[1])
@@ -131,9 +142,12 @@ def least_violation(potentials: Potentials, rows: np.ndarray) -> float:
 
 
 def test_the_conflict_is_named_among_many_constraints() -> None:
-    chain = [(Kind.AT_MOST, 0.0, {i: 1.0, i + 1: -1.0}, 0.0) for i in range(50)]
-    ends = [(Kind.AT_MOST, 0.0, {10: -1.0}, 0.8), (Kind.AT_MOST, 0.0, {13: 1.0}, -0.3)]
-    weighted = [(Kind.SQUARED, 1.0, {i: 1.0}, 0.0) for i in range(51)]
+    chain = [(PotentialKind.AT_MOST, 0.0, {i: 1.0, i + 1: -1.0}, 0.0) for i in range(50)]
+    ends = [
+        (PotentialKind.AT_MOST, 0.0, {10: -1.0}, 0.8),
+        (PotentialKind.AT_MOST, 0.0, {13: 1.0}, -0.3),
+    ]
+    weighted = [(PotentialKind.SQUARED, 1.0, {i: 1.0}, 0.0) for i in range(51)]
     potentials = program(51, [*weighted, *chain, *ends])
     with pytest.raises(InfeasibleError, match="5 of them contradict") as caught:
         Exact().solve(potentials)
@@ -142,7 +156,7 @@ def test_the_conflict_is_named_among_many_constraints() -> None:
 
 
 def test_a_constraint_without_variables_can_be_the_conflict() -> None:
-    rows: list[Row] = [(Kind.AT_MOST, 0.0, {}, -1.0), (Kind.EQUAL, 0.0, {}, 0.25)]
+    rows: list[Row] = [(PotentialKind.AT_MOST, 0.0, {}, -1.0), (PotentialKind.EQUAL, 0.0, {}, 0.25)]
     with pytest.raises(InfeasibleError) as caught:
         Exact().solve(program(1, rows))
     assert caught.value.rows == [1]

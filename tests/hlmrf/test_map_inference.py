@@ -14,7 +14,7 @@ from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.exact import Exact, find_conflict
 from hornbeam.hlmrf.map_inference import solve
 from hornbeam.hlmrf.map_state import MapStatus
-from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from tests.support.random_programs import program, programs, synthetic
 
 TIGHT = Admm(epsilon_abs=1e-9, epsilon_rel=1e-9, max_violation=1e-6, max_iterations=200_000)
@@ -41,7 +41,10 @@ def test_auto_by_admm_finds_the_optimum_too(potentials: Potentials) -> None:
     assert found.objective == pytest.approx(best, rel=1e-5, abs=1e-5)
 
 
-@given(programs(kinds=[*Kind, Kind.AT_MOST, Kind.EQUAL], feasible=False), st.sampled_from(Solver))
+@given(
+    programs(kinds=[*PotentialKind, PotentialKind.AT_MOST, PotentialKind.EQUAL], feasible=False),
+    st.sampled_from(Solver),
+)
 @settings(max_examples=100, deadline=None)
 def test_every_solver_names_a_conflict(potentials: Potentials, solver: Solver) -> None:
     assume(len(find_conflict(potentials)))
@@ -55,13 +58,13 @@ def test_auto_settles_what_stands_alone_and_solves_the_rest() -> None:
     potentials = program(
         5,
         [
-            (Kind.SQUARED, 1.0, {0: 1.0}, 0.0),  # 0 stands alone: y^2 + 3 (1 - y)^2
-            (Kind.SQUARED, 3.0, {0: -1.0}, 1.0),
-            (Kind.LINEAR, 0.0, {0: 1.0, 1: 1.0}, 0.0),  # weight 0 says nothing of 0 and 1
-            (Kind.EQUAL, 0.0, {2: 1.0, 3: 1.0}, -1.0),
-            (Kind.LINEAR, 2.0, {2: 1.0}, -0.25),
-            (Kind.LINEAR, 1.0, {3: 1.0}, 0.0),
-            (Kind.LINEAR, 2.0, {}, 0.5),
+            (PotentialKind.SQUARED, 1.0, {0: 1.0}, 0.0),  # 0 stands alone: y^2 + 3 (1 - y)^2
+            (PotentialKind.SQUARED, 3.0, {0: -1.0}, 1.0),
+            (PotentialKind.LINEAR, 0.0, {0: 1.0, 1: 1.0}, 0.0),  # weight 0 says nothing of 0 and 1
+            (PotentialKind.EQUAL, 0.0, {2: 1.0, 3: 1.0}, -1.0),
+            (PotentialKind.LINEAR, 2.0, {2: 1.0}, -0.25),
+            (PotentialKind.LINEAR, 1.0, {3: 1.0}, 0.0),
+            (PotentialKind.LINEAR, 2.0, {}, 0.5),
         ],
         offset=10.0,
     )
@@ -77,7 +80,7 @@ def test_auto_chooses_by_size() -> None:
     small, large = synthetic(300, squared=True), synthetic(3000, squared=True)
     assert solve(small).solver == "exact"
     assert solve(large).solver == "admm"
-    alone = program(1, [(Kind.LINEAR, 1.0, {0: 1.0}, 0.0)])
+    alone = program(1, [(PotentialKind.LINEAR, 1.0, {0: 1.0}, 0.0)])
     found = solve(alone)
     assert (found.solver, found.status, found.state.tolist()) == ("closed form", "optimal", [0.0])
 
@@ -92,7 +95,9 @@ def test_violated_constraints_are_named_by_their_row() -> None:
         np.concatenate([[1.0], large.coefficient, [1.0, 1.0]]),
         np.concatenate([[0.0], large.constant, [-2.0]]),
         np.concatenate([[0.0], large.weight, [0.0]]),
-        np.concatenate([[Kind.LINEAR], large.kind, [Kind.EQUAL]]).astype(np.uint8),
+        np.concatenate([[PotentialKind.LINEAR], large.kind, [PotentialKind.EQUAL]]).astype(
+            np.uint8
+        ),
         np.zeros(1002, dtype=np.int32),
     )
     found = solve(potentials, start=np.zeros(large.n_variables), admm=Admm(max_iterations=1))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from tests.support.random_programs import program, programs
 
 
@@ -26,11 +26,11 @@ def test_values_and_violations_are_those_of_the_definition(
             form += potentials.coefficient[e] * state[potentials.variable[e]]
         hinge = max(form, 0.0)
         value, violation = {
-            Kind.LINEAR: (potentials.weight[k] * hinge, 0.0),
-            Kind.SQUARED: (potentials.weight[k] * hinge**2, 0.0),
-            Kind.AT_MOST: (0.0, hinge),
-            Kind.EQUAL: (0.0, abs(form)),
-        }[Kind(potentials.kind[k])]
+            PotentialKind.LINEAR: (potentials.weight[k] * hinge, 0.0),
+            PotentialKind.SQUARED: (potentials.weight[k] * hinge**2, 0.0),
+            PotentialKind.AT_MOST: (0.0, hinge),
+            PotentialKind.EQUAL: (0.0, abs(form)),
+        }[PotentialKind(potentials.kind[k])]
         assert potentials.forms(state)[k] == pytest.approx(form, abs=1e-12)
         assert potentials.values(state)[k] == pytest.approx(value, abs=1e-12)
         assert potentials.violations(state)[k] == pytest.approx(violation, abs=1e-12)
@@ -52,6 +52,6 @@ def test_selected_rows_stay_what_they_are(potentials: Potentials) -> None:
 
 
 def test_the_matrix_shares_the_memory_of_the_literals() -> None:
-    potentials = program(2, [(Kind.LINEAR, 1.0, {0: 1.0, 1: -1.0}, 0.0)])
+    potentials = program(2, [(PotentialKind.LINEAR, 1.0, {0: 1.0, 1: -1.0}, 0.0)])
     assert np.shares_memory(potentials.matrix.data, potentials.coefficient)
     assert np.shares_memory(potentials.matrix.indices, potentials.variable)

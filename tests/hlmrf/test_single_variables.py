@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbeam.hlmrf.exact import Exact, find_conflict
-from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from hornbeam.hlmrf.single_variables import solve_single_variables
 from tests.support.random_programs import Row, program, programs
 
 numbers = st.floats(-2, 2).map(lambda x: round(x, 3))
 rows = st.tuples(
-    st.sampled_from([Kind.LINEAR, Kind.SQUARED]),
+    st.sampled_from([PotentialKind.LINEAR, PotentialKind.SQUARED]),
     st.sampled_from([0.1, 0.2, 0.3, 1.0, 2.0, 50.0]),
     st.sampled_from([1.0, -1.0, 0.5, -2.0]).map(lambda a: {0: a}),
     numbers,
@@ -50,7 +50,9 @@ def test_agrees_with_the_exact_solver(potentials: Potentials) -> None:
     assert potentials.objective(state) <= best + 1e-6 * (1 + best)
 
 
-@given(programs(kinds=[Kind.AT_MOST, Kind.EQUAL], feasible=False, most_literals=1))
+@given(
+    programs(kinds=[PotentialKind.AT_MOST, PotentialKind.EQUAL], feasible=False, most_literals=1)
+)
 @settings(max_examples=100, deadline=None)
 def test_names_the_variables_with_contradictory_constraints(potentials: Potentials) -> None:
     potentials = potentials.select(np.diff(potentials.indptr) == 1)

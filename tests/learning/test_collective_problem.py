@@ -89,7 +89,8 @@ def both(world: World, relaxation: Relaxation, top: int = 6) -> tuple[CountProbl
             mine = [row for (s, p, o), row in ground.row.items() if p == clause.target]
             terms.append(Counter({("down" if clause.negated else "up", row, 1): 1 for row in mine}))
         else:
-            terms.append(ground.terms(clause.body, clause.negated, False))
+            [part] = clause.body.parts
+            terms.append(ground.terms(part.body, clause.negated, False))
     return problem, Reference(terms, world.targets.truth, relaxation)
 
 

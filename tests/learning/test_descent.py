@@ -80,7 +80,7 @@ def test_a_whole_fit_gives_the_same_bytes(relaxation: Relaxation) -> None:
     found = []
     for compiled in (False, True):
         with kernels_are(compiled):
-            problem = CountProblem.of(statistics_of(counts), labels, Counts.LOG, relaxation)
+            problem = CountProblem.of(statistics_of(counts), labels, (Counts.LOG,), relaxation)
             fit = Joint(strengths=8).fit(problem, 0.5)
             found.append([fit.weights, np.array([fit.loss]), problem.score(fit.weights)])
     assert_same(*found)

@@ -196,7 +196,8 @@ def test_a_twin_is_never_taken_beside_the_first() -> None:
         step.predicate
         for rule in learned.model.rules
         if not rule.clause.is_prior
-        for step in rule.clause.body.steps
+        for part in rule.clause.body.parts
+        for step in part.body.steps
     }
     assert "p0" in walked
     assert walked <= {"p0", "p2", "p4"}

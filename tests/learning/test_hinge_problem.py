@@ -60,7 +60,7 @@ def potential(problem: HingeProblem[Clause], k: int, row: int, y: float) -> floa
 @pytest.mark.parametrize("relaxation", CONTINUOUS)
 def test_likelihood_is_that_of_the_definition(relaxation: Relaxation) -> None:
     table, labels = discovered()
-    problem = hinge_problem(table, labels, Counts.RAW, relaxation)
+    problem = hinge_problem(table, labels, (Counts.RAW,), relaxation)
     weights = np.random.default_rng(1).uniform(0, 0.5, len(problem.clauses))
     some = np.arange(len(problem.y)) < 3
     small = problem.subset(some)
@@ -84,7 +84,7 @@ def test_likelihood_is_that_of_the_definition(relaxation: Relaxation) -> None:
 @pytest.mark.parametrize("relaxation", CONTINUOUS)
 def test_fit_reaches_scipys_optimum(relaxation: Relaxation) -> None:
     table, labels = discovered()
-    problem = problem_of(table, labels, Counts.RAW, relaxation)
+    problem = problem_of(table, labels, (Counts.RAW,), relaxation)
     assert isinstance(problem, HingeProblem)
     n = len(problem.clauses)
     linear, ridge = np.where(problem.is_prior, 0.0, 0.5), np.full(n, 0.05)
@@ -106,8 +106,8 @@ def test_fit_reaches_scipys_optimum(relaxation: Relaxation) -> None:
 def test_values_of_one_are_the_ordinary_problem(relaxation: Relaxation) -> None:
     table, labels = discovered()
     crisp = Statistics(table.bodies, table.n_targets, *crisp_rows(table))
-    ordinary = problem_of(crisp, labels, Counts.RAW, relaxation)
-    hinged = hinge_problem(crisp, labels, Counts.RAW, relaxation)
+    ordinary = problem_of(crisp, labels, (Counts.RAW,), relaxation)
+    hinged = hinge_problem(crisp, labels, (Counts.RAW,), relaxation)
     weights = np.random.default_rng(2).uniform(0, 0.5, len(ordinary.clauses))
     assert hinged.log_likelihood(weights) == pytest.approx(ordinary.log_likelihood(weights))
     np.testing.assert_allclose(hinged.gradient(weights), ordinary.gradient(weights), rtol=1e-9)

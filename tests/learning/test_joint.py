@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 
 from hornbeam.arrays import Floats
+from hornbeam.counting.columns import transformed
 from hornbeam.errors import InputError
-from hornbeam.learning.count_problem import CountProblem
+from hornbeam.learning.count_problem import LEAST_SPREAD, CountProblem
 from hornbeam.learning.joint import Joint, deal, log_loss
 from hornbeam.learning.newton import Newton
-from hornbeam.learning.rule_learning import LearnedRules
-from hornbeam.rules.rule_model import Relaxation
+from hornbeam.learning.rule_learning import LearnedRules, learn_rules
+from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
 from hornbeam.rules.weighing import Counts
 from tests.support.problems import (
     Reference,
@@ -89,14 +90,26 @@ def test_every_point_of_the_path_is_an_optimum(problem: CountProblem) -> None:
         assert violation(fit.weights, reference(fit.weights)[1]) < 1e-6 * n
 
 
-def test_the_penalty_is_the_scale_of_the_column_times_its_length() -> None:
+def test_the_penalty_is_the_spread_of_the_column_times_its_length() -> None:
     problem = problem_of([[2, 0], [0, 0], [4, 1]], [0, 1, 1], lengths=[1, 3])
-    scale = np.sqrt([20 / 3, 20 / 3, 1 / 3, 1 / 3, 0, 0])
+    # squares around the means 2 and 1/3
+    scale = np.sqrt([8 / 3, 8 / 3, 2 / 9, 2 / 9, 0, 0])
     np.testing.assert_allclose(Joint().unit_penalty(problem), scale)
     lengths = np.array([1, 1, 3, 3, 0, 0])
     np.testing.assert_allclose(
         Joint(length_penalty=0.5).unit_penalty(problem), scale * (1 + 0.5 * lengths)
     )
+
+
+def test_a_column_that_hardly_varies_has_a_share_of_its_size_for_its_spread() -> None:
+    """Else it had a large weight for nothing, which the prior would take back."""
+    constant, hardly = (
+        problem_of([[7], [7], [7]], [0, 1, 1]),
+        problem_of([[7], [7], [8]], [0, 1, 1]),
+    )
+    np.testing.assert_allclose(constant.scales[:2], LEAST_SPREAD * 7)
+    np.testing.assert_allclose(hardly.scales[:2], LEAST_SPREAD * np.sqrt(162 / 3))
+    assert np.std([7, 7, 8]) < hardly.scales[0]
 
 
 def test_the_penalty_of_a_column_does_not_depend_on_a_hub_beside_it() -> None:
@@ -158,8 +171,8 @@ def test_distinct_columns_keep_the_first_of_each_kind() -> None:
     table = [[1, 1, 0, 2, 0], [0, 0, 1, 0, 1], [3, 3, 0, 6, 0]]
     problem = problem_of(table, [0, 1, 1])
     kept = problem.distinct_columns()
-    names = [clause.body.steps[0].predicate for clause in kept.clauses
-             if not clause.is_prior]  # fmt: skip
+    names = [*(part.body.steps[0].predicate for clause in kept.clauses
+               for part in clause.body.parts)]  # fmt: skip
     assert names == ["p0", "p0", "p2", "p2", "p3", "p3"]
     assert sum(clause.is_prior for clause in kept.clauses) == 2
     exists = problem_of(table, [0, 1, 1], kind=Counts.EXISTS).distinct_columns()
@@ -234,14 +247,19 @@ def test_validation_stops_when_its_patience_ends() -> None:
     assert len(losses) == int(np.argmin(losses)) + 1 + 3 < 30
 
 
-def test_the_strength_of_least_validation_loss_is_chosen() -> None:
+@pytest.mark.parametrize("all_rules", [False, True])
+def test_the_strongest_within_one_error_of_the_least_loss_is_chosen(all_rules: bool) -> None:
     counts, y = planted()
-    learner = Joint()
+    learner = Joint(all_rules=all_rules)
     result = learned(counts, y, learner)
     choice = result.fit.choice
     assert choice is not None
-    [shown] = choice.validation
-    at = int(np.argmin(shown.log_loss))
+    shown = choice.validation
+    best = int(np.argmin(shown.log_loss))
+    error = np.std(shown.folds, ddof=1) / np.sqrt(5)
+    near = [i for i, loss in enumerate(shown.log_loss) if loss <= shown.log_loss[best] + error]
+    assert near[0] < best, "both choices would be the same"
+    at = best if all_rules else near[0]
     assert choice.strength == shown.strengths[at]
     assert choice.log_loss == shown.log_loss[at]
     problem = problem_of(counts, y).distinct_columns()
@@ -252,26 +270,59 @@ def test_the_strength_of_least_validation_loss_is_chosen() -> None:
     assert tuple(point.strength for point in choice.path) == shown.strengths[: at + 1]
 
 
+def test_the_folds_of_the_validation_are_those_of_its_least_loss() -> None:
+    counts, y = planted(101, 6)
+    choice = learned(counts, y, Joint()).fit.choice
+    assert choice is not None
+    shown = choice.validation
+    sizes = np.bincount(deal(problem_of(counts, y).distinct_columns(), 5, 0))
+    assert np.average(shown.folds, weights=sizes) == pytest.approx(min(shown.log_loss))
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 4])
+def test_a_limit_on_rules_takes_the_weakest_strength_that_keeps_it(most: int) -> None:
+    counts, y = planted(300, noise=0.05)
+    free = learned(counts, y, Joint(all_rules=True))
+    assert len(rules_of(free)) > most
+    short = learned(counts, y, Joint(all_rules=True, max_rules=most))
+    assert len(rules_of(short)) <= most
+    assert short.fit.choice is not None
+    assert free.fit.choice is not None
+    shown = free.fit.choice.validation
+    problem = problem_of(counts, y).distinct_columns()
+    at = shown.strengths.index(short.fit.choice.strength)
+    following = Joint().path(problem, np.array(shown.strengths[: at + 2]))[-1]
+    assert np.count_nonzero(following.weights[~problem.is_prior]) > most
+    assert short.fit.choice.log_loss == shown.log_loss[at]
+
+
+def test_a_limit_that_is_kept_anyway_changes_nothing() -> None:
+    counts, y = planted()
+    assert learned(counts, y, Joint(max_rules=1000)) == learned(counts, y, Joint())
+
+
+def rules_of(learned: LearnedRules) -> list[Rule]:
+    return [rule for rule in learned.model.rules if not rule.clause.is_prior]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("truth", list(Counts))
-def test_auto_counts_are_those_of_least_validation_loss(truth: Counts) -> None:
+@pytest.mark.parametrize("truth", [Counts.RAW, Counts.LOG, Counts.EXISTS])
+def test_side_by_side_the_right_way_of_counting_has_the_weight(truth: Counts) -> None:
     """Labels drawn from a model that counts one way are best explained that way."""
     rng = np.random.default_rng(12)
     counts = np.floor(10 ** (3 * rng.random((600, 2)))).astype(int) * (rng.random((600, 2)) < 0.7)
     x = {Counts.RAW: counts / 100, Counts.LOG: np.log2(1 + counts), Counts.EXISTS: 4 * (counts > 0)}
     lean = x[truth][:, 0] - x[truth][:, 1]
     y = (rng.random(600) < 1 / (1 + np.exp(-lean))).astype(float)
-    result = learned(counts, y, Joint(), kind=None)
-    assert result.fit.choice is not None
-    losses = {Counts(run.counts): min(run.log_loss) for run in result.fit.choice.validation}
-    assert set(losses) == set(Counts)
-    assert result.model.semantics.counts is truth
-    assert min(losses, key=lambda kind: losses[kind]) is truth
-    for kind in Counts:
-        alone = learned(counts, y, Joint(), kind)
-        assert alone.model.semantics.counts is kind
-        assert alone.fit.choice is not None
-        assert alone.fit.choice.log_loss == pytest.approx(losses[kind], abs=2e-2)
+    problem = CountProblem.of(statistics_of(counts), labels_of(y), tuple(x))
+    learned = learn_rules(problem, Joint(), Semantics())
+    spread = {way: np.std(transformed(counts[:, 0], way)) for way in x}
+    pull = dict.fromkeys(x, 0.0)
+    for rule in learned.model.rules:
+        if not rule.clause.is_prior:
+            way = learned.model.counts_of(rule.clause).counts
+            pull[way] += float(rule.weight * spread[way])
+    assert max(pull, key=lambda way: pull[way]) is truth
 
 
 def test_folds_spread_classes_evenly_whatever_the_order() -> None:

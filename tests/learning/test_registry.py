@@ -15,9 +15,9 @@ from tests.support.other_package import register_learner
 
 
 def test_the_bundled_learners_have_names() -> None:
-    assert learner_names() == ["joint", "ppll", "greedy"]
+    assert learner_names() == ["joint", "boost", "ppll", "greedy"]
     assert learner_class("greedy") is Greedy
-    with pytest.raises(InputError, match="unknown method 'jiont'; expected one of: joint, ppll"):
+    with pytest.raises(InputError, match="unknown method 'jiont'; expected one of: joint, boost"):
         learner_class("jiont")
 
 
@@ -32,6 +32,6 @@ def test_names_are_known_without_importing_learners() -> None:
 
 def test_learners_of_other_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     register_learner(tmp_path, monkeypatch, "class Mine: pass\n", {"mine": "Mine", "joint": "Mine"})
-    assert learner_names() == ["joint", "ppll", "greedy", "mine"]
+    assert learner_names() == ["joint", "boost", "ppll", "greedy", "mine"]
     assert learner_class("mine").__name__ == "Mine"
     assert learner_class("joint").__name__ == "Joint", "no package takes a name away"

@@ -23,6 +23,7 @@ from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts
 from hornbeam.scoring import linked_clauses as linked
 from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs, linked_pairs
+from hornbeam.scoring.model_checks import collective_path
 from tests.support.brute_force import Triple
 from tests.support.ground_clauses import ground_clauses
 from tests.support.worlds import TARGETS, World, worlds
@@ -54,7 +55,8 @@ class Energy:
                 mine = [value[pair] for pair in pairs if pair[1] == clause.target]
                 total += sum(rule.weight * (y if clause.negated else 1 - y) ** p for y in mine)
                 continue
-            for body, head in ground_clauses(clause.body, entities, self.distinct):
+            path = collective_path(clause)
+            for body, head in ground_clauses(path, entities, self.distinct):
                 listed = all(atom in truth for atom in [*body, head])
                 if not listed or not pairs & {*body, head}:
                     continue

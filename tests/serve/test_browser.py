@@ -62,7 +62,7 @@ def test_from_a_few_letters_to_the_reasons(page: Page) -> None:
     expect(reasons).to_have_count(2)
     expect(reasons.first).to_contain_text("knows(A, B) & trusts(B, C) -> trusts(A, C)")
     expect(reasons.first.get_by_role("listitem")).to_have_count(2)
-    drawing = page.get_by_role("img", name="Paths from ann to dora")
+    drawing = page.get_by_role("img", name="What connects ann and dora")
     expect(drawing.locator("text.node-label")).to_have_text(["bob", "cy", "ann", "dora"])
     expect(drawing.locator("path.edge")).to_have_count(4)
     drawing.locator("text", has_text="bob").click()

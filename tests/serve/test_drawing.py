@@ -7,8 +7,11 @@ import re
 
 import pytest
 
-from hornbeam.explaining.explanation import Explanation, Fact, Grounding, Reason
-from hornbeam.serve.drawing import GUTTER, MOST_BANDS, MOST_NODES, NODE_HEIGHT, WIDTH, Drawing, draw
+from hornbeam.explaining.explanation import Explanation, Reason
+from hornbeam.explaining.named_facts import Fact, Grounding, MetCondition
+from hornbeam.rules.body import Kind
+from hornbeam.serve.drawing import GUTTER, MOST_BANDS, NODE_HEIGHT, WIDTH, Drawing, draw
+from hornbeam.serve.strands import MOST_NODES
 
 
 def path(*entities: str, inverse: bool = False) -> Grounding:
@@ -18,12 +21,25 @@ def path(*entities: str, inverse: bool = False) -> Grounding:
     return Grounding(entities, facts)
 
 
+def conditions(paths: list[Grounding]) -> tuple[MetCondition, ...]:
+    """The one condition that these are all groundings of; none without groundings."""
+    if not paths:
+        return ()
+    steps = len(paths[0].facts)
+    return (MetCondition("p", Kind.PATH, 0, len(paths), tuple(paths), steps=steps),)
+
+
 def explained(*reasons: list[Grounding], pull: float = 0.1) -> Explanation:
     found = tuple(
-        Reason(i, f"rule {i}", 1.0, len(paths), pull, tuple(paths))
+        Reason(i, f"rule {i}", 1.0, len(paths), pull, (of_paths(paths),))
         for i, paths in enumerate(reasons)
     )
     return Explanation("s", "t", "o", 0.7, 1.0, 0.5, found)
+
+
+def of_paths(paths: list[Grounding]) -> MetCondition:
+    steps = len(paths[0].facts) if paths else 0
+    return MetCondition("path", Kind.PATH, 0, len(paths), tuple(paths), steps=steps)
 
 
 def drawn(*reasons: list[Grounding]) -> Drawing:

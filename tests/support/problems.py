@@ -196,5 +196,5 @@ def problems(
     y[:2] = 0.0, 1.0
     y = np.round(0.1 + 0.8 * rng.random(n), 3) if soft else y
     lengths = rng.integers(1, 4, k).tolist()
-    kind = draw(st.sampled_from(Counts))
+    kind = draw(st.sampled_from([Counts.RAW, Counts.LOG, Counts.EXISTS]))
     return problem_of(counts, y, draw(relaxation), kind, lengths)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
-Row = tuple[Kind, float, dict[int, float], float]  # kind, weight, coefficients, constant
+Row = tuple[PotentialKind, float, dict[int, float], float]  # kind, weight, coefficients, constant
 
 
 def program(n_variables: int, rows: Sequence[Row], offset: float = 0.0) -> Potentials:
@@ -31,7 +31,7 @@ def program(n_variables: int, rows: Sequence[Row], offset: float = 0.0) -> Poten
 @st.composite
 def programs(
     draw: st.DrawFn,
-    kinds: Sequence[Kind] = tuple(Kind),
+    kinds: Sequence[PotentialKind] = tuple(PotentialKind),
     feasible: bool = True,
     most_variables: int = 6,
     most_literals: int = 4,
@@ -45,10 +45,16 @@ def programs(
         variables = draw(st.lists(st.integers(0, n - 1), max_size=most_literals, unique=True))
         literals = {v: draw(st.sampled_from([1.0, -1.0, 0.5, 2.0, -3.0])) for v in variables}
         constant = draw(st.integers(-8, 8)) / 4
-        if feasible and kind >= Kind.AT_MOST:
+        if feasible and kind >= PotentialKind.AT_MOST:
             value = sum(a * planted[v] / 4 for v, a in literals.items())
-            constant = -value - (draw(st.integers(0, 2)) / 4 if kind == Kind.AT_MOST else 0.0)
-        weight = 0.0 if kind >= Kind.AT_MOST else draw(st.sampled_from([0.0, 0.3, 1.0, 1.0, 7.0]))
+            constant = -value - (
+                draw(st.integers(0, 2)) / 4 if kind == PotentialKind.AT_MOST else 0.0
+            )
+        weight = (
+            0.0
+            if kind >= PotentialKind.AT_MOST
+            else draw(st.sampled_from([0.0, 0.3, 1.0, 1.0, 7.0]))
+        )
         rows.append((kind, weight, literals, constant))
     return program(n, rows, offset=draw(st.sampled_from([0.0, 2.5])))
 
@@ -67,6 +73,6 @@ def synthetic(rows: int, squared: bool, seed: int = 0) -> Potentials:
         coefficient.ravel(),
         rng.uniform(-0.5, 0.5, rows) - coefficient.sum(axis=1) / 2,
         rng.uniform(0, 1, rows),
-        np.full(rows, Kind.SQUARED if squared else Kind.LINEAR, dtype=np.uint8),
+        np.full(rows, PotentialKind.SQUARED if squared else PotentialKind.LINEAR, dtype=np.uint8),
         np.zeros(rows, dtype=np.int32),
     )

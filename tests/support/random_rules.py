@@ -39,13 +39,14 @@ class ReferenceModel(RuleModel):
                 if clause.target == pair[1]:
                     hinges.append((rule.weight, 1.0, clause.negated))
             elif clause.body.target == pair[1]:
-                bodies = found.get(clause.body.steps, [])
+                [part] = clause.body.parts
+                bodies = found.get(part.body.steps, [])
                 n = len(bodies)
                 share = {
                     Counts.RAW: 1.0,
                     Counts.LOG: np.log2(1 + n) / max(n, 1),
                     Counts.EXISTS: 1 / max(n, 1),
-                }[self.semantics.counts]
+                }[self.counts_of(clause).counts]
                 hinges += [(rule.weight * share, body, clause.negated) for body in bodies]
         return hinges
 

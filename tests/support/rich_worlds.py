@@ -52,7 +52,7 @@ class RichWorld:
     @property
     def facts(self) -> Facts:
         """As the table that programs read."""
-        entities, predicates = Names.of(ENTITIES), Names.of(ARITY)
+        entities, predicates = Names.of(ENTITIES), Names.of(atom[0] for atom in self.values)
         tables = {}
         for arity in (1, 2, 3):
             mine = [(atom, value) for atom, value in self.values.items() if len(atom) == arity + 1]
@@ -66,6 +66,9 @@ class RichWorld:
                 soft = None if (value == ONE).all() else value
                 tables[arity] = Atoms(predicate.astype(np.uint16), (first, *others), soft)
         return Facts(entities, predicates, tables)
+
+    def _has(self, predicate: str) -> bool:
+        return any(atom[0] == predicate for atom in self.values)
 
     def without(self, gone: Sequence[Atom]) -> RichWorld:
         """The same world without some facts."""

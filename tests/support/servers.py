@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
+from pathlib import Path
 from threading import Event, Thread
 from urllib.parse import urlencode
 
@@ -15,7 +16,7 @@ from hornbeam.serve.access import Access
 from hornbeam.serve.app import make_app
 from hornbeam.serve.server import listen, make_server
 from hornbeam.serve.state import Explorer
-from tests.support.commands import HOSTILE
+from tests.support.commands import HOSTILE, write
 
 SCRIPT = "<script>alert(1)</script>"
 
@@ -67,6 +68,38 @@ COLLECTIVE_PAIRS = [
     *PAIRS,
     *((who, "trusts", whom) for who in ("ann", "bob") for whom in ("eve", "fay")),
 ]
+
+
+#: A model of the same world with rules of every kind, and facts of one, two and three arguments.
+RICH_RULES = """
+2.0: knows(A, B) & trusts(B, C) -> trusts(A, C) [share / 0.3]
+0.9: trusts(X, B) -> trusts(A, B) [log]
+0.4: dislikes(A, X) -> !trusts(A, B) [exists]
+0.7: wise(B) -> trusts(A, B)
+0.8: knows(A, 'bob') & (knows(A, X) & trusts(X, B)) [n >= 1] & trusts(Y, B) [n >= 2] -> trusts(A, B)
+0.3: (A == 'ann') -> trusts(A, B)
+0.6: lent(A, X, B) -> trusts(A, B)
+0.5: lent(Y, A, X) -> !trusts(A, B)
+0.5: knows(A, 'nobody') -> !trusts(A, B)
+1.5: !trusts(A, B)
+"""
+RICH_FACTS = [*FACTS, ("dora", "wise"), (HOSTILE[1], "wise")]
+RICH_TABLE = [("ann", "book", "dora"), ("ann", SCRIPT, "dora"), ("bob", "ann", "book")]
+
+
+def rich_explorer(folder: Path) -> Explorer:
+    """An explorer on a model with rules of every kind; a file goes to the folder."""
+    table = write(folder / "lent.tsv", RICH_TABLE)
+    return Explorer(
+        hb.read_facts(RICH_FACTS, f"lent={table}"),
+        hb.Model.parse(RICH_RULES),
+        "rich.psl",
+        other=hb.Model.parse(RULES),
+        other_name="other.psl",
+        labels=hb.read_labels(LABELS),
+        pairs=hb.read_pairs(PAIRS),
+        threads=1,
+    )
 
 
 def small_explorer(**options: object) -> Explorer:

@@ -28,7 +28,7 @@ def candidates(
     From the subject of every labelled pair, true or false, Hornbeam walks all relations and their
     inverses; each sequence that reaches the object is a candidate, and with [bold]--bodies[/bold]
     so are conditions on one of the two. [bold]coverage[/bold] is the number of pairs that a
-    candidate speaks about, [bold]groundings[/bold] the number of ways.
+    candidate speaks about, [bold]count[/bold] the number of groundings in all of them.
 
     [dim]Examples:[/dim]
 
@@ -94,7 +94,7 @@ def _show(found: Discovery, n_targets: int, seconds: dict[str, float]) -> None:
     ]  # fmt: skip
     out = screen()
     if rows:
-        columns = ["candidate rule", "coverage", "true", "false", "groundings"]
+        columns = ["candidate rule", "coverage", "true", "false", "count"]
         print_table(out, columns, rows, text=columns[0])
     if len(kept) > options.SHOWN:
         out.print(f"... and {len(kept) - options.SHOWN:,} more (--top N for fewer, --json for all)")

@@ -24,7 +24,8 @@ DIFFERENCES = {"conf": "spark_conf", "subjects": "subject"}
 
 #: A name in backquotes, with or without a value.
 QUOTED = re.compile(r"`(\w+)(?:=([^`]*))?`")
-QUOTES = "\"'"
+#: What Python puts around a text or a list of one, and a shell does not.
+QUOTES = "\"'[]"
 
 
 @contextmanager

@@ -137,7 +137,7 @@ def _show(model: Model, trace: Trace, output: Path) -> None:
         out.print(escape(printable(caution)), soft_wrap=True)
     seconds = trace.seconds
     out.print(
-        f"{len(model.rules)} rules of {len(trace.candidates):,} candidates, "
+        f"{len(model.rules)} rules of {len(trace.candidates):,} candidate bodies, "
         f"counts {trace.counts}; load {seconds['load']:.2f} s, generate "
         f"{seconds['generate']:.2f} s, learn {seconds['learn']:.2f} s. "
         f"Wrote {escape(str(output))}.",

@@ -35,8 +35,9 @@ FactFiles = Annotated[
     list[str],
     typer.Option(
         metavar="FILE",
-        help="Facts: subject TAB predicate TAB object [TAB truth value]. TSV, CSV, Parquet, "
-        "N-Triples, Turtle or a PSL program; gzip is fine. Give it again for more files.",
+        help="Facts: subject TAB predicate TAB object [TAB truth value]; two columns are a unary "
+        "fact. TSV, CSV, Parquet, N-Triples, Turtle or a PSL program; gzip is fine. ta=ta.tsv has "
+        "the predicate ta, a column per argument. Give it again for more files.",
     ),
 ]
 OptionalFactFiles = Annotated[
@@ -86,9 +87,9 @@ Exclude = Annotated[
 CountsOption = Annotated[
     str,
     learner_option(
-        help="n groundings of a rule weigh n (raw, as in PSL), log2(1+n) (log), 1 (exists) or their "
-        "share of the hubs' many (share, paths only). auto: joint learns with log, exists and share "
-        "side by side, the others with raw."
+        help="n groundings of a rule weigh n (raw, as in PSL), log2(1+n) (log), 1 (exists) or "
+        "their share of the hubs' many (share, paths only). auto: joint learns with log, exists "
+        "and share side by side, the others with raw."
     ),
     OneOf(lambda: ["auto", *Counts]),
 ]

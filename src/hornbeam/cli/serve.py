@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ import typer
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, read_files, say
 from hornbeam.cli.evidence import facts_with_known
+from hornbeam.cli.learn import trace_path
 from hornbeam.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -78,8 +80,10 @@ def serve(
             raise
         raise MissingExtraError("hornbeam serve", "serve") from None
     import hornbeam as hb
+    from hornbeam.learning.trace import read_trace
 
     loaded, other = hb.Model.load(model), hb.Model.load(compare) if compare else None
+    loaded = replace(loaded, trace=read_trace(trace_path(Path(model))))
     # before the facts are read: neither this nor a port that is taken should cost a minute
     refuse_without_pairs([(loaded, model), (other, compare or "")], bool(pairs))
     with listen(host, port) as opened, console.progress() as progress:

@@ -1,14 +1,13 @@
 """Search and counts where every fold of the training pairs sees other facts.
 
 See `hornbeam.facts.evidence_folds` for what a fold sees. Candidates are those of all folds
-together, with the sums of their figures.
+together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -21,9 +20,6 @@ from hornbeam.facts.table import ONE, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Candidates, Language
-
-#: Columns of candidates that add up over folds.
-FIGURES = ("coverage", "coverage_true", "paths")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,21 +38,22 @@ class FoldedEvidence:
             progress.advance(stage, k + 1, total)
 
     def discover(self, language: Language, *, progress: Progress = SILENT) -> Discovery:
-        """Find the candidates of all folds together, and count them."""
-        everything = replace(language, min_coverage=1, top=None)
-        found = [
-            engine.discover(pairs, everything, statistics=False)
-            for _, pairs, engine in self._opened("Searching fold by fold", progress)
-        ]
-        united = _united([one.candidates for one in found])
-        kept = united.take(united.pruned(language))
-        bodies = kept.bodies
-        return Discovery(
-            kept,
-            self.count(self.folds.pairs, bodies, language, progress=progress),
-            found=int(np.count_nonzero(united.coverage)),
-            own_edges=sum(one.own_edges for one in found),
-            unseen=sum(one.unseen for one in found),
+        """Find candidates over all facts, and keep those that enough pairs have in their view.
+
+        A fold sees no more than all facts, so that nothing is missed.
+        """
+        pairs = self.folds.pairs
+        engine = open_engine(self.folds.facts, self.engine, self.threads)
+        found = engine.discover(
+            pairs, replace(language, top=None), statistics=False, progress=progress
+        )
+        everything = found.candidates
+        bodies = everything.bodies
+        counted = self.count(pairs, bodies, language, progress=progress)
+        seen = _seen(everything, counted, pairs)
+        rows = seen.pruned(language)
+        return replace(
+            found, candidates=seen.take(rows), statistics=counted.only(rows), own_edges=0
         )
 
     def count(
@@ -101,19 +98,15 @@ def _table(
     )
 
 
-def _united(parts: Sequence[Candidates]) -> Candidates:
-    """Equal candidates of several searches as one, with the sums of their figures."""
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = whole.followed_by(part)
-    columns = [whole.target, *whole.steps.T]
-    if whole.conditions is not None:
-        conditions = whole.conditions
-        columns += [conditions.kind, conditions.argument, conditions.constant]
-    rows = np.stack([column.astype(np.int64) for column in columns], axis=1)
-    _, first, group = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    group = group.reshape(-1)
-    sums: dict[str, Any] = {name: np.zeros(len(first), dtype=np.int64) for name in FIGURES}
-    for name, total in sums.items():
-        np.add.at(total, group, getattr(whole, name))
-    return replace(whole.take(first), **sums)
+def _seen(candidates: Candidates, counted: Statistics, pairs: Targets) -> Candidates:
+    """Candidates with the figures of what the folds see.
+
+    Of soft facts they stay those of all facts: rows do not say which paths round to true.
+    """
+    if counted.body_truth is not None:
+        return candidates
+    body = np.repeat(np.arange(len(candidates)), np.diff(counted.indptr))
+    paths = np.zeros(len(candidates), dtype=np.int64)
+    np.add.at(paths, body, counted.count)
+    true = np.bincount(body, pairs.positive[counted.target], len(candidates)).astype(np.int64)
+    return replace(candidates, coverage=np.diff(counted.indptr), coverage_true=true, paths=paths)

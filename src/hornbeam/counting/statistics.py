@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids, Integers, Ints, Millionths, pointers
+from hornbeam.arrays import Floats, Ids, Integers, Ints, Millionths, pointers, ranges
 from hornbeam.facts.table import ONE
 from hornbeam.rules.body import Body
 
@@ -93,6 +93,20 @@ class Statistics:
             np.concatenate([self.count, other.count]),
             truth,
             share,
+        )
+
+    def only(self, members: Integers) -> Statistics:
+        """The columns of some bodies, in that order."""
+        low, high = self.indptr[members], self.indptr[members + 1]
+        rows = ranges(low, high)
+        return Statistics(
+            [self.bodies[k] for k in members.tolist()],
+            self.n_targets,
+            pointers(high - low),
+            self.target[rows],
+            self.count[rows],
+            None if self.body_truth is None else self.body_truth[rows],
+            None if self.share is None else self.share[rows],
         )
 
     def column(self, row: int) -> slice:

@@ -23,7 +23,7 @@ from hornbeam.densities.integrals import score_mean
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import PATHS, Explanation, Reason
 from hornbeam.explaining.independent_explainer import IndependentExplainer
-from hornbeam.explaining.named_facts import Condition, Fact, Grounding
+from hornbeam.explaining.named_facts import Fact, Grounding, MetCondition
 from hornbeam.explaining.scored_pair import one_pair
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.hlmrf.potentials import Potentials
@@ -198,7 +198,7 @@ class CollectiveExplainer:
         pair: Targets,
         paths: int,
         progress: Progress,
-    ) -> tuple[Condition, ...]:
+    ) -> tuple[MetCondition, ...]:
         """The path of a rule, with its first groundings; none of a prior.
 
         A rule for another target may speak too, where this pair stands in its body.
@@ -210,7 +210,7 @@ class CollectiveExplainer:
         if clause.target == target:
             named = self.groundings(clause.body, subject, object_, paths, progress)
         text = " & ".join(body_texts(clause.body, self.model.identifiers))
-        return (Condition(text, Kind.PATH, 0, count, named, steps=len(clause.body)),)
+        return (MetCondition(text, Kind.PATH, 0, count, named, steps=len(clause.body)),)
 
     def _variable(self, subject: str, target: str, object_: str) -> int:
         atoms = self.shared.linked.atoms

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hornbeam.explaining.flips import FlipStatus
-from hornbeam.explaining.named_facts import Condition, Fact, Grounding, printable
+from hornbeam.explaining.named_facts import Fact, Grounding, MetCondition, printable
 from hornbeam.facts.table import html_table
 
 #: Groundings of every condition that are named unless more are asked for.
@@ -49,7 +49,7 @@ class Reason:
     weight: float
     count: int
     pull: float
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[MetCondition, ...] = ()
     linked_pairs: tuple[Fact, ...] = ()
 
     @property

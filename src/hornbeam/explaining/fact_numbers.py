@@ -11,8 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Integers, Ints
-from hornbeam.counting.memory.conditions import ranges
+from hornbeam.arrays import Bools, Integers, Ints, ranges
 from hornbeam.explaining.named_facts import Fact
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import ONE, Atoms, Facts

@@ -21,7 +21,7 @@ from hornbeam.explaining.counterfactual import Removals
 from hornbeam.explaining.explanation import PATHS, Explanation, Flip, Reason
 from hornbeam.explaining.flips import FlipStatus, growing_sets, smallest_flip
 from hornbeam.explaining.grounding_finder import GroundingFinder
-from hornbeam.explaining.named_facts import Condition, Grounding
+from hornbeam.explaining.named_facts import Grounding, MetCondition
 from hornbeam.explaining.scored_pair import ScoredPair, one_pair
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress
@@ -156,7 +156,7 @@ class IndependentExplainer:
 
     def _conditions(
         self, scored: ScoredPair, clause: Clause, limit: int, progress: Progress
-    ) -> Iterator[Condition]:
+    ) -> Iterator[MetCondition]:
         """The conditions of a rule's body, with what the pair has of each."""
         body = clause.body
         texts = body_texts(body, self._identifiers)
@@ -165,7 +165,7 @@ class IndependentExplainer:
         shares = self.model.counts_of(clause).counts is Counts.SHARE
         for part, text in zip(body.parts, texts, strict=True):
             asked = shares or (part.threshold is not None and part.threshold.share)
-            yield Condition(
+            yield MetCondition(
                 text,
                 part.body.kind,
                 part.body.argument,

@@ -86,7 +86,7 @@ class Grounding:
 
 
 @dataclass(frozen=True)
-class Condition:
+class MetCondition:
     """One condition of a rule's body, as a pair meets it.
 
     Attributes

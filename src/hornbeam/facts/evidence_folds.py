@@ -3,9 +3,11 @@
 If a true pair hides its own fact while a false one sees everything, the number of target facts in
 sight tells the label, and a learner finds strong rules in pure noise. So evidence is hidden by
 fold. Training pairs are dealt to ten folds, and a pair, true or false, sees the target facts of the
-other nine. A true pair so always misses one fact at each of its ends. A false pair whose end was
-drawn by the target's facts would miss none there, so that one more is hidden; an end that was drawn
-from elsewhere misses nothing. Target facts that are no training pair are always seen.
+other nine. A true pair so always misses one fact at each of its ends, besides those that its fold
+hides for others. A false pair whose end was drawn by the target's facts is to miss as many: one of
+the facts at that end, each as likely, is hidden besides, whether or not its fold hides another. An
+end that was drawn from elsewhere misses nothing. Target facts that are no training pair are always
+seen.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Array, Integers, Ints
+from hornbeam.arrays import Array, Bools, Integers, Ints
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.folds import without_targets
 from hornbeam.facts.symmetry import with_mirror_images
@@ -76,13 +78,16 @@ def deal_evidence(
     if origin is not None:
         fold = fold[origin]
     true = np.flatnonzero(pairs.positive)
-    drawn_ends = [end for end in ENDS if origin is not None or _drawn_by_facts(pairs, end)]
+    replaced = _replaced(pairs, origin)
     hidden = []
     for k in range(n_folds):
         rows = true[fold[true] == k]
-        false = np.flatnonzero((fold == k) & ~pairs.positive)
-        for end in drawn_ends:
-            rows = _with_one_more(pairs, end, rows, false, true, symmetric, rng)
+        false = (fold == k) & ~pairs.positive
+        for end in ENDS:
+            bare = getattr(pairs, end)[false & replaced[end]]
+            if origin is None:
+                bare = np.setdiff1d(bare, _ends(pairs, end, rows, symmetric))
+            rows = _with_one_of_each(pairs, end, rows, bare, true, rng)
         shown = pairs.select(rows)
         hidden.append(with_mirror_images(shown) if symmetric else shown)
     return EvidenceFolds(facts, pairs, fold, tuple(hidden))
@@ -118,6 +123,20 @@ def _degrees(facts: Facts, pairs: Targets, place: int) -> Ints:
     return np.where(node >= 0, counts[node], 0)
 
 
+def _replaced(pairs: Targets, origin: Ints | None) -> dict[str, Bools]:
+    """Which false pairs miss a fact of their own at an end, since it was drawn by the facts.
+
+    Where pairs were drawn from true ones, that is the end which is not that of their origin: a
+    stand-in is hidden for what they would hide if they were true, whatever else their fold hides.
+    Of labels it is only known whether an end was drawn by facts at all, and one is hidden where
+    the fold hides none.
+    """
+    ends: dict[str, Array] = {end: getattr(pairs, end) for end in ENDS}
+    if origin is not None:
+        return {end: ids != ids[origin] for end, ids in ends.items()}
+    return {end: np.full(len(pairs), _drawn_by_facts(pairs, end)) for end in ENDS}
+
+
 def _drawn_by_facts(pairs: Targets, end: str) -> bool:
     """Whether false pairs have as many true ones at an end as true pairs do, themselves included.
 
@@ -129,21 +148,22 @@ def _drawn_by_facts(pairs: Targets, end: str) -> bool:
     return bool(len(of_false)) and bool(of_false.mean() > of_true.mean() - 0.5)
 
 
-def _with_one_more(
+def _ends(pairs: Targets, end: str, rows: Ints, symmetric: bool) -> Array:
+    """Entities that some pairs have at an end, or at either where both are the same."""
+    mine: Array = getattr(pairs, end)[rows]
+    return np.append(pairs.subject[rows], pairs.object[rows]) if symmetric else mine
+
+
+def _with_one_of_each(
     pairs: Targets,
     end: str,
     hidden: Ints,
-    false: Ints,
+    entities: Array,
     true: Ints,
-    symmetric: bool,
     rng: np.random.Generator,
 ) -> Ints:
-    """Hide one more true pair at an end of every false one where the fold hides none."""
+    """Hide also one true pair of each entity that has any at an end, whichever it is."""
     ends: Array = getattr(pairs, end)
-    covered = ends[hidden]
-    if symmetric:
-        covered = np.append(pairs.subject[hidden], pairs.object[hidden])
-    bare = np.setdiff1d(ends[false], covered)
     shuffled = rng.permutation(true)
     owners, first = np.unique(ends[shuffled], return_index=True)
-    return np.append(hidden, shuffled[first[np.isin(owners, bare)]])
+    return np.append(hidden, shuffled[first[np.isin(owners, entities)]])

@@ -69,7 +69,7 @@ from hornbeam.hlmrf.admm_point import (
     StoppingRule,
 )
 from hornbeam.hlmrf.map_state import MapState, MapStatus, assess, dual_value, start_at
-from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
 
@@ -272,7 +272,7 @@ def _step(potentials: Potentials, settings: Admm) -> float:
 
 def _relaxation(settings: Admm, potentials: Potentials) -> float:
     """Over-relaxation; 0 if the iteration is anchored."""
-    squared = bool((potentials.kind == Kind.SQUARED).all())
+    squared = bool((potentials.kind == PotentialKind.SQUARED).all())
     default = Acceleration.RELAXED if squared else Acceleration.ANCHORED
     relaxations = {"plain": 1.0, "relaxed": RELAXED, "anchored": 0.0}
     return relaxations[settings.acceleration or default]
@@ -288,6 +288,6 @@ def contradict(constraints: Potentials, change: Floats) -> bool:
     """
     if not len(constraints):
         return False
-    at_most = constraints.kind == Kind.AT_MOST
+    at_most = constraints.kind == PotentialKind.AT_MOST
     change = np.where(at_most, np.maximum(change, 0.0), change)
     return dual_value(constraints, change) > NO_CONTRADICTION * float(np.abs(change).sum())

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from hornbeam.arrays import Floats
 from hornbeam.hlmrf.admm_point import SMALLEST_DUAL, AdmmRows, Mixture, Point
-from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class ArraySteps:
     @classmethod
     def of(cls, potentials: Potentials, rows: AdmmRows) -> ArraySteps:
         """Lay out a program."""
-        squared = rows.kind == Kind.SQUARED
+        squared = rows.kind == PotentialKind.SQUARED
         reach = np.where((rows.norm > 0.0) | squared, rows.norm, 1.0)
         degree = np.bincount(potentials.variable, minlength=potentials.n_variables)
         return cls(
@@ -46,7 +46,7 @@ class ArraySteps:
             rows.norm,
             reach,
             np.divide(1.0, reach, out=rows.strength.copy(), where=~squared),
-            np.where(rows.kind == Kind.EQUAL, -np.inf, 0.0),
+            np.where(rows.kind == PotentialKind.EQUAL, -np.inf, 0.0),
             np.where(squared, np.inf, rows.strength),
             degree.astype(np.float64),
         )

@@ -24,7 +24,7 @@ class CompiledSteps:
     """
 
     rows: AdmmRows
-    columns: kernels.Columns
+    columns: kernels.AdmmColumns
     row_sums: Floats
     variable_sums: Floats
     threads: int
@@ -62,7 +62,7 @@ class CompiledSteps:
     def _share(
         self,
         kernel: Callable[..., None],
-        side: AdmmRows | kernels.Columns,
+        side: AdmmRows | kernels.AdmmColumns,
         point: Point,
         mixture: Mixture,
         sums: Floats,

@@ -22,13 +22,13 @@ kernel = kernels("the solver")
 #: Rows, and variables, in a block.
 BLOCK = 1 << 13
 
-# `Kind` as plain numbers, which kernels can compare with, and `SMALLEST_DUAL`, both repeated here:
-# the cache of compiled code would not notice a change in another file
+# `PotentialKind` as plain numbers, which kernels can compare with, and `SMALLEST_DUAL`, both
+# repeated here: the cache of compiled code would not notice a change in another file
 SQUARED, EQUAL = 1, 3
 SMALLEST_DUAL = 1e-100
 
 
-class Columns(NamedTuple):
+class AdmmColumns(NamedTuple):
     """The literals by variable."""
 
     indptr: Unsigned
@@ -53,7 +53,7 @@ def by_variable(indptr, variable, coefficient, n_variables):
             row[at] = k
             sorted_coefficient[at] = coefficient[e]
             place[variable[e]] = at + 1
-    return Columns(offsets, row, sorted_coefficient)
+    return AdmmColumns(offsets, row, sorted_coefficient)
 
 
 @kernel

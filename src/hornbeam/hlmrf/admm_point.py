@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Floats, Unsigned
-from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
 #: Shares of the plain step, of the old iterate and of the anchor in the next iterate.
 Mixture = tuple[float, float, float]
@@ -49,7 +49,7 @@ class AdmmRows(NamedTuple):
             potentials.kind,
             norm.astype(np.float64, copy=False),  # integers where there are no literals
             np.select(
-                [potentials.kind == Kind.LINEAR, potentials.kind == Kind.SQUARED],
+                [potentials.kind == PotentialKind.LINEAR, potentials.kind == PotentialKind.SQUARED],
                 [weight / step, 2.0 * weight / (step + 2.0 * weight * norm)],
                 np.inf,
             ),

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from hornbeam.arrays import Floats
 from hornbeam.errors import InfeasibleError
 from hornbeam.hlmrf.map_state import MapState, MapStatus, assess, start_at
-from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
 #: Total violation up to which constraints count as satisfiable: a solver's own accuracy.
 FEASIBLE = 1e-7
@@ -61,7 +61,7 @@ class Exact:
         # rows of weight 0 add nothing, and a solver may fail among their slack variables
         matters = potentials.is_constraint | (potentials.weight > 0.0)
         scaled = replace(potentials.select(matters), weight=potentials.weight[matters] / scale)
-        squared = bool((scaled.kind == Kind.SQUARED).any())
+        squared = bool((scaled.kind == PotentialKind.SQUARED).any())
         answer = (_quadratic_program if squared else _linear_program)(scaled)
         multiplier = np.zeros(len(potentials))
         multiplier[matters] = answer.multiplier * scale
@@ -86,9 +86,9 @@ def _linear_program(potentials: Potentials) -> _Answer:
     from scipy.optimize import linprog
 
     n, kind = potentials.n_variables, potentials.kind
-    hinge = np.flatnonzero(kind == Kind.LINEAR)
-    at_most = np.flatnonzero(kind == Kind.AT_MOST)
-    equal = np.flatnonzero(kind == Kind.EQUAL)
+    hinge = np.flatnonzero(kind == PotentialKind.LINEAR)
+    at_most = np.flatnonzero(kind == PotentialKind.AT_MOST)
+    equal = np.flatnonzero(kind == PotentialKind.EQUAL)
     matrix, slack = potentials.matrix, -sparse.eye_array(len(hinge), format="csr")
     none = sparse.csr_array((len(at_most), len(hinge)))
     solution = linprog(
@@ -117,10 +117,10 @@ def _quadratic_program(potentials: Potentials) -> _Answer:
     from scipy import sparse
 
     n, kind = potentials.n_variables, potentials.kind
-    equal = np.flatnonzero(kind == Kind.EQUAL)
-    at_most = np.flatnonzero(kind == Kind.AT_MOST)
-    squared = np.flatnonzero(kind == Kind.SQUARED)
-    linear = np.flatnonzero(kind == Kind.LINEAR)
+    equal = np.flatnonzero(kind == PotentialKind.EQUAL)
+    at_most = np.flatnonzero(kind == PotentialKind.AT_MOST)
+    squared = np.flatnonzero(kind == PotentialKind.SQUARED)
+    linear = np.flatnonzero(kind == PotentialKind.LINEAR)
     order = np.concatenate([equal, at_most, squared, linear])
     hinges = len(squared) + len(linear)
     hard = len(equal) + len(at_most)
@@ -191,7 +191,7 @@ def _conflict(
     mask = np.zeros(len(potentials), dtype=np.bool_)
     mask[rows] = True
     hard = potentials.select(mask)
-    equal = hard.kind == Kind.EQUAL
+    equal = hard.kind == PotentialKind.EQUAL
     other = hard.select(equal)
     soft = Potentials(
         hard.n_variables,
@@ -200,7 +200,7 @@ def _conflict(
         np.concatenate([hard.coefficient, -other.coefficient]),
         np.concatenate([hard.constant, -other.constant]),
         np.ones(len(hard) + len(other)),
-        np.full(len(hard) + len(other), Kind.LINEAR, dtype=np.uint8),
+        np.full(len(hard) + len(other), PotentialKind.LINEAR, dtype=np.uint8),
         np.concatenate([hard.rule, other.rule]),
     )
     answer = _linear_program(soft)

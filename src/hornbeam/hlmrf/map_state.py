@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Floats
-from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
 
 class MapStatus(StrEnum):
@@ -82,9 +82,9 @@ def dual_value(potentials: Potentials, multiplier: Floats) -> float:
     that meets them all would have the objective 0.
     """
     kind, weight = potentials.kind, potentials.weight
-    squared = kind == Kind.SQUARED
-    least = np.where(kind == Kind.EQUAL, -np.inf, 0.0)
-    most = np.where((kind == Kind.LINEAR) | (squared & (weight == 0.0)), weight, np.inf)
+    squared = kind == PotentialKind.SQUARED
+    least = np.where(kind == PotentialKind.EQUAL, -np.inf, 0.0)
+    most = np.where((kind == PotentialKind.LINEAR) | (squared & (weight == 0.0)), weight, np.inf)
     m = np.clip(multiplier, least, most)
     # what a potential without literals costs is known: its derivative is the best multiplier
     known = (np.diff(potentials.indptr) == 0) & ~potentials.is_constraint

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-class Kind(IntEnum):
+class PotentialKind(IntEnum):
     """What a row does with its linear form."""
 
     LINEAR = 0  #: weight * max(0, l)
@@ -74,7 +74,7 @@ class Potentials:
     @property
     def is_constraint(self) -> npt.NDArray[np.bool_]:
         """Which rows are constraints."""
-        return self.kind >= Kind.AT_MOST
+        return self.kind >= PotentialKind.AT_MOST
 
     def select(self, rows: npt.NDArray[np.bool_]) -> Potentials:
         """The program of these rows only, over the same variables; its offset is 0."""
@@ -99,7 +99,7 @@ class Potentials:
     def values(self, state: Floats) -> Floats:
         """Weighted potential of every row at a state; 0 for constraints."""
         hinge = np.maximum(self.forms(state), 0.0)
-        return self.weight * np.where(self.kind == Kind.SQUARED, hinge * hinge, hinge)
+        return self.weight * np.where(self.kind == PotentialKind.SQUARED, hinge * hinge, hinge)
 
     def objective(self, state: Floats) -> float:
         """What the MAP state minimises."""
@@ -108,5 +108,5 @@ class Potentials:
     def violations(self, state: Floats) -> Floats:
         """How far every row's constraint is from holding at a state; 0 for potentials."""
         forms = self.forms(state)
-        far = np.where(self.kind == Kind.EQUAL, np.abs(forms), np.maximum(forms, 0.0))
+        far = np.where(self.kind == PotentialKind.EQUAL, np.abs(forms), np.maximum(forms, 0.0))
         return np.where(self.is_constraint, far, 0.0)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Floats
-from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
 #: Part of the sum of its terms' sizes up to which a derivative is rounding and counts as 0.
 ROUNDING = 1e-13
@@ -53,8 +53,8 @@ def _feasible(potentials: Potentials) -> tuple[Floats, Floats]:
     variable, kind, slope = potentials.variable, potentials.kind, potentials.coefficient
     knee = -potentials.constant / slope
     low, high = np.zeros(potentials.n_variables), np.ones(potentials.n_variables)
-    from_below = (kind == Kind.EQUAL) | ((kind == Kind.AT_MOST) & (slope < 0.0))
-    from_above = (kind == Kind.EQUAL) | ((kind == Kind.AT_MOST) & (slope > 0.0))
+    from_below = (kind == PotentialKind.EQUAL) | ((kind == PotentialKind.AT_MOST) & (slope < 0.0))
+    from_above = (kind == PotentialKind.EQUAL) | ((kind == PotentialKind.AT_MOST) & (slope > 0.0))
     np.maximum.at(low, variable[from_below], knee[from_below])
     np.minimum.at(high, variable[from_above], knee[from_above])
     return low, high
@@ -80,7 +80,7 @@ class _SingleHinges:
             -potentials.constant[own] / slope,
             slope,
             potentials.weight[own],
-            potentials.kind[own] == Kind.SQUARED,
+            potentials.kind[own] == PotentialKind.SQUARED,
         )
 
     def greatest_minimisers(self, low: Floats, high: Floats) -> Floats:

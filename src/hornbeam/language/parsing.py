@@ -25,7 +25,7 @@ from lark.parsers.lalr_interactive_parser import InteractiveParser
 from hornbeam.errors import DataError
 from hornbeam.language.logical_trees import MisplacedError
 from hornbeam.language.syntax import Place, PslRule, error_at
-from hornbeam.language.trees import TOO_DEEP, rule_of
+from hornbeam.language.syntax_trees import TOO_DEEP, rule_of
 
 #: Names of the grammar's tokens in messages, in the order in which they are listed.
 _WORDS = {

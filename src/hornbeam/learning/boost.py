@@ -50,7 +50,8 @@ class Boost:
     folds
         Parts of the internal cross-validation.
     max_rules
-        Most rules besides the priors; None keeps all that the trees say.
+        Most rules besides the priors, a rule and its mirror image counting once; None keeps all
+        that the trees say.
     weight_variance
         Variance of the Gaussian prior on the weights of a shortened model.
     seed
@@ -96,9 +97,9 @@ class Boost:
             log_loss(columns.y, _probability(score)),
             len(trees),
         )
-        if self.max_rules is None or self._length(boosted, columns) <= self.max_rules:
+        if self.max_rules is None or len(grown) <= self.max_rules:
             return Learned(boosted, fit)
-        return self._shortened(_problem(grown, columns, graded=True), columns, score)
+        return self._shortened(_problem(grown, columns, graded=True), score)
 
     def _number_of_trees(self, columns: _Columns, progress: Progress) -> int:
         """Boost on every fold's training part and look at the loss of the rest.
@@ -137,12 +138,7 @@ class Boost:
             score = score + value.reshape(times, -1).sum(axis=0)
             yield tree, score
 
-    def _length(self, problem: CountProblem, columns: _Columns) -> int:
-        rules = [clause for clause in problem.clauses if not clause.is_prior]
-        doubles = sum(clause.mirror != clause for clause in rules) if columns.mirror else 0
-        return len(rules) + doubles
-
-    def _shortened(self, boosted: CountProblem, columns: _Columns, score: Floats) -> Learned:
+    def _shortened(self, boosted: CountProblem, score: Floats) -> Learned:
         """Fit the boosted scores by few clauses: an L1 path, then the survivors without it."""
         assert self.max_rules is not None
         soft = replace(boosted, y=_probability(score))
@@ -159,7 +155,7 @@ class Boost:
             )
             start = fit.weights
             members = np.flatnonzero((start > 0.0) | soft.is_prior)
-            if self._length(soft.only(members), columns) > self.max_rules:
+            if int((start[~soft.is_prior] > 0.0).sum()) > self.max_rules:
                 break
             kept = members
         short = soft.only(kept)
@@ -278,39 +274,42 @@ class _Columns:
     def clauses(self, trees: Sequence[Tree]) -> list[tuple[Monomial, Clause, float]]:
         """The trees as clauses, each with its weight; one below 0 pushes down.
 
-        Of a monomial and its mirror image one is listed: it stands for both.
+        Of a monomial and its mirror image one is listed: it stands for both. A clause that is its
+        own mirror image is written once, and has the weight of both rows of a pair.
         """
         total: dict[Monomial, float] = {}
         for monomial, weight in polynomial(trees).items():
-            if not monomial:
-                continue
-            image = mirrored(monomial, self.mirror) if self.mirror else monomial
-            first = min(monomial, image)
-            twice = 2.0 if self.mirror and image == monomial else 1.0
-            total[first] = total.get(first, 0.0) + twice * weight
+            if monomial:
+                image = mirrored(monomial, self.mirror) if self.mirror else monomial
+                first = min(monomial, image)
+                total[first] = total.get(first, 0.0) + weight
         listed = []
         for monomial, weight in sorted(total.items()):
             if weight != 0.0:
                 body, weighing = stated(monomial, self.features, self.binned.cuts)
-                listed.append((monomial, Clause(body, weight < 0.0, weighing), weight))
+                clause = Clause(body, weight < 0.0, weighing)
+                twice = 2.0 if self.mirror and clause.mirror == clause else 1.0
+                listed.append((monomial, clause, twice * weight))
         return listed
 
-    def rows_of(self, monomial: Monomial) -> tuple[Ids, Floats]:
+    def rows_of(self, monomial: Monomial, itself: bool) -> tuple[Ids, Floats]:
         """How often each pair, or its mirror image, meets all conditions."""
-        image = mirrored(monomial, self.mirror) if self.mirror else monomial
         binned, rows = self.binned, np.arange(self.binned.n_rows, dtype=np.int32)
         for column, cut in monomial:
             entries = slice(int(binned.indptr[column]), int(binned.indptr[column + 1]))
             reached = binned.row[entries][binned.bin[entries] >= cut]
             rows = np.intersect1d(rows, reached, assume_unique=True)
-        return self._of_pairs(rows, np.ones(len(rows)), itself=image == monomial)
+        return self._of_pairs(rows, np.ones(len(rows)), itself)
 
     def _of_pairs(self, rows: Ids, x: Floats, itself: bool) -> tuple[Ids, Floats]:
-        """Entries per pair: those of both its rows added up, unless they are the same twice."""
+        """Entries per pair: those of both its rows added up, or of one for what mirrors itself.
+
+        Columns may be equal where bodies are not, so that the bodies decide: both are written.
+        """
         if not self.mirror or itself:
             mine = rows < len(self.y)
             return rows[mine], x[mine]
-        total = np.bincount(rows % len(self.y), x, len(self.y))
+        total: Floats = np.bincount(rows % len(self.y), x, len(self.y)).astype(np.float64)
         pairs = np.flatnonzero(total).astype(np.int32)
         return pairs, total[pairs]
 
@@ -321,7 +320,8 @@ class _Columns:
             if image >= j:
                 weighing = feature.graded(x)
                 x = x if weighing is None else weighed(x, weighing)
-                yield feature.body, weighing, self._of_pairs(rows, x, itself=image == j)
+                itself = feature.body.mirror == feature.body
+                yield feature.body, weighing, self._of_pairs(rows, x, itself)
 
 
 def _problem(
@@ -332,11 +332,13 @@ def _problem(
     With `graded` single bodies are clauses besides, for the target and against it.
     """
     clauses = [clause for _, clause, _ in grown]
-    entries = [columns.rows_of(monomial) for monomial, _, _ in grown]
+    entries = [columns.rows_of(monomial, clause.mirror == clause) for monomial, clause, _ in grown]
     column = list(range(len(grown)))
+    said = set(clauses)
     for body, weighing, entry in columns.graded() if graded else ():
-        clauses += [Clause(body, negated, weighing) for negated in (False, True)]
-        column += [len(entries)] * 2
+        both = {Clause(body, negated, weighing) for negated in (False, True)}
+        clauses += sorted(both - said, key=lambda clause: clause.negated)
+        column += [len(entries)] * len(both - said)
         entries.append(entry)
     clauses += [prior(columns.target, negated) for negated in (False, True)]
     column += [len(entries)] * 2

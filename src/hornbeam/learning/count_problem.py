@@ -391,7 +391,9 @@ def _shares_by_median(
 ) -> tuple[tuple[Ints, Ids, Floats], dict[Body, float]]:
     """Columns of shares divided by their medians, as they weigh, and the medians.
 
-    A group has one median, so that a rule and its mirror say the same.
+    A group has one median, so that a rule and its mirror say the same. Engines add up shares in
+    other orders and agree to the last digits but not in them: medians and entries are rounded so
+    that the same model comes out.
     """
     indptr, row, x = laid_out
     column = group[np.repeat(np.arange(len(group)), np.diff(indptr))]
@@ -400,8 +402,8 @@ def _shares_by_median(
     middle = 0.5 * (x[order[start + (size - 1) // 2]] + x[order[start + size // 2]])
     by_group = np.ones(len(group))
     # bodies that are no paths have no shares, and no median to divide by
-    by_group[found] = np.where(middle > 0.0, middle, 1.0)
+    by_group[found] = [float(f"{m:.6g}") if m > 0.0 else 1.0 for m in middle.tolist()]
     # what a row adds is log2(1 + share / median); rows of a body without shares there are none
-    weighed = np.log2(1.0 + x / by_group[column])
+    weighed = np.round(np.log2(1.0 + x / by_group[column]), 9).astype(np.float64)
     medians = {body: float(by_group[group[b]]) for b, body in enumerate(statistics.bodies)}
     return (indptr, row, weighed), medians

@@ -28,7 +28,7 @@ from hornbeam.densities.hinges import (
 )
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
-from hornbeam.learning.count_problem import body_clauses, body_lengths, priors_of
+from hornbeam.learning.count_problem import LEAST_SPREAD, body_clauses, body_lengths, priors_of
 from hornbeam.learning.descent import minimise_model
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation
@@ -92,12 +92,17 @@ class HingeProblem(Generic[C]):
 
     @cached_property
     def scales(self) -> Floats:
-        """Root mean square over the targets of every clause's largest potential."""
+        """Standard deviation over the targets of every clause's largest potential.
+
+        It is at least a share of the root mean square; see `CountProblem.scales`.
+        """
         n = max(len(self.y), 1)
         cell = self.rule * n + self.target
         potential = np.where(self.squared[self.rule], self.height**2, self.height)
         largest = np.bincount(cell, self.count * potential, len(self.clauses) * n)
-        return np.asarray(np.sqrt((largest.reshape(len(self.clauses), n) ** 2).sum(axis=1) / n))
+        by_clause = largest.reshape(len(self.clauses), n)
+        size = np.sqrt((by_clause**2).mean(axis=1))
+        return np.asarray(np.maximum(by_clause.std(axis=1), LEAST_SPREAD * size))
 
     def log_likelihood(self, weights: Floats) -> float:
         """Log pseudolikelihood of the labels."""

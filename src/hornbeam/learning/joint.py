@@ -51,7 +51,8 @@ class Joint:
     length_penalty
         beta: the L1 strength of a clause of length s is lambda (1 + beta s).
     max_rules
-        Most rules besides the priors: the weakest strength whose model is that short.
+        Most rules besides the priors, a rule and its mirror image counting once: the weakest
+        strength whose model is that short.
     all_rules
         Take the strength of least validation loss, not the strongest within one standard error.
     seed

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hornbeam.arrays import Floats
-from hornbeam.learning.trees import Tree
+from hornbeam.learning.trees import SLACK, Tree
 from hornbeam.rules.body import AnyBody, Body, Conjunction, Kind, Part, simplest
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 
@@ -36,8 +36,8 @@ class Feature:
     def part(self, cut: float) -> Part:
         """The condition that the feature is at least a value."""
         if self.share:
-            # a model's threshold on shares is strict: the next smaller number will do
-            return Part(self.body, Threshold(cut * (1.0 - 1e-12), share=True))
+            # a model's threshold on shares is strict
+            return Part(self.body, Threshold(cut * (1.0 - SLACK), share=True))
         if self.body.kind in (Kind.UNARY, Kind.ANCHORED):
             return Part(self.body)  # at most one grounding
         return Part(self.body, Threshold(cut))

@@ -10,6 +10,7 @@ from hornbeam.learning.trace import CandidateOutcome
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Candidates
 from hornbeam.rules.rule_model import RuleModel
+from hornbeam.rules.weighing import Counts
 
 
 def candidate_outcomes(
@@ -29,7 +30,7 @@ def candidate_outcomes(
     # a clause learned alone is kept beside one with equal counts, so none is dropped for that
     twins = dict[int, int]()
     if statistics is not None and learner.piecewise is None:
-        twins = _twins(statistics)
+        twins = _twins(statistics, model.semantics.counts is Counts.EXISTS)
     rows = []
     for k, candidate in enumerate(candidates):
         outcome = " and ".join(kept[candidate.body])
@@ -41,8 +42,11 @@ def candidate_outcomes(
     return tuple(rows)
 
 
-def _twins(statistics: Statistics) -> dict[int, int]:
-    """For every body that repeats an earlier one's counts, that earlier one."""
+def _twins(statistics: Statistics, exists: bool) -> dict[int, int]:
+    """For every body that repeats an earlier one's counts, that earlier one.
+
+    Where nothing but that groundings exist is counted, their number does not matter.
+    """
     first: dict[tuple[str, bytes, bytes, bytes], int] = {}
     twins = {}
     for k, body in enumerate(statistics.bodies):
@@ -50,7 +54,7 @@ def _twins(statistics: Statistics) -> dict[int, int]:
         column = (
             body.target,
             statistics.target[rows].tobytes(),
-            statistics.count[rows].tobytes(),
+            b"" if exists else statistics.count[rows].tobytes(),
             b"" if statistics.body_truth is None else statistics.body_truth[rows].tobytes(),
         )
         if first.setdefault(column, k) != k:

@@ -26,6 +26,9 @@ kernel = kernels("boosting")
 
 #: Cuts of a column.
 CUTS = 8
+#: How far, as a share of it, an entry may stay below a cut that it reaches: equal shares differ in
+#: their last digits where they are added up in another order.
+SLACK = 1e-12
 #: Entries to look at above which compiling pays.
 WORTH_COMPILING = 300_000
 
@@ -48,7 +51,8 @@ class Binned:
         """Cut columns (rows, entries above 0)."""
         cuts = tuple(_cuts(x) for _, x in columns)
         bins = [
-            np.searchsorted(c, x, side="right") for c, (_, x) in zip(cuts, columns, strict=True)
+            np.searchsorted(bounds_of(c), x, side="left")
+            for c, (_, x) in zip(cuts, columns, strict=True)
         ]
         none = np.empty(0, dtype=np.int32)
         return cls(
@@ -76,7 +80,13 @@ def _cuts(x: Floats) -> Floats:
     if not len(x):
         return np.empty(0)
     quantiles = np.quantile(x, np.arange(1, CUTS) / CUTS, method="higher")
-    return np.unique(np.append(x.min(), quantiles))
+    cuts = np.unique(np.append(x.min(), quantiles))
+    return np.asarray(cuts[np.append(True, bounds_of(cuts[1:]) > cuts[:-1])])
+
+
+def bounds_of(cuts: Floats) -> Floats:
+    """What an entry must be above, to reach each cut."""
+    return np.asarray(cuts * (1.0 - SLACK))
 
 
 @dataclass(frozen=True, eq=False)

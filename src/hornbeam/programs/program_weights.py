@@ -32,7 +32,7 @@ from hornbeam.choices import WeightMethod
 from hornbeam.compiled import announced
 from hornbeam.errors import DataError
 from hornbeam.files import save_text
-from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from hornbeam.language.syntax import ArithmeticRule, LogicalRule, PslRule, error_at, weight_text
 from hornbeam.learning.hinge_problem import HingeProblem
 from hornbeam.learning.newton import Fit, Newton
@@ -183,7 +183,7 @@ def ground_problem(
     own = potentials.coefficient * y[potentials.variable]
     rest = potentials.forms(y)[row] - own
     height = np.where(is_down, 1.0 + rest / size, rest / size)
-    power = np.where(potentials.kind[row] == Kind.SQUARED, 2.0, 1.0)
+    power = np.where(potentials.kind[row] == PotentialKind.SQUARED, 2.0, 1.0)
     keep = (height > 0.0) & ~potentials.is_constraint[row]
     lengths = [len(rule.body) if isinstance(rule, LogicalRule) else 0 for rule in rules]
     return HingeProblem(

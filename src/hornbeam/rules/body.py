@@ -13,6 +13,7 @@ three of them; their groundings multiply.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -217,8 +218,9 @@ class Conjunction:
 
     @property
     def mirror(self) -> Self:
-        """The same conditions with subject and object exchanged."""
-        return type(self)(tuple(Part(part.body.mirror, part.threshold) for part in self.parts))
+        """The same conditions with subject and object exchanged; itself if these are its own."""
+        parts = tuple(Part(part.body.mirror, part.threshold) for part in self.parts)
+        return self if Counter(parts) == Counter(self.parts) else type(self)(parts)
 
 
 #: What a clause may have for a body.

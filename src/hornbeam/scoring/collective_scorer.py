@@ -28,7 +28,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.map_state import MapState
-from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import Relaxation, RuleModel
 from hornbeam.scoring.independent_scorer import strengths
@@ -38,7 +38,7 @@ from hornbeam.scoring.model_checks import check_collective
 #: Of ADMM: tighter than its usual tolerances, since scores are read off the state, and steps that
 #: suit programs in which few rows have weights near the largest.
 EPSILON_ABS, EPSILON_REL, MOST_ITERATIONS = 1e-6, 1e-4, 5000
-ADMM_STEPS = {Kind.LINEAR: 0.01, Kind.SQUARED: 0.03}
+ADMM_STEPS = {PotentialKind.LINEAR: 0.01, PotentialKind.SQUARED: 0.03}
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +178,7 @@ def infer_linked(
 ) -> CollectiveState:
     """Find the MAP state of pairs that have been laid out, under the weights of a model."""
     relaxation, stated = model.semantics.relaxation, linked.stated
-    kind = Kind.SQUARED if relaxation is Relaxation.SQUARED else Kind.LINEAR
+    kind = PotentialKind.SQUARED if relaxation is Relaxation.SQUARED else PotentialKind.LINEAR
     links = linked.ground(model, kind=kind, threads=threads, progress=progress)
     counter = open_engine(linked.known, threads=threads)
     counted = counter.count(linked.atoms, model.bodies, model.language, progress=progress)
@@ -198,7 +198,7 @@ def infer_linked(
     return CollectiveState(linked, potentials, state, solved, relaxation)
 
 
-def _with_pulls(links: Potentials, up: Floats, down: Floats, kind: Kind) -> Potentials:
+def _with_pulls(links: Potentials, up: Floats, down: Floats, kind: PotentialKind) -> Potentials:
     """Add to the links the ground clauses of one variable: up (1 - y)^p and down y^p."""
     pulled, pushed = np.flatnonzero(up > 0.0), np.flatnonzero(down > 0.0)
     more = len(pulled) + len(pushed)

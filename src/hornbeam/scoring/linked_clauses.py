@@ -24,7 +24,7 @@ from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.folds import among_facts, without_targets
 from hornbeam.facts.known import with_targets
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets
-from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import MAX_LENGTH, Step
@@ -73,7 +73,7 @@ class LinkedPairs:
         self,
         model: RuleModel,
         *,
-        kind: Kind = Kind.LINEAR,
+        kind: PotentialKind = PotentialKind.LINEAR,
         threads: int | None = None,
         progress: Progress = SILENT,
     ) -> Potentials:
@@ -94,14 +94,14 @@ class LinkedPairs:
         depends on how rows are merged.
         """
         walks = self._walks([replace(rule, weight=1.0) for rule in model.rules])
-        rows = self._ground(model, walks, Kind.LINEAR, True, threads, progress)
+        rows = self._ground(model, walks, PotentialKind.LINEAR, True, threads, progress)
         return ClauseCounts(rows, rows.weight.astype(np.int64))
 
     def _ground(
         self,
         model: RuleModel,
         walks: ClauseWalks,
-        kind: Kind,
+        kind: PotentialKind,
         by_rule: bool,
         threads: int | None,
         progress: Progress,

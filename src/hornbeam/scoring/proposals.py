@@ -50,9 +50,8 @@ def best_new_links(
     if model.semantics.collective:
         raise InputError("a collective model scores pairs together and proposes none: give `pairs`")
     mine, names = model.of_target(target), Names.of([target])
-    reach = Reach(
-        walked(facts), target, [rule.clause.body for rule in mine.rules if pulls_up(rule)]
-    )
+    pulling = [rule.clause.body for rule in mine.rules if pulls_up(rule)]
+    reach = Reach(walked(facts), target, pulling)
     blocks = list[tuple[Targets, Floats]]()
     for done, subject, object_ in reach.blocks(subjects):
         predicate = np.zeros(len(subject), dtype=np.int32)

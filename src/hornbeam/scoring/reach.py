@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids, Ints
+from hornbeam.arrays import Bools, Ids, Integers, Ints
 from hornbeam.facts.table import Facts
 from hornbeam.rules.body import AnyBody, Body, Kind, Step
 
@@ -219,7 +219,7 @@ def _rectangle(rows: Ints, ends: Ints, shape: tuple[int, int]) -> sparse.csr_arr
     return _sparse(np.repeat(rows, len(ends)), np.tile(ends, len(rows)), shape)
 
 
-def _sparse(rows: Ints, columns: Ints, shape: tuple[int, int]) -> sparse.csr_array:
+def _sparse(rows: Integers, columns: Integers, shape: tuple[int, int]) -> sparse.csr_array:
     from scipy import sparse
 
     return sparse.csr_array((np.ones(len(rows), dtype=np.bool_), (rows, columns)), shape=shape)

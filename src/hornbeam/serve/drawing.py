@@ -22,7 +22,8 @@ NODE_HEIGHT = 26
 ROW = 36
 HEADER = 30
 FOOTER = 16
-GAP = 14
+#: Between bands of two rules, and of one.
+GAP, INNER_GAP = 14, 3
 MARGIN = 10
 ENDS_WIDTH = 132
 #: Between the ends and the bands, where edges climb to the height of their first entity.
@@ -123,7 +124,8 @@ def draw(explanation: Explanation) -> Drawing | None:
     sizes = accumulate(len(some) for some in by_rule)
     n_drawn = max(sum(size <= MOST_BANDS for size in sizes), 1)
     drawn = [strands for some in by_rule[:n_drawn] for strands in some]
-    total = sum(map(_height, drawn)) + GAP * (len(drawn) - 1) + 2 * MARGIN
+    gaps = [INNER_GAP if one.reason is other.reason else GAP for one, other in pairwise(drawn)]
+    total = sum(map(_height, drawn)) + sum(gaps) + 2 * MARGIN
     middle = total / 2
     left, right = MARGIN + ENDS_WIDTH / 2, WIDTH - MARGIN - ENDS_WIDTH / 2
     subject, object_ = (
@@ -131,9 +133,9 @@ def draw(explanation: Explanation) -> Drawing | None:
         for name, x in ((explanation.subject, left), (explanation.object, right))
     )
     bands, top = [], float(MARGIN)
-    for strands in drawn:
+    for strands, gap in zip(drawn, [*gaps, 0], strict=True):
         bands.append(_band(strands, top, subject, object_))
-        top += _height(strands) + GAP
+        top += _height(strands) + gap
     return Drawing(WIDTH, total, subject, object_, bands, len(by_rule) - n_drawn)
 
 

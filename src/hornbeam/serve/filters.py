@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.named_facts import Fact
+from hornbeam.reporting.report import said
 from hornbeam.serve.links import Link
 
 #: A change that three digits do not show.
@@ -110,4 +111,5 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "bar": bar,
     "label": label,
     "rule": rule_text,
+    "said": said,
 }

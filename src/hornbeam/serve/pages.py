@@ -12,18 +12,18 @@ from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
-from hornbeam.explaining.fact_numbers import FactNumbers
 from hornbeam.explaining.named_facts import Fact
-from hornbeam.rules.body import Step
-from hornbeam.rules.codes import is_inverse, predicate_of, step_code
+from hornbeam.reporting.cautions import cautions
+from hornbeam.rules.codes import step_code
+from hornbeam.rules.rule_words import Words, rule_words
 from hornbeam.serve.comparison import compare
 from hornbeam.serve.drawing import draw
 from hornbeam.serve.edits import Edits
+from hornbeam.serve.entity_facts import edge_groups, other_groups
 from hornbeam.serve.filters import FILTERS
 from hornbeam.serve.state import NO_EDITS, Explorer
 from hornbeam.serve.walk import neighbours
@@ -35,8 +35,6 @@ LISTED = 50
 REASONS = 40
 CHANGED = 8
 DIFFERENT = 25
-NEIGHBOURS = 8
-FACT_GROUPS = 40
 EXAMPLES = 8
 STRONGEST = 8
 #: Longest text that is searched for.
@@ -94,7 +92,9 @@ class Pages:
         """Where to begin: search, figures, the strongest rules, entities to try."""
         rows = [row for row in self._rule_rows(visit.edits) if row["on"]]
         strongest = sorted(rows, key=lambda row: -row["weight"])[:STRONGEST]
-        return self._page("home.html", visit, strongest=strongest, examples=self._examples)
+        model = self.explorer.model
+        return self._page("home.html", visit, strongest=strongest, examples=self._examples,
+                          cautions=cautions(model, model.trace))  # fmt: skip
 
     def search(self, visit: Visit) -> Answer:
         """Entities that fit what was typed."""
@@ -114,7 +114,8 @@ class Pages:
         values |= {"predicted": [], "known": [], "stated": []}
         if entity >= 0:
             values["predicted"] = self._predicted(entity, visit.edits)
-            values["known"], values["stated"] = self._known(entity), self._stated(entity)
+            values["known"] = edge_groups(self.explorer.engine, entity)
+            values["stated"] = other_groups(self.explorer.facts, entity)
         return self._page("entity.html", visit, **values)
 
     def link(self, visit: Visit) -> Answer:
@@ -224,41 +225,6 @@ class Pages:
                     found.append({"target": target, "forward": forward, "new": new})
         return found
 
-    def _known(self, entity: int) -> list[dict[str, Any]]:
-        """Facts between an entity and another by predicate and side: how many, the first others."""
-        facts, engine = self.explorer.facts, self.explorer.engine
-        adjacency = engine.graph.forward
-        own = adjacency.code[adjacency.offsets[entity] : adjacency.offsets[entity + 1]]
-        groups = []
-        for code in np.unique(own).tolist():
-            step = Step.along(engine.predicates[predicate_of(code)], is_inverse(code))
-            others = neighbours(adjacency, entity, code)
-            if step.arity == 2 and len(groups) < FACT_GROUPS:
-                groups.append({
-                    "predicate": step.predicate,
-                    "inverse": step.inverse,
-                    "total": len(others),
-                    "first": facts.entities.take(others[:NEIGHBOURS]),
-                })  # fmt: skip
-        return groups
-
-    def _stated(self, entity: int) -> list[dict[str, Any]]:
-        """Facts of one argument, or three and more, that name an entity, by predicate."""
-        facts, numbers = self.explorer.facts, self._numbers
-        groups = []
-        for predicate, found in numbers.naming(entity).items():
-            groups.append({
-                "predicate": predicate,
-                "total": len(found),
-                "first": [numbers.named(fact) for fact in found[:NEIGHBOURS].tolist()],
-                "alone": facts.arity[predicate] == 1,
-            })  # fmt: skip
-        return groups[:FACT_GROUPS]
-
-    @cached_property
-    def _numbers(self) -> FactNumbers:
-        return FactNumbers(self.explorer.facts)
-
     def _pair(self, visit: Visit) -> tuple[str, str, str]:
         pair = tuple(visit.query.get(key, "") for key in ("subject", "predicate", "object"))
         if not all(pair) or pair[1] not in self.explorer.model.targets:
@@ -289,6 +255,7 @@ class Pages:
             {
                 "number": i,
                 "text": text,
+                "words": self._words[i],
                 "negated": rule.clause.negated,
                 "weight": edits.weights.get(i, rule.weight),
                 "learned": rule.weight,
@@ -301,6 +268,11 @@ class Pages:
                 zip(self.explorer.model.rules, self.explorer.served.texts, strict=True)
             )
         ]
+
+    @cached_property
+    def _words(self) -> list[Words]:
+        """The rules in words."""
+        return [rule_words(rule.clause) for rule in self.explorer.model.rules]
 
     @cached_property
     def _missing(self) -> frozenset[int]:

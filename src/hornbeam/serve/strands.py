@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hornbeam.explaining.explanation import Reason
-from hornbeam.explaining.named_facts import Condition, Fact, Grounding
+from hornbeam.explaining.named_facts import Fact, Grounding, MetCondition
 from hornbeam.rules.body import Kind
 
 #: Most entities of one step that are drawn.
@@ -27,7 +27,7 @@ class Strand:
     backwards: tuple[bool, ...]
 
     @classmethod
-    def of(cls, condition: Condition, grounding: Grounding) -> Strand:
+    def of(cls, condition: MetCondition, grounding: Grounding) -> Strand:
         """Lay out a grounding: a path as it is, a condition beginning or ending at its argument."""
         nodes, facts, inverse = grounding.entities, grounding.facts, grounding.inverse
         if condition.kind is Kind.UNARY:
@@ -45,14 +45,14 @@ class Strands:
     """
 
     reason: Reason
-    condition: Condition
+    condition: MetCondition
     drawn: Sequence[Strand]
     columns: int
     offset: int
     inner: range
 
     @classmethod
-    def of(cls, reason: Reason, condition: Condition) -> Strands:
+    def of(cls, reason: Reason, condition: MetCondition) -> Strands:
         """The first groundings, as long as no column has more nodes than are drawn."""
         columns, offset = max(condition.steps, 1), 0
         inner = range(1, columns)

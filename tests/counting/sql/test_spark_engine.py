@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 
 import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 pytest.importorskip("pyspark", reason="pip install 'hornbeam[spark]'")
@@ -15,7 +18,8 @@ pytest.importorskip("pyspark", reason="pip install 'hornbeam[spark]'")
 from pyspark.sql import SparkSession
 
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.counting.sql.spark_engine import Spark, broadcast_rows, engine_over
+from hornbeam.counting.sql.spark_engine import Spark, broadcast_rows
+from hornbeam.counting.sql.spark_reading import read_facts
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.reading.readers import read_facts as read_in_memory
 from hornbeam.facts.reading.sources import literal
@@ -78,7 +82,7 @@ def test_facts_from_parquet_and_counts(spark: SparkSession, tmp_path: Path) -> N
     classes = unary_parquet(world, tmp_path / "classes.parquet")
     work = tmp_path / "work"
     database = Spark(spark.newSession(), str(work))
-    engine = engine_over(database, [file, classes])
+    engine = read_facts(database, [file, classes])
     language = Language(2, 2, bodies=tuple(Kind), shares=True)
     memory = MemoryEngine(read_in_memory(file, classes))
     expected = memory.discover(world.targets, language)
@@ -105,6 +109,7 @@ def test_facts_from_parquet_and_counts(spark: SparkSession, tmp_path: Path) -> N
         ("SELECT 'a' AS subject, NULL::TEXT AS predicate, 'b' AS object", "as a name"),
         ("SELECT 'a' AS subject, 'p' AS predicate, ['b'] AS object", "expected text or integers"),
         ("SELECT 'a' AS subject, 'b' AS object", "expected columns"),
+        ("SELECT 'a' AS subject", "expected columns"),
         (
             "SELECT 'a' AS subject, 'p' AS predicate, 'b' AS object, v AS value "
             "FROM (VALUES (0.5), (1.0)) AS x(v)",
@@ -118,17 +123,53 @@ def test_wrong_facts(spark: SparkSession, tmp_path: Path, select: str, problem: 
     with duckdb.connect() as connection:
         connection.execute(f"COPY ({select}) TO '{file}' (FORMAT parquet)")
     with pytest.raises(DataError, match=problem):
-        engine_over(Spark(spark.newSession(), str(tmp_path / "work")), [str(file)])
+        read_facts(Spark(spark.newSession(), str(tmp_path / "work")), [str(file)])
 
 
-def test_a_predicate_of_one_and_of_two_arguments(spark: SparkSession, tmp_path: Path) -> None:
-    world = World({("a", "p", "b"): ONE}, [], {("a", "p"): ONE})
-    files = [
-        parquet(world, tmp_path / "edges.parquet"),
-        unary_parquet(world, tmp_path / "unary.parquet"),
-    ]
-    with pytest.raises(DataError, match="'p' has one argument and two"):
-        engine_over(Spark(spark.newSession(), str(tmp_path / "work")), files)
+def test_facts_of_any_number_of_arguments(spark: SparkSession, tmp_path: Path) -> None:
+    """Triples, unary facts and tables of one predicate; all kinds of bodies as in memory."""
+    rng = np.random.default_rng(3)
+
+    def drawn(n: int, size: int) -> list[tuple[str, ...]]:
+        return [tuple(f"e{i}" for i in row) for row in rng.integers(6, size=(n, size)).tolist()]
+
+    tables: dict[str, list[tuple[object, ...]]] = {
+        "triples": [(s, "p", o) for s, o in drawn(8, 2)],
+        "unary": [(e, "u", 0.5 + i / 20) for i, e in enumerate(dict.fromkeys(drawn(5, 1)))],
+        "ta=ternary": [*drawn(9, 3)] * 2,
+        "r=four": [*drawn(4, 4)],
+        "v=one": [*drawn(3, 1)],
+    }
+    header = {"triples": ["subject", "predicate", "object"], "unary": ["head", "relation", "truth"]}
+    inputs = []
+    for name, rows in tables.items():
+        file = tmp_path / f"{name.partition('=')[2] or name}.parquet"
+        rows = [tuple(cell[0] if isinstance(cell, tuple) else cell for cell in r) for r in rows]
+        names = header.get(name, [f"c{i}" for i in range(len(rows[0]))])
+        pq.write_table(pa.table(dict(zip(names, zip(*rows, strict=True), strict=True))), file)
+        inputs.append(f"{name.partition('=')[0]}={file}" if "=" in name else str(file))
+    memory = MemoryEngine(read_in_memory(*inputs))
+    engine = read_facts(Spark(spark.newSession(), str(tmp_path / "work")), inputs)
+    assert engine.not_binary == memory.not_binary == {"u": 1, "ta": 3, "r": 4, "v": 1}
+    assert list(engine.predicates) == list(memory.predicates)
+    world = World({}, [((s, "t", o), ONE) for s, o in set(drawn(12, 2))])
+    language = Language(2, 1, bodies=tuple(Kind))
+    expected = memory.discover(world.targets, language)
+    assert expected.statistics is not None
+    bodies = list(expected.statistics.bodies)
+    assert {body.kind for body in bodies} == set(Kind)
+    counted = engine.count(world.targets, bodies, language)
+    assert rows_of(counted) == rows_of(expected.statistics)
+
+
+def test_another_number_of_arguments(spark: SparkSession, tmp_path: Path) -> None:
+    one, two = str(tmp_path / "one.parquet"), str(tmp_path / "two.parquet")
+    pq.write_table(pa.table({"a": ["x"], "b": ["p"]}), one)
+    pq.write_table(pa.table({"a": ["x"], "b": ["p"], "c": ["y"]}), two)
+    database = Spark(spark.newSession(), str(tmp_path / "work"))
+    for inputs in ([one, two], [two, f"p={two}"]):
+        with pytest.raises(DataError, match=r"'p' has . arguments in some facts and . in others"):
+            read_facts(database, inputs)
 
 
 def test_facts_that_are_not_there(spark: SparkSession, tmp_path: Path) -> None:
@@ -137,9 +178,9 @@ def test_facts_that_are_not_there(spark: SparkSession, tmp_path: Path) -> None:
     database = Spark(spark.newSession(), str(tmp_path / "work"))
     for name in (str(tmp_path / "none.parquet"), str(broken), "no_such_table"):
         with pytest.raises(DataError, match="cannot be read"):
-            engine_over(database, [name])
+            read_facts(database, [name])
     with pytest.raises(InputError, match="no facts given"):
-        engine_over(database, [])
+        read_facts(database, [])
 
 
 def test_a_killed_executor_changes_nothing(java: str, tmp_path: Path) -> None:

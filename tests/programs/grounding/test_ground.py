@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbeam.hlmrf.potentials import Kind
+from hornbeam.hlmrf.potentials import PotentialKind
 from hornbeam.language.syntax import parse_rules
 from hornbeam.programs.grounding.ground import GroundProgram, ground
 from hornbeam.programs.normal_form import normal_rules
@@ -41,7 +41,7 @@ def test_costs_and_counts_are_those_of_every_substitution(
         if rule.weight is None:
             worst = potentials.violations(state).max(initial=0.0)
             assert worst == pytest.approx(max(costs, default=0.0), abs=1e-8)
-            assert set(potentials.kind.tolist()) <= {Kind.AT_MOST, Kind.EQUAL}
+            assert set(potentials.kind.tolist()) <= {PotentialKind.AT_MOST, PotentialKind.EQUAL}
         else:
             assert potentials.objective(state) == pytest.approx(sum(costs), abs=1e-7)
     sides = 2 if rule.weight is not None and getattr(rule, "relation", None) == "=" else 1

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids, Integers, Ints, pointers, run_starts
+from hornbeam.arrays import Bools, Ids, Integers, Ints, pointers, ranges, run_starts
 from hornbeam.counting.memory.graph import Adjacency
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE, Facts
@@ -292,13 +292,6 @@ def _counted(pair: Ints, edges: _Edges) -> tuple[Ints, _Edges, Ints]:
     pair, edges = pair[order], edges.take(order)
     starts = run_starts(pair, edges.code, edges.neighbour, edges.truth)
     return pair[starts], edges.take(starts), np.diff(np.append(starts, len(pair)))
-
-
-def ranges(low: Integers, high: Integers) -> Ints:
-    """All numbers from each low to its high, one range after the other."""
-    size = high - low
-    starts = pointers(size)
-    return np.arange(starts[-1]) - np.repeat(starts[:-1] - low, size)
 
 
 def conditions_found(

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids, Integers, Ints, Keys
+from hornbeam.arrays import Bools, Ids, Integers, Ints, Keys, ranges
 from hornbeam.compiled import announced
 from hornbeam.counting.engine import Discovery
 from hornbeam.counting.memory.conditions import (
@@ -16,7 +16,6 @@ from hornbeam.counting.memory.conditions import (
     ConditionCounter,
     LocatedPairs,
     conditions_found,
-    ranges,
     wanted_keys,
 )
 from hornbeam.counting.memory.graph import Graph

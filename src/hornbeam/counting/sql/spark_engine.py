@@ -10,7 +10,7 @@ import secrets
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from hornbeam.arrays import Array
 from hornbeam.counting.projections import walked
 from hornbeam.counting.sql.database import TableColumns
-from hornbeam.counting.sql.spark_facts import read_facts
+from hornbeam.counting.sql.spark_reading import read_facts
 from hornbeam.counting.sql.spark_session import check_ready, spark_session
 from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_columns
 from hornbeam.counting.sql.step_queries import DEGREES
@@ -171,7 +171,8 @@ def open_spark(
     Parameters
     ----------
     *inputs
-        Parquet files or folders on any store that Spark reads, or names of its tables.
+        Parquet files or folders on any store that Spark reads, or names of its tables; "ta=ta.pq"
+        is a table of the predicate `ta` with one column per argument.
     master
         Where the cluster is: "local[*]", "spark://host:7077", "yarn", "k8s://https://host:443".
     conf
@@ -193,7 +194,7 @@ def open_spark(
         progress.message("Storing the facts in Spark ...")
         database = _place(session, folder)
         try:
-            yield engine_over(database, [os.fspath(item) for item in inputs])
+            yield read_facts(database, [os.fspath(item) for item in inputs])
         finally:
             database.close()
 
@@ -201,16 +202,3 @@ def open_spark(
 def _place(session: SparkSession, folder: str) -> Spark:
     """A place for one search; its session has its own tables, on the same cluster."""
     return Spark(session.newSession(), f"{folder.rstrip('/')}/hornbeam-{secrets.token_hex(8)}")
-
-
-def engine_over(database: Spark, inputs: Sequence[str]) -> SqlEngine:
-    """Read the facts, and make an engine over them."""
-    stored = read_facts(database, database.session, inputs)
-    database.create("degrees", DEGREES)
-    return SqlEngine(
-        database,
-        stored.predicates,
-        stored.soft,
-        not_binary=stored.not_binary,
-        broadcast_rows=database.broadcast_rows,
-    )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.diagnosis import name_problem, quote
-from hornbeam.facts.reading.input_files import File, find_file
+from hornbeam.facts.reading.input_files import find_file
 from hornbeam.facts.reading.sources import Source
 from hornbeam.facts.reading.tables import described_source, parquet_scan
 from hornbeam.facts.reading.text import delimited, first_fields
@@ -50,7 +50,7 @@ def argument_source(space: Workspace, item: str, predicate: str, path: str) -> S
                 space.connection,
                 file.name,
                 parquet_scan(file),
-                lambda fields: _columns(file, len(fields)),
+                lambda fields: argument_columns(file.name, len(fields)),
                 predicate,
             )
         case ".json" | ".yaml" | ".yml" | ".data" | ".nt" | ".nq" | ".ttl" | ".duckdb":
@@ -60,12 +60,13 @@ def argument_source(space: Workspace, item: str, predicate: str, path: str) -> S
         case _:
             delimiter = "," if suffix == ".csv" else "\t"
             line, fields = first_fields(file, delimiter)
-            columns = _columns(file, len(fields), line)
+            columns = argument_columns(file.name, len(fields), line)
             return delimited(file, columns, delimiter, predicate=predicate)
 
 
-def _columns(file: File, number: int, line: int | None = None) -> tuple[str, ...]:
+def argument_columns(name: str, number: int, line: int | None = None) -> tuple[str, ...]:
+    """What the columns of a table of so many arguments mean."""
     if number > MAX_ARITY:
         problem = f"expected at most {MAX_ARITY} arguments, found {number}"
-        raise DataError(file.name, problem, line=line)
+        raise DataError(name, problem, line=line)
     return tuple(f"a{k}" for k in range(1, number + 1))

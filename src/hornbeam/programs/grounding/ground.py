@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.errors import InputError
-from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from hornbeam.language.syntax import ArithmeticRule, LogicalRule, PslRule, Relation
 from hornbeam.machine import physical_memory
 from hornbeam.programs.grounding.atom_tables import MISSING, AtomTables, atom_tables
@@ -42,7 +42,7 @@ ENOUGH, CUT_OFF = 10_000, 2_000_000
 #: Memory that a ground rule takes at most while a program is grounded and solved.
 BYTES = 120
 
-Part = tuple[int, Kind, float, GroundRows]
+GroundPart = tuple[int, PotentialKind, float, GroundRows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ def ground(
     memory = physical_memory()
     grounding = _Grounder(missing_is_false, limit or memory // BYTES, limit is None, progress)
     with atom_tables(data, closed, threads) as tables:
-        parts: list[Part] = []
+        parts: list[GroundPart] = []
         counts = np.zeros(len(rules), dtype=np.int64)
         for i, rule in enumerate(rules):
             progress.advance("grounding", i, len(rules))
@@ -113,10 +113,10 @@ def ground(
         return GroundProgram(as_potentials(tables.n_variables, parts), rules, counts, data)
 
 
-def _signed(rule: PslRule, rows: GroundRows) -> list[tuple[Kind, GroundRows]]:
+def _signed(rule: PslRule, rows: GroundRows) -> list[tuple[PotentialKind, GroundRows]]:
     """Rows of left minus right (or of a logical rule) that some state violates, with their kind."""
-    weighted = Kind.SQUARED if rule.squared else Kind.LINEAR
-    kind = Kind.AT_MOST if rule.weight is None else weighted
+    weighted = PotentialKind.SQUARED if rule.squared else PotentialKind.LINEAR
+    kind = PotentialKind.AT_MOST if rule.weight is None else weighted
     relation = rule.relation if isinstance(rule, ArithmeticRule) else Relation.AT_MOST
     match relation:
         case Relation.AT_MOST:
@@ -124,7 +124,7 @@ def _signed(rule: PslRule, rows: GroundRows) -> list[tuple[Kind, GroundRows]]:
         case Relation.AT_LEAST:
             return [(kind, rows.negated().violable())]
         case Relation.EQUAL if rule.weight is None:
-            return [(Kind.EQUAL, rows)]
+            return [(PotentialKind.EQUAL, rows)]
         case Relation.EQUAL:
             return [(kind, rows.violable()), (kind, rows.negated().violable())]
 

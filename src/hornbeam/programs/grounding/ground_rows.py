@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Floats
-from hornbeam.hlmrf.potentials import Kind, Potentials
+from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
 #: A form that stays below this for all states counts as never violated.
 NEGLIGIBLE = 1e-9
@@ -113,7 +113,7 @@ class GroundRows:
 
 
 def as_potentials(
-    n_variables: int, parts: Sequence[tuple[int, Kind, float, GroundRows]]
+    n_variables: int, parts: Sequence[tuple[int, PotentialKind, float, GroundRows]]
 ) -> Potentials:
     """Put rows together; each part is (rule, kind, weight of one ground rule, rows)."""
     sizes = [np.diff(rows.indptr) for *_, rows in parts]

@@ -1,0 +1,234 @@
+"""Reading facts into Spark: names become ids on the executors, and nothing comes to the driver.
+
+Ids are the ranks of names within hashed buckets, so a lost executor's share is computed again to
+the same ids. Atoms of k arguments are `given_k` by their names, and `atoms_k` by ids.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hornbeam.counting.projections import projections, walked_predicates
+from hornbeam.counting.sql.sql_engine import SqlEngine
+from hornbeam.counting.sql.step_queries import DEGREES
+from hornbeam.errors import DataError, InputError
+from hornbeam.facts.names import Names
+from hornbeam.facts.reading.argument_tables import argument_columns, named_table
+from hornbeam.facts.reading.diagnosis import quote
+from hornbeam.facts.reading.sources import Role, arity_of
+from hornbeam.facts.reading.tables import columns_by_name
+from hornbeam.facts.table import ONE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from hornbeam.counting.sql.spark_engine import Spark
+
+#: Groups of names that are numbered side by side.
+BUCKETS = 4096
+
+#: Names that no file of ours could hold, of `names` and `predicates`.
+BAD_NAMES = (
+    "SELECT name FROM (SELECT name FROM names UNION ALL SELECT predicate FROM predicates) AS n "
+    "WHERE name IS NULL OR name = '' OR name RLIKE '[\\\\x00\\\\t\\\\r\\\\n]' LIMIT 1"
+)
+#: Names with their rank among those of the same bucket.
+RANKED = (
+    "SELECT name, bucket, row_number() OVER (PARTITION BY bucket ORDER BY name) AS place "  # noqa: S608
+    f"FROM (SELECT name, pmod(xxhash64(name), {BUCKETS}) AS bucket FROM names) AS n"
+)
+#: Ids count on from bucket to bucket.
+ENTITY_IDS = (
+    "SELECT r.name, CAST(b.before + r.place - 1 AS INT) AS id FROM ranked AS r JOIN "
+    "(SELECT bucket, sum(size) OVER (ORDER BY bucket) - size AS before FROM "
+    "(SELECT bucket, count(*) AS size FROM ranked GROUP BY bucket) AS s) AS b "
+    "ON b.bucket = r.bucket"
+)
+
+
+def read_facts(database: Spark, inputs: Sequence[str]) -> SqlEngine:
+    """Read facts from Parquet or tables; see `SqlEngine` for the tables that are there then."""
+    if not inputs:
+        raise InputError("no facts given; expected at least one Parquet file or table")
+    arities = _give(database, inputs)
+    listed = ", ".join(inputs)
+    database.create("names", _names(arities))
+    database.create("predicates", _predicates(arities))
+    bad = database.fetch(BAD_NAMES)["name"]
+    if len(bad):
+        found = "nothing" if bad[0] is None else quote(bad[0])
+        raise DataError(listed, f"found {found} as a name; expected text without TAB or newline")
+    known = _one_arity(database, listed)
+    not_binary = {name: arity for name, arity in known.items() if arity != 2}
+    predicates = walked_predicates(Names.of(known), not_binary)
+    names = np.array(list(predicates), dtype=object)
+    database.upload("predicate_ids", {"name": names, "id": np.arange(len(names), dtype=np.int32)})
+    database.create("ranked", RANKED)
+    database.create("entity_ids", ENTITY_IDS)
+    soft = False
+    for arity in arities:
+        database.create(f"atoms_{arity}", _by_ids(arity))
+        soft |= _checked_values(database, arity, listed)
+    database.view("facts", _edges(arities, predicates, not_binary))
+    database.view("unary_facts", _unary(arities))
+    database.create("degrees", DEGREES)
+    return SqlEngine(
+        database,
+        predicates,
+        soft,
+        not_binary=not_binary,
+        broadcast_rows=database.broadcast_rows,
+    )
+
+
+def _give(database: Spark, inputs: Sequence[str]) -> list[int]:
+    """Make the views `given_k` of what the inputs have; returns the arities."""
+    frames: dict[int, DataFrame] = {}
+    for item in inputs:
+        frame, arity = _given(database.session, item)
+        frames[arity] = frames[arity].unionByName(frame) if arity in frames else frame
+    for arity, frame in frames.items():
+        frame.createOrReplaceTempView(f"given_{arity}")
+    return sorted(frames)
+
+
+def _given(session: SparkSession, item: str) -> tuple[DataFrame, int]:
+    """Predicate and arguments as text, value in millionths, -1 where it is none; the arity."""
+    from pyspark.sql import functions as f
+
+    # what stands before "=" is no predicate where it looks like a folder: s3a://bucket/year=2020
+    named = named_table(item) if "/" not in item.partition("=")[0] else None
+    predicate, place = named or (None, item)
+    try:
+        if os.path.exists(place) or "/" in place or place.endswith((".parquet", ".pq")):
+            table = session.read.parquet(place)
+        else:
+            table = session.table(place)
+    except Exception as error:
+        # missing files have a class in Python, broken ones come as they are from Java
+        raise DataError(item, f"cannot be read: {_reason(error)}") from None
+    if predicate is None:
+        columns = columns_by_name(item, table.columns, Role.FACTS)
+    else:
+        columns = argument_columns(item, len(table.columns))
+    _check_types(item, columns, [kind for _, kind in table.dtypes])
+    # columns are renamed by place: nothing of the file's header gets into SQL
+    facts = table.toDF(*columns)
+    value: Any = f.lit(ONE)
+    if "value" in columns:
+        number = f.col("value").cast("double")
+        millionths = f.round(number * ONE).cast("int")
+        value = f.when((number >= 0) & (number <= 1), millionths).otherwise(-1)
+    told = f.col("predicate") if predicate is None else f.lit(predicate)
+    arity = arity_of(columns)
+    arguments = [f.col(f"a{k}").cast("string").alias(f"a{k}") for k in range(1, arity + 1)]
+    selected = facts.select(
+        told.cast("string").alias("predicate"), *arguments, value.cast("int").alias("value")
+    )
+    return selected, arity
+
+
+def _check_types(item: str, columns: Sequence[str], kinds: Sequence[str]) -> None:
+    for column, kind in zip(columns, kinds, strict=True):
+        numbers = ("int", "bigint", "smallint", "tinyint")
+        allowed = ("double", "float", "boolean", *numbers) if column == "value" else (
+            "string", *numbers)  # fmt: skip
+        if kind not in allowed and not (column == "value" and kind.startswith("decimal")):
+            expected = "numbers" if column == "value" else "text or integers"
+            raise DataError(item, f"column {column!r} is of type {kind}; expected {expected}")
+
+
+def _names(arities: Sequence[int]) -> str:
+    """Every name once."""
+    parts = []
+    for arity in arities:
+        listed = ", ".join(f"a{k}" for k in range(1, arity + 1))
+        parts.append(f"SELECT explode(array({listed})) AS name FROM given_{arity}")  # noqa: S608
+    return f"SELECT DISTINCT name FROM ({' UNION ALL '.join(parts)}) AS n"  # noqa: S608
+
+
+def _predicates(arities: Sequence[int]) -> str:
+    """Every predicate with every number of arguments that it has."""
+    return " UNION ALL ".join(
+        f"SELECT DISTINCT predicate, {arity} AS arity FROM given_{arity}"  # noqa: S608
+        for arity in arities
+    )
+
+
+def _one_arity(database: Spark, listed: str) -> Mapping[str, int]:
+    """The number of arguments of every predicate, which is one."""
+    found = database.fetch("SELECT predicate, arity FROM predicates ORDER BY predicate, arity")
+    known: dict[str, int] = {}
+    for name, arity in zip(found["predicate"].tolist(), found["arity"].tolist(), strict=True):
+        if known.setdefault(name, arity) != arity:
+            problem = (
+                f"{quote(name)} has {known[name]} arguments in some facts and {arity} in others"
+            )
+            raise DataError(listed, f"{problem}; expected the same number")
+    if not known:
+        raise DataError(listed, "no facts found; expected at least one")
+    return known
+
+
+def _by_ids(arity: int) -> str:
+    """Atoms by ids; `other` is a second value where an atom has two."""
+    places = range(1, arity + 1)
+    ids = ", ".join(f"e{k}.id AS a{k}" for k in places)
+    joins = " ".join(f"JOIN entity_ids AS e{k} ON e{k}.name = f.a{k}" for k in places)
+    group = ", ".join(["p.id", *(f"e{k}.id" for k in places)])
+    return (
+        f"SELECT p.id AS predicate, {ids}, min(f.value) AS value, max(f.value) AS other "  # noqa: S608
+        f"FROM given_{arity} AS f JOIN predicate_ids AS p ON p.name = f.predicate {joins} "
+        f"GROUP BY {group}"
+    )
+
+
+def _checked_values(database: Spark, arity: int, listed: str) -> bool:
+    """Refuse wrong and contradicting values; whether some value above 0 is below 1."""
+    found = database.fetch(
+        "SELECT count_if(value < 0 OR other > 1000000) AS wrong, "  # noqa: S608
+        "count_if(value <> other) AS clashes, count_if(value > 0 AND value < 1000000) AS soft "
+        f"FROM atoms_{arity}"
+    )
+    wrong, clashes, soft = (int(found[name][0]) for name in ("wrong", "clashes", "soft"))
+    if wrong:
+        raise DataError(listed, "a truth value lies outside [0, 1]; expected numbers from 0 to 1")
+    if clashes:
+        raise DataError(listed, "a fact has two truth values; expected one value for each fact")
+    return soft > 0
+
+
+def _edges(arities: Sequence[int], predicates: Names, not_binary: Mapping[str, int]) -> str:
+    """What is walked: binary facts, and wider ones between any two of their places."""
+    parts = []
+    if 2 in arities:
+        parts.append(
+            "SELECT a1 AS subject, predicate, a2 AS object, value FROM atoms_2 WHERE value > 0"
+        )
+    for predicate, arity in not_binary.items():
+        p = predicates.index(predicate)
+        for (first, second), name in projections(predicate, arity).items():
+            parts.append(
+                f"SELECT a{first + 1} AS subject, {predicates.index(name)} AS predicate, "  # noqa: S608
+                f"a{second + 1} AS object, value FROM atoms_{arity} "
+                f"WHERE value > 0 AND predicate = {p}"
+            )
+    zeros = "SELECT 0 AS subject, 0 AS predicate, 0 AS object, 0 AS value WHERE 1 = 0"
+    return " UNION ALL ".join(parts) or zeros
+
+
+def _unary(arities: Sequence[int]) -> str:
+    """Facts about one entity."""
+    if 1 not in arities:
+        return "SELECT 0 AS entity, 0 AS predicate, 0 AS value WHERE 1 = 0"
+    return "SELECT a1 AS entity, predicate, value FROM atoms_1 WHERE value > 0"
+
+
+def _reason(error: Exception) -> str:
+    """Spark's own sentence: after the class and the code in brackets."""
+    lines = [line.strip() for line in str(error).splitlines() if "[" in line and "] " in line]
+    return (lines[0].split("] ", 1)[1] if lines else str(error).splitlines()[0])[:300]

@@ -1,0 +1,63 @@
+"""What is known of an entity, by predicate: how many facts, and the first of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.explaining.fact_numbers import FactNumbers
+from hornbeam.explaining.named_facts import Fact
+from hornbeam.facts.table import Facts
+from hornbeam.rules.body import Step
+from hornbeam.rules.codes import is_inverse, predicate_of
+from hornbeam.serve.walk import neighbours
+
+#: Predicates that are shown, and facts of each.
+MOST_GROUPS = 40
+FIRST = 8
+
+
+@dataclass(frozen=True)
+class EdgeGroup:
+    """Facts of one predicate between an entity and others; `inverse` where it is their object."""
+
+    predicate: str
+    inverse: bool
+    total: int
+    first: Sequence[str]
+
+
+@dataclass(frozen=True)
+class OtherGroup:
+    """Facts of one predicate that are no edges and name an entity; `alone` where nobody else."""
+
+    predicate: str
+    alone: bool
+    total: int
+    first: Sequence[Fact]
+
+
+def edge_groups(engine: MemoryEngine, entity: int) -> list[EdgeGroup]:
+    """Facts between an entity and one other."""
+    adjacency, groups = engine.graph.forward, list[EdgeGroup]()
+    own = adjacency.code[adjacency.offsets[entity] : adjacency.offsets[entity + 1]]
+    for code in np.unique(own).tolist():
+        step = Step.along(engine.predicates[predicate_of(code)], is_inverse(code))
+        if step.arity == 2:
+            others = neighbours(adjacency, entity, code)
+            names = engine.facts.entities.take(others[:FIRST])
+            groups.append(EdgeGroup(step.predicate, step.inverse, len(others), names))
+    return groups[:MOST_GROUPS]
+
+
+def other_groups(facts: Facts, entity: int) -> list[OtherGroup]:
+    """Facts about an entity alone, or about it and two others or more."""
+    numbers = FactNumbers(facts)
+    groups = []
+    for predicate, found in numbers.naming(entity).items():
+        first = [numbers.named(fact) for fact in found[:FIRST].tolist()]
+        groups.append(OtherGroup(predicate, len(first[0].arguments) == 1, len(found), first))
+    return groups[:MOST_GROUPS]

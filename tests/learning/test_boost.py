@@ -1,0 +1,184 @@
+"""Boosted clauses say exactly what the trees say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import hornbeam as hb
+from hornbeam.arrays import Floats
+from hornbeam.errors import InputError
+from hornbeam.learning.boost import Boost
+from hornbeam.learning.trees import Binned, Booster, Tree
+from hornbeam.rules.rule_model import Rule
+from hornbeam.rules.weighing import Counts, Threshold
+
+SEEDS = st.integers(0, 2**32 - 1)
+LANGUAGE = hb.Language(max_length=2, min_coverage=3)
+
+
+@dataclass(frozen=True)
+class Recording(Booster):
+    """Remembers what every tree adds to every row."""
+
+    grown: ClassVar[list[Floats]] = []
+
+    def grow(
+        self, binned: Binned, gradient: Floats, curvature: Floats, rng: np.random.Generator
+    ) -> tuple[Tree, Floats]:
+        tree, value = super().grow(binned, gradient, curvature, rng)
+        self.grown.append(value)
+        return tree, value
+
+
+def world(seed: int, symmetric: bool, n: int = 24) -> tuple[hb.Facts, hb.Targets]:
+    """Random facts, with hubs, and labels that follow some of them."""
+    rng = np.random.default_rng(seed)
+    popular = rng.dirichlet(np.full(n, 0.5))
+    facts: list[tuple[str, ...]] = []
+    for name in "pq":
+        pairs = {tuple(rng.choice(n, 2, p=popular)) for _ in range(60)}
+        facts += [(f"e{a}", name, f"e{b}") for a, b in sorted(pairs)]
+    linked = {(a, b) for a, name, b in facts if name == "p"}
+    pairs = {tuple(sorted(rng.choice(n, 2, replace=False))) for _ in range(50)}
+    labels = []
+    for a, b in sorted((f"e{a}", f"e{b}") for a, b in pairs):
+        y = float(((a, b) in linked or (b, a) in linked) ^ (rng.random() < 0.3))
+        labels.append((a, "t", b, y))
+        labels.append((b, "t", a, y if symmetric else float(rng.random() < 0.5)))
+    return hb.read_facts(facts), hb.read_labels(labels)
+
+
+def log_odds(model: hb.Model, facts: hb.Facts, labels: hb.Targets) -> Floats:
+    score = model.predict(facts, labels)
+    return np.asarray(np.log(score / (1.0 - score)))
+
+
+def rules_of(model: hb.Model) -> list[Rule]:
+    return [rule for rule in model.rules if not rule.clause.is_prior]
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@given(seed=SEEDS)
+@example(seed=195)  # two shares differ in their last digit
+@settings(max_examples=6)
+def test_the_clauses_have_the_scores_of_the_trees(symmetric: bool, seed: int) -> None:
+    facts, labels = world(seed, symmetric)
+    Recording.grown.clear()
+    model = hb.learn(
+        facts,
+        labels,
+        method=Boost(trees=20, folds=2, booster=Recording(least=3)),
+        language=LANGUAGE,
+    )
+    assert model.trace is not None
+    n_trees, n = model.trace.fit.iterations, len(labels)
+    whole = [value for value in Recording.grown if len(value) == (2 if symmetric else 1) * n]
+    assert n_trees == len(whole)
+    mean = labels.truth.mean()
+    score = np.log(mean / (1 - mean)) + sum(value.reshape(-1, n).sum(axis=0) for value in whole)
+    np.testing.assert_allclose(log_odds(model, facts, labels), score, rtol=0, atol=1e-9)
+    again = hb.Model.parse(model.text)
+    np.testing.assert_allclose(log_odds(again, facts, labels), score, rtol=0, atol=1e-9)
+
+
+@given(seed=SEEDS)
+@settings(max_examples=6)
+def test_a_symmetric_target_has_symmetric_rules_and_scores(seed: int) -> None:
+    facts, labels = world(seed, symmetric=True)
+    model = hb.learn(facts, labels, method=Boost(trees=30), language=LANGUAGE)
+    weights = {rule.clause: rule.weight for rule in model.rules}
+    assert len(weights) == len(model.rules)
+    for clause, weight in weights.items():
+        assert weights[clause.mirror] == weight
+    swapped = [(o, "t", s) for s, _, o in map(labels.names_at, range(len(labels)))]
+    np.testing.assert_allclose(
+        model.predict(facts, labels), model.predict(facts, hb.read_pairs(swapped)), rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("most", [0, 1, 2, 5, 12])
+def test_a_limit_on_rules_is_kept(most: int, symmetric: bool) -> None:
+    facts, labels = world(3, symmetric)
+    whole = hb.learn(facts, labels, method=Boost(trees=30), language=LANGUAGE)
+    assert len(rules_of(whole)) > most
+    short = hb.learn(facts, labels, method=Boost(trees=30, max_rules=most), language=LANGUAGE)
+    assert len(rules_of(short)) <= most
+    assert most == 0 or rules_of(short) or (most == 1 and symmetric)
+    limit = len(rules_of(whole))
+    same = hb.learn(facts, labels, method=Boost(trees=30, max_rules=limit), language=LANGUAGE)
+    assert same.rules == whole.rules
+
+
+def test_a_short_model_says_nearly_the_same() -> None:
+    facts, labels = world(3, symmetric=False)
+    whole, short = (
+        hb.learn(facts, labels, method=Boost(trees=30, max_rules=most), language=LANGUAGE)
+        for most in (None, 12)
+    )
+    one, other = (log_odds(model, facts, labels) for model in (whole, short))
+    assert np.corrcoef(one, other)[0, 1] > 0.9
+
+
+def test_the_same_seed_gives_the_same_model() -> None:
+    facts, labels = world(5, symmetric=False)
+    one, again, other = (
+        hb.learn(facts, labels, method=Boost(trees=30, seed=seed), language=LANGUAGE).text
+        for seed in (1, 1, 2)
+    )
+    assert one == again != other
+
+
+def test_the_number_of_trees_follows_the_validation() -> None:
+    """Where nothing can be learned, few trees are kept; the patience ends the search."""
+    facts, labels = world(7, symmetric=False)
+    rng = np.random.default_rng(0)
+    noise = [(*labels.names_at(i), float(rng.random() < 0.5)) for i in range(len(labels))]
+    told: list[int] = []
+
+    class Listener:
+        def message(self, text: str) -> None:
+            pass
+
+        def advance(self, stage: str, done: int, total: int) -> None:
+            if stage == "Choosing the number of trees":
+                told.append(done)
+
+    model = hb.learn(
+        facts, hb.read_labels(noise), method=Boost(trees=300, patience=20), language=LANGUAGE,
+        progress=Listener(),
+    )  # fmt: skip
+    assert model.trace is not None
+    assert model.trace.fit.iterations is not None
+    assert model.trace.fit.iterations < 40
+    assert max(told) <= model.trace.fit.iterations + 21 < 300
+
+
+def test_only_whole_counts_and_boolean_targets_are_taken() -> None:
+    facts, labels = world(1, symmetric=False)
+    for wrong in ({"counts": "log"}, {"relaxation": "linear"}):
+        with pytest.raises(InputError, match="boost"):
+            hb.learn(facts, labels, method="boost", language=LANGUAGE, **wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", [{"trees": 0}, {"folds": 1}, {"max_rules": -1}])
+def test_settings_out_of_range_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(InputError, match="expected"):
+        Boost(**wrong)  # type: ignore[arg-type]
+
+
+def test_that_there_are_any_groundings_is_said_by_exists() -> None:
+    facts, labels = world(3, symmetric=False)
+    model = hb.learn(facts, labels, method=Boost(trees=30), language=LANGUAGE)
+    for rule in rules_of(model):
+        bounds = [part.threshold for part in rule.clause.body.parts]
+        assert not all(bound == Threshold(1) for bound in bounds)
+        if rule.clause.weighing is not None:
+            assert rule.clause.weighing.counts is Counts.EXISTS
+            assert bounds == [None] * len(bounds)

@@ -1,0 +1,160 @@
+"""The explorer on a model with rules of every kind, over facts of one, two and three arguments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hornbeam as hb
+from hornbeam.serve.drawing import draw
+from hornbeam.serve.pages import Pages, Visit
+from hornbeam.serve.state import NO_EDITS, Explorer
+from tests.support.pages import Page
+from tests.support.rich_worlds import ENTITIES, pairs_of, rich_models, rich_worlds
+from tests.support.servers import LABELS, RICH_RULES, SCRIPT, rich_explorer
+
+N_RULES = RICH_RULES.count(":")
+
+
+@pytest.fixture(scope="module")
+def rich(tmp_path_factory: pytest.TempPathFactory) -> Explorer:
+    return rich_explorer(tmp_path_factory.mktemp("rich"))
+
+
+def shown(rich: Explorer, page: str, **query: str) -> Page:
+    answer = getattr(Pages(rich), page)(Visit(query))
+    assert answer.status == 200
+    assert SCRIPT not in answer.body
+    return Page.of(answer.body)
+
+
+PAIR = {"subject": "ann", "predicate": "trusts", "object": "dora"}
+
+
+@pytest.mark.parametrize("page", ["home", "rules", "pairs", "compare"])
+def test_every_page_shows(rich: Explorer, page: str) -> None:
+    assert shown(rich, page).text
+
+
+def test_the_page_of_a_pair_names_what_every_condition_rests_on(rich: Explorer) -> None:
+    words = shown(rich, "link", **PAIR).words
+    for text in (
+        "ann knows → bob trusts → dora",  # paths
+        "dora ← from trusts bob",  # open, on the object
+        "ann dislikes → cy",  # open, on the subject
+        "dora wise",  # unary
+        "ann knows → bob",  # anchored
+        "needs no fact",  # (A == 'ann')
+        "lent(ann, book, dora)",  # three arguments
+        "The evidence",
+        "share",
+    ):
+        assert text in words
+    explained = rich.explain("ann", "trusts", "dora", NO_EDITS)
+    by_rule = {reason.index: reason for reason in explained.reasons}
+    assert set(by_rule) == set(range(N_RULES)) - {8}
+    assert [one.count for one in by_rule[4].conditions] == [1, 2, 2]
+    assert by_rule[4].count == 1 * 1 * 1
+    assert by_rule[6].count == 2
+
+
+def test_the_page_of_an_entity_lists_facts_of_any_number_of_arguments(rich: Explorer) -> None:
+    dora, ann = (shown(rich, "entity", name=name).words for name in ("dora", "ann"))
+    assert "wise holds of it" in dora
+    assert "lent 3 (ann, <script>alert(1)</script>, dora) (ann, book, dora) (bob, ann, book)" in ann
+    assert "New links: ann trusts" in ann
+    assert "lent\t" not in ann
+
+
+def test_flips_take_any_facts_away(rich: Explorer) -> None:
+    for object_ in ("dora", "cy", SCRIPT):
+        query = {**PAIR, "object": object_}
+        words = shown(rich, "flip", **query).words
+        explained = rich.explain("ann", "trusts", object_, NO_EDITS, flip=True)
+        assert explained.flip is not None
+        assert explained.flip.status.value in ("upper bound", "not found")
+        for fact in explained.flip.facts:
+            assert fact.predicate in words
+
+
+def test_rules_are_shown_in_psl_and_in_words(rich: Explorer) -> None:
+    words = shown(rich, "rules").words
+    assert "wise(B) -> trusts(A, B)" in words
+    assert "[n >= 2]" in words
+    assert words.count("If ") >= N_RULES - 1
+    assert words.count("the facts lack a predicate or constant of it") == 1
+
+
+@pytest.mark.filterwarnings("ignore:no fact has 'nobody'")
+@pytest.mark.parametrize("rule", range(N_RULES))
+def test_edits_of_every_rule_score_as_the_downloaded_model(rich: Explorer, rule: int) -> None:
+    pages, labels = Pages(rich), hb.read_labels(LABELS)
+    for form in ({"what": "switch", "on": "0"}, {"what": "weight", "weight": "1.25"}):
+        answer = pages.edit(Visit({"rule": str(rule), **form}, is_htmx=True))
+        assert answer.edits is not None
+        text = pages.download(Visit(edits=answer.edits)).body
+        again = hb.Model.parse(text)
+        assert len(again.rules) == N_RULES - ("on" in form)
+        expected = again.predict(rich.facts, labels)
+        np.testing.assert_allclose(rich.scores(answer.edits)[0], expected, atol=1e-12)
+
+
+def test_every_kind_is_drawn(rich: Explorer) -> None:
+    bands = []
+    for rule in range(N_RULES - 1):
+        others = [k for k in range(N_RULES) if k != rule]
+        edits = NO_EDITS
+        for k in others:
+            edits = edits.switched(k, on=False)
+        drawing = draw(rich.explain("ann", "trusts", "dora", edits))
+        bands.append([] if drawing is None else list(drawing.bands))
+        for band in bands[-1]:
+            assert drawing is not None
+            for node in band.nodes:
+                assert drawing.subject.right < node.left < node.right < drawing.object.left
+                assert band.top < node.top < node.y < band.top + band.height
+    assert [len(some) for some in bands] == [1, 1, 1, 1, 3, 0, 1, 1, 0]
+    [on_object], [on_subject], [unary] = bands[1], bands[2], bands[3]
+    assert on_object.nodes[0].x > 460 > on_subject.nodes[0].x
+    assert {node.name for node in on_object.nodes} == {"bob", "cy"}
+    assert [node.is_entity for node in unary.nodes] == [False]
+    assert [edge.title for edge in on_subject.edges] == ["dislikes(ann, cy)"]
+
+
+@given(data=st.data())
+@settings(max_examples=20)
+@pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
+def test_pages_of_any_model(data: st.DataObject) -> None:
+    """Nothing crashes, and what is shown is what the library says."""
+    world, model = data.draw(rich_worlds()), data.draw(rich_models())
+    name = st.sampled_from([*ENTITIES, "unseen"])
+    pair = (data.draw(name), "t", data.draw(name))
+    explorer = Explorer(world.facts, model, pairs=pairs_of(pair), threads=1)
+    pages = Pages(explorer)
+    query = {"subject": pair[0], "predicate": "t", "object": pair[2]}
+    for answer in (
+        pages.home(Visit()), pages.rules(Visit()), pages.pairs(Visit()),
+        pages.link(Visit(query)), pages.flip(Visit(query)),
+        pages.entity(Visit({"name": pair[0]})),
+    ):  # fmt: skip
+        assert answer.status == 200
+    expected = model.predict(world.facts, pairs_of(pair), threads=1)[0]
+    assert f"{expected:.3f}" in pages.link(Visit(query)).body
+
+
+def test_addresses_of_names_are_quoted(rich: Explorer) -> None:
+    page = shown(rich, "link", **PAIR)
+    links = [a["href"] or "" for a in page.all("a")]
+    assert f"/entity?name={quote('dora')}" in links
+    assert not any("None" in link for link in links)
+
+
+def test_a_trace_beside_the_model_is_said(tmp_path: Path) -> None:
+    model = hb.Model.parse("1.0: p(A, B) -> t(A, B)\n2.0: t(A, B)\n")
+    explorer = Explorer(hb.read_facts([("a", "p", "b")]), model, threads=1)
+    assert "The prior of t is positive" in Pages(explorer).home(Visit()).body
