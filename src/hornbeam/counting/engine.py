@@ -1,4 +1,4 @@
-"""The protocol of engines: whoever can find and count paths, exactly, can feed the learners."""
+"""The protocol of engines: whoever can find and count bodies, exactly, can feed the learners."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hornbeam.rules.candidates import Candidates, Language
 class Discovery:
     """What one search finds: the kept candidates and, row by row, their counts.
 
-    `found` is the number of sequences before pruning, None where rare ones died before they were
+    `found` is the number of bodies before pruning, None where rare ones died before they were
     complete; `own_edges` the number of targets that stand among the facts (and are no evidence for
     themselves); `unseen` the number of targets with an entity that no fact has. `histograms` stand
     for counts that do not fit in memory.
@@ -35,7 +35,7 @@ class Discovery:
 
 
 class PathCounter(Protocol):
-    """Counts paths over one set of facts."""
+    """Counts groundings of bodies over one set of facts."""
 
     def count(
         self,
@@ -49,9 +49,9 @@ class PathCounter(Protocol):
 
 
 class Engine(PathCounter, Protocol):
-    """Finds relation sequences and counts their paths over one set of facts.
+    """Finds bodies and counts their groundings over one set of facts.
 
-    All engines return the same integers for the same input.
+    All engines return the same integers for the same input, and shares that agree to nine digits.
     """
 
     @property
@@ -73,4 +73,4 @@ class Engine(PathCounter, Protocol):
         statistics: bool = True,
         progress: Progress = SILENT,
     ) -> Discovery:
-        """Find every sequence that connects targets; with `statistics` keep the counts too."""
+        """Find every body that has groundings for targets; with `statistics` keep the counts."""

@@ -171,7 +171,7 @@ class MemoryEngine:
         statistics: bool = True,
         progress: Progress = SILENT,
     ) -> Discovery:
-        """Find every sequence that connects targets; see `Engine.discover`."""
+        """Find every body that has groundings for targets; see `Engine.discover`."""
         kinds = language.bodies or (Kind.PATH,)
         located = self._located(targets)
         found = list[Found]()
