@@ -14,7 +14,7 @@ from hornbeam.rules.candidates import Candidates
 #: Shares of the true and of the false pairs that a copy covers at least and at most.
 NEARLY_ALL, HARDLY_ANY = 0.9, 0.01
 #: Pairs of a class from which on that can be said.
-ENOUGH = 50
+ENOUGH = 30
 
 
 def warn_of_leaks(candidates: Candidates, labels: Targets) -> None:

@@ -233,14 +233,18 @@ class _Columns:
         ]
         kept = {j: k for k, j in enumerate(first.values())}
         mirror = {k: kept[same[images[j]]] for j, k in kept.items()} if problem.symmetric else {}
-        entries = [columns[j] for j in kept]
+        # rows in an order that entries and labels alone decide, so that sums come out the same
+        order = np.lexsort((problem.signature(np.random.default_rng(seed)), problem.y))
+        place_of = np.empty(n, dtype=np.int64)
+        place_of[order] = np.arange(n)
+        entries = [_moved(columns[j], place_of) for j in kept]
         return cls(
             [features[j] for j in kept],
             entries,
             Binned.of(entries, 2 * n if problem.symmetric else n),
-            problem.y,
+            problem.y[order],
             next(iter(targets)),
-            deal(problem, folds, seed),
+            deal(problem, folds, seed)[order],
             mirror,
         )
 
@@ -322,6 +326,15 @@ class _Columns:
                 x = x if weighing is None else weighed(x, weighing)
                 itself = feature.body.mirror == feature.body
                 yield feature.body, weighing, self._of_pairs(rows, x, itself)
+
+
+def _moved(column: tuple[Ids, Floats], place: Ints) -> tuple[Ids, Floats]:
+    """A column with its rows at other places; a second row per pair moves with the first."""
+    rows, x = column
+    n = len(place)
+    moved = place[rows % n] + rows // n * n
+    order = np.argsort(moved)
+    return moved[order].astype(np.int32), x[order]
 
 
 def _problem(
