@@ -296,7 +296,11 @@ def test_learning_and_scoring_on_spark(java: str, countries_model: Path, tmp_pat
             assert json.loads(done.stdout)["rules"]
     assert model.read_text() == countries_model.read_text()
     expected = hornbeam_("predict", countries_model, *EVIDENCE, *PAIRS, "--json").json
-    assert sorted(rows_of(scores)) == sorted(tuple(row.values()) for row in expected["predictions"])
+    found = sorted(rows_of(scores))
+    predictions = sorted(tuple(row.values()) for row in expected["predictions"])
+    assert [row[:3] for row in found] == [row[:3] for row in predictions]
+    # a cluster adds the rules of a pair in the order in which its tasks end
+    assert [row[3] for row in found] == pytest.approx([row[3] for row in predictions], rel=1e-12)
 
 
 @pytest.fixture
