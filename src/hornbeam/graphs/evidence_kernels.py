@@ -1,0 +1,509 @@
+"""What rules say about the answers of a query, counted and gathered by loops.
+
+All loops work on the steps of `hornbeam.graphs.graph`. A query's source is a, the step asked for is
+t, its known answers are the run of a along t.
+
+*Paths.* The rules of a step form a trie, listed in preorder, so that the entities reached by a
+prefix are found once. A path to c never passes a again, and c is not its first entity: whatever
+connects a and c by the link t(a, c) itself is left out so. Each entity reached remembers the first
+entity of the walks that led there, or that there were several (`MANY`).
+"""
+
+# ruff: noqa: ANN001, ANN201
+# mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
+
+from __future__ import annotations
+
+import numpy as np
+
+from hornbeam.compiled import kernels
+
+kernel = kernels("the evidence of rules")
+
+#: Several first entities.
+MANY = -2
+#: Classes of rules, and what is kept of each per candidate: three best confidences, the sum of
+#: -log(1 - confidence), rules.
+PATH, FORWARD, BACKWARD = 0, 1, 2
+TOTAL, FIRED = 3, 4
+#: Confidences below this are taken for it, in logarithms; ridge scores below a share of the best.
+LEAST = 1e-4
+LEAST_SHARE = 1e-3
+
+
+def find_run(links, entity, step):
+    """Run of an entity along a step, -1 where there is none."""
+    low, high = links.first_run[entity], links.first_run[entity + 1]
+    stop = high
+    while low < high:
+        middle = (low + high) // 2
+        if links.run_step[middle] < step:
+            low = middle + 1
+        else:
+            high = middle
+    if low < stop and links.run_step[low] == step:
+        return low
+    return -1
+
+
+def expand(links, step, source, depth, node, first, size, seen, stamp, most):
+    """Walk one step from the entities at `depth` - 1; more than `most` ends count as none."""
+    reached = 0
+    for i in range(size[depth - 1]):
+        x = node[depth - 1, i]
+        if depth > 1 and x == source:
+            continue
+        run = find_run(links, x, step)
+        if run < 0:
+            continue
+        for k in range(links.run_start[run], links.run_start[run + 1]):
+            y = links.end[k]
+            origin = y if depth == 1 else first[depth - 1, x]
+            if seen[depth, y] != stamp:
+                if reached == most:
+                    return 0
+                seen[depth, y] = stamp
+                first[depth, y] = origin
+                node[depth, reached] = y
+                reached += 1
+            elif first[depth, y] != origin:
+                first[depth, y] = MANY
+    return reached
+
+
+@kernel
+def count_paths(links, trie, n_rules, sources, offsets, asked, n_entities, most):
+    """Hits and predictions of path rules over queries (source i, the answers `asked` of it).
+
+    A query predicts the rule's answers less the other known ones.
+    """
+    depths = 1
+    for i in range(len(trie.depth)):
+        depths = max(depths, trie.depth[i] + 1)
+    node = np.empty((depths, n_entities), dtype=np.int32)
+    first = np.empty((depths, n_entities), dtype=np.int32)
+    seen = np.zeros((depths, n_entities), dtype=np.int64)
+    size = np.zeros(depths, dtype=np.int64)
+    known = np.zeros(n_entities, dtype=np.int8)
+    hits = np.zeros(n_rules, dtype=np.int64)
+    predicted = np.zeros(n_rules, dtype=np.int64)
+    stamp = 0
+    for s in range(len(sources)):
+        a = sources[s]
+        run = find_run(links, a, trie.target)
+        if run < 0:
+            continue
+        for k in range(links.run_start[run], links.run_start[run + 1]):
+            known[links.end[k]] = 1
+        for k in range(offsets[s], offsets[s + 1]):
+            known[asked[k]] = 2
+        queries = offsets[s + 1] - offsets[s]
+        node[0, 0] = a
+        size[0] = 1
+        i = 0
+        while i < len(trie.depth):
+            depth = trie.depth[i]
+            stamp += 1
+            size[depth] = expand(
+                links, trie.step[i], a, depth, node, first, size, seen, stamp, most
+            )
+            if size[depth] == 0:
+                i = trie.skip[i]
+                continue
+            rule = trie.rule[i]
+            if rule >= 0:
+                for k in range(size[depth]):
+                    c = node[depth, k]
+                    if depth > 1 and first[depth, c] == c:
+                        continue
+                    if known[c] == 0:
+                        predicted[rule] += queries
+                    elif known[c] == 2:
+                        predicted[rule] += 1
+                        hits[rule] += 1
+            i += 1
+        for k in range(links.run_start[run], links.run_start[run + 1]):
+            known[links.end[k]] = 0
+    return hits, predicted
+
+
+@kernel
+def count_constants(links, step, n_entities, n_steps, smoothing, least_hits, least_confidence):
+    """Rules t(X, c) <- property of X: exact hits and predictions over all queries along `step`.
+
+    Per property p the loop adds up, over the queries' sources x that have p and over their answers
+    c, 1 and |answers of x| - 1. The second sum is what other answers' queries do not predict.
+    """
+    n_runs = len(links.run_step)
+    run_of = np.full(n_entities, -1, dtype=np.int64)
+    for k in range(links.first_holder[step], links.first_holder[step + 1]):
+        run_of[links.holder[k]] = find_run(links, links.holder[k], step)
+    listed = np.zeros(n_runs + n_steps, dtype=np.bool_)
+    n_listed = 0
+    for k in range(links.first_holder[step], links.first_holder[step + 1]):
+        x = links.holder[k]
+        for run in range(links.first_run[x], links.first_run[x + 1]):
+            if links.run_step[run] != step and not listed[n_runs + links.run_step[run]]:
+                listed[n_runs + links.run_step[run]] = True
+                n_listed += 1
+            for i in range(links.run_start[run], links.run_start[run + 1]):
+                p = links.property[i]
+                if not listed[p] and links.run_start[p + 1] - links.run_start[p] > 1:
+                    listed[p] = True
+                    n_listed += 1
+    rule_property = np.empty(1024, dtype=np.int64)
+    rule_answer = np.empty(1024, dtype=np.int32)
+    rule_hits = np.empty(1024, dtype=np.int64)
+    rule_predicted = np.empty(1024, dtype=np.int64)
+    filled = 0
+    hits = np.zeros(n_entities, dtype=np.int64)
+    others = np.zeros(n_entities, dtype=np.int64)
+    touched = np.empty(n_entities, dtype=np.int32)
+    for p in range(n_runs + n_steps):
+        if not listed[p]:
+            continue
+        own = -1
+        if p < n_runs:
+            start, stop = links.run_start[p], links.run_start[p + 1]
+            holders = links.end
+            if links.run_step[p] == step ^ 1:
+                own = links.run_entity[p]
+        else:
+            start, stop = links.first_holder[p - n_runs], links.first_holder[p - n_runs + 1]
+            holders = links.holder
+        n_touched = 0
+        queries = 0
+        for k in range(start, stop):
+            run = run_of[holders[k]]
+            if run < 0:
+                continue
+            answers = links.run_start[run + 1] - links.run_start[run]
+            queries += answers
+            for i in range(links.run_start[run], links.run_start[run + 1]):
+                c = links.end[i]
+                if hits[c] == 0:
+                    touched[n_touched] = c
+                    n_touched += 1
+                hits[c] += 1
+                others[c] += answers - 1
+        if filled + n_touched > len(rule_property):
+            size = 2 * (filled + n_touched)
+            larger_property = np.empty(size, dtype=np.int64)
+            larger_answer = np.empty(size, dtype=np.int32)
+            larger_hits = np.empty(size, dtype=np.int64)
+            larger_predicted = np.empty(size, dtype=np.int64)
+            for k in range(filled):
+                larger_property[k] = rule_property[k]
+                larger_answer[k] = rule_answer[k]
+                larger_hits[k] = rule_hits[k]
+                larger_predicted[k] = rule_predicted[k]
+            rule_property, rule_answer = larger_property, larger_answer
+            rule_hits, rule_predicted = larger_hits, larger_predicted
+        for k in range(n_touched):
+            c = touched[k]
+            predicted = queries - others[c]
+            if (
+                hits[c] >= least_hits
+                and c != own
+                and hits[c] >= least_confidence * (predicted + smoothing)
+            ):
+                rule_property[filled] = p
+                rule_answer[filled] = c
+                rule_hits[filled] = hits[c]
+                rule_predicted[filled] = predicted
+                filled += 1
+            hits[c] = 0
+            others[c] = 0
+    return (
+        rule_property[:filled], rule_answer[:filled], rule_hits[:filled], rule_predicted[:filled],
+    )  # fmt: skip
+
+
+def fire(evidence, touched, n_touched, is_touched, c, group, confidence, loss):
+    """A rule of a class speaks for c; the number of candidates then."""
+    if not is_touched[c]:
+        is_touched[c] = True
+        touched[n_touched] = c
+        n_touched += 1
+    row = evidence[c, group]
+    if confidence > row[2]:
+        if confidence > row[1]:
+            row[2] = row[1]
+            if confidence > row[0]:
+                row[1] = row[0]
+                row[0] = confidence
+            else:
+                row[1] = confidence
+        else:
+            row[2] = confidence
+    row[TOTAL] += loss
+    row[FIRED] += 1
+    return n_touched
+
+
+def fire_paths(links, trie, a, walk, stamp, most, evidence, touched, n_touched, is_touched):
+    """All path rules of a source; the number of candidates and the last stamp."""
+    node, first, seen, size = walk
+    node[0, 0] = a
+    size[0] = 1
+    i = 0
+    while i < len(trie.depth):
+        depth = trie.depth[i]
+        stamp += 1
+        size[depth] = expand(links, trie.step[i], a, depth, node, first, size, seen, stamp, most)
+        if size[depth] == 0:
+            i = trie.skip[i]
+            continue
+        rule = trie.rule[i]
+        if rule >= 0:
+            confidence, loss = trie.confidence[rule], trie.loss[rule]
+            for k in range(size[depth]):
+                c = node[depth, k]
+                if depth > 1 and first[depth, c] == c:
+                    continue
+                n_touched = fire(
+                    evidence, touched, n_touched, is_touched, c, PATH, confidence, loss
+                )
+        i += 1
+    return n_touched, stamp
+
+
+def fire_forward(links, constants, p, evidence, touched, n_touched, is_touched):
+    """Rules of one property of the source."""
+    low, high = 0, len(constants.property)
+    while low < high:
+        middle = (low + high) // 2
+        if constants.property[middle] < p:
+            low = middle + 1
+        else:
+            high = middle
+    if low < len(constants.property) and constants.property[low] == p:
+        for k in range(constants.start[low], constants.start[low + 1]):
+            n_touched = fire(
+                evidence, touched, n_touched, is_touched, constants.answer[k], FORWARD,
+                constants.confidence[k], constants.loss[k],
+            )  # fmt: skip
+    return n_touched
+
+
+def fire_backward(
+    links, a, step, run, shared, listed, is_known, smoothing, least, evidence, touched, n_touched,
+    is_touched,
+):  # fmt: skip
+    """Rules t(a, Y) <- property of Y, for what at least two known answers of a share."""
+    n_runs = len(links.run_step)
+    n_listed = 0
+    for k in range(links.run_start[run], links.run_start[run + 1]):
+        c = links.end[k]
+        for r in range(links.first_run[c], links.first_run[c + 1]):
+            p = n_runs + links.run_step[r]
+            if links.run_step[r] != step ^ 1:
+                if shared[p] == 0:
+                    listed[n_listed] = p
+                    n_listed += 1
+                shared[p] += 1
+            for i in range(links.run_start[r], links.run_start[r + 1]):
+                if links.end[i] == a and links.run_step[r] == step ^ 1:
+                    continue
+                p = links.property[i]
+                if shared[p] == 0:
+                    listed[n_listed] = p
+                    n_listed += 1
+                shared[p] += 1
+    for j in range(n_listed):
+        p = listed[j]
+        hits = shared[p]
+        shared[p] = 0
+        if hits < 2:
+            continue
+        if p < n_runs:
+            start, stop = links.run_start[p], links.run_start[p + 1]
+            holders = links.end
+        else:
+            start, stop = links.first_holder[p - n_runs], links.first_holder[p - n_runs + 1]
+            holders = links.holder
+        confidence = hits / (stop - start + smoothing)
+        if confidence < least or stop - start == hits:
+            continue
+        loss = -np.log1p(-confidence)
+        for k in range(start, stop):
+            if not is_known[holders[k]]:
+                n_touched = fire(
+                    evidence, touched, n_touched, is_touched, holders[k], BACKWARD, confidence, loss
+                )
+    return n_touched
+
+
+def chosen_candidates(evidence, listed, limit, strength, has_ridge):
+    """At most `limit` candidates: the best by confidence and the best by ridge in turns."""
+    n = len(listed)
+    if n <= limit:
+        return listed
+    by_rules = np.empty(n, dtype=np.float64)
+    by_ridge = np.empty(n, dtype=np.float64)
+    for i in range(n):
+        c = listed[i]
+        best = 0.0
+        total = 0.0
+        for g in range(3):
+            best = max(best, evidence[c, g, 0])
+            total += evidence[c, g, TOTAL]
+        by_rules[i] = -best - 1e-3 * total
+        by_ridge[i] = -strength[c] if has_ridge else 0.0
+    order = np.argsort(by_rules, kind="mergesort")
+    other = np.argsort(by_ridge, kind="mergesort") if has_ridge else order
+    taken = np.zeros(n, dtype=np.bool_)
+    chosen = np.empty(limit, dtype=np.int32)
+    filled, i, j = 0, 0, 0
+    while filled < limit:
+        while i < n and taken[order[i]]:
+            i += 1
+        if i < n:
+            taken[order[i]] = True
+            chosen[filled] = listed[order[i]]
+            filled += 1
+        if filled < limit:
+            while j < n and taken[other[j]]:
+                j += 1
+            if j < n:
+                taken[other[j]] = True
+                chosen[filled] = listed[other[j]]
+                filled += 1
+    return chosen
+
+
+def describe(evidence, c, a, prior, degree, feature):
+    """Features of a candidate without the ridge's (see `hornbeam.graphs.features`)."""
+    best = 0.0
+    total = 0.0
+    for g in range(3):
+        row = evidence[c, g]
+        for k in range(3):
+            feature[6 * g + k] = np.log(max(row[k], LEAST))
+        feature[6 * g + 3] = np.log(max(-np.expm1(-row[TOTAL]), LEAST))
+        feature[6 * g + 4] = np.log1p(row[FIRED])
+        feature[6 * g + 5] = np.log1p(row[TOTAL])
+        best = max(best, row[0])
+        total += row[TOTAL]
+    feature[18] = np.log(max(best, LEAST))
+    feature[19] = np.log(max(-np.expm1(-total), LEAST))
+    feature[20] = prior[c]
+    feature[21] = 1.0 if prior[c] > prior[len(prior) - 1] else 0.0
+    feature[22] = np.log1p(degree[c])
+    feature[23] = 1.0 if c == a else 0.0
+
+
+@kernel
+def gather(
+    links, trie, constants, sources, frequent, prior, degree, forward, backward, proposed, n_steps,
+    smoothing, least, most, limit, backward_rules, leave_out_linked,
+):  # fmt: skip
+    """Candidates of every source and their features.
+
+    `prior` has one further element, the prior of what never is an answer. `forward` and `backward`
+    are rows of ridge scores (or have none), `proposed` the ridge's candidates.
+    """
+    n = len(prior) - 1
+    n_runs = len(links.run_step)
+    has_ridge = len(forward) > 0
+    depths = 1
+    for i in range(len(trie.depth)):
+        depths = max(depths, trie.depth[i] + 1)
+    walk = (
+        np.empty((depths, n), dtype=np.int32), np.empty((depths, n), dtype=np.int32),
+        np.zeros((depths, n), dtype=np.int64), np.zeros(depths, dtype=np.int64),
+    )  # fmt: skip
+    evidence = np.zeros((n, 3, 5), dtype=np.float64)
+    touched = np.empty(n, dtype=np.int32)
+    is_touched = np.zeros(n, dtype=np.bool_)
+    is_known = np.zeros(n, dtype=np.bool_)
+    shared = np.zeros(n_runs + n_steps, dtype=np.int32)
+    listed = np.empty(n_runs + n_steps, dtype=np.int64)
+    strength = np.zeros(n, dtype=np.float64)
+    entity = np.empty((len(sources), limit), dtype=np.int32)
+    n_features = 27 if has_ridge else 24
+    feature = np.empty((len(sources), limit, n_features), dtype=np.float32)
+    count = np.zeros(len(sources), dtype=np.int64)
+    stamp = 0
+    for s in range(len(sources)):
+        a = sources[s]
+        n_touched = 0
+        run = find_run(links, a, trie.target)
+        if run >= 0:
+            for k in range(links.run_start[run], links.run_start[run + 1]):
+                is_known[links.end[k]] = True
+        n_touched, stamp = fire_paths(
+            links, trie, a, walk, stamp, most, evidence, touched, n_touched, is_touched
+        )
+        if len(constants.property):
+            for r in range(links.first_run[a], links.first_run[a + 1]):
+                n_touched = fire_forward(
+                    links, constants, n_runs + links.run_step[r], evidence, touched, n_touched,
+                    is_touched,
+                )  # fmt: skip
+                for k in range(links.run_start[r], links.run_start[r + 1]):
+                    n_touched = fire_forward(
+                        links, constants, links.property[k], evidence, touched, n_touched,
+                        is_touched,
+                    )  # fmt: skip
+        if backward_rules and run >= 0:
+            n_touched = fire_backward(
+                links, a, trie.target, run, shared, listed, is_known, smoothing, least, evidence,
+                touched, n_touched, is_touched,
+            )  # fmt: skip
+        for k in range(len(frequent)):
+            if not is_touched[frequent[k]]:
+                is_touched[frequent[k]] = True
+                touched[n_touched] = frequent[k]
+                n_touched += 1
+        if has_ridge:
+            for k in range(proposed.shape[1]):
+                if not is_touched[proposed[s, k]]:
+                    is_touched[proposed[s, k]] = True
+                    touched[n_touched] = proposed[s, k]
+                    n_touched += 1
+        if leave_out_linked:
+            for k in range(links.run_start[links.first_run[a]], links.run_start[links.first_run[a + 1]]):
+                is_known[links.end[k]] = True
+        free = 0
+        for k in range(n_touched):
+            c = touched[k]
+            is_touched[c] = False
+            if is_known[c]:
+                for g in range(3):
+                    for f in range(5):
+                        evidence[c, g, f] = 0.0
+            else:
+                touched[free] = c
+                free += 1
+        best_forward, best_backward, best_sum = 1e-9, 1e-9, 1e-9
+        if has_ridge:
+            for k in range(free):
+                c = touched[k]
+                ahead, back = max(forward[s, c], 0.0), max(backward[s, c], 0.0)
+                strength[c] = ahead + back
+                best_forward = max(best_forward, ahead)
+                best_backward = max(best_backward, back)
+                best_sum = max(best_sum, ahead + back)
+        chosen = chosen_candidates(evidence, touched[:free], limit, strength, has_ridge)
+        count[s] = len(chosen)
+        for k in range(len(chosen)):
+            c = chosen[k]
+            entity[s, k] = c
+            describe(evidence, c, a, prior, degree, feature[s, k])
+            if has_ridge:
+                ahead, back = max(forward[s, c], 0.0), max(backward[s, c], 0.0)
+                feature[s, k, 24] = np.log(max(ahead / best_forward, LEAST_SHARE))
+                feature[s, k, 25] = np.log(max(back / best_backward, LEAST_SHARE))
+                feature[s, k, 26] = np.log(max((ahead + back) / best_sum, LEAST_SHARE))
+        for k in range(free):
+            for g in range(3):
+                for f in range(5):
+                    evidence[touched[k], g, f] = 0.0
+        if run >= 0:
+            for k in range(links.run_start[run], links.run_start[run + 1]):
+                is_known[links.end[k]] = False
+        if leave_out_linked:
+            for k in range(links.run_start[links.first_run[a]], links.run_start[links.first_run[a + 1]]):
+                is_known[links.end[k]] = False
+    return count, entity, feature

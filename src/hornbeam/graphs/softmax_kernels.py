@@ -1,0 +1,77 @@
+"""Loops of the softmax ranking model: its loss with gradient, and ranks of the true answers.
+
+Rows are candidates, those of one source together. A source may have several true answers; each is
+ranked among the candidates that are not true, so the loss of a source with scores s is
+
+    sum over its true answers t of  log(e^(s_t) + sum over false c of e^(s_c)) - s_t.
+"""
+
+# ruff: noqa: ANN001, ANN201
+# mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
+
+from __future__ import annotations
+
+import numpy as np
+
+from hornbeam.compiled import kernels
+
+kernel = kernels("the ranking model")
+
+
+@kernel
+def loss_and_gradient(offsets, feature, truth, weights, score, gradient):
+    """Loss of weights; its gradient into `gradient`, `score` is scratch for one source."""
+    loss = 0.0
+    n = feature.shape[1]
+    for s in range(len(offsets) - 1):
+        start, stop = offsets[s], offsets[s + 1]
+        top = -np.inf
+        true = 0
+        for i in range(start, stop):
+            total = 0.0
+            for k in range(n):
+                total += feature[i, k] * weights[k]
+            score[i - start] = total
+            top = max(top, total)
+            true += truth[i]
+        if true == 0 or true == stop - start:
+            continue
+        base = 0.0
+        for i in range(start, stop):
+            score[i - start] = np.exp(score[i - start] - top)
+            if not truth[i]:
+                base += score[i - start]
+        shared = 0.0  # sum of 1 / (base + e^(s_t)) over the true answers
+        for i in range(start, stop):
+            if truth[i]:
+                whole = base + score[i - start]
+                share = score[i - start] / whole
+                if share > 0.0:
+                    loss -= np.log(share)
+                else:
+                    loss += 700.0
+                shared += 1.0 / whole
+                for k in range(n):
+                    gradient[k] += (share - 1.0) * feature[i, k]
+        for i in range(start, stop):
+            if not truth[i]:
+                share = score[i - start] * shared
+                for k in range(n):
+                    gradient[k] += share * feature[i, k]
+    return loss
+
+
+@kernel
+def reciprocal_ranks(offsets, score, truth):
+    """Sum of 1 / rank of every source's true answers among its false ones, ties averaged."""
+    sums = np.zeros(len(offsets) - 1, dtype=np.float64)
+    for s in range(len(offsets) - 1):
+        for i in range(offsets[s], offsets[s + 1]):
+            if truth[i]:
+                above, equal = 0, 0
+                for k in range(offsets[s], offsets[s + 1]):
+                    if not truth[k]:
+                        above += score[k] > score[i]
+                        equal += score[k] == score[i]
+                sums[s] += 1.0 / (1.0 + above + 0.5 * equal)
+    return sums
