@@ -10,14 +10,13 @@ import numpy as np
 
 from hornbeam.arrays import Floats, Ids, Ints, run_starts
 from hornbeam.graphs.evidence_kernels import count_constants
-from hornbeam.graphs.graph import Graph
+from hornbeam.graphs.graph import WORTH_COMPILING, Graph
 from hornbeam.graphs.path_rules import SMOOTHING
 
 #: A rule needs so many hits and this confidence.
 LEAST_HITS, LEAST_CONFIDENCE = 2, 0.005
 #: So many of a step's most frequent answers are candidates of every query.
 FREQUENT = 50
-WORTH_COMPILING = 2_000
 
 
 class ConstantTable(NamedTuple):
@@ -69,9 +68,7 @@ class ConstantRules:
 
 def constant_rules(graph: Graph, step: int) -> ConstantRules:
     """Count all rules with constants of a step, exactly; keep those above the thresholds."""
-    holders = graph.holders(step)
-    work = int(graph.degree[holders].sum())
-    count = count_constants.choose(work, WORTH_COMPILING)
+    count = count_constants.for_size(len(graph), WORTH_COMPILING)
     found = count(
         graph.links, step, graph.n_entities, graph.step_limit, SMOOTHING, LEAST_HITS,
         LEAST_CONFIDENCE,

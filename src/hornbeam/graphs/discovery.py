@@ -6,7 +6,7 @@ import numpy as np
 
 from hornbeam.arrays import Ids, Ints
 from hornbeam.graphs.discovery_kernels import paths_between
-from hornbeam.graphs.graph import Graph
+from hornbeam.graphs.graph import WORTH_COMPILING, Graph
 from hornbeam.rules.codes import codes_of_keys, key_bits, predicate_of, turned_each
 
 #: A path rule as its steps, padded with 0 behind: one row per rule.
@@ -16,8 +16,6 @@ Paths = Ids
 DENSE, MEDIUM, THIN = 50.0, 12.0, 7.0
 #: Links of a relation that are searched for paths, links looked at and paths kept per one of them.
 SAMPLED, MOST = 300, 200_000
-#: Links of work above which compiling the search pays.
-WORTH_COMPILING = 20_000
 
 
 def longest_path(graph: Graph) -> int:
@@ -56,8 +54,7 @@ def discover_paths(
         starts, ends = ends, starts
     bits = key_bits(length)
     head, tail = (length + 1) // 2, length // 2
-    work = int(graph.degree[starts].sum() * graph.mean_links ** (head - 1))
-    search = paths_between.choose(work, WORTH_COMPILING)
+    search = paths_between.for_size(len(graph), WORTH_COMPILING)
     keys = search(
         graph.links, starts, ends, step, head, tail, bits, MOST, graph.n_entities
     )

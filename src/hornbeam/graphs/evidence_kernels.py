@@ -507,3 +507,56 @@ def gather(
             for k in range(links.run_start[links.first_run[a]], links.run_start[links.first_run[a + 1]]):
                 is_known[links.end[k]] = False
     return count, entity, feature
+
+
+@kernel
+def fired_paths(links, trie, sources, offsets, entity, n_entities, most):
+    """Which path rules speak for which candidates: pairs of row and rule, in the order of sources.
+
+    The candidates of source i stand in the rows `offsets[i]` to `offsets[i + 1]` of `entity`.
+    """
+    depths = 1
+    for i in range(len(trie.depth)):
+        depths = max(depths, trie.depth[i] + 1)
+    node = np.empty((depths, n_entities), dtype=np.int32)
+    first = np.empty((depths, n_entities), dtype=np.int32)
+    seen = np.zeros((depths, n_entities), dtype=np.int64)
+    size = np.zeros(depths, dtype=np.int64)
+    row_of = np.full(n_entities, -1, dtype=np.int64)
+    row = np.empty(1024, dtype=np.int64)
+    fired = np.empty(1024, dtype=np.int32)
+    filled = 0
+    stamp = 0
+    for s in range(len(sources)):
+        for k in range(offsets[s], offsets[s + 1]):
+            row_of[entity[k]] = k
+        node[0, 0] = sources[s]
+        size[0] = 1
+        i = 0
+        while i < len(trie.depth):
+            depth = trie.depth[i]
+            stamp += 1
+            size[depth] = expand(
+                links, trie.step[i], sources[s], depth, node, first, size, seen, stamp, most
+            )
+            if size[depth] == 0:
+                i = trie.skip[i]
+                continue
+            if trie.rule[i] >= 0:
+                if filled + size[depth] > len(row):
+                    larger_row = np.empty(2 * (filled + size[depth]), dtype=np.int64)
+                    larger_fired = np.empty(2 * (filled + size[depth]), dtype=np.int32)
+                    for k in range(filled):
+                        larger_row[k] = row[k]
+                        larger_fired[k] = fired[k]
+                    row, fired = larger_row, larger_fired
+                for k in range(size[depth]):
+                    c = node[depth, k]
+                    if row_of[c] >= 0 and not (depth > 1 and first[depth, c] == c):
+                        row[filled] = row_of[c]
+                        fired[filled] = trie.rule[i]
+                        filled += 1
+            i += 1
+        for k in range(offsets[s], offsets[s + 1]):
+            row_of[entity[k]] = -1
+    return row[:filled], fired[:filled]

@@ -23,6 +23,10 @@ from hornbeam.facts.table import HALF, Facts
 from hornbeam.rules.codes import code_limit, step_code
 
 
+#: Facts above which the loops over a graph are compiled.
+WORTH_COMPILING = 500
+
+
 class Links(NamedTuple):
     """What kernels see of a graph.
 

@@ -15,14 +15,12 @@ import numpy as np
 from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, pointers
 from hornbeam.graphs.discovery import Paths
 from hornbeam.graphs.evidence_kernels import count_paths
-from hornbeam.graphs.graph import Graph
+from hornbeam.graphs.graph import WORTH_COMPILING, Graph
 
 #: Added to predictions: what few cases say is believed less.
 SMOOTHING = 5.0
 #: A rule that proposes more answers than this says nothing about the query.
-MOST_PROPOSED = 4000
-#: Links of work above which compiling pays.
-WORTH_COMPILING = 20_000
+MOST_PROPOSED = 500
 
 
 class Trie(NamedTuple):
@@ -131,8 +129,7 @@ def by_source(known: Ids, answer: Ids) -> Asked:
 def counted(graph: Graph, step: int, paths: Paths, asked: Asked) -> PathRules:
     """Count hits and predictions of paths over queries."""
     trie = build_trie(step, paths, np.zeros(len(paths)))
-    work = len(asked.sources) * max(len(trie.depth), 1)
-    count = count_paths.choose(work, WORTH_COMPILING)
+    count = count_paths.for_size(len(graph), WORTH_COMPILING)
     hits, predicted = count(
         graph.links, trie, len(paths), *asked, graph.n_entities, MOST_PROPOSED
     )

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Bools, Ids, Ints, pointers
+from hornbeam.arrays import Bools, Ids, Ints, pointers, ranges
 from hornbeam.graphs.constants import LEAST_CONFIDENCE, ConstantRules, constant_rules, priors
-from hornbeam.graphs.evidence_kernels import gather
-from hornbeam.graphs.graph import Graph
+from hornbeam.graphs.evidence_kernels import fired_paths, gather
+from hornbeam.graphs.graph import WORTH_COMPILING, Graph
 from hornbeam.graphs.path_rules import MOST_PROPOSED, SMOOTHING, Asked, PathRules
 from hornbeam.graphs.ridge import PROPOSED, Ridge
+from hornbeam.graphs.softmax import Firings
 
 #: Names of the features, in their order; the last three are the ridge's.
 FEATURES = (
@@ -27,14 +28,14 @@ FEATURES = (
 )  # fmt: skip
 #: Sources whose candidates are gathered at a time.
 BLOCK = 64
-WORTH_COMPILING = 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class Pool:
     """Candidates of sources along steps: those of source i stand from offsets[i] to offsets[i+1].
 
-    `missed` counts the true answers of every source that are not among its candidates.
+    `missed` counts the true answers of every source that are not among its candidates; `fold` is
+    the number of the hidden fold that a source's queries come from.
     """
 
     step: Ids
@@ -44,6 +45,7 @@ class Pool:
     feature: npt.NDArray[np.float32]
     truth: Bools
     missed: Ints
+    fold: Ids
 
     @property
     def n_queries(self) -> int:
@@ -62,12 +64,11 @@ class Pool:
             np.concatenate([pool.feature for pool in pools]),
             np.concatenate([pool.truth for pool in pools]),
             np.concatenate([pool.missed for pool in pools]),
+            np.concatenate([pool.fold for pool in pools]),
         )
 
     def select(self, sources: Ints | Bools) -> Pool:
         """Keep some sources."""
-        from hornbeam.arrays import ranges
-
         chosen = np.arange(len(self.source))[sources]
         rows = ranges(self.offsets[chosen], self.offsets[chosen + 1])
         return Pool(
@@ -78,6 +79,7 @@ class Pool:
             self.feature[rows],
             self.truth[rows],
             self.missed[chosen],
+            self.fold[chosen],
         )
 
 
@@ -90,7 +92,7 @@ class Classes:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class GraphEvidence:
     """A graph that queries are answered from, and its ridge."""
 
     graph: Graph
@@ -105,14 +107,18 @@ class Evidence:
 
 
 def pool_of(
-    evidence: Evidence, rules: PathRules, asked: Asked, limit: int, leave_out_linked: bool = False
+    evidence: GraphEvidence,
+    rules: PathRules,
+    asked: Asked,
+    limit: int,
+    fold: int = 0,
+    leave_out_linked: bool = False,
 ) -> Pool:
     """Gather at most `limit` candidates of every source along the rules' step."""
     graph, step = evidence.graph, rules.step
     constants = evidence.constants(step).table
     prior = priors(graph, step)
-    work = len(asked.sources) * (len(rules.trie.depth) + int(graph.mean_links))
-    run = gather.choose(20 * work, WORTH_COMPILING)
+    run = gather.for_size(len(graph), WORTH_COMPILING)
     counts, entities, features = [], [], []
     for start in range(0, len(asked.sources), BLOCK):
         sources = asked.sources[start : start + BLOCK]
@@ -137,7 +143,20 @@ def pool_of(
         np.concatenate(features),
         truth,
         missed,
+        np.full(len(asked.sources), fold, dtype=np.int32),
     )
+
+
+def firings_of(graph: Graph, rules: PathRules, pool: Pool) -> Firings:
+    """Which path rules speak for which candidates of a pool of the rules' step."""
+    run = fired_paths.for_size(len(graph), WORTH_COMPILING)
+    row, rule = run(
+        graph.links, rules.trie, pool.source, pool.offsets, pool.entity, graph.n_entities,
+        MOST_PROPOSED,
+    )  # fmt: skip
+    order = np.argsort(row, kind="stable")
+    sizes = np.bincount(row, minlength=len(pool.entity))
+    return Firings(pointers(sizes), rule[order])
 
 
 def _ridge_rows(

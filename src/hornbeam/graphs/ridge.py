@@ -24,44 +24,42 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.linalg import lapack
 
-from hornbeam.arrays import Floats, Ids, Integers
-from hornbeam.graphs.graph import Graph
+from hornbeam.arrays import Floats, Ids, Integers, ranges
+from hornbeam.graphs.graph import WORTH_COMPILING, Graph
 from hornbeam.graphs.ridge_kernels import add_quadratic, add_shared
 
 #: Entities up to which the matrix is held.
 MOST_ENTITIES = 20_000
 #: Candidates that the ridge proposes per query.
 PROPOSED = 50
-WORTH_COMPILING = 20_000
 
 Single = npt.NDArray[np.float32]
 
 
 def gram_matrix(graph: Graph) -> Single:
-    """X X^T: how many properties any two entities share."""
+    """The upper triangle of X X^T: how many properties any two entities share."""
     links = graph.links
     gram = np.zeros((graph.n_entities, graph.n_entities), dtype=np.float32)
-    sizes = np.diff(links.run_start)
-    add = add_shared.choose(int((sizes * sizes).sum()), WORTH_COMPILING)
+    add = add_shared.for_size(len(graph), WORTH_COMPILING)
     add(links.run_start, links.end, gram)
     return gram
 
 
 def inverted(gram: Single, penalty: float) -> Single:
-    """(G + l I)^-1 by Cholesky's factorisation, in the place of G where its type allows."""
+    """(G + l I)^-1 by Cholesky's factorisation, in the place of G, of which one triangle is used."""
     n = len(gram)
     gram[np.arange(n), np.arange(n)] += penalty
-    # the matrix is symmetric, so its transpose is itself, in the order that LAPACK works in place
+    # the transpose has the order of columns that LAPACK works in place on: upper is lower there
     factor, problem = lapack.spotrf(gram.T, lower=1, overwrite_a=1, clean=0)
     inverse, further = lapack.spotri(factor, lower=1, overwrite_c=1)
     assert problem == 0 and further == 0, "a positive definite matrix has a factor"
-    lower = inverse.T  # upper triangle, by rows
+    both = inverse.T  # the upper triangle, by rows
     for start in range(0, n, 1024):
         stop = min(start + 1024, n)
-        block = lower[start:stop, start:stop]
+        block = both[start:stop, start:stop]
         block[:] = np.triu(block) + np.triu(block, 1).T
-        lower[stop:, start:stop] = lower[start:stop, stop:].T
-    return lower
+        both[stop:, start:stop] = both[start:stop, stop:].T
+    return both
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +78,9 @@ class Ridge:
     def rest(self) -> Floats:
         """1 - x^T A x of every property."""
         links = self.graph.links
-        sizes = np.diff(links.run_start)
-        out = np.zeros(len(sizes))
-        add = add_quadratic.choose(int((sizes * sizes).sum()), WORTH_COMPILING)
-        add(links.run_start, links.end, self.inverse, 0, len(sizes), out)
+        out = np.zeros(len(links.run_step))
+        add = add_quadratic.for_size(len(self.graph), WORTH_COMPILING)
+        add(links.run_start, links.end, self.inverse, 0, len(out), out)
         return np.maximum(1.0 - out, 1e-6)
 
     def scores(self, step: int, sources: Integers) -> tuple[Single, Single]:
@@ -116,7 +113,5 @@ class Ridge:
 
 def _runs(graph: Graph, runs: Integers) -> Ids:
     """Ends of some runs, one after the other."""
-    from hornbeam.arrays import ranges
-
     links = graph.links
     return links.end[ranges(links.run_start[runs], links.run_start[runs + 1])]

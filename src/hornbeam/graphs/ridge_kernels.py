@@ -12,12 +12,12 @@ kernel = kernels("the ridge class")
 
 @kernel
 def add_shared(run_start, end, gram):
-    """Add 1 to both entities' element for every property that two entities share."""
+    """Add 1 to the element (x, y), x <= y, for every property that x and y share."""
     for p in range(len(run_start) - 1):
         start, stop = run_start[p], run_start[p + 1]
         for i in range(start, stop):
             row = gram[end[i]]
-            for k in range(start, stop):
+            for k in range(i, stop):
                 row[end[k]] += 1
 
 

@@ -6,16 +6,38 @@ it by an L2 penalty. Features are divided by their standard deviations while fit
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
-from hornbeam.arrays import Bools, Floats, Ints
-from hornbeam.graphs.pools import Pool
+from hornbeam.arrays import Bools, Floats, Ids, Ints
 from hornbeam.graphs.softmax_kernels import loss_and_gradient, reciprocal_ranks
 
-WORTH_COMPILING = 50_000
-ITERATIONS = 200
+#: Candidates to score above which compiling pays, all calls together.
+WORTH_COMPILING = 2_000
+#: Most rounds of L-BFGS, and the relative gain that ends them.
+ITERATIONS, LEAST_GAIN = 100, 1e-7
+
+
+class Firings(NamedTuple):
+    """Which path rules speak for row i: `rule[start[i]:start[i + 1]]`."""
+
+    start: Ints
+    rule: Ids
+
+
+NO_FIRINGS = Firings(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32))
+
+
+class Rows(NamedTuple):
+    """Candidates of sources, with the features that take part."""
+
+    offsets: Ints
+    feature: npt.NDArray[np.float32]
+    truth: Bools
+    firings: Firings = NO_FIRINGS
 
 
 def spread(feature: npt.NDArray[np.float32]) -> Floats:
@@ -25,44 +47,48 @@ def spread(feature: npt.NDArray[np.float32]) -> Floats:
 
 
 def fit_softmax(
-    offsets: Ints,
-    feature: npt.NDArray[np.float32],
-    truth: Bools,
-    scale: Floats,
-    center: Floats,
-    penalty: float,
+    rows: Rows, scale: Floats, center: Floats, penalty: Floats, start: Floats | None = None
 ) -> Floats:
-    """Weights that minimise loss + penalty/2 |scale (w - center)|^2."""
-    run = loss_and_gradient.choose(20 * len(feature), WORTH_COMPILING)
-    scratch = np.empty(int(np.diff(offsets).max(initial=1)))
+    """Weights w that minimise loss + sum of penalty/2 (scale (w - center))^2."""
+    run = loss_and_gradient.choose(len(rows.feature), WORTH_COMPILING)
+    scratch = np.empty(int(np.diff(rows.offsets).max(initial=1)))
     gradient = np.zeros(len(scale))
 
     def objective(z: Floats) -> tuple[float, Floats]:
         gradient[:] = 0.0
-        loss = run(offsets, feature, truth, z / scale, scratch, gradient)
+        loss = run(
+            rows.offsets, rows.feature, rows.truth, *rows.firings, z / scale, scratch, gradient
+        )
         away = z - center * scale
-        return loss + penalty / 2 * float((away * away).sum()), gradient / scale + penalty * away
+        whole = loss + float((penalty * away * away).sum()) / 2
+        return whole, gradient / scale + penalty * away
 
     found = minimize(
         objective,
-        center * scale,
+        (center if start is None else start) * scale,
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": ITERATIONS, "maxcor": 20},
+        options={"maxiter": ITERATIONS, "maxcor": 20, "ftol": LEAST_GAIN},
     )
     return np.asarray(found.x / scale)
 
 
-def scores(feature: npt.NDArray[np.float32], weights: Floats) -> Floats:
+def linear_scores(feature: npt.NDArray[np.float32], weights: Floats) -> Floats:
     """Scores of candidates; summed in one order on any machine."""
     total = np.zeros(len(feature))
-    for k in np.flatnonzero(weights):
+    for k in range(len(weights)):
         total += weights[k] * feature[:, k]
     return total
 
 
-def summed_reciprocal_ranks(pool: Pool, score: Floats) -> Floats:
-    """Sum of 1 / rank over the true answers of every source of a pool."""
-    run = reciprocal_ranks.choose(20 * len(score), WORTH_COMPILING)
-    sums: Floats = run(pool.offsets, score, pool.truth)
+def fired_scores(firings: Firings, weights: Floats) -> Floats:
+    """Sum of the weights of the rules that speak for every row."""
+    of = np.repeat(np.arange(len(firings.start) - 1), np.diff(firings.start))
+    return np.bincount(of, weights[firings.rule], minlength=len(firings.start) - 1)
+
+
+def summed_reciprocal_ranks(offsets: Ints, score: Floats, truth: Bools) -> Floats:
+    """Sum of 1 / rank over the true answers of every source."""
+    run = reciprocal_ranks.choose(len(score), WORTH_COMPILING)
+    sums: Floats = run(offsets, score, truth)
     return sums

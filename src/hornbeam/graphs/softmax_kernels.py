@@ -19,10 +19,15 @@ kernel = kernels("the ranking model")
 
 
 @kernel
-def loss_and_gradient(offsets, feature, truth, weights, score, gradient):
-    """Loss of weights; its gradient into `gradient`, `score` is scratch for one source."""
+def loss_and_gradient(offsets, feature, truth, fired_start, fired, weights, score, gradient):
+    """Loss of weights; its gradient into `gradient`, `score` is scratch for one source.
+
+    Further weights belong to 0/1 columns: row i has those of `fired[fired_start[i]]` to
+    `fired[fired_start[i + 1]]`.
+    """
     loss = 0.0
     n = feature.shape[1]
+    sparse = len(fired) > 0
     for s in range(len(offsets) - 1):
         start, stop = offsets[s], offsets[s + 1]
         top = -np.inf
@@ -31,6 +36,9 @@ def loss_and_gradient(offsets, feature, truth, weights, score, gradient):
             total = 0.0
             for k in range(n):
                 total += feature[i, k] * weights[k]
+            if sparse:
+                for j in range(fired_start[i], fired_start[i + 1]):
+                    total += weights[n + fired[j]]
             score[i - start] = total
             top = max(top, total)
             true += truth[i]
@@ -53,11 +61,17 @@ def loss_and_gradient(offsets, feature, truth, weights, score, gradient):
                 shared += 1.0 / whole
                 for k in range(n):
                     gradient[k] += (share - 1.0) * feature[i, k]
+                if sparse:
+                    for j in range(fired_start[i], fired_start[i + 1]):
+                        gradient[n + fired[j]] += share - 1.0
         for i in range(start, stop):
             if not truth[i]:
                 share = score[i - start] * shared
                 for k in range(n):
                     gradient[k] += share * feature[i, k]
+                if sparse:
+                    for j in range(fired_start[i], fired_start[i + 1]):
+                        gradient[n + fired[j]] += share
     return loss
 
 
