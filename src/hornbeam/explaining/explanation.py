@@ -12,7 +12,7 @@ from typing import Any
 
 from hornbeam.explaining.flips import FlipStatus
 from hornbeam.explaining.named_facts import Fact, Grounding, MetCondition, printable
-from hornbeam.facts.table import html_table
+from hornbeam.result_table import html_table
 
 #: Groundings of every condition that are named unless more are asked for.
 PATHS = 5

@@ -6,7 +6,7 @@ as integer millionths, so that every engine adds up the same numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from hornbeam.arrays import Array, Bools, Floats, Ids, Integers, Millionths
 from hornbeam.facts.names import Names
+from hornbeam.result_table import html_table
 
 #: Truth values are integers in units of one millionth.
 ONE = 1_000_000
@@ -176,14 +177,3 @@ class Targets:
             for p, n in counts
         ]
         return html_table("Targets", ["predicate", "pairs", "true"], rows)
-
-
-def html_table(title: str, header: Sequence[str], rows: Sequence[tuple[str, ...]]) -> str:
-    """Small escaped HTML table for notebooks."""
-    from html import escape
-
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
-    return f"<table><caption>{escape(title)}</caption><tr>{head}</tr>{body}</table>"

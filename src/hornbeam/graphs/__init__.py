@@ -1,1 +1,1 @@
-"""Whole graphs: rules for every relation in both directions, and a ranking of missing answers."""
+"""Whole graphs: questions with one argument missing, their answers, and ranks of the true ones."""

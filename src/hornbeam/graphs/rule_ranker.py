@@ -1,0 +1,109 @@
+"""A rule model as a ranker: the entities that its rules lead to, ranked by their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hornbeam.arrays import Floats, Ids, Integers, Positions, pointers
+from hornbeam.choices import Score
+from hornbeam.counting.engine import Engine
+from hornbeam.counting.opening import open_engine
+from hornbeam.errors import InputError
+from hornbeam.facts.known import with_targets
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import Facts, Targets
+from hornbeam.graphs.queries import Answers, Queries, collected_answers
+from hornbeam.progress import SILENT, PartOfWork, Progress
+from hornbeam.rules.rule_model import RuleModel
+from hornbeam.scoring.proposals import scored_pairs, target_reach
+from hornbeam.scoring.reach import Reach
+
+
+@dataclass(frozen=True, eq=False)
+class RuleRanker:
+    """Proposes what some positive rule has a grounding for, with the scores that pairs have.
+
+    An entity that no positive rule leads to is not proposed, whatever negative rules say of it.
+    See `hornbeam.graphs.queries.Ranker`.
+    """
+
+    model: RuleModel
+    facts: Facts
+    engine: Engine
+    score: Score = Score.MEAN
+
+    @classmethod
+    def of(
+        cls,
+        model: RuleModel,
+        facts: Facts,
+        *,
+        score: Score = Score.MEAN,
+        threads: int | None = None,
+    ) -> RuleRanker:
+        """Prepare a model over facts; those of the ranker have all targets among their names."""
+        if model.semantics.collective:
+            raise InputError(
+                "a collective model scores pairs together and ranks no answers: evaluate it on "
+                "`labels`"
+            )
+        missing = [name for name in model.targets if facts.predicates.index(name) < 0]
+        if missing:
+            none = np.empty(0, dtype=np.int32)
+            facts = with_targets(
+                facts, Targets(facts.entities, Names.of(missing), none, none, none)
+            )
+        return cls(model, facts, open_engine(facts, threads=threads), score)
+
+    def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
+        """Answers of every query, best first."""
+        asked = set(zip(queries.relation.tolist(), queries.asks_subject.tolist(), strict=True))
+        rows, parts = list[Positions](), list[Answers]()
+        for relation, asks_subject in sorted(asked):
+            mine = (queries.relation == relation) & (queries.asks_subject == asks_subject)
+            rows.append(np.flatnonzero(mine))
+            starts, place = np.unique(queries.known[mine], return_inverse=True)
+            part = PartOfWork(progress, "Following rules", sum(map(len, rows[:-1])), len(rows[-1]),
+                              len(queries))  # fmt: skip
+            parts.append(self._from(relation, int(asks_subject), starts, part).take(place))
+            part.finish()
+        return _in_order(rows, parts)
+
+    def _from(self, relation: int, near: int, starts: Ids, progress: Progress) -> Answers:
+        """Answers of the queries of one relation and direction, by their known arguments."""
+        target = self.facts.predicates[relation]
+        mine = self.model.of_target(target)
+        parts = list[tuple[Integers, Ids, Floats]]()
+        if (target, near) not in self._reaches:
+            self._reaches[target, near] = target_reach(mine, self.facts, target, near)
+        for done, pairs, scores in scored_pairs(
+            mine, self.facts, self.engine, self._reaches[target, near], starts, self.score,
+            known=True,
+        ):  # fmt: skip
+            ends = (pairs.subject, pairs.object)
+            parts.append((np.searchsorted(starts, ends[near]), ends[1 - near], scores))
+            progress.advance("Following rules", done, len(starts))
+        query, entities, found = (
+            np.concatenate([np.empty(0, kind), *(part[i] for part in parts)])
+            for i, kind in enumerate((np.int64, np.int32, np.float64))
+        )
+        return collected_answers(len(starts), query, entities, found)
+
+    @cached_property
+    def _reaches(self) -> dict[tuple[str, int], Reach]:
+        """Where rules lead, by target and direction, each that was asked for."""
+        return {}
+
+
+def _in_order(rows: Sequence[Positions], parts: Sequence[Answers]) -> Answers:
+    """Put the answers of parts of the queries into the order of the queries."""
+    together = Answers(
+        pointers(np.concatenate([np.empty(0, np.int64), *(part.sizes for part in parts)])),
+        np.concatenate([np.empty(0, np.int32), *(part.entities for part in parts)]),
+        np.concatenate([np.empty(0), *(part.scores for part in parts)]),
+    )
+    return together.take(np.argsort(np.concatenate([np.empty(0, np.int64), *rows])))
