@@ -18,7 +18,7 @@ def candidates(
     *,
     facts: options.FactFiles,
     labels: options.LabelFiles,
-    target: options.Target = None,
+    target: options.TargetNames = None,
     rules: options.LanguageOptions,
     engine: options.EngineOptions,
     console: options.ConsoleOptions,
