@@ -12,6 +12,7 @@ from hornbeam.choices import Score
 from hornbeam.counting.opening import Evidence, open_engine
 from hornbeam.explaining.explainer import Explainer, open_explainer
 from hornbeam.explaining.explanation import PATHS, Explanation
+from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.reading.readers import as_facts
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.files import save_text
@@ -147,6 +148,7 @@ class Model(RuleModel):
         *,
         top: int = 10,
         known: bool = False,
+        score: Score | str = Score.MEAN,
         threads: int | None = None,
         progress: Progress = SILENT,
     ) -> ResultTable:
@@ -156,7 +158,8 @@ class Model(RuleModel):
         already are left out unless `known`.
         """
         asked = as_queries(queries)
-        return ranked_answers(self.ranker(facts, threads=threads), asked, top, known, progress)
+        ranker = self.ranker(facts, score=Score(score), threads=threads)
+        return ranked_answers(ranker, asked, top, known, progress)
 
     def evaluate_ranks(
         self,
@@ -229,12 +232,14 @@ class Model(RuleModel):
         labels: Targets,
         *,
         trace: Trace | None = None,
+        names: EntityNames = NO_NAMES,
         threads: int | None = None,
         progress: Progress = SILENT,
     ) -> str:
         """Write one HTML page: what was learned, how good it is on labels, where it fails.
 
         `trace` says how the model was learned; one that has just been learned knows it by itself.
+        `names` are shown for the ids of entities (see `hornbeam.read_names`).
         """
         from hornbeam.reporting.report import report
 
@@ -242,7 +247,7 @@ class Model(RuleModel):
         checks.warn_of_missing_constants(self, facts)
         checks.warn_of_other_targets(self, labels)
         explainer = open_explainer(self, facts, labels, threads=worker_threads(threads))
-        return report(explainer, labels, trace or self.trace, progress)
+        return report(explainer, labels, trace or self.trace, progress, names=names)
 
     def export(
         self,

@@ -73,6 +73,10 @@ class ResultTable:
         """Rows as dictionaries, as they go to JSON."""
         return [dict(zip(self.names, row, strict=True)) for row in self]
 
+    def with_columns(self, further: Mapping[str, Sequence[Any] | Array]) -> ResultTable:
+        """The table with further columns behind its own."""
+        return ResultTable({**self.columns, **further})
+
     def head(self, rows: int) -> ResultTable:
         """The first rows."""
         return ResultTable({name: column[:rows] for name, column in self.columns.items()})

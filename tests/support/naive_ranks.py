@@ -31,9 +31,9 @@ class TableRanker:
             key = (self.facts.predicates[p], self.facts.entities[e], asks_subject)
             for name, score in self.scores.get(key, {}).items():
                 rows.append((i, self.facts.entities.index(name), score))
-        query, entity, score = np.array(rows, dtype=float).reshape(-1, 3).T
+        query, entity, scores = np.array(rows, dtype=float).reshape(-1, 3).T
         return collected_answers(
-            len(queries), query.astype(np.int64), entity.astype(np.int32), score
+            len(queries), query.astype(np.int64), entity.astype(np.int32), scores
         )
 
 

@@ -8,7 +8,7 @@ import typer
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, read_files, screen
-from hornbeam.cli.evidence import facts_with_known
+from hornbeam.cli.evidence import entity_names, facts_with_known
 
 if TYPE_CHECKING:
     from hornbeam.explaining.explanation import Explanation
@@ -47,6 +47,7 @@ def explain(
             metavar="FILE", help="For a collective model: all pairs that are scored together."
         ),
     ] = None,
+    names: options.NameFiles = None,
     console: options.ConsoleOptions,
 ) -> None:
     """Say why a pair scores as it does: the rules for and against it, and what would flip it.
@@ -63,9 +64,11 @@ def explain(
       hornbeam explain model.psl --facts observed.tsv ukraine europe --paths 20 --json
     """
     import hornbeam as hb
+    from hornbeam.explaining.shown_names import explanation_in_names, mentioned
 
     with console.progress() as progress:
         loaded = hb.Model.load(model)
+        called = entity_names(names, progress)
         evidence = facts_with_known(facts, loaded, known, progress)
         together = None
         if pairs and loaded.semantics.collective:
@@ -83,9 +86,10 @@ def explain(
         for name in found.unseen:
             progress.message(_unseen(name, evidence.entities, loaded.semantics.collective))
     if console.as_json:
-        print_json(found.as_dict())
+        named = {"names": called.described(mentioned(found))} if names else {}
+        print_json(found.as_dict() | named)
     else:
-        _show(found)
+        _show(explanation_in_names(found, called))
 
 
 def _unseen(name: str, known: Names, collective: bool) -> str:

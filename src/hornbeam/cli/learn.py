@@ -28,7 +28,7 @@ def learn(
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes.")
     ],
     labels: options.OptionalLabelFiles = None,
-    target: options.Target = None,
+    target: options.TargetNames = None,
     fitting: FitOptions,
     settings: LearnerOptions,
     rules: options.LanguageOptions,
@@ -39,13 +39,16 @@ def learn(
     """Learn a weighted rule model and write it as PSL text that you can read and edit.
 
     With [bold]--labels[/bold] it learns to tell the true from the false pairs. Without, the facts
-    of [bold]--target[/bold] are the true ones and false ones are sampled.
+    of [bold]--target[/bold] are the true ones and false ones are sampled. Several targets are
+    learned together, into one model.
 
     [dim]Examples:[/dim]
 
       hornbeam learn --facts observed.tsv --labels train.tsv -o model.psl
 
       hornbeam learn --facts graph.tsv --target works_for -o model.psl
+
+      hornbeam learn --facts graph.tsv --target works_for --target lives_in -o model.psl
     """
     import hornbeam as hb
 

@@ -58,6 +58,21 @@ ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model that le
 Target = Annotated[
     str | None, typer.Option(metavar="PREDICATE", help="Use the labels of this predicate only.")
 ]
+NameFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FILE",
+        help="Names to show for the entities' ids: id TAB name [TAB type]. Give it again for more "
+        "files.",
+    ),
+]
+TargetNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PREDICATE",
+        help="Use the labels of this predicate only. Give it again for more, all in one model.",
+    ),
+]
 MaxLength = Annotated[
     int, rule_option(min=1, max=MAX_LENGTH, metavar="N", help="Longest body of a rule, in atoms.")
 ]

@@ -9,7 +9,7 @@ import typer
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, read_files, screen
-from hornbeam.cli.evidence import facts_with_known
+from hornbeam.cli.evidence import entity_names, facts_with_known
 from hornbeam.cli.learn import check_output, trace_path
 from hornbeam.files import save_text
 
@@ -23,6 +23,7 @@ def report(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes.")
     ],
+    names: options.NameFiles = None,
     threads: options.Threads = None,
     console: options.ConsoleOptions,
 ) -> None:
@@ -45,7 +46,10 @@ def report(
         trace = read_trace(trace_path(Path(model)))
         evidence = facts_with_known(facts, loaded, known, progress)
         labelled = read_files(hb.read_labels, labels, progress)
-        page = loaded.report(evidence, labelled, trace=trace, threads=threads, progress=progress)
+        page = loaded.report(
+            evidence, labelled, trace=trace, names=entity_names(names, progress), threads=threads,
+            progress=progress,
+        )  # fmt: skip
     save_text(output, page)
     if console.as_json:
         print_json({"output": str(output), "bytes": len(page.encode()), "trace": trace is not None})

@@ -11,7 +11,7 @@ import typer
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, read_files, say
-from hornbeam.cli.evidence import facts_with_known
+from hornbeam.cli.evidence import entity_names, facts_with_known
 from hornbeam.cli.learn import trace_path
 from hornbeam.errors import MissingExtraError
 
@@ -53,6 +53,7 @@ def serve(
     open_browser: Annotated[
         bool, typer.Option("--open", help="Open the browser when it is ready.")
     ] = False,
+    names: options.NameFiles = None,
     threads: options.Threads = None,
     console: options.ConsoleOptions,
 ) -> None:
@@ -97,6 +98,7 @@ def serve(
             other_name=other_name,
             labels=read_files(hb.read_labels, labels, progress) if labels else None,
             pairs=read_files(hb.read_pairs, pairs, progress) if pairs else None,
+            entity_names=entity_names(names, progress),
             threads=threads,
             progress=progress,
         )

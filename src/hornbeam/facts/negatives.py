@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import get_args
@@ -112,13 +113,41 @@ def with_negatives(
     )
 
 
+def with_negatives_of_each(
+    facts: Facts,
+    predicates: Sequence[str],
+    ratio: float = 1.0,
+    sampling: Sampling = "uniform",
+    *,
+    rng: np.random.Generator,
+) -> Targets:
+    """Return positives and sampled negatives of several predicates, by the predicates' names."""
+    names = Names.of(predicates)
+    parts = [with_negatives(facts, name, ratio, sampling, rng=rng) for name in names]
+    ids = np.repeat(np.arange(len(names), dtype=np.int32), [len(part) for part in parts])
+    subject, object_ = (
+        np.concatenate([getattr(part, end) for part in parts]) for end in ("subject", "object")
+    )
+    labels = np.concatenate([part.millionths for part in parts if part.millionths is not None])
+    return Targets(facts.entities, names, ids, subject, object_, labels)
+
+
 def origins(pairs: Targets, sampling: Sampling, rng: np.random.Generator) -> Ints:
     """For every pair of `with_negatives` the row of a true pair that it may have been drawn from.
 
     A true pair is its own. A false pair (s, o) keeps its subject with a chance in proportion to
     q(s) r(o), else its object, in proportion to r(s) q(o); of the true pairs with that end each
-    is as likely. That is how it was drawn, given what was drawn.
+    is as likely. That is how it was drawn, given what was drawn. Every predicate has its own.
     """
+    origin = np.arange(len(pairs))
+    for predicate in range(len(pairs.predicates)):
+        rows = np.flatnonzero(pairs.predicate == predicate)
+        origin[rows] = rows[_origins(pairs.select(rows), sampling, rng)]
+    return origin
+
+
+def _origins(pairs: Targets, sampling: Sampling, rng: np.random.Generator) -> Ints:
+    """Origins of the pairs of one predicate."""
     n, true = len(pairs.entities), np.flatnonzero(pairs.positive)
     region = _Region.of(pairs.subject[true], pairs.object[true], true, n, sampling)
     false = np.flatnonzero(~pairs.positive)

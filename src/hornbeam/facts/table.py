@@ -6,8 +6,8 @@ as integer millionths, so that every engine adds up the same numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -161,6 +161,13 @@ class Targets:
         ids = (self.predicate[rows], self.subject[rows], self.object[rows])
         labels = None if self.millionths is None else self.millionths[rows]
         return Targets(self.entities, self.predicates, *ids, labels)
+
+    def only(self, predicates: Iterable[str]) -> Targets:
+        """Select the targets of some predicates, which are then all that their table has."""
+        names = Names.of(predicates)
+        number = self.predicates.translate(names)[self.predicate]
+        chosen = self.select(number >= 0)
+        return replace(chosen, predicates=names, predicate=number[number >= 0])
 
     def __repr__(self) -> str:
         labelled = f", {int(self.positive.sum()):,} true" if self.millionths is not None else ""

@@ -33,7 +33,7 @@ def ranked_answers(
 ) -> ResultTable:
     """Answer queries; a row per answer, in the order of the queries and then of the ranks.
 
-    The columns are query (its number, from 1), subject, relation, object, rank and score. Answers
+    The columns are subject, relation, object, score, rank and query (its number, from 1). Answers
     that are facts already are left out unless `known`; equal scores share the mean of their ranks.
     """
     queries = asked.located(ranker.facts)
@@ -51,12 +51,12 @@ def ranked_answers(
     asks_subject = asked.asks_subject[rows]
     return ResultTable(
         {
-            "query": rows + 1,
             "subject": _filled(answer, [name[0] for name in names], rows, asks_subject),
             "relation": [names[i][1] for i in rows.tolist()],
             "object": _filled(answer, [name[2] for name in names], rows, ~asks_subject),
-            "rank": rank[kept],
             "score": best.scores,
+            "rank": rank[kept],
+            "query": rows + 1,
         }
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.resources import files
 from typing import Any
 
@@ -17,9 +17,11 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.named_facts import Fact
+from hornbeam.explaining.shown_names import fact_in_names
+from hornbeam.facts.entity_names import EntityNames
 from hornbeam.reporting.cautions import cautions
 from hornbeam.rules.codes import step_code
-from hornbeam.rules.rule_words import Words, rule_words
+from hornbeam.rules.rule_words import Words, rule_words, with_shown_entities
 from hornbeam.serve.comparison import compare
 from hornbeam.serve.drawing import draw
 from hornbeam.serve.edits import Edits
@@ -84,7 +86,12 @@ class Pages:
             lstrip_blocks=True,
             auto_reload=False,
         )
-        environment.filters |= FILTERS
+        names = self.explorer.entity_names
+        environment.filters |= FILTERS | {
+            "shown": names.shown,
+            "shown_atom": partial(shown_atom, names),
+            "entity_type": names.type_of,
+        }
         environment.globals |= {"explorer": self.explorer, "stylesheet": "/static/explorer.css"}
         return environment
 
@@ -133,7 +140,7 @@ class Pages:
             label=self.explorer.label(subject, predicate, object_),
             is_fact=self._is_fact(subject, predicate, object_),
             reasons=explained.reasons[:REASONS],
-            drawing=draw(explained),
+            drawing=draw(explained, self.explorer.entity_names),
             inferred=self._inferred(explained),
         )
 
@@ -272,7 +279,9 @@ class Pages:
     @cached_property
     def _words(self) -> list[Words]:
         """The rules in words."""
-        return [rule_words(rule.clause) for rule in self.explorer.model.rules]
+        shown = self.explorer.entity_names.shown
+        words = (rule_words(rule.clause) for rule in self.explorer.model.rules)
+        return [with_shown_entities(one, shown) for one in words]
 
     @cached_property
     def _missing(self) -> frozenset[int]:
@@ -309,6 +318,11 @@ class Pages:
                 return rule, kept.switched(rule, on=rule not in visit.edits.off)
             return rule, visit.edits.with_weight(rule, weight)
         raise InputError("A change is a switch, a weight or a reset.")
+
+
+def shown_atom(names: EntityNames, fact: Fact) -> str:
+    """A fact as an atom, with names in the place of ids."""
+    return fact_in_names(fact, names).atom
 
 
 def _whole_number(text: str, otherwise: int) -> int:
