@@ -11,12 +11,21 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from hornbeam.errors import DataError
+from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.files import save_text
 from hornbeam.graphs.path_rules import SMOOTHING
 from hornbeam.graphs.queries import Direction
+from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Step
+
+if TYPE_CHECKING:
+    from hornbeam.graphs.graph_explanation import GraphExplanation
+    from hornbeam.graphs.graph_ranker import GraphRanker
+    from hornbeam.graphs.ranking import GraphEvaluation
+    from hornbeam.result_table import ResultTable
 
 
 @dataclass(frozen=True)
@@ -134,6 +143,71 @@ class GraphModel:
         rules = sum(len(part.rules) for part in self.relations)
         names = len({part.relation for part in self.relations})
         return f"GraphModel({names:,} relations, {rules:,} path rules)"
+
+    def ranker(self, facts: Input, threads: int | None = None) -> GraphRanker:
+        """Prepare to answer many queries from the same facts."""
+        from hornbeam.graphs.graph_ranker import GraphRanker
+
+        return GraphRanker(self, as_facts(facts), threads=threads)
+
+    def rank(
+        self,
+        facts: Input,
+        queries: Input,
+        *,
+        top: int = 10,
+        threads: int | None = None,
+        progress: Progress = SILENT,
+    ) -> ResultTable:
+        """Answer queries such as `("peru", "neighbour", "?")` from facts.
+
+        Parameters
+        ----------
+        facts, queries
+            Files, frames, tuples, or what `read_facts` and `read_queries` return.
+        top
+            Answers per query.
+
+        Returns
+        -------
+        ResultTable
+            Subject, relation, object, score, rank, query and the probability that it is right.
+        """
+        return self.ranker(facts, threads).rank(queries, top=top, progress=progress)
+
+    def evaluate(
+        self,
+        facts: Input,
+        test: Input,
+        *,
+        filter: Input | None = None,  # noqa: A002
+        leave_out_linked: bool = False,
+        threads: int | None = None,
+        progress: Progress = SILENT,
+    ) -> GraphEvaluation:
+        """Rank the answers of true triples among all entities; see `evaluate_ranks`.
+
+        `leave_out_linked` uses knowledge of how some data sets were split (`LinkedShares`).
+        """
+        from hornbeam.graphs.graph_ranker import GraphRanker
+        from hornbeam.graphs.ranking import evaluate_ranks
+
+        known = as_facts(facts)
+        ranker = GraphRanker(self, known, leave_out_linked, threads)
+        further = [] if filter is None else [as_facts(filter)]
+        relations = {part.relation for part in self.relations}
+        return evaluate_ranks(
+            ranker, known, as_facts(test), further, relations=relations, progress=progress
+        )
+
+    def explain(
+        self, facts: Input, triple: tuple[str, str, str], *, reasons: int = 5, groundings: int = 3
+    ) -> GraphExplanation:
+        """Say where a triple ranks, which rules speak for it, and what is above it."""
+        from hornbeam.graphs.graph_explanation import explain_triple
+
+        known = as_facts(facts)
+        return explain_triple(self, known, triple, reasons=reasons, groundings=groundings)
 
     def to_text(self) -> str:
         """Everything as a text that people can read and `from_text` reads without loss."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from hornbeam.arrays import Floats, Ids, Ints, pointers, ranges
 from hornbeam.compiled import announced
 from hornbeam.facts.table import Facts
+from hornbeam.graphs.asked import as_queries
 from hornbeam.graphs.calibration import log_odds, probabilities
 from hornbeam.graphs.graph import Graph
 from hornbeam.graphs.graph_model import GraphModel
@@ -17,11 +18,13 @@ from hornbeam.graphs.model_parts import numbered_rules
 from hornbeam.graphs.path_rules import Asked, PathRules
 from hornbeam.graphs.pools import Classes, GraphEvidence, Pool, firings_of, pool_of
 from hornbeam.graphs.queries import Answers, Direction, Queries
+from hornbeam.graphs.ranked_answers import ranked_answers
 from hornbeam.graphs.ranking_fit import columns_of
 from hornbeam.graphs.ridge import MOST_ENTITIES, Ridge
 from hornbeam.graphs.softmax import fired_scores, linear_scores
 from hornbeam.graphs.workload import Workload
 from hornbeam.progress import SILENT, Progress
+from hornbeam.result_table import ResultTable
 from hornbeam.rules.codes import step_code
 
 #: Sources of one relation and direction that are answered at a time.
@@ -81,6 +84,15 @@ class GraphRanker:
             if part.relation in numbers
         }
 
+    def rank(
+        self, queries: object, *, top: int = 10, progress: Progress = SILENT
+    ) -> ResultTable:
+        """The best new answers of queries by names; see `hornbeam.graphs.asked.read_queries`."""
+        asked = as_queries(queries)
+        return ranked_answers(
+            self, asked, top, probabilities=self.probabilities, progress=progress
+        )
+
     def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
         """The candidates of every query, best first; all others tie below them.
 
@@ -97,6 +109,27 @@ class GraphRanker:
         """How likely every answer is right, by the model's calibration."""
         z = log_odds(np.asarray(answers.offsets, dtype=np.int64), answers.scores)
         return probabilities(z, self.model.calibration)
+
+    def weights_of(self, step: int) -> Floats:
+        """Weights of the model's features for a step."""
+        return self._weights[step]
+
+    def rules_of(self, step: int) -> tuple[PathRules, Floats]:
+        """Path rules of a step in the ids of the facts, and their own weights."""
+        return self._rules[step]
+
+    def scored(self, step: int, sources: Ids) -> tuple[Pool, Floats]:
+        """The candidates of some sources of one step, with the model's features and scores."""
+        rules, weights = self._rules[step]
+        nothing = Asked(sources, np.zeros(len(sources) + 1, dtype=np.int64), sources[:0])
+        pool = pool_of(
+            self.evidence, rules, nothing, self.model.pool, leave_out_linked=self.leave_out_linked
+        )
+        pool = replace(pool, feature=_columns(pool, columns_of(self.model.features)))
+        score = linear_scores(pool.feature, self._weights[step])
+        if weights.any():
+            score += fired_scores(firings_of(self.graph, rules, pool), weights)
+        return pool, score
 
     def _asked(self, queries: Queries, progress: Progress) -> tuple[Pool, Floats, Ints]:
         """Ranked pools of the distinct sources, and the source of every query (the last: none)."""
@@ -130,16 +163,7 @@ class GraphRanker:
     def _ranked(self, part: tuple[int, Ids]) -> tuple[Pool, Floats]:
         """The pool of some sources of one step, best candidates first, without its features."""
         step, sources = part
-        rules, weights = self._rules[step]
-        nothing = Asked(sources, np.zeros(len(sources) + 1, dtype=np.int64), sources[:0])
-        pool = pool_of(
-            self.evidence, rules, nothing, self.model.pool, leave_out_linked=self.leave_out_linked
-        )
-        columns = columns_of(self.model.features)
-        feature = _columns(pool, columns)
-        score = linear_scores(feature, self._weights[step])
-        if weights.any():
-            score += fired_scores(firings_of(self.graph, rules, pool), weights)
+        pool, score = self.scored(step, sources)
         of = np.repeat(np.arange(len(sources)), np.diff(pool.offsets))
         order = np.lexsort((pool.entity, -score, of))
         ranked = Pool(

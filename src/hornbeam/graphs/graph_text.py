@@ -92,7 +92,9 @@ def quoted(name: str) -> str:
     return name if PLAIN.fullmatch(name) else json.dumps(name, ensure_ascii=False)
 
 
-def rule_head(relation: str, direction: Direction, answer: str = "Y") -> str:
+def rule_head(
+    relation: str, direction: Direction, answer: str = "Y", known: str = "X"
+) -> str:
     """The head of rules of a relation and direction.
 
     Examples
@@ -100,7 +102,7 @@ def rule_head(relation: str, direction: Direction, answer: str = "Y") -> str:
     >>> rule_head("born in", Direction.SUBJECT)
     '"born in"(Y, X)'
     """
-    return _atom(Step(relation, direction is Direction.SUBJECT), "X", answer)
+    return rule_atom(Step(relation, direction is Direction.SUBJECT), known, answer)
 
 
 def rule_text(relation: str, direction: Direction, rule: GraphRule | ConstantRule) -> str:
@@ -115,13 +117,14 @@ def rule_text(relation: str, direction: Direction, rule: GraphRule | ConstantRul
     if isinstance(rule, ConstantRule):
         head = rule_head(relation, direction, json.dumps(rule.answer, ensure_ascii=False))
         constant = "_" if rule.constant is None else json.dumps(rule.constant, ensure_ascii=False)
-        return f"{head} <- {_atom(rule.step, 'X', constant)}"
+        return f"{head} <- {rule_atom(rule.step, 'X', constant)}"
     names = ["X", *BETWEEN[: len(rule.path) - 1], "Y"]
-    atoms = [_atom(step, names[i], names[i + 1]) for i, step in enumerate(rule.path)]
+    atoms = [rule_atom(step, names[i], names[i + 1]) for i, step in enumerate(rule.path)]
     return f"{rule_head(relation, direction)} <- {', '.join(atoms)}"
 
 
-def _atom(step: Step, here: str, there: str) -> str:
+def rule_atom(step: Step, here: str, there: str) -> str:
+    """An atom of a rule: a step from one term to another."""
     first, second = (there, here) if step.inverse else (here, there)
     return f"{quoted(step.predicate)}({first}, {second})"
 
@@ -184,7 +187,7 @@ def _of_header(header: dict[str, Any]) -> dict[str, Any]:
 
 def _read_line(line: str, sections: list[_Section]) -> None:
     if line.startswith(SECTION):
-        step, here, _, _ = _read_atom(TOKEN.findall(line[len(SECTION) :]), 0)
+        step, here, _, _ = _readrule_atom(TOKEN.findall(line[len(SECTION) :]), 0)
         direction = Direction.OBJECT if here == "X" else Direction.SUBJECT
         sections.append(_Section(step.predicate, direction, 0, [], []))
     elif line and not line.startswith("#"):
@@ -203,7 +206,7 @@ def _read_line(line: str, sections: list[_Section]) -> None:
 
 def _read_constant(cells: list[str]) -> ConstantRule:
     tokens = TOKEN.findall(cells[3])
-    _, first, second, _ = _read_atom(tokens, 0)
+    _, first, second, _ = _readrule_atom(tokens, 0)
     answer = json.loads(first if second == "X" else second)
     ((step, _, there),) = _read_body(cells[3])
     constant = None if there == "_" else json.loads(there)
@@ -213,13 +216,13 @@ def _read_constant(cells: list[str]) -> ConstantRule:
 def _read_body(text: str) -> list[tuple[Step, str, str]]:
     """Steps from X on, with the terms they lead from and to."""
     tokens = TOKEN.findall(text)
-    _, _, _, at = _read_atom(tokens, 0)
+    _, _, _, at = _readrule_atom(tokens, 0)
     if tokens[at] != "<-":
         raise ValueError("expected <- after the head of a rule")
     at += 1
     here, steps = "X", []
     while at < len(tokens):
-        step, first, second, at = _read_atom(tokens, at)
+        step, first, second, at = _readrule_atom(tokens, at)
         inverse = first != here
         there = first if inverse else second
         steps.append((Step(step.predicate, inverse), here, there))
@@ -228,7 +231,7 @@ def _read_body(text: str) -> list[tuple[Step, str, str]]:
     return steps
 
 
-def _read_atom(tokens: list[str], at: int) -> tuple[Step, str, str, int]:
+def _readrule_atom(tokens: list[str], at: int) -> tuple[Step, str, str, int]:
     name, opened, first, comma, second, closed = tokens[at : at + 6]
     if (opened, comma, closed) != ("(", ",", ")"):
         raise ValueError("expected relation(X, Y)")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
 
-from hornbeam.arrays import Array, Positions, pointers, run_starts
+from hornbeam.arrays import Array, Floats, Positions, pointers, run_starts
 from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.asked import AskedQueries, tell_unknown
@@ -29,11 +30,13 @@ def ranked_answers(
     asked: AskedQueries,
     top: int = 10,
     known: bool = False,
+    probabilities: Callable[[Answers], Floats] | None = None,
     progress: Progress = SILENT,
 ) -> ResultTable:
     """Answer queries; a row per answer, in the order of the queries and then of the ranks.
 
-    The columns are subject, relation, object, score, rank and query (its number, from 1). Answers
+    The columns are subject, relation, object, score, rank and query (its number, from 1), and
+    probability where the ranker has `probabilities` for all answers of a query together. Answers
     that are facts already are left out unless `known`; equal scores share the mean of their ranks.
     """
     queries = asked.located(ranker.facts)
@@ -49,7 +52,7 @@ def ranked_answers(
     answer = ranker.facts.entities.take(best.entities.tolist())
     names = [asked.names_at(int(i)) for i in range(len(asked))]
     asks_subject = asked.asks_subject[rows]
-    return ResultTable(
+    table = ResultTable(
         {
             "subject": _filled(answer, [name[0] for name in names], rows, asks_subject),
             "relation": [names[i][1] for i in rows.tolist()],
@@ -59,6 +62,9 @@ def ranked_answers(
             "query": rows + 1,
         }
     )
+    if probabilities is None:
+        return table
+    return table.with_columns({"probability": probabilities(found)[kept]})
 
 
 def _filled(answer: list[str], given: list[str], rows: Positions, asked: Array) -> list[str]:
