@@ -98,6 +98,28 @@ class GraphRanker:
         z = log_odds(np.asarray(answers.offsets, dtype=np.int64), answers.scores)
         return probabilities(z, self.model.calibration)
 
+    def knows(self, step: int) -> bool:
+        """Whether the model has a section for a step."""
+        return step in self._rules
+
+    def path_rules(self, step: int) -> tuple[PathRules, Floats]:
+        """Path rules of a step in the ids of the facts, and their own weights."""
+        return self._rules[step]
+
+    def features_of(self, step: int, source: int, answer: int) -> list[tuple[str, float, float]]:
+        """Name, value and weight of every feature of a candidate; none where it is no candidate."""
+        sources = np.array([source], dtype=np.int32)
+        rules, _ = self._rules[step]
+        pool = pool_of(
+            self.evidence, rules, unasked(sources), self.model.pool,
+            leave_out_linked=self.leave_out_linked,
+        )  # fmt: skip
+        rows = np.flatnonzero(pool.entity == answer)
+        if not len(rows):
+            return []
+        values = _columns(pool, columns_of(self.model.features))[rows[0]].tolist()
+        return list(zip(self.model.features, values, self._weights[step].tolist(), strict=True))
+
     def _asked(self, queries: Queries, progress: Progress) -> tuple[Pool, Floats, Ints]:
         """Ranked pools of the distinct sources, and the source of every query (the last: none)."""
         step = step_code(queries.relation.astype(np.int64)) + queries.asks_subject
@@ -131,10 +153,10 @@ class GraphRanker:
         """The pool of some sources of one step, best candidates first, without its features."""
         step, sources = part
         rules, weights = self._rules[step]
-        nothing = Asked(sources, np.zeros(len(sources) + 1, dtype=np.int64), sources[:0])
         pool = pool_of(
-            self.evidence, rules, nothing, self.model.pool, leave_out_linked=self.leave_out_linked
-        )
+            self.evidence, rules, unasked(sources), self.model.pool,
+            leave_out_linked=self.leave_out_linked,
+        )  # fmt: skip
         columns = columns_of(self.model.features)
         feature = _columns(pool, columns)
         score = linear_scores(feature, self._weights[step])
@@ -147,6 +169,11 @@ class GraphRanker:
             pool.truth, pool.missed, pool.fold,
         )  # fmt: skip
         return ranked, score[order]
+
+
+def unasked(sources: Ids) -> Asked:
+    """Sources of queries whose answers are not known."""
+    return Asked(sources, np.zeros(len(sources) + 1, dtype=np.int64), sources[:0])
 
 
 def _columns(pool: Pool, columns: Ints) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
