@@ -10,6 +10,7 @@ from hornbeam.choices import Score
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, read_files, screen
 from hornbeam.cli.evidence import open_evidence, with_known_pairs
+from hornbeam.cli.graph_commands import LeaveOutLinked, evaluate_graph_model
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def evaluate(
             "answers.",
         ),
     ] = None,
+    leave_out_linked: LeaveOutLinked = False,
     known: options.KnownFiles = None,
     score: options.ScoreOption = Score.MEAN,
     engine: options.EngineOptions,
@@ -55,16 +57,22 @@ def evaluate(
 
       hornbeam evaluate model.psl --facts observed.tsv --labels test.tsv
 
-      hornbeam evaluate model.psl --facts train.tsv --test test.tsv --filter valid.tsv
+      hornbeam evaluate graph.hornbeam --facts train.tsv --test test.tsv --filter valid.tsv
     """
     import hornbeam as hb
     from hornbeam.counting.opening import facts_in_memory
-    from hornbeam.opened_model import open_model
+    from hornbeam.opened_model import is_graph_model, open_model
 
     if bool(labels) == bool(test):
         raise InputError("give either --labels (pairs with 0 or 1) or --test (true triples)")
     if filter_ and not test:
         raise InputError("--filter is for --test: labels say themselves what is false")
+    if is_graph_model(model):
+        _show_graph(
+            evaluate_graph_model(model, facts, test, filter_, leave_out_linked, engine, console),
+            console,
+        )
+        return
     loaded = open_model(model)
     with console.progress() as progress, open_evidence(facts, engine, progress) as opened:
         evidence = with_known_pairs(opened, loaded, known, progress)
@@ -90,6 +98,23 @@ def evaluate(
         _show(result)
     else:
         _show_ranks(ranked)
+
+
+def _show_graph(results: list[GraphEvaluation], console: options.ConsoleOptions) -> None:
+    """The comparable figures, and behind them those without linked candidates."""
+    comparable, *without_linked = results
+    if console.as_json:
+        more = {"leave_out_linked": one.as_dict() for one in without_linked}
+        print_json(comparable.as_dict() | more)
+        return
+    _show_ranks(comparable)
+    for one in without_linked:
+        screen().print(
+            f"Without candidates that are linked to the known entity, which knows how the split "
+            f"was made: MRR {one.mrr:.4f}, Hits@1 {one.hits_1:.4f}, Hits@3 {one.hits_3:.4f}, "
+            f"Hits@10 {one.hits_10:.4f}",
+            soft_wrap=True,
+        )
 
 
 def _show(result: Evaluation) -> None:

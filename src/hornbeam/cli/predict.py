@@ -13,6 +13,7 @@ from hornbeam.choices import EngineName, Score
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, read_files
 from hornbeam.cli.evidence import entity_names, open_evidence, with_known_pairs
+from hornbeam.cli.graph_commands import LeaveOutLinked, predict_graph_model
 from hornbeam.cli.option_groups import Options
 from hornbeam.errors import InputError
 from hornbeam.files import save_text
@@ -60,6 +61,7 @@ class WantedOptions(Options):
         list[str] | None, typer.Option(metavar="NAME", help="Propose links of this subject only.")
     ] = None
     target: options.Target = None
+    leave_out_linked: LeaveOutLinked = False
 
     def __post_init__(self) -> None:
         if self.pairs and self.queries:
@@ -99,10 +101,15 @@ def predict(
       hornbeam predict model.psl --facts observed.tsv --queries queries.tsv --top 5
 
       hornbeam predict model.psl --facts observed.tsv --top 10
+
+      hornbeam predict graph.hornbeam --facts train.tsv --top 10
     """
     import hornbeam as hb
-    from hornbeam.opened_model import open_model
+    from hornbeam.opened_model import is_graph_model, open_model
 
+    if is_graph_model(model):
+        _write(_graph_answers(model, facts, wanted, names, engine, console), output, console)
+        return
     loaded = open_model(model)
     with console.progress() as progress, open_evidence(facts, engine, progress) as opened:
         called = entity_names(names, progress)
@@ -115,9 +122,39 @@ def predict(
             _write_parquet(loaded, evidence, pairs, output, wanted.score, progress)
             return
         table = _predicted(loaded, evidence, pairs, wanted, engine, progress)
-    if names:
-        shown = {f"{end}_name": [*map(called.named, table[end])] for end in ("subject", "object")}
-        table = table.with_columns(shown)
+    _write(_with_names(table, called) if names else table, output, console)
+
+
+def _graph_answers(
+    model: str,
+    facts: list[str],
+    wanted: WantedOptions,
+    names: list[str] | None,
+    engine: options.EngineOptions,
+    console: options.ConsoleOptions,
+) -> ResultTable:
+    """What a model of a whole graph answers, or believes most."""
+    if wanted.pairs:
+        raise InputError(f"{model}: a model of a whole graph answers --queries, not --pairs")
+    if wanted.per_subject:
+        raise InputError("--per-subject is for single targets: ask --queries instead")
+    with console.progress() as progress:
+        called = entity_names(names, progress)
+        table = predict_graph_model(
+            model, facts, wanted.queries, wanted.target, wanted.subject, wanted.top or 10,
+            wanted.leave_out_linked, engine, progress,
+        )  # fmt: skip
+        return _with_names(table, called) if names else table
+
+
+def _with_names(table: ResultTable, called: EntityNames) -> ResultTable:
+    """Names of subject and object behind everything else."""
+    return table.with_columns(
+        {f"{end}_name": [*map(called.named, table[end])] for end in ("subject", "object")}
+    )
+
+
+def _write(table: ResultTable, output: Path | None, console: options.ConsoleOptions) -> None:
     if output is not None and output.suffix.lower() in KINDS:
         table.save(output)
     elif output is not None:

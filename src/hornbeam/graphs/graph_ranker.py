@@ -121,10 +121,10 @@ class GraphRanker:
     def scored(self, step: int, sources: Ids) -> tuple[Pool, Floats]:
         """The candidates of some sources of one step, with the model's features and scores."""
         rules, weights = self._rules[step]
-        nothing = Asked(sources, np.zeros(len(sources) + 1, dtype=np.int64), sources[:0])
         pool = pool_of(
-            self.evidence, rules, nothing, self.model.pool, leave_out_linked=self.leave_out_linked
-        )
+            self.evidence, rules, unasked(sources), self.model.pool,
+            leave_out_linked=self.leave_out_linked,
+        )  # fmt: skip
         pool = replace(pool, feature=_columns(pool, columns_of(self.model.features)))
         score = linear_scores(pool.feature, self._weights[step])
         if weights.any():
@@ -171,6 +171,11 @@ class GraphRanker:
             pool.truth, pool.missed, pool.fold,
         )  # fmt: skip
         return ranked, score[order]
+
+
+def unasked(sources: Ids) -> Asked:
+    """Sources of queries whose answers are not known."""
+    return Asked(sources, np.zeros(len(sources) + 1, dtype=np.int64), sources[:0])
 
 
 def _columns(pool: Pool, columns: Ints) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:

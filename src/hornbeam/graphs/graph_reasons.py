@@ -119,15 +119,18 @@ def _paths(ranker: GraphRanker, pool: Pool, row: int, most: int) -> Iterator[Gra
 
 
 def connecting_walks(graph: Graph, a: int, c: int, codes: list[int]) -> Iterator[list[int]]:
-    """Entities along every walk from a to c by some steps that passes neither of them on its way.
+    """Entities along every walk from a to c by some steps, as rules take them.
 
-    The ends that lead to c are found first, from behind, so that no walk is begun in vain.
+    A walk never passes a again, and does not go to c at once where it has further steps. The
+    entities that lead to c are found first, from behind, so that no walk is begun in vain.
     """
     leading = [{c}]
     for code in reversed(codes[1:]):
         before = {int(v) for end in leading[-1] for v in graph.ends(end, code ^ 1)}
-        leading.append(before - {a, c})
+        leading.append(before - {a})
     leading.reverse()
+    if len(codes) > 1:
+        leading[0].discard(c)
 
     def walks(at: int, depth: int) -> Iterator[list[int]]:
         if depth == len(codes):

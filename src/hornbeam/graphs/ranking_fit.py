@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,9 +33,9 @@ SMALL = (
 )  # fmt: skip
 ALL = FEATURES
 WITHOUT_RIDGE = FEATURES[:-3]
-#: L2 penalties: of the graph's weights, and of the steps' distance to them, strongest first.
+#: L2 penalties: of the graph's weights, and of the steps' distance to them, the usual one first.
 GRAPH_PENALTY = 1.0
-PENALTIES = (100.0, 30.0, 10.0)
+PENALTIES = (30.0, 10.0, 100.0)
 #: Candidates that sets of features are compared on.
 COMPARED = 300_000
 
@@ -68,59 +68,75 @@ def rows_of(pool: Pool, columns: Ints) -> Rows:
 
 def scores_of(pool: Pool, ranking: Ranking) -> Floats:
     """Scores of all candidates of a pool."""
-    return _scores(pool, columns_of(ranking.features), ranking.weights, ranking.by_step)
-
-
-def _scores(pool: Pool, columns: Ints, weights: Floats, by_step: Mapping[int, Floats]) -> Floats:
+    columns = columns_of(ranking.features)
     score = np.empty(len(pool.entity))
     step = np.repeat(pool.step, np.diff(pool.offsets))
     for one in np.unique(pool.step).tolist():
         rows = np.flatnonzero(step == one)
-        feature = pool.feature[np.ix_(rows, columns)]
-        score[rows] = linear_scores(feature, by_step.get(one, weights))
+        score[rows] = linear_scores(pool.feature[np.ix_(rows, columns)], ranking.of(one))
     return score
 
 
-def mean_reciprocal_rank(pool: Pool, score: Floats) -> float:
-    """Mean of 1 / rank of all true answers; those that are no candidates count 0."""
-    sums = summed_reciprocal_ranks(pool.offsets, score, pool.truth)
-    return float(sums.sum()) / max(pool.n_queries, 1)
+@dataclass
+class _Choice:
+    """The best ranking so far, by the reciprocal ranks of held-out queries.
+
+    Another one takes its place where it gains more than the standard error of the difference.
+    """
+
+    held: Pool
+    best: Ranking | None = None
+    sums: Floats | None = None
+
+    def offer(self, ranking: Ranking) -> None:
+        held = self.held
+        sums = summed_reciprocal_ranks(held.offsets, scores_of(held, ranking), held.truth)
+        if self.sums is not None:
+            gain = sums - self.sums
+            error = np.sqrt(float((gain * gain).sum()))
+            if float(gain.sum()) <= error:
+                return
+        mrr = float(sums.sum()) / max(held.n_queries, 1)
+        self.best, self.sums = replace(ranking, mrr=mrr), sums
+
+    @property
+    def ranking(self) -> Ranking:
+        assert self.best is not None
+        return self.best
 
 
 def fit_ranking(
     train: Pool, held: Pool, work: Workload, per_step: bool = True, share: float = 0.2
 ) -> Ranking:
     """Choose features and penalties by `held`, fit the weights to `train`."""
-    features, weights, scale, mrr = _graph_model(train, held, work, share / 2)
-    columns = columns_of(features)
-    best = Ranking(features, scale, weights, {}, None, mrr)
+    graph = _graph_model(train, held, work, share / 2)
     if not per_step:
-        return best
+        return graph
+    columns = columns_of(graph.features)
     steps = np.unique(train.step).tolist()
     parts = {step: rows_of(train.select(train.step == step), columns) for step in steps}
     sizes = [float(len(parts[step].feature)) for step in steps]
     start: dict[int, Floats] = {}
+    choice = _Choice(held)
     for penalty in PENALTIES:
+        if start and work.expired(0.9):
+            break
         penalties = np.full(len(columns), penalty)
 
         def fit(step: int, penalties: Floats = penalties) -> Floats:
-            return fit_softmax(parts[step], scale, weights, penalties, start.get(step))
+            return fit_softmax(parts[step], graph.scale, graph.weights, penalties, start.get(step))
 
         fitted = work.each(fit, steps, sizes, share / 2 / len(PENALTIES))
         start = {step: w for step, w in zip(steps, fitted, strict=True) if w is not None}
-        mrr = mean_reciprocal_rank(held, _scores(held, columns, weights, start))
-        if mrr > best.mrr:
-            best = Ranking(features, scale, weights, dict(start), penalty, mrr)
-    return best
+        choice.offer(replace(graph, by_step=dict(start), penalty=penalty))
+    choice.offer(graph)
+    return choice.ranking
 
 
 def refit(train: Pool, chosen: Ranking, work: Workload) -> Ranking:
     """The same choices fitted to other queries."""
     columns = columns_of(chosen.features)
-    rows = rows_of(train, columns)
-    scale = spread(rows.feature)
-    penalties = np.full(len(columns), GRAPH_PENALTY)
-    weights = fit_softmax(rows, scale, np.zeros(len(columns)), penalties, chosen.weights)
+    graph = _fit_graph(train, chosen.features, chosen.weights)
     by_step: dict[int, Floats] = {}
     if chosen.penalty is not None:
         steps = np.unique(train.step).tolist()
@@ -128,41 +144,41 @@ def refit(train: Pool, chosen: Ranking, work: Workload) -> Ranking:
 
         def fit(step: int) -> Floats:
             part = rows_of(train.select(train.step == step), columns)
-            return fit_softmax(part, scale, weights, penalties)
+            return fit_softmax(part, graph.scale, graph.weights, penalties)
 
         fitted = work.each(fit, steps, [1.0] * len(steps), 0.0)
         by_step = {step: w for step, w in zip(steps, fitted, strict=True) if w is not None}
-    return Ranking(chosen.features, scale, weights, by_step, chosen.penalty, chosen.mrr)
+    return replace(graph, by_step=by_step, penalty=chosen.penalty, mrr=chosen.mrr)
 
 
-def _graph_model(
-    train: Pool, held: Pool, work: Workload, share: float
-) -> tuple[tuple[str, ...], Floats, Floats, float]:
-    """The best set of features, its weights and scales, and its MRR on `held`."""
+def _graph_model(train: Pool, held: Pool, work: Workload, share: float) -> Ranking:
+    """One softmax for the graph, with the best set of features."""
     available = FEATURES[: train.feature.shape[1]]
-    sets = {tuple(name for name in one if name in available) for one in (SMALL, ALL, WITHOUT_RIDGE)}
-    several = sorted(sets, key=len)
+    several: list[tuple[str, ...]] = []
+    for one in (SMALL, ALL, WITHOUT_RIDGE):
+        features = tuple(name for name in one if name in available)
+        if features not in several:
+            several.append(features)
     part = _part(train, COMPARED)
-    found: list[tuple[float, tuple[str, ...], Floats, Floats]] = []
+    choice = _Choice(held)
     for features in several:
-        if found and work.expired(0.9):
-            break
-        columns = columns_of(features)
-        rows = rows_of(part, columns)
-        scale = spread(rows.feature)
-        penalties = np.full(len(columns), GRAPH_PENALTY)
-        weights = fit_softmax(rows, scale, np.zeros(len(columns)), penalties)
-        mrr = mean_reciprocal_rank(held, _scores(held, columns, weights, {}))
-        found.append((mrr, features, weights, scale))
+        if choice.best is None or not work.expired(0.9):
+            choice.offer(_fit_graph(part, features, None))
         work.advance(share / len(several))
-    mrr, features, weights, scale = max(found, key=lambda one: one[0])
     if len(part.source) < len(train.source) and not work.expired(0.9):
-        columns = columns_of(features)
-        rows = rows_of(train, columns)
-        penalties = np.full(len(columns), GRAPH_PENALTY)
-        weights = fit_softmax(rows, scale, np.zeros(len(columns)), penalties, weights)
-        mrr = mean_reciprocal_rank(held, _scores(held, columns, weights, {}))
-    return features, weights, scale, mrr
+        best = choice.ranking
+        choice = _Choice(held)
+        choice.offer(_fit_graph(train, best.features, best.weights))
+    return choice.ranking
+
+
+def _fit_graph(train: Pool, features: tuple[str, ...], start: Floats | None) -> Ranking:
+    columns = columns_of(features)
+    rows = rows_of(train, columns)
+    scale = spread(rows.feature)
+    penalties = np.full(len(columns), GRAPH_PENALTY)
+    weights = fit_softmax(rows, scale, np.zeros(len(columns)), penalties, start)
+    return Ranking(features, scale, weights, {}, None, 0.0)
 
 
 def _part(pool: Pool, rows: int) -> Pool:

@@ -225,7 +225,8 @@ def _rules(part: RelationRules) -> tuple[GraphRule | ConstantRule, ...]:
     return (*part.rules, *part.constants)
 
 
-def _records(model: GraphModel) -> Iterator[dict[str, str | float | int]]:
+def rule_records(model: GraphModel) -> Iterator[dict[str, str | float | int]]:
+    """All rules as plain values."""
     for part in model.relations:
         for rule in _rules(part):
             yield {
@@ -240,7 +241,7 @@ def _records(model: GraphModel) -> Iterator[dict[str, str | float | int]]:
 
 
 def _as_json(model: GraphModel) -> str:
-    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in _records(model))
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in rule_records(model))
 
 
 def _as_csv(model: GraphModel) -> str:
@@ -248,7 +249,7 @@ def _as_csv(model: GraphModel) -> str:
     fields = ["relation", "direction", "kind", "rule", "confidence", "hits", "predicted"]
     writer = csv.DictWriter(out, fields, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(_records(model))
+    writer.writerows(rule_records(model))
     return out.getvalue()
 
 
