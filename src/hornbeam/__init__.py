@@ -34,6 +34,12 @@ _HOMES = {
     "Explanation": "hornbeam.explaining.explanation",
     "Evaluation": "hornbeam.reporting.evaluation",
     "cross_validate": "hornbeam.crossval",
+    "learn_graph": "hornbeam.graphs.graph_learning",
+    "GraphModel": "hornbeam.graphs.graph_model",
+    "GraphEvaluation": "hornbeam.graphs.ranking",
+    "GraphExplanation": "hornbeam.graphs.graph_explanation",
+    "read_queries": "hornbeam.graphs.asked",
+    "ResultTable": "hornbeam.result_table",
     "read_program": "hornbeam.programs.program",
     "infer": "hornbeam.programs.inference",
     "learn_weights": "hornbeam.programs.program_weights",
@@ -51,6 +57,11 @@ if TYPE_CHECKING:
     from hornbeam.facts.symmetry import with_known
     from hornbeam.facts.table import Facts, Targets
     from hornbeam.flow import learn
+    from hornbeam.graphs.asked import read_queries
+    from hornbeam.graphs.graph_explanation import GraphExplanation
+    from hornbeam.graphs.graph_learning import learn_graph
+    from hornbeam.graphs.graph_model import GraphModel
+    from hornbeam.graphs.ranking import GraphEvaluation
     from hornbeam.learning.boost import Boost
     from hornbeam.learning.greedy import Greedy
     from hornbeam.learning.joint import Joint
@@ -60,6 +71,7 @@ if TYPE_CHECKING:
     from hornbeam.programs.program import read_program
     from hornbeam.programs.program_weights import learn_weights
     from hornbeam.reporting.evaluation import Evaluation
+    from hornbeam.result_table import ResultTable
     from hornbeam.rules.candidates import Candidates, Language
 
 __all__ = [
@@ -69,11 +81,15 @@ __all__ = [
     "Evaluation",
     "Explanation",
     "Facts",
+    "GraphEvaluation",
+    "GraphExplanation",
+    "GraphModel",
     "Greedy",
     "Joint",
     "Language",
     "Model",
     "Ppll",
+    "ResultTable",
     "Statistics",
     "Targets",
     "__version__",
@@ -82,6 +98,7 @@ __all__ = [
     "errors",
     "infer",
     "learn",
+    "learn_graph",
     "learn_weights",
     "open_duckdb",
     "open_spark",
@@ -89,6 +106,7 @@ __all__ = [
     "read_labels",
     "read_pairs",
     "read_program",
+    "read_queries",
     "with_known",
 ]
 

@@ -159,7 +159,7 @@ class Model(RuleModel):
         """
         asked = as_queries(queries)
         ranker = self.ranker(facts, score=Score(score), threads=threads)
-        return ranked_answers(ranker, asked, top, known, progress)
+        return ranked_answers(ranker, asked, top, known, progress=progress)
 
     def evaluate_ranks(
         self,

@@ -104,8 +104,8 @@ def _show_graph(results: list[GraphEvaluation], console: options.ConsoleOptions)
     """The comparable figures, and behind them those without linked candidates."""
     comparable, *without_linked = results
     if console.as_json:
-        more = {"leave_out_linked": one.as_dict() for one in without_linked}
-        print_json(comparable.as_dict() | more)
+        more = [("leave_out_linked", one.as_dict()) for one in without_linked]
+        print_json(comparable.as_dict() | dict(more))
         return
     _show_ranks(comparable)
     for one in without_linked:

@@ -17,9 +17,9 @@ from hornbeam.cli.option_groups import Options
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
+    from hornbeam.cli.console import TerminalProgress
     from hornbeam.graphs.graph_model import GraphModel, LinkedShares
     from hornbeam.graphs.ranking import GraphEvaluation
-    from hornbeam.progress import Progress
     from hornbeam.result_table import ResultTable
 
 #: Shares of linked pairs in train and valid that differ by more than this are worth a warning.
@@ -147,7 +147,8 @@ def _show_learned(model: GraphModel, output: Path, seconds: dict[str, float]) ->
         (f"{rule.confidence:.3f}", f"{rule.hits:,}", f"{rule.predicted:,}", escape(printable(text)))
         for rule, text in best[: options.SHOWN]
     ]
-    print_table(out, ["confidence", "hits", "predicted", "best rule"], rows)
+    columns = ["confidence", "hits", "predicted", "best rule"]
+    print_table(out, columns, rows, text=columns[-1])
     caution = linked_caution(model.linked)
     if caution:
         out.print(caution, soft_wrap=True)
@@ -224,7 +225,7 @@ def predict_graph_model(
     top: int,
     leave_out_linked: bool,
     engine: options.EngineOptions,
-    progress: Progress,
+    progress: TerminalProgress,
 ) -> ResultTable:
     """Answers of queries, or the likeliest new facts of every relation."""
     import hornbeam as hb

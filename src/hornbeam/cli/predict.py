@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hornbeam.arrays import Floats
     from hornbeam.cli.console import TerminalProgress
     from hornbeam.counting.opening import Evidence
+    from hornbeam.facts.entity_names import EntityNames
     from hornbeam.facts.table import Targets
     from hornbeam.model import Model
     from hornbeam.result_table import ResultTable

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -11,6 +13,7 @@ import numpy as np
 from hornbeam.arrays import Floats
 from hornbeam.errors import InputError
 from hornbeam.explaining.named_facts import printable
+from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.table import Atoms, Facts
 from hornbeam.graphs.calibration import log_odds, probabilities
 from hornbeam.graphs.graph_model import GraphModel
@@ -23,6 +26,8 @@ from hornbeam.rules.codes import is_inverse, step_code
 
 #: Answers above the explained one that are shown, each with its best rules.
 ABOVE, RULES_ABOVE = 3, 1
+#: A constant in the text of a rule; what stands before a bracket is a relation.
+CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"(?!\()')
 
 
 @dataclass(frozen=True)
@@ -135,6 +140,43 @@ class GraphExplanation:
         from html import escape
 
         return f"<pre>{escape(str(self))}</pre>"
+
+
+def graph_explanation_in_names(found: GraphExplanation, names: EntityNames) -> GraphExplanation:
+    """The explanation with names in the place of ids, those of constants in rules too."""
+    if not len(names):
+        return found
+
+    def reason(one: GraphReason) -> GraphReason:
+        walks = tuple(
+            tuple((names.shown(s), relation, names.shown(o)) for s, relation, o in walk)
+            for walk in one.groundings
+        )
+        return replace(one, rule=_rule_in_names(one.rule, names), groundings=walks)
+
+    def higher(one: HigherAnswer) -> HigherAnswer:
+        reasons = tuple(map(reason, one.reasons))
+        return replace(one, answer=names.shown(one.answer), reasons=reasons)
+
+    def direction(one: RankedReasons) -> RankedReasons:
+        reasons, above = tuple(map(reason, one.reasons)), tuple(map(higher, one.above))
+        return replace(one, reasons=reasons, above=above)
+
+    return replace(
+        found,
+        subject=names.shown(found.subject),
+        object=names.shown(found.object),
+        directions=tuple(map(direction, found.directions)),
+    )
+
+
+def _rule_in_names(rule: str, names: EntityNames) -> str:
+    """A rule with names of its constants, which are quoted as in JSON; relations stay."""
+
+    def named(match: re.Match[str]) -> str:
+        return json.dumps(names.shown(json.loads(match[0])), ensure_ascii=False)
+
+    return CONSTANT.sub(named, rule)
 
 
 def _stated(reason: GraphReason) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -11,7 +12,8 @@ import numpy as np
 from hornbeam.arrays import Floats, Ids, Ints
 from hornbeam.compiled import announced
 from hornbeam.errors import InputError
-from hornbeam.facts.table import Facts, Targets
+from hornbeam.facts.reading.readers import Input, as_facts
+from hornbeam.facts.table import Facts
 from hornbeam.graphs.calibration import fit_calibration, log_odds
 from hornbeam.graphs.discovery import THIN, discover_paths, longest_path, turned_paths
 from hornbeam.graphs.graph import Graph
@@ -30,6 +32,7 @@ from hornbeam.graphs.path_rules import (
 from hornbeam.graphs.pools import Classes, GraphEvidence, Pool, pool_of
 from hornbeam.graphs.ranking_fit import Ranking, fit_ranking, refit, scores_of
 from hornbeam.graphs.ridge import MOST_ENTITIES, Ridge
+from hornbeam.graphs.rule_files import GivenRules, read_rules
 from hornbeam.graphs.rule_weights import fit_rule_weights
 from hornbeam.graphs.workload import Workload
 from hornbeam.progress import SILENT, Progress
@@ -105,10 +108,11 @@ class _Learning:
 
 
 def learn_graph(
-    facts: Facts,
-    valid: Targets | Facts | None = None,
+    facts: Input,
+    valid: Input | None = None,
     *,
     relations: Sequence[str] | None = None,
+    rules: str | os.PathLike[str] | None = None,
     max_length: int | Literal["auto"] = "auto",
     time_limit: float | None = None,
     seed: int = 0,
@@ -121,12 +125,15 @@ def learn_graph(
     Parameters
     ----------
     facts
-        The graph; facts of other than two arguments are left out.
+        The graph, as a file, a frame, tuples or `Facts`; facts of other than two arguments are
+        left out.
     valid
         Held-out facts, which decide on features and penalties; without them a part of the training
         queries does.
     relations
         Learn these only; bodies of rules have all.
+    rules
+        A file of AnyBURL or AMIE: its path rules are taken instead of looking for some.
     max_length
         The longest path, 1 to 5; "auto" by density.
     time_limit
@@ -146,6 +153,8 @@ def learn_graph(
         Where there is no graph, or no such relation or length.
     """
     settings = settings or GraphSettings()
+    facts = as_facts(facts)
+    valid = None if valid is None else as_facts(valid)
     graph = Graph.of(facts)
     if not len(graph):
         raise InputError("there are no facts of two arguments: a graph needs links")
@@ -159,8 +168,11 @@ def learn_graph(
     extent = settings.extent or Extent.of(graph)
     learning = _Learning(graph, steps, sizes, length, extent, settings, seed, work)
     with announced(progress):
-        rules = _find_rules(learning)
-        model = _ranked(learning, rules, facts, valid)
+        if rules is None:
+            found = _find_rules(learning)
+        else:
+            found = _given_rules(learning, facts, read_rules(rules, facts.predicates, length), progress)
+        model = _ranked(learning, found, facts, valid)
     work.finish()
     return model
 
@@ -210,6 +222,28 @@ def _find_rules(learning: _Learning) -> dict[int, PathRules]:
         for step, some in zip(learning.steps, kept, strict=True)
     }
     return _count(learning, graph, chosen, 0.1, 0.5)
+
+
+def _given_rules(
+    learning: _Learning, facts: Facts, given: GivenRules, progress: Progress
+) -> dict[int, PathRules]:
+    """Take paths as they are given, and count them."""
+    told = {
+        "with constants": given.with_constants,
+        "that are no paths of the allowed length": given.no_paths,
+        "with relations that no fact has": given.unknown,
+    }
+    left_out = ", ".join(f"{n:,} {what}" for what, n in told.items() if n)
+    progress.message(f"{len(given):,} path rules read" + (f"; not: {left_out}" if left_out else ""))
+    paths = {}
+    for step in learning.steps[::2]:
+        some = given.paths.get(facts.predicates[predicate_of(step)], ())
+        rows = np.zeros((len(some), learning.length), dtype=np.int32)
+        for row, path in enumerate(some):
+            codes = [step_code(facts.predicates.index(s.predicate), s.inverse) for s in path]
+            rows[row, : len(codes)] = codes
+        paths[step], paths[step ^ 1] = rows, turned_paths(rows)
+    return _count(learning, learning.graph, paths, 0.3, 0.5)
 
 
 def _count(
@@ -276,14 +310,11 @@ def _pools(
     return [pool for pool in found if pool is not None]
 
 
-def _held_triples(facts: Facts, valid: Targets | Facts) -> tuple[Ids, Ids, Ids]:
+def _held_triples(facts: Facts, valid: Facts) -> tuple[Ids, Ids, Ids]:
     """Subject, predicate and object of held-out facts in the ids of train; unknown ones left out."""
-    if isinstance(valid, Facts):
-        atoms = valid.binary
-        subject, object_ = atoms.arguments
-        predicate = atoms.predicate.astype(np.int64)
-    else:
-        subject, object_, predicate = valid.subject, valid.object, valid.predicate
+    atoms = valid.binary
+    subject, object_ = atoms.arguments
+    predicate = atoms.predicate.astype(np.int64)
     entity = np.append(valid.entities.translate(facts.entities), -1)
     relation = np.append(valid.predicates.translate(facts.predicates), -1)
     triples = entity[subject], relation[predicate], entity[object_]
@@ -296,7 +327,7 @@ def _held_triples(facts: Facts, valid: Targets | Facts) -> tuple[Ids, Ids, Ids]:
 
 
 def _ranked(
-    learning: _Learning, rules: dict[int, PathRules], facts: Facts, valid: Targets | Facts | None
+    learning: _Learning, rules: dict[int, PathRules], facts: Facts, valid: Facts | None
 ) -> GraphModel:
     """Fit the ranking model to hidden folds, and put the model together."""
     graph, work = learning.graph, learning.work

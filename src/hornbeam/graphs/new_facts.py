@@ -14,6 +14,10 @@ from hornbeam.progress import SILENT, Progress
 from hornbeam.result_table import ResultTable
 from hornbeam.rules.codes import step_code
 
+#: Subject, relation, object, probability, rank.
+NewFact = tuple[str, str, str, float, int]
+COLUMNS = ("subject", "relation", "object", "probability", "rank")
+
 
 def new_facts(
     ranker: GraphRanker,
@@ -36,18 +40,14 @@ def new_facts(
     given = None
     if subjects is not None:
         given = np.array([_entity(ranker, name) for name in subjects], dtype=np.int32)
-    columns: dict[str, list[object]] = {
-        name: [] for name in ("subject", "relation", "object", "probability", "rank")
-    }
+    rows: list[NewFact] = []
     for name in relations or there:
         predicate = facts.predicates.index(name)
-        if predicate < 0:
-            continue
-        known = ranker.graph.holders(step_code(predicate)) if given is None else given
-        best = _best_of(ranker, predicate, known, top, progress)
-        for column, values in zip(columns.values(), best, strict=True):
-            column += values
-    return ResultTable(columns)
+        if predicate >= 0:
+            known = ranker.graph.holders(step_code(predicate)) if given is None else given
+            rows += _best_of(ranker, predicate, known, top, progress)
+    columns: list[tuple[object, ...]] = list(zip(*rows, strict=True)) or [()] * len(COLUMNS)
+    return ResultTable(dict(zip(COLUMNS, columns, strict=True)))
 
 
 def _entity(ranker: GraphRanker, name: str) -> int:
@@ -59,17 +59,18 @@ def _entity(ranker: GraphRanker, name: str) -> int:
 
 def _best_of(
     ranker: GraphRanker, predicate: int, known: Ids, top: int, progress: Progress
-) -> tuple[list[str], list[str], list[str], list[float], list[int]]:
-    """Columns of the likeliest new facts of one relation."""
+) -> list[NewFact]:
+    """The likeliest new facts of one relation."""
     facts = ranker.facts
     queries = Queries(np.full_like(known, predicate), known, np.zeros(len(known), dtype=np.bool_))
     found = answered(ranker, queries, progress)
     likely, query = ranker.probabilities(found), found.query
     chosen: Integers = np.lexsort((found.entities, known[query], -likely))[:top]
-    return (
-        facts.entities.take(known[query[chosen]].tolist()),
-        [facts.predicates[predicate]] * len(chosen),
-        facts.entities.take(found.entities[chosen].tolist()),
-        likely[chosen].tolist(),
-        (chosen - found.offsets[query[chosen]] + 1).tolist(),
-    )
+    rank = chosen - found.offsets[query[chosen]] + 1
+    return [
+        (facts.entities[s], facts.predicates[predicate], facts.entities[o], p, r)
+        for s, o, p, r in zip(
+            known[query[chosen]].tolist(), found.entities[chosen].tolist(),
+            likely[chosen].tolist(), rank.tolist(), strict=True,
+        )
+    ]  # fmt: skip
