@@ -18,12 +18,9 @@ from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
     from hornbeam.cli.console import TerminalProgress
-    from hornbeam.graphs.graph_model import GraphModel, LinkedShares
+    from hornbeam.graphs.graph_model import GraphModel
     from hornbeam.graphs.ranking import GraphEvaluation
     from hornbeam.result_table import ResultTable
-
-#: Shares of linked pairs in train and valid that differ by more than this are worth a warning.
-LINKED_APART = 0.15
 
 LeaveOutLinked = Annotated[
     bool,
@@ -125,7 +122,7 @@ def _learned(model: GraphModel, seconds: dict[str, float]) -> dict[str, Any]:
         "relations": len({part.relation for part in model.relations}),
         "features": list(model.features),
         "chosen": dict(model.chosen),
-        "cautions": [caution for caution in [linked_caution(model.linked)] if caution],
+        "cautions": [model.linked.caution] if model.linked.caution else [],
         "seconds": {name: round(value, 4) for name, value in seconds.items()},
     }
 
@@ -149,9 +146,8 @@ def _show_learned(model: GraphModel, output: Path, seconds: dict[str, float]) ->
     ]
     columns = ["confidence", "hits", "predicted", "best rule"]
     print_table(out, columns, rows, text=columns[-1])
-    caution = linked_caution(model.linked)
-    if caution:
-        out.print(caution, soft_wrap=True)
+    if model.linked.caution:
+        out.print(model.linked.caution, soft_wrap=True)
     n_rules = sum(len(part.rules) for part in model.relations)
     chosen = model.chosen
     out.print(
@@ -162,17 +158,6 @@ def _show_learned(model: GraphModel, output: Path, seconds: dict[str, float]) ->
     )
     if chosen["stopped_early"] == "yes":
         out.print("The time limit ended it early: the model is made of what there was.")
-
-
-def linked_caution(linked: LinkedShares) -> str | None:
-    """What to say where train and valid differ in how many of their pairs have a further link."""
-    if linked.valid is None or abs(linked.train - linked.valid) <= LINKED_APART:
-        return None
-    return (
-        f"{linked.train:.0%} of the pairs of the facts have a further link, and {linked.valid:.0%} "
-        "of the held-out ones: the split was made by looking at links, and figures on it say less "
-        "about new facts. --leave-out-linked of evaluate shows how much."
-    )
 
 
 # --- evaluate -------------------------------------------------------------------------------------

@@ -202,8 +202,11 @@ def explain_triple(
     *,
     reasons: int = 5,
     groundings: int = 3,
+    ranker: GraphRanker | None = None,
 ) -> GraphExplanation:
     """Explain a triple by the rules of a model over facts, which it is left out of.
+
+    A `ranker` of the model over the facts is used again where the triple is no fact.
 
     Raises
     ------
@@ -217,7 +220,8 @@ def explain_triple(
         known = ", ".join(sorted({part.relation for part in model.relations})[:10])
         raise InputError(f"the model has no rules for the relation {relation!r}; it has {known}")
     facts, is_fact = _without(facts, s, p, o)
-    ranker = GraphRanker(model, facts)
+    if ranker is None or is_fact:
+        ranker = GraphRanker(model, facts)
     return GraphExplanation(
         subject,
         relation,

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hornbeam.errors import DataError
+from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.files import save_text
 from hornbeam.graphs.path_rules import SMOOTHING
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from hornbeam.graphs.graph_ranker import GraphRanker
     from hornbeam.graphs.ranking import GraphEvaluation
     from hornbeam.result_table import ResultTable
+
+#: Shares of linked pairs in train and valid that differ by more than this are worth a warning.
+LINKED_APART = 0.15
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,17 @@ class LinkedShares:
 
     train: float
     valid: float | None = None
+
+    @property
+    def caution(self) -> str | None:
+        """What to say where they differ."""
+        if self.valid is None or abs(self.train - self.valid) <= LINKED_APART:
+            return None
+        return (
+            f"{self.train:.0%} of the pairs of the facts have a further link, and {self.valid:.0%} "
+            "of the held-out ones: the split was made by looking at links, and figures on it say "
+            "less about new facts. Evaluate without linked candidates, too, to see how much."
+        )
 
 
 @dataclass(frozen=True)
@@ -208,6 +223,25 @@ class GraphModel:
 
         known = as_facts(facts)
         return explain_triple(self, known, triple, reasons=reasons, groundings=groundings)
+
+    def report(
+        self,
+        facts: Input,
+        test: Input,
+        *,
+        filter: Input | None = None,  # noqa: A002
+        names: EntityNames = NO_NAMES,
+        threads: int | None = None,
+        progress: Progress = SILENT,
+    ) -> str:
+        """Write a page about the model: ranks of true triples, rules by relation, its failures."""
+        from hornbeam.reporting.graph_report import graph_report
+
+        further = () if filter is None else (as_facts(filter),)
+        return graph_report(
+            self, as_facts(facts), as_facts(test), further,
+            names=names, threads=threads, progress=progress,
+        )  # fmt: skip
 
     def to_text(self) -> str:
         """Everything as a text that people can read and `from_text` reads without loss."""

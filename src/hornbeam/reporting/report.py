@@ -117,11 +117,11 @@ def report(
     in_bodies = set[str]().union(*(body.predicates for body in model.bodies))
     data = profile(explainer.facts, labels, in_bodies)
     data = replace(data, unseen_names=tuple(map(names.shown, data.unseen_names)))
-    style = _template("report.css")
+    style = template("report.css")
     return str(
-        _environment().get_template("report.html.j2").render(
+        environment().get_template("report.html.j2").render(
             style=Markup(style),
-            policy=_policy(style),
+            policy=policy_of(style),
             targets=sorted({quality.target for quality in qualities}),
             semantics=semantics,
             evaluation=evaluation,
@@ -207,15 +207,16 @@ def _first(rows: npt.NDArray[np.intp], by: Floats) -> list[int]:
 
 
 @cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FunctionLoader(_template),
+def environment() -> Environment:
+    """Jinja2 with our filters, which escapes everything."""
+    made = Environment(
+        loader=FunctionLoader(template),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    made.filters |= {
         "named": named,
         "stated": stated,
         "percent": percent,
@@ -223,14 +224,15 @@ def _environment() -> Environment:
         "signed": signed,
         "steps": path_steps,
     }
-    return environment
+    return made
 
 
-def _template(name: str) -> str:
+def template(name: str) -> str:
+    """Text of a template or style sheet."""
     return (files("hornbeam.reporting") / "templates" / name).read_text(encoding="utf-8")
 
 
-def _policy(style: str) -> str:
+def policy_of(style: str) -> str:
     """Say that nothing is loaded and no script runs; the one style sheet is known by its hash."""
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
