@@ -270,7 +270,9 @@ def _ranked_reasons(
             ranker.facts.entities[int(pool.entity[i])],
             _rank(score, i),
             float(chance[i]),
-            reasons_for(ranker, pool, int(i), 0)[:RULES_ABOVE],
+            tuple(one for one in reasons_for(ranker, pool, i, 0) if (one.weight or 0.0) >= 0.0)[
+                :RULES_ABOVE
+            ],
         )
         for i in order[:ABOVE].tolist()
         if score[i] > own
