@@ -29,13 +29,14 @@ from hornbeam.graphs.workload import Workload
 #: Sets of features to choose from; those of the ridge fall out where there is none.
 SMALL = (
     "ridge_forward", "ridge_backward", "ridge_sum", "best", "noisy_or", "frequency", "seen",
-    "degree", "itself", "path_best", "forward_best", "backward_best",
+    "degree", "itself", "path_best", "forward_best", "backward_best", "path_sum", "forward_sum",
+    "backward_sum",
 )  # fmt: skip
 ALL = FEATURES
 WITHOUT_RIDGE = FEATURES[:-3]
 #: L2 penalties: of the graph's weights, and of the steps' distance to them, the usual one first.
 GRAPH_PENALTY = 1.0
-PENALTIES = (30.0, 10.0, 100.0)
+PENALTIES = (30.0, 10.0, 100.0, 3.0)
 #: Candidates that sets of features are compared on.
 COMPARED = 300_000
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 
 from hornbeam.arrays import Bools, Floats, Ids, Ints
+from hornbeam.graphs.lbfgs import minimise
 from hornbeam.graphs.softmax_kernels import loss_and_gradient, reciprocal_ranks
 
 #: Candidates to score above which compiling pays, all calls together.
@@ -63,14 +63,9 @@ def fit_softmax(
         whole = loss + float((penalty * away * away).sum()) / 2
         return whole, gradient / scale + penalty * away
 
-    found = minimize(
-        objective,
-        (center if start is None else start) * scale,
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": ITERATIONS, "maxcor": 20, "ftol": LEAST_GAIN},
-    )
-    return np.asarray(found.x / scale)
+    begin = (center if start is None else start) * scale
+    found = minimise(objective, begin, ITERATIONS, LEAST_GAIN)
+    return found.x / scale
 
 
 def linear_scores(feature: npt.NDArray[np.float32], weights: Floats) -> Floats:
