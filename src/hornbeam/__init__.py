@@ -15,6 +15,8 @@ _HOMES = {
     "read_facts": "hornbeam.facts.reading.readers",
     "read_labels": "hornbeam.facts.reading.readers",
     "read_pairs": "hornbeam.facts.reading.readers",
+    "read_names": "hornbeam.facts.reading.name_files",
+    "read_queries": "hornbeam.graphs.asked",
     "Facts": "hornbeam.facts.table",
     "Targets": "hornbeam.facts.table",
     "Language": "hornbeam.rules.candidates",
@@ -33,6 +35,8 @@ _HOMES = {
     "Model": "hornbeam.model",
     "Explanation": "hornbeam.explaining.explanation",
     "Evaluation": "hornbeam.reporting.evaluation",
+    "GraphEvaluation": "hornbeam.graphs.ranking",
+    "ResultTable": "hornbeam.result_table",
     "cross_validate": "hornbeam.crossval",
     "read_program": "hornbeam.programs.program",
     "infer": "hornbeam.programs.inference",
@@ -47,10 +51,13 @@ if TYPE_CHECKING:
     from hornbeam.counting.statistics import Statistics
     from hornbeam.crossval import cross_validate
     from hornbeam.explaining.explanation import Explanation
+    from hornbeam.facts.reading.name_files import read_names
     from hornbeam.facts.reading.readers import read_facts, read_labels, read_pairs
     from hornbeam.facts.symmetry import with_known
     from hornbeam.facts.table import Facts, Targets
     from hornbeam.flow import learn
+    from hornbeam.graphs.asked import read_queries
+    from hornbeam.graphs.ranking import GraphEvaluation
     from hornbeam.learning.boost import Boost
     from hornbeam.learning.greedy import Greedy
     from hornbeam.learning.joint import Joint
@@ -60,6 +67,7 @@ if TYPE_CHECKING:
     from hornbeam.programs.program import read_program
     from hornbeam.programs.program_weights import learn_weights
     from hornbeam.reporting.evaluation import Evaluation
+    from hornbeam.result_table import ResultTable
     from hornbeam.rules.candidates import Candidates, Language
 
 __all__ = [
@@ -69,11 +77,13 @@ __all__ = [
     "Evaluation",
     "Explanation",
     "Facts",
+    "GraphEvaluation",
     "Greedy",
     "Joint",
     "Language",
     "Model",
     "Ppll",
+    "ResultTable",
     "Statistics",
     "Targets",
     "__version__",
@@ -87,8 +97,10 @@ __all__ = [
     "open_spark",
     "read_facts",
     "read_labels",
+    "read_names",
     "read_pairs",
     "read_program",
+    "read_queries",
     "with_known",
 ]
 
