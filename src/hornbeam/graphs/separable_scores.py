@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Integers, Positions
+from hornbeam.arrays import Bools, Floats, Ids, Positions, run_starts
 from hornbeam.choices import Score
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.projections import walked
@@ -30,8 +30,6 @@ from hornbeam.scoring.reach import Reach
 
 #: About the most pairs held at once.
 MOST_PAIRS = 4_000_000
-#: In the place of an entity: one that no fact has.
-NOBODY = -1
 
 
 def is_separable(model: RuleModel, facts: Facts, near: int) -> bool:
@@ -128,7 +126,7 @@ class SeparableScores:
         """What conditions on the asked argument, and priors, add; where a positive one is met."""
         rules = self._far_rules
         everyone = np.arange(len(self.facts.entities), dtype=np.int32)
-        pairs = self._pairs(np.full(len(everyone), NOBODY), everyone)
+        pairs = self._pairs(self._strangers(1 - self.near), everyone)
         counted = self.engine.count(pairs, rules.bodies, self.model.language)
         up, down = strengths(rules, counted, pairs)
         met = np.zeros(len(everyone), dtype=np.bool_)
@@ -138,21 +136,32 @@ class SeparableScores:
     def _near(self, starts: Ids) -> tuple[Floats, Floats]:
         """What conditions on the known argument add."""
         rules = self._conditions(self.near)
-        pairs = self._pairs(starts, np.full(len(starts), NOBODY))
+        pairs = self._pairs(starts, self._strangers(self.near)[starts])
         return strengths(rules, self.engine.count(pairs, rules.bodies, rules.language), pairs)
 
-    def _pairs(self, start: Integers, end: Integers) -> Targets:
-        """Pairs of known and asked entities; `NOBODY` is one that no fact has."""
+    def _strangers(self, argument: int) -> Ids:
+        """For every entity in a place the first that the target does not link it to.
+
+        With that one it has no edge of its own, so that what conditions on the one place add is
+        what they add beside any other entity; 0 for an entity that is linked to all.
+        """
+        table, n = self.facts.binary, len(self.facts.entities)
+        mine = table.predicate == self.facts.predicates.index(self.target)
+        here, there = table.arguments[argument][mine], table.arguments[1 - argument][mine]
+        order = np.lexsort((there, here))
+        here, there = here[order], there[order]
+        starts = run_starts(here) if len(here) else np.empty(0, dtype=np.int64)
+        sizes = np.diff(np.append(starts, len(here)))
+        # neighbours ascend, so those that are equal to their places are the first ones
+        in_place = there == np.arange(len(here)) - np.repeat(starts, sizes)
+        first_gap = np.bincount(here, in_place, n).astype(np.int32)
+        return np.where(first_gap < n, first_gap, 0).astype(np.int32)
+
+    def _pairs(self, start: Ids, end: Ids) -> Targets:
+        """Pairs of known and asked entities."""
         subject, object_ = (end, start) if self.near else (start, end)
         predicate = np.zeros(len(start), dtype=np.int32)
-        ids = ((column + 1).astype(np.int32) for column in (subject, object_))
-        return Targets(self._names, Names.of([self.target]), predicate, *ids)
-
-    @cached_property
-    def _names(self) -> Names:
-        """The entities of the facts, and before them one without a name, which none of them has."""
-        names = self.facts.entities
-        return Names(b"\0" + names.blob, np.append(0, names.ends + 1))
+        return Targets(self.facts.entities, Names.of([self.target]), predicate, subject, object_)
 
     @cached_property
     def _path_rules(self) -> RuleModel:
