@@ -65,9 +65,10 @@ def explain(
     """
     import hornbeam as hb
     from hornbeam.explaining.shown_names import explanation_in_names, mentioned
+    from hornbeam.opened_model import open_model
 
     with console.progress() as progress:
-        loaded = hb.Model.load(model)
+        loaded = open_model(model)
         called = entity_names(names, progress)
         evidence = facts_with_known(facts, loaded, known, progress)
         together = None

@@ -40,11 +40,12 @@ def export(
       hornbeam export model.psl --facts observed.tsv --pairs test.tsv --plain -o program
     """
     import hornbeam as hb
+    from hornbeam.opened_model import open_model
     from hornbeam.programs.plain_rules import RuleNotPlainError
     from hornbeam.rules.model_file import rule_lines
 
     with console.progress() as progress:
-        loaded = hb.Model.load(model)
+        loaded = open_model(model)
         evidence = facts_with_known(facts, loaded, known, progress)
         listed = read_files(hb.read_pairs, pairs, progress)
         try:

@@ -39,10 +39,11 @@ def report(
     """
     import hornbeam as hb
     from hornbeam.learning.trace import read_trace
+    from hornbeam.opened_model import open_model
 
     check_output(output)
     with console.progress() as progress:
-        loaded = hb.Model.load(model)
+        loaded = open_model(model)
         trace = read_trace(trace_path(Path(model)))
         evidence = facts_with_known(facts, loaded, known, progress)
         labelled = read_files(hb.read_labels, labels, progress)

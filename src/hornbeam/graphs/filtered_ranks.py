@@ -21,7 +21,7 @@ from hornbeam.progress import SILENT, PartOfWork, Progress
 
 #: Distinct queries that are asked at once, at most and at least; between them, so many that all
 #: entities may be proposed to each of them.
-MOST_QUERIES, FEWEST_QUERIES, MOST_ANSWERS = 5000, 200, 20_000_000
+MOST_QUERIES, FEWEST_QUERIES, MOST_ANSWERS = 5000, 200, 10_000_000
 STAGE = "Ranking answers"
 
 
