@@ -53,7 +53,9 @@ def test_frames_have_the_same_rows(library: str) -> None:
 
 def test_a_table_can_be_read_as_pairs() -> None:
     pytest.importorskip("pyarrow")
-    rows = {"subject": ["a"], "relation": ["p"], "object": ["b"], "score": [0.5]}
+    rows: dict[str, list[object]] = {
+        "subject": ["a"], "relation": ["p"], "object": ["b"], "score": [0.5],
+    }  # fmt: skip
     assert read_pairs(ResultTable(rows)).names_at(0) == ("a", "p", "b")
 
 
