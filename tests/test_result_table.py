@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hornbeam import read_pairs
 from hornbeam.errors import DataError, InputError
 from hornbeam.result_table import ResultTable
 from tests.support.commands import HOSTILE
@@ -48,6 +49,14 @@ def test_frames_have_the_same_rows(library: str) -> None:
         "arrow": lambda: frame.to_pydict(),
     }[library]()
     assert columns == {"name": ["a", "b", "<c>"], "count": [1, 2, 3], "score": [0.25, 1 / 3, 1.0]}
+
+
+def test_a_table_can_be_read_as_pairs() -> None:
+    pytest.importorskip("pyarrow")
+    rows: dict[str, list[object]] = {
+        "subject": ["a"], "relation": ["p"], "object": ["b"], "score": [0.5],
+    }  # fmt: skip
+    assert read_pairs(ResultTable(rows)).names_at(0) == ("a", "p", "b")
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])

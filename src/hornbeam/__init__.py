@@ -15,6 +15,8 @@ _HOMES = {
     "read_facts": "hornbeam.facts.reading.readers",
     "read_labels": "hornbeam.facts.reading.readers",
     "read_pairs": "hornbeam.facts.reading.readers",
+    "read_names": "hornbeam.facts.reading.name_files",
+    "read_queries": "hornbeam.graphs.asked",
     "Facts": "hornbeam.facts.table",
     "Targets": "hornbeam.facts.table",
     "Language": "hornbeam.rules.candidates",
@@ -33,13 +35,12 @@ _HOMES = {
     "Model": "hornbeam.model",
     "Explanation": "hornbeam.explaining.explanation",
     "Evaluation": "hornbeam.reporting.evaluation",
+    "GraphEvaluation": "hornbeam.graphs.ranking",
+    "ResultTable": "hornbeam.result_table",
     "cross_validate": "hornbeam.crossval",
     "learn_graph": "hornbeam.graphs.graph_learning",
     "GraphModel": "hornbeam.graphs.graph_model",
-    "GraphEvaluation": "hornbeam.graphs.ranking",
     "GraphExplanation": "hornbeam.graphs.graph_explanation",
-    "read_queries": "hornbeam.graphs.asked",
-    "ResultTable": "hornbeam.result_table",
     "read_program": "hornbeam.programs.program",
     "infer": "hornbeam.programs.inference",
     "learn_weights": "hornbeam.programs.program_weights",
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from hornbeam.counting.statistics import Statistics
     from hornbeam.crossval import cross_validate
     from hornbeam.explaining.explanation import Explanation
+    from hornbeam.facts.reading.name_files import read_names
     from hornbeam.facts.reading.readers import read_facts, read_labels, read_pairs
     from hornbeam.facts.symmetry import with_known
     from hornbeam.facts.table import Facts, Targets
@@ -104,6 +106,7 @@ __all__ = [
     "open_spark",
     "read_facts",
     "read_labels",
+    "read_names",
     "read_pairs",
     "read_program",
     "read_queries",

@@ -12,7 +12,10 @@ GRAPH_MARK = "# hornbeam-graph:"
 
 
 def open_model(path: str | os.PathLike[str]) -> Model:
-    """Open a model file: rules of targets, or (by its first line) a model of a whole graph."""
+    """Open a file of rules of targets; a model of a whole graph is refused.
+
+    Commands that know both kinds ask `is_graph_model` first.
+    """
     if is_graph_model(path):
         raise InputError(f"{os.fspath(path)}: is a model of a whole graph; expected a rule model")
     return Model.load(path)

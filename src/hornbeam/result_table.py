@@ -93,6 +93,10 @@ class ResultTable:
         """As a table of Arrow."""
         return _library("pyarrow").table(dict(self.columns))
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The table as an Arrow stream, for whatever reads one: `read_pairs`, DuckDB, frames."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file, all of it or nothing: .tsv with a header, .csv, .json, .jsonl or .parquet.
 

@@ -66,9 +66,9 @@ def test_predict(files: dict[str, Path], tmp_path: Path) -> None:
         output = tmp_path / f"answers.{suffix}"
         ended = hornbeam_(*words(files, "predict"), "--queries", files["queries"], "-o", output)
         assert (ended.code, ended.stdout) == (0, "")
-    rows = duckdb.read_parquet(str(tmp_path / "answers.parquet")).fetchall()
-    assert [row[0] for row in rows] == ["e1", "e1", "e4"]
-    assert [row[-2] for row in rows] == ["Ann", "Ann", "e4"]
+    written = duckdb.read_parquet(str(tmp_path / "answers.parquet")).fetchall()
+    assert [row[0] for row in written] == ["e1", "e1", "e4"]
+    assert [row[-2] for row in written] == ["Ann", "Ann", "e4"]
 
 
 def test_queries_are_answered(files: dict[str, Path], tmp_path: Path) -> None:

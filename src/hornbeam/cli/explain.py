@@ -73,7 +73,7 @@ def explain(
     """
     import hornbeam as hb
     from hornbeam.explaining.shown_names import explanation_in_names, mentioned
-    from hornbeam.opened_model import is_graph_model
+    from hornbeam.opened_model import is_graph_model, open_model
 
     subject, target, object_ = _triple(words, target)
     if is_graph_model(model):
@@ -82,7 +82,7 @@ def explain(
         _explain_graph(model, facts, (subject, target, object_), paths, names, console)
         return
     with console.progress() as progress:
-        loaded = hb.Model.load(model)
+        loaded = open_model(model)
         called = entity_names(names, progress)
         evidence = facts_with_known(facts, loaded, known, progress)
         together = None

@@ -53,7 +53,7 @@ def export(
       hornbeam export graph.hornbeam -o rules.csv
     """
     import hornbeam as hb
-    from hornbeam.opened_model import is_graph_model
+    from hornbeam.opened_model import is_graph_model, open_model
     from hornbeam.programs.plain_rules import RuleNotPlainError
     from hornbeam.rules.model_file import rule_lines
 
@@ -63,7 +63,7 @@ def export(
     if not facts or not pairs:
         raise InputError("a rule model is exported with its facts and pairs: give --facts, --pairs")
     with console.progress() as progress:
-        loaded = hb.Model.load(model)
+        loaded = open_model(model)
         evidence = facts_with_known(facts, loaded, known, progress)
         listed = read_files(hb.read_pairs, pairs, progress)
         try:

@@ -52,7 +52,7 @@ def report(
     """
     import hornbeam as hb
     from hornbeam.learning.trace import read_trace
-    from hornbeam.opened_model import is_graph_model
+    from hornbeam.opened_model import is_graph_model, open_model
 
     check_output(output)
     if is_graph_model(model):
@@ -64,7 +64,7 @@ def report(
     if test or filter_ or not labels:
         raise InputError("a rule model is judged by labelled pairs: give --labels")
     with console.progress() as progress:
-        loaded = hb.Model.load(model)
+        loaded = open_model(model)
         trace = read_trace(trace_path(Path(model)))
         evidence = facts_with_known(facts, loaded, known, progress)
         labelled = read_files(hb.read_labels, labels, progress)

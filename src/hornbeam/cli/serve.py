@@ -82,8 +82,9 @@ def serve(
         raise MissingExtraError("hornbeam serve", "serve") from None
     import hornbeam as hb
     from hornbeam.learning.trace import read_trace
+    from hornbeam.opened_model import open_model
 
-    loaded, other = hb.Model.load(model), hb.Model.load(compare) if compare else None
+    loaded, other = open_model(model), open_model(compare) if compare else None
     loaded = replace(loaded, trace=read_trace(trace_path(Path(model))))
     # before the facts are read: neither this nor a port that is taken should cost a minute
     refuse_without_pairs([(loaded, model), (other, compare or "")], bool(pairs))

@@ -19,8 +19,9 @@ from hornbeam.graphs.queries import Answers, Queries, Ranker, answered
 from hornbeam.graphs.triples import Triples, UnitedTriples
 from hornbeam.progress import SILENT, PartOfWork, Progress
 
-#: Distinct queries whose answers are held at once.
-BLOCK = 5000
+#: Distinct queries that are asked at once, at most and at least; between them, so many that all
+#: entities may be proposed to each of them.
+MOST_QUERIES, FEWEST_QUERIES, MOST_ANSWERS = 5000, 200, 10_000_000
 STAGE = "Ranking answers"
 
 
@@ -88,8 +89,9 @@ def _one_direction(
     order = np.argsort(group, kind="stable")
     starts = pointers(np.bincount(group, minlength=len(first)))
     rank = np.empty(len(test))
-    for low in range(0, len(first), BLOCK):
-        high = min(low + BLOCK, len(first))
+    size = min(max(MOST_ANSWERS // united.n_entities, FEWEST_QUERIES), MOST_QUERIES)
+    for low in range(0, len(first), size):
+        high = min(low + size, len(first))
         distinct = queries.select(first[low:high])
         rows = order[starts[low] : starts[high]]
         part = progress.part(low, high, len(first))

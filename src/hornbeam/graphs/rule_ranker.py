@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +16,8 @@ from hornbeam.errors import InputError
 from hornbeam.facts.known import with_targets
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.graphs.queries import Answers, Queries, collected_answers
+from hornbeam.graphs.queries import Answers, Queries
+from hornbeam.graphs.separable_scores import SeparableScores, is_separable
 from hornbeam.progress import SILENT, PartOfWork, Progress
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.proposals import scored_pairs, target_reach
@@ -75,28 +76,56 @@ class RuleRanker:
 
     def _from(self, relation: int, near: int, starts: Ids, progress: Progress) -> Answers:
         """Answers of the queries of one relation and direction, by their known arguments."""
-        target = self.facts.predicates[relation]
-        mine = self.model.of_target(target)
-        parts = list[tuple[Integers, Ids, Floats]]()
-        if (target, near) not in self._reaches:
-            self._reaches[target, near] = target_reach(mine, self.facts, target, near)
-        for done, pairs, scores in scored_pairs(
-            mine, self.facts, self.engine, self._reaches[target, near], starts, self.score,
-            known=True,
-        ):  # fmt: skip
-            ends = (pairs.subject, pairs.object)
-            parts.append((np.searchsorted(starts, ends[near]), ends[1 - near], scores))
+        target, parts = self.facts.predicates[relation], list[tuple[Integers, Ids, Floats]]()
+        proposing = self._proposing(target, near)
+        for done, query, entities, scores in proposing.blocks(starts):
+            parts.append((query, entities, scores))
             progress.advance("Following rules", done, len(starts))
         query, entities, found = (
             np.concatenate([np.empty(0, kind), *(part[i] for part in parts)])
             for i, kind in enumerate((np.int64, np.int32, np.float64))
         )
-        return collected_answers(len(starts), query, entities, found)
+        return Answers(pointers(np.bincount(query, minlength=len(starts))), entities, found)
+
+    def _proposing(self, target: str, near: int) -> ConnectedScores | SeparableScores:
+        """What proposes answers of one target in one direction, made when first asked for."""
+        if (target, near) not in self._made:
+            mine = self.model.of_target(target)
+            kind = SeparableScores if is_separable(mine, self.facts, near) else ConnectedScores
+            made = kind(mine, self.facts, self.engine, target, near, self.score)
+            self._made[target, near] = made
+        return self._made[target, near]
 
     @cached_property
-    def _reaches(self) -> dict[tuple[str, int], Reach]:
-        """Where rules lead, by target and direction, each that was asked for."""
+    def _made(self) -> dict[tuple[str, int], ConnectedScores | SeparableScores]:
         return {}
+
+
+@dataclass(frozen=True, eq=False)
+class ConnectedScores:
+    """Scores of the pairs that rules connect, counted pair by pair; see `SeparableScores`."""
+
+    model: RuleModel
+    facts: Facts
+    engine: Engine
+    target: str
+    near: int
+    score: Score = Score.MEAN
+
+    @cached_property
+    def _reach(self) -> Reach:
+        return target_reach(self.model, self.facts, self.target, self.near)
+
+    def blocks(self, starts: Ids) -> Iterator[tuple[int, Integers, Ids, Floats]]:
+        """Rows of known arguments, proposed entities and scores, best first in each row."""
+        for done, pairs, scores in scored_pairs(
+            self.model, self.facts, self.engine, self._reach, starts, self.score, known=True
+        ):
+            known, asked = pairs.subject, pairs.object
+            if self.near:
+                known, asked = asked, known
+            order = np.lexsort((asked, -scores, known))
+            yield done, np.searchsorted(starts, known[order]), asked[order], scores[order]
 
 
 def _in_order(rows: Sequence[Positions], parts: Sequence[Answers]) -> Answers:
