@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Reading starts a database, and kernels may be compiled: the first example may take its time.
-settings.register_profile("hornbeam", deadline=None, max_examples=50)
+settings.register_profile("hornbeam", deadline=None, max_examples=30)
 # `make quick`: a few examples of every property, also of those that ask for more
 settings.register_profile("quick", parent=settings.get_profile("hornbeam"), max_examples=3)
 #: And of the cases of a test, from first to last, unless the marker `quick_cases` says otherwise.
@@ -26,8 +26,8 @@ settings.load_profile("hornbeam")
 
 # Java's second compiler takes longer than what it makes faster in jobs of seconds
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-
 ROOT = Path(__file__).parents[1]
+os.environ.setdefault("SPARK_CONF_DIR", str(ROOT / "tests" / "support" / "spark"))
 #: Markers that a test has because it asks for a fixture.
 NEEDS = {"shared_data": "shared", "java": "java", "browser": "browser", "site": "slow"}
 #: Fixtures that are dear to start: tests that ask for one run in the same worker.

@@ -199,7 +199,7 @@ def test_pruning_and_order(
 def handful(soft: bool, language: Language) -> tuple[World, dict[Body, Figures]]:
     """Enough relations and paths for every growing array to grow, and what brute force finds."""
     rng = np.random.default_rng([language.max_length, soft])
-    n_facts = 220 if language.max_length < 4 else 90
+    n_facts = {1: 220, 2: 220, 3: 120, 4: 60}[language.max_length]
 
     def draw(predicates: int) -> tuple[str, str, str]:
         s, o = (25 * rng.random(2) ** 2).astype(int)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,13 +10,8 @@ from pyspark.sql import SparkSession
 from hornbeam.counting.sql.spark_session import spark_session
 from hornbeam.progress import SILENT
 
-#: What small jobs want: few tasks, and code that is compiled once, soon.
-SMALL = {
-    "spark.executor.extraJavaOptions": os.environ.get("SPARK_SUBMIT_OPTS", ""),
-    "spark.sql.shuffle.partitions": "2",
-    "spark.default.parallelism": "2",
-    "spark.driver.memory": "1g",
-}
+#: Beside what `spark/spark-defaults.conf` says: few tasks, against our own default.
+SMALL = {"spark.sql.shuffle.partitions": "2"}
 
 
 @contextmanager

@@ -20,6 +20,8 @@ WIDTH, HEIGHT = 340, 256
 LEFT, RIGHT, TOP, BOTTOM = 50, 14, 26, 44
 #: Points of a curve that a screen can tell apart.
 POINTS = 400
+#: Ends that are closer than this have no round numbers between them.
+SMALLEST_RANGE = 1e-300
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def unit_axis(label: str) -> Axis:
 
 def number_axis(label: str, low: float, high: float) -> Axis:
     """Axis with round ticks around the given ends."""
-    if not high > low:
+    if high - low < SMALLEST_RANGE:
         low, high = low - 0.5, high + 0.5
     unit = 10.0 ** math.floor(math.log10((high - low) / 4))
     step = next(unit * k for k in (1, 2, 2.5, 5, 10) if (high - low) / (unit * k) <= 5)
