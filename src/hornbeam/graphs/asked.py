@@ -9,6 +9,8 @@ import numpy as np
 
 from hornbeam.arrays import Bools
 from hornbeam.errors import DataError
+from hornbeam.facts.names import Names
+from hornbeam.facts.reading.diagnosis import name_problem
 from hornbeam.facts.reading.interning import intern_targets
 from hornbeam.facts.reading.readers import Input, sources_of
 from hornbeam.facts.reading.sources import Role, Source
@@ -19,6 +21,8 @@ from hornbeam.progress import Progress
 
 #: What stands for the missing argument.
 ASKED = "?"
+#: Tuples that are taken as they are.
+FEW = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +68,9 @@ def read_queries(*inputs: Input) -> AskedQueries:
     >>> read_queries([("paris", "capital_of", "?"), ("?", "capital_of", "peru")])
     AskedQueries(2 queries of capital_of)
     """
+    few = _few_tuples(inputs)
+    if few is not None:
+        return few
     with workspace() as space:
         sources = sources_of(space, inputs, Role.PAIRS)
         rows = intern_targets(space.connection, sources, labelled=False)
@@ -73,6 +80,25 @@ def read_queries(*inputs: Input) -> AskedQueries:
         if wrong.any() or rows.predicates.index(ASKED) >= 0:
             raise _first_wrong(sources)
     return AskedQueries(rows, asks_subject)
+
+
+def _few_tuples(inputs: Sequence[Input]) -> AskedQueries | None:
+    """A few faultless tuples without a database, which takes longer to open than to answer them."""
+    rows = inputs[0] if len(inputs) == 1 else None
+    if not isinstance(rows, list | tuple) or not 0 < len(rows) <= FEW:
+        return None
+    for row in rows:
+        if not isinstance(row, list | tuple) or len(row) != 3:
+            return None
+        if any(not isinstance(name, str) or name_problem("name", name) for name in row):
+            return None
+        if (row[0] == ASKED) == (row[2] == ASKED) or row[1] == ASKED:
+            return None
+    subjects, relations, objects = zip(*rows, strict=True)
+    entities, predicates = Names.of([*subjects, *objects]), Names.of(relations)
+    ids = predicates.find(relations), entities.find(subjects), entities.find(objects)
+    asks_subject = np.array([name == ASKED for name in subjects])
+    return AskedQueries(Targets(entities, predicates, *ids), asks_subject)
 
 
 def as_queries(given: Input) -> AskedQueries:
