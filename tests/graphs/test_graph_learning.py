@@ -9,7 +9,6 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.errors import InputError
-from hornbeam.graphs.answer_reasons import RuleClass, reasons_for
 from hornbeam.graphs.graph import Graph
 from hornbeam.graphs.graph_learning import GraphSettings, learn_graph
 from hornbeam.graphs.graph_model import GraphModel
@@ -146,28 +145,6 @@ def test_features_do_not_see_their_own_hidden_fold() -> None:
         ]
         assert pools[0].feature.tobytes() == pools[1].feature.tobytes()
         assert pools[0].entity.tobytes() == pools[1].entity.tobytes()
-
-
-def test_reasons_are_what_features_count(learned: tuple[hb.Facts, hb.Facts, GraphModel]) -> None:
-    train, held, model = learned
-    ranker = GraphRanker(model, train)
-    for row in range(4):
-        s, o = held.binary.arguments
-        names = held.entities[int(s[row])], held.entities[int(o[row])]
-        for direction in Direction:
-            found = reasons_for(ranker, names[0], "citizen", names[1], direction)
-            paths = [reason for reason in found.rules if reason.kind is RuleClass.PATH]
-            values = {share.feature: share.value for share in found.features}
-            if "path_best" in values:
-                best = max((reason.confidence or 0.0 for reason in paths), default=1e-4)
-                assert np.exp(values["path_best"]) == pytest.approx(max(best, 1e-4), rel=1e-4)
-            if found.rank is not None:
-                assert len(found.above) == found.rank - 1
-                assert 0 < (found.probability or 0) < 1
-                total = sum(share.contribution for share in found.features)
-                assert total == pytest.approx(found.score, abs=1e-4)
-    with pytest.raises(KeyError):
-        reasons_for(ranker, "nobody", "citizen", "land0", Direction.OBJECT)
 
 
 def test_some_relations_only() -> None:
