@@ -135,9 +135,9 @@ def test_a_test_that_is_known_already_is_said(graph: dict[str, Path]) -> None:
     assert any("the filter has the same facts as the test" in line for line in ended.told)
 
 
-def test_a_graph_model_is_not_taken_for_rules(tmp_path: Path, graph: dict[str, Path]) -> None:
+def test_a_damaged_graph_model_is_told(tmp_path: Path, graph: dict[str, Path]) -> None:
     model = tmp_path / "graph.hornbeam"
     model.write_text("# hornbeam-graph: {}\n")
     ended = hornbeam_("evaluate", model, "--facts", graph["train"], "--test", graph["test"])
     assert ended.code == 2
-    assert "is a model of a whole graph" in ended.stderr
+    assert "line 1: has a damaged header" in ended.stderr

@@ -96,7 +96,7 @@ def _text(candidate: Candidate, called: EntityNames) -> str:
 def _show(found: Discovery, n_targets: int, seconds: dict[str, float], called: EntityNames) -> None:
     from rich.markup import escape
 
-    from hornbeam.explaining.named_facts import printable
+    from hornbeam.printable import printable
 
     kept = found.candidates
     rows = [

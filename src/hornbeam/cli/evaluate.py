@@ -133,7 +133,7 @@ def _show(result: Evaluation) -> None:
 def _show_ranks(result: GraphEvaluation) -> None:
     from rich.markup import escape
 
-    from hornbeam.explaining.named_facts import printable
+    from hornbeam.printable import printable
 
     out = screen()
     for name, value in (

@@ -121,7 +121,7 @@ def _unseen(name: str, known: Names, collective: bool) -> str:
     """Say that a name is unknown, and which known one may have been meant."""
     from difflib import get_close_matches
 
-    from hornbeam.explaining.named_facts import printable
+    from hornbeam.printable import printable
 
     near = get_close_matches(name, known, n=3) if len(known) <= MANY_NAMES else []
     hint = f" Did you mean {' or '.join(printable(repr(other)) for other in near)}?" if near else ""

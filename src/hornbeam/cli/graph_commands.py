@@ -130,8 +130,8 @@ def _learned(model: GraphModel, seconds: dict[str, float]) -> dict[str, Any]:
 def _show_learned(model: GraphModel, output: Path, seconds: dict[str, float]) -> None:
     from rich.markup import escape
 
-    from hornbeam.explaining.named_facts import printable
     from hornbeam.graphs.graph_text import rule_text
+    from hornbeam.printable import printable
 
     out = screen()
     best = [

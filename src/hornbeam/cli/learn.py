@@ -154,7 +154,7 @@ def _as_dict(model: Model, trace: Trace) -> dict[str, Any]:
 def _show(model: Model, trace: Trace, output: Path) -> None:
     from rich.markup import escape
 
-    from hornbeam.explaining.named_facts import printable
+    from hornbeam.printable import printable
     from hornbeam.reporting.cautions import cautions
 
     shown = zip(model.rules[: options.SHOWN], model.clause_texts, strict=False)

@@ -85,12 +85,14 @@ def _graph_page(
     console: options.ConsoleOptions,
 ) -> str:
     import hornbeam as hb
+    from hornbeam.reporting.graph_report import graph_report
 
     with console.progress() as progress:
-        return hb.GraphModel.load(model).report(
+        return graph_report(
+            hb.GraphModel.load(model),
             read_files(hb.read_facts, facts, progress),
             read_files(hb.read_facts, test, progress),
-            filter=read_files(hb.read_facts, filters, progress) if filters else None,
+            (read_files(hb.read_facts, filters, progress),) if filters else (),
             names=entity_names(names, progress),
             threads=threads,
             progress=progress,

@@ -12,7 +12,6 @@ import numpy as np
 
 from hornbeam.arrays import Floats
 from hornbeam.errors import InputError
-from hornbeam.explaining.named_facts import printable
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.table import Atoms, Facts
 from hornbeam.graphs.calibration import log_odds, probabilities
@@ -22,6 +21,7 @@ from hornbeam.graphs.graph_reasons import GraphReason, RuleClass, reasons_for
 from hornbeam.graphs.pools import Pool, firings_of
 from hornbeam.graphs.queries import Direction
 from hornbeam.graphs.softmax import fired_scores
+from hornbeam.printable import printable
 from hornbeam.rules.codes import is_inverse, step_code
 
 #: Answers above the explained one that are shown, each with its best rules.
@@ -85,7 +85,7 @@ class GraphExplanation:
     directions: tuple[RankedReasons, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as plain values, as `--json` prints it."""
+        """Everything as plain values, for JSON."""
         first = self.directions[0]
         return {
             "subject": self.subject,

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hornbeam.errors import DataError
-from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.files import save_text
 from hornbeam.graphs.path_rules import SMOOTHING
@@ -223,25 +222,6 @@ class GraphModel:
 
         known = as_facts(facts)
         return explain_triple(self, known, triple, reasons=reasons, groundings=groundings)
-
-    def report(
-        self,
-        facts: Input,
-        test: Input,
-        *,
-        filter: Input | None = None,  # noqa: A002
-        names: EntityNames = NO_NAMES,
-        threads: int | None = None,
-        progress: Progress = SILENT,
-    ) -> str:
-        """Write a page about the model: ranks of true triples, rules by relation, its failures."""
-        from hornbeam.reporting.graph_report import graph_report
-
-        further = () if filter is None else (as_facts(filter),)
-        return graph_report(
-            self, as_facts(facts), as_facts(test), further,
-            names=names, threads=threads, progress=progress,
-        )  # fmt: skip
 
     def to_text(self) -> str:
         """Everything as a text that people can read and `from_text` reads without loss."""

@@ -23,11 +23,12 @@ from hornbeam.counting.columns import Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.explainer import Explainer
 from hornbeam.explaining.explanation import Explanation
-from hornbeam.explaining.named_facts import Grounding, printable
+from hornbeam.explaining.named_facts import Grounding
 from hornbeam.explaining.shown_names import explanation_in_names, grounding_in_names
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Targets
 from hornbeam.learning.trace import Trace
+from hornbeam.printable import printable
 from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting import charts, report_charts
 from hornbeam.reporting.cautions import cautions
