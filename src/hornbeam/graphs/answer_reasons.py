@@ -60,7 +60,7 @@ class FeatureShare:
 
     @property
     def contribution(self) -> float:
-        """weight x value."""
+        """Weight x value."""
         return self.weight * self.value
 
 
@@ -96,7 +96,11 @@ def reasons_for(
     """
     facts = ranker.facts
     known, answer = (subject, object_) if direction is Direction.OBJECT else (object_, subject)
-    a, c, p = facts.entities.index(known), facts.entities.index(answer), facts.predicates.index(relation)
+    a, c, p = (
+        facts.entities.index(known),
+        facts.entities.index(answer),
+        facts.predicates.index(relation),
+    )
     step = step_code(p, direction is Direction.SUBJECT)
     for number, name in ((a, known), (c, answer), (p, relation)):
         if number < 0:
@@ -144,9 +148,14 @@ def path_reasons(ranker: GraphRanker, step: int, a: int, c: int) -> list[RuleRea
             text = rule_text(relation, direction, rule)
             reasons.append(
                 RuleReason(
-                    RuleClass.PATH, text, rule.confidence, rule.hits, rule.predicted, groundings,
+                    RuleClass.PATH,
+                    text,
+                    rule.confidence,
+                    rule.hits,
+                    rule.predicted,
+                    groundings,
                     float(weights[row]),
-                )  # fmt: skip
+                )
             )
     return reasons
 
@@ -251,13 +260,13 @@ def ridge_reasons(ranker: GraphRanker, step: int, a: int, c: int) -> list[RuleRe
                 text = rule_text(relation, direction_of(step), rule)
             else:
                 text = _backward_text(ranker, step, a, code, entity)
-            reasons.append(
-                RuleReason(RuleClass.RIDGE, text, None, None, None, 1, float(added[i]))
-            )
+            reasons.append(RuleReason(RuleClass.RIDGE, text, None, None, None, 1, float(added[i])))
     return reasons
 
 
-def _added(ridge: Ridge, properties: Ints, run: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _added(
+    ridge: Ridge, properties: Ints, run: int
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     links = ridge.graph.links
     target = links.end[links.run_start[run] : links.run_start[run + 1]]
     row = ridge.inverse[target].sum(axis=0, dtype=np.float64) / ridge.rest[run]

@@ -44,7 +44,7 @@ class ConstantRules:
 
     @cached_property
     def confidence(self) -> Floats:
-        """hits / (predicted + 5)."""
+        """Hits / (predicted + 5)."""
         return self.hits / (self.predicted + SMOOTHING)
 
     @cached_property

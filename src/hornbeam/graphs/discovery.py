@@ -29,7 +29,12 @@ def longest_path(graph: Graph) -> int:
 
 
 def discover_paths(
-    graph: Graph, step: int, length: int, rng: np.random.Generator, kept: int, sampled: int = SAMPLED
+    graph: Graph,
+    step: int,
+    length: int,
+    rng: np.random.Generator,
+    kept: int,
+    sampled: int = SAMPLED,
 ) -> Paths:
     """Find the paths that connect the ends of a step's links most often.
 
@@ -55,9 +60,7 @@ def discover_paths(
     bits = key_bits(length)
     head, tail = (length + 1) // 2, length // 2
     search = paths_between.for_size(len(graph), WORTH_COMPILING)
-    keys = search(
-        graph.links, starts, ends, step, head, tail, bits, MOST, graph.n_entities
-    )
+    keys = search(graph.links, starts, ends, step, head, tail, bits, MOST, graph.n_entities)
     found, counts = np.unique(keys, return_counts=True)
     often = 2 if len(rows) > 20 else 1
     found, counts = found[counts >= often], counts[counts >= often]

@@ -463,7 +463,9 @@ def gather(
                     touched[n_touched] = proposed[s, k]
                     n_touched += 1
         if leave_out_linked:
-            for k in range(links.run_start[links.first_run[a]], links.run_start[links.first_run[a + 1]]):
+            for k in range(
+                links.run_start[links.first_run[a]], links.run_start[links.first_run[a + 1]]
+            ):
                 is_known[links.end[k]] = True
         free = 0
         for k in range(n_touched):
@@ -504,7 +506,9 @@ def gather(
             for k in range(links.run_start[run], links.run_start[run + 1]):
                 is_known[links.end[k]] = False
         if leave_out_linked:
-            for k in range(links.run_start[links.first_run[a]], links.run_start[links.first_run[a + 1]]):
+            for k in range(
+                links.run_start[links.first_run[a]], links.run_start[links.first_run[a + 1]]
+            ):
                 is_known[links.end[k]] = False
     return count, entity, feature
 

@@ -125,7 +125,7 @@ class GraphRanker:
         step = step_code(queries.relation.astype(np.int64)) + queries.asks_subject
         known = np.array([code in self._rules for code in step.tolist()], dtype=np.bool_)
         known &= (queries.known >= 0) & (queries.relation >= 0)
-        key = step * self.graph.n_entities + queries.known
+        key: Ints = step.astype(np.int64) * self.graph.n_entities + queries.known
         distinct = np.unique(key[known])
         parts = self._parts(distinct)
         work = Workload(progress, "Ranking answers", threads=self.threads)

@@ -52,7 +52,7 @@ class PathRules:
 
     @cached_property
     def confidence(self) -> Floats:
-        """hits / (predicted + 5)."""
+        """Hits / (predicted + 5)."""
         return self.hits / (self.predicted + SMOOTHING)
 
     def select(self, rows: Integers | Bools) -> PathRules:
@@ -73,7 +73,10 @@ class PathRules:
 
 def build_trie(step: int, paths: Paths, confidence: Floats) -> Trie:
     """Sort paths into a trie."""
-    depth, steps, rule, skip = [], [], [], []
+    depth: list[int] = []
+    steps: list[int] = []
+    rule: list[int] = []
+    skip: list[int] = []
     order = np.lexsort(paths.T[::-1])
     open_nodes: list[int] = []
     before: list[int] = []
@@ -95,8 +98,9 @@ def build_trie(step: int, paths: Paths, confidence: Floats) -> Trie:
         before = path
     for node in open_nodes:
         skip[node] = len(depth)
-    columns = (np.array(column, dtype=np.int64) for column in (depth, steps, rule, skip))
-    return Trie(step, *columns, confidence, -np.log1p(-confidence))
+    arrays = [np.array(column, dtype=np.int64) for column in (depth, steps, rule, skip)]
+    loss = -np.log1p(-confidence)
+    return Trie(step, arrays[0], arrays[1], arrays[2], arrays[3], confidence, loss)
 
 
 class Asked(NamedTuple):
@@ -130,9 +134,7 @@ def counted(graph: Graph, step: int, paths: Paths, asked: Asked) -> PathRules:
     """Count hits and predictions of paths over queries."""
     trie = build_trie(step, paths, np.zeros(len(paths)))
     count = count_paths.for_size(len(graph), WORTH_COMPILING)
-    hits, predicted = count(
-        graph.links, trie, len(paths), *asked, graph.n_entities, MOST_PROPOSED
-    )
+    hits, predicted = count(graph.links, trie, len(paths), *asked, graph.n_entities, MOST_PROPOSED)
     return PathRules(step, paths, hits, predicted)
 
 
@@ -149,4 +151,5 @@ def best_rules(rules: PathRules, base: float, most: int) -> Ints:
     gain = hits * np.log(confidence / base)
     gain[first] = -np.inf
     others = np.argsort(-gain, kind="stable")[: most - len(first)]
-    return useful[np.sort(np.concatenate([first, others]))]
+    best: Ints = useful[np.sort(np.concatenate([first, others]))]
+    return best

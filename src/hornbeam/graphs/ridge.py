@@ -46,14 +46,14 @@ def gram_matrix(graph: Graph) -> Single:
 
 
 def inverted(gram: Single, penalty: float) -> Single:
-    """(G + l I)^-1 by Cholesky's factorisation, in the place of G, of which one triangle is used."""
+    """(G + l I)^-1 by Cholesky's factorisation, in the place of G, whose upper triangle is used."""
     n = len(gram)
     gram[np.arange(n), np.arange(n)] += penalty
     # the transpose has the order of columns that LAPACK works in place on: upper is lower there
     factor, problem = lapack.spotrf(gram.T, lower=1, overwrite_a=1, clean=0)
     inverse, further = lapack.spotri(factor, lower=1, overwrite_c=1)
-    assert problem == 0 and further == 0, "a positive definite matrix has a factor"
-    both = inverse.T  # the upper triangle, by rows
+    assert (problem, further) == (0, 0), "a positive definite matrix has a factor"
+    both: Single = inverse.T  # the upper triangle, by rows
     for start in range(0, n, 1024):
         stop = min(start + 1024, n)
         block = both[start:stop, start:stop]

@@ -102,5 +102,3 @@ def _by_fold(pool: Pool, rules: PathRules, graphs: Sequence[Graph]) -> Firings:
 
 def _sum(pool: Pool, score: Floats) -> float:
     return float(summed_reciprocal_ranks(pool.offsets, score, pool.truth).sum())
-
-

@@ -79,7 +79,8 @@ def linear_scores(feature: npt.NDArray[np.float32], weights: Floats) -> Floats:
 def fired_scores(firings: Firings, weights: Floats) -> Floats:
     """Sum of the weights of the rules that speak for every row."""
     of = np.repeat(np.arange(len(firings.start) - 1), np.diff(firings.start))
-    return np.bincount(of, weights[firings.rule], minlength=len(firings.start) - 1)
+    sums: Floats = np.bincount(of, weights[firings.rule], len(firings.start) - 1).astype(np.float64)
+    return sums
 
 
 def summed_reciprocal_ranks(offsets: Ints, score: Floats, truth: Bools) -> Floats:
