@@ -10,12 +10,12 @@ import pytest
 import hornbeam as hb
 from hornbeam.errors import InputError
 from hornbeam.graphs.answer_reasons import RuleClass, reasons_for
-from hornbeam.graphs.graph import Graph
 from hornbeam.graphs.graph_learning import learn_graph
 from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.hidden_folds import hidden_folds
+from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.linked_pairs import linked_shares
 from hornbeam.graphs.path_rules import asked_along, counted
 from hornbeam.graphs.pools import GraphEvidence, pool_of
@@ -122,7 +122,7 @@ def test_features_do_not_see_their_own_hidden_fold() -> None:
     rng = np.random.default_rng(2)
     rows = np.unique(rng.integers((30, 3, 30), size=(300, 3)), axis=0).astype(np.int32)
     extent = Extent(folds=5, hidden=5)
-    graph = Graph(30, 3, *rows.T)
+    graph = LinkedGraph(30, 3, *rows.T)
     for number, (rest, hidden) in enumerate(hidden_folds(graph, extent, 0)):
         assert len(rest) + len(hidden) == len(graph)
         fold = np.random.default_rng([0, 0]).permutation(len(graph)) % extent.folds
@@ -130,7 +130,7 @@ def test_features_do_not_see_their_own_hidden_fold() -> None:
         changed[fold == number, 2] = (changed[fold == number, 2] + 7) % 30
         (others,) = (
             some
-            for k, (some, _) in enumerate(hidden_folds(Graph(30, 3, *changed.T), extent, 0))
+            for k, (some, _) in enumerate(hidden_folds(LinkedGraph(30, 3, *changed.T), extent, 0))
             if k == number
         )
         step = int(step_code(number % 3))
@@ -207,7 +207,7 @@ def test_classes_can_be_left_out() -> None:
 
 def test_linked_pairs() -> None:
     rows = np.array([[0, 0, 1], [1, 1, 0], [2, 0, 3]], dtype=np.int32)
-    graph = Graph(4, 2, *rows.T)
+    graph = LinkedGraph(4, 2, *rows.T)
     held = np.array([0, 2], dtype=np.int32), np.array([1, 0], dtype=np.int32)
     found = linked_shares(graph, *held)
     assert (found.train, found.valid) == (2 / 3, 1 / 2)
@@ -223,7 +223,7 @@ def test_linked_candidates_can_be_left_out(
         np.array([p0], dtype=np.int32),
         np.array([False]),
     )
-    graph = Graph.of(train)
+    graph = LinkedGraph.of(train)
     linked = {int(o) for s, o in zip(graph.subject, graph.object, strict=True) if s == p0}
     linked |= {int(s) for s, o in zip(graph.subject, graph.object, strict=True) if o == p0}
     usual = set(GraphRanker(model, train).answers(query).entities.tolist())

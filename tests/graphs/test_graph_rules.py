@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hornbeam.graphs.answer_reasons import count_groundings
 from hornbeam.graphs.constants import LEAST_CONFIDENCE, constant_rules, priors
 from hornbeam.graphs.discovery import discover_paths, turned_paths
-from hornbeam.graphs.graph import Graph
+from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import property_of
 from hornbeam.graphs.path_rules import PathRules, asked_along, best_rules, counted
 from hornbeam.graphs.pools import FEATURES, GraphEvidence, firings_of, pool_of
@@ -230,6 +230,6 @@ def test_ridge_is_the_autoencoder_with_zero_diagonal(
 
 
 def test_nothing_to_answer_from() -> None:
-    graph = Graph(3, 1, *(np.empty(0, dtype=np.int32) for _ in range(3)))
+    graph = LinkedGraph(3, 1, *(np.empty(0, dtype=np.int32) for _ in range(3)))
     assert graph.ends(0, 2).tolist() == []
     assert len(constant_rules(graph, 2)) == 0

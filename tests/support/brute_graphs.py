@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from hornbeam.graphs.graph import Graph
+from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.rules.codes import step_code
 
 Triple = tuple[int, int, int]
@@ -26,9 +26,11 @@ triples = st.sets(
 )
 
 
-def graph_of(some: Iterable[Triple], entities: int = ENTITIES, relations: int = RELATIONS) -> Graph:
+def graph_of(
+    some: Iterable[Triple], entities: int = ENTITIES, relations: int = RELATIONS
+) -> LinkedGraph:
     rows = np.array(sorted(some), dtype=np.int32).reshape(-1, 3)
-    return Graph(entities, relations, rows[:, 0], rows[:, 1], rows[:, 2])
+    return LinkedGraph(entities, relations, rows[:, 0], rows[:, 1], rows[:, 2])
 
 
 class BruteGraph:

@@ -10,10 +10,10 @@ import numpy as np
 
 from hornbeam.arrays import Ids, Ints
 from hornbeam.graphs.constants import LEAST_CONFIDENCE
-from hornbeam.graphs.graph import Graph
 from hornbeam.graphs.graph_model import ConstantRule, GraphRule
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_text import quoted, rule_head, rule_text
+from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import direction_of, property_of, step_of
 from hornbeam.graphs.path_rules import MOST_PROPOSED, SMOOTHING
 from hornbeam.graphs.queries import Direction, Queries
@@ -160,7 +160,7 @@ def path_reasons(ranker: GraphRanker, step: int, a: int, c: int) -> list[RuleRea
     return reasons
 
 
-def count_groundings(graph: Graph, codes: list[int], a: int, c: int) -> int:
+def count_groundings(graph: LinkedGraph, codes: list[int], a: int, c: int) -> int:
     """Paths from a to c that never pass a again and whose first entity is not c.
 
     0 too where a rule says nothing, because it proposes more than `MOST_PROPOSED` answers.
@@ -290,7 +290,7 @@ def _backward_text(ranker: GraphRanker, step: int, a: int, code: int, entity: in
     return f"{head} <- {quoted(facts.predicates[predicate_of(code)])}({', '.join(terms)})"
 
 
-def _linked_properties(graph: Graph, entity: int) -> Ints:
+def _linked_properties(graph: LinkedGraph, entity: int) -> Ints:
     """Numbers of the properties (s, d) of an entity."""
     links = graph.links
     runs = links.first_run[entity], links.first_run[entity + 1]
@@ -298,7 +298,7 @@ def _linked_properties(graph: Graph, entity: int) -> Ints:
     return found.astype(np.int64)
 
 
-def _properties(graph: Graph, entity: int) -> Ints:
+def _properties(graph: LinkedGraph, entity: int) -> Ints:
     """Numbers of all properties of an entity."""
     links = graph.links
     steps = links.run_step[links.first_run[entity] : links.first_run[entity + 1]]

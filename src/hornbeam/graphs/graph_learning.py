@@ -13,7 +13,6 @@ from hornbeam.errors import InputError
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.graphs.calibration import fit_calibration, log_odds
 from hornbeam.graphs.discovery import THIN, longest_path
-from hornbeam.graphs.graph import Graph
 from hornbeam.graphs.graph_model import Calibration, GraphModel
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_stages import (
@@ -23,6 +22,7 @@ from hornbeam.graphs.graph_stages import (
     held_triples,
     training_pool,
 )
+from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.linked_pairs import linked_shares
 from hornbeam.graphs.model_parts import relation_rules
 from hornbeam.graphs.path_rules import PathRules
@@ -81,7 +81,7 @@ def learn_graph(
         Where there is no graph, or no such relation or length.
     """
     settings = settings or GraphSettings()
-    graph = Graph.of(facts)
+    graph = LinkedGraph.of(facts)
     if not len(graph):
         raise InputError("there are no facts of two arguments: a graph needs links")
     if max_length != "auto" and not 1 <= max_length <= MAX_PATH:
@@ -100,7 +100,7 @@ def learn_graph(
     return model
 
 
-def _steps(facts: Facts, graph: Graph, relations: Sequence[str] | None) -> list[int]:
+def _steps(facts: Facts, graph: LinkedGraph, relations: Sequence[str] | None) -> list[int]:
     present = np.unique(graph.predicate).tolist()
     if relations is not None:
         wanted = {name: facts.predicates.index(name) for name in relations}
@@ -170,7 +170,7 @@ def _fitted(
     learning: GraphLearning,
     train: Pool,
     held: Pool | None,
-    graphs: list[Graph],
+    graphs: list[LinkedGraph],
     rules: dict[int, PathRules],
 ) -> tuple[Ranking, dict[int, Floats], Calibration]:
     settings, work = learning.settings, learning.work

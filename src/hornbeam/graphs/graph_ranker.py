@@ -11,8 +11,8 @@ from hornbeam.arrays import Floats, Ids, Ints, pointers, ranges
 from hornbeam.compiled import announced
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.calibration import log_odds, probabilities
-from hornbeam.graphs.graph import Graph
 from hornbeam.graphs.graph_model import GraphModel
+from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import numbered_rules
 from hornbeam.graphs.path_rules import Asked, PathRules
 from hornbeam.graphs.pools import Classes, GraphEvidence, Pool, firings_of, pool_of
@@ -56,9 +56,9 @@ class GraphRanker:
         object.__setattr__(self, "_rules", numbered_rules(self.model, self.facts))
 
     @cached_property
-    def graph(self) -> Graph:
+    def graph(self) -> LinkedGraph:
         """The facts as a graph."""
-        return Graph.of(self.facts)
+        return LinkedGraph.of(self.facts)
 
     @cached_property
     def evidence(self) -> GraphEvidence:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hornbeam.graphs.graph import Graph
+from hornbeam.graphs.linked_graph import LinkedGraph
 
 #: Facts up to which a graph is small, or of middle size.
 SMALL, MIDDLE = 20_000, 150_000
@@ -41,7 +41,7 @@ class Extent:
     queries: int = 5000
 
     @classmethod
-    def of(cls, graph: Graph) -> Extent:
+    def of(cls, graph: LinkedGraph) -> Extent:
         """What a graph's size allows."""
         if len(graph) <= SMALL:
             return cls()

@@ -9,9 +9,9 @@ import numpy as np
 from hornbeam.arrays import Ids
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.graphs.discovery import discover_paths, turned_paths
-from hornbeam.graphs.graph import Graph
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.hidden_folds import hidden_folds
+from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.path_rules import (
     Asked,
     PathRules,
@@ -36,7 +36,7 @@ class GraphLearning:
     `steps` are the relations and directions to learn, `sizes` how long each takes, relatively.
     """
 
-    graph: Graph
+    graph: LinkedGraph
     steps: list[int]
     sizes: list[float]
     length: int
@@ -49,7 +49,7 @@ class GraphLearning:
         """Random numbers of a purpose and a step."""
         return np.random.default_rng([self.seed, purpose, step])
 
-    def ridge(self, graph: Graph) -> Ridge | None:
+    def ridge(self, graph: LinkedGraph) -> Ridge | None:
         """The ridge of a graph, where it takes part."""
         if not self.settings.ridge or graph.n_entities > MOST_ENTITIES:
             return None
@@ -57,7 +57,7 @@ class GraphLearning:
         assert len(ridge.rest)  # before threads ask for it
         return ridge
 
-    def evidence(self, graph: Graph) -> GraphEvidence:
+    def evidence(self, graph: LinkedGraph) -> GraphEvidence:
         """A graph to answer queries from."""
         classes = Classes(self.settings.constants, self.settings.backward)
         return GraphEvidence(graph, self.ridge(graph), classes)
@@ -99,7 +99,7 @@ def find_rules(learning: GraphLearning) -> dict[int, PathRules]:
 
 
 def count_rules(
-    learning: GraphLearning, graph: Graph, paths: dict[int, Ids], share: float, until: float
+    learning: GraphLearning, graph: LinkedGraph, paths: dict[int, Ids], share: float, until: float
 ) -> dict[int, PathRules]:
     """Confidences of paths on a graph; rules that there is no time to count fall out."""
     most = learning.extent.counted
@@ -121,10 +121,10 @@ def count_rules(
 
 def training_pool(
     learning: GraphLearning, rules: dict[int, PathRules]
-) -> tuple[Pool | None, list[Graph]]:
+) -> tuple[Pool | None, list[LinkedGraph]]:
     """Training queries of all hidden folds, and the graphs without them."""
     pools: list[Pool] = []
-    graphs: list[Graph] = []
+    graphs: list[LinkedGraph] = []
     extent, work = learning.extent, learning.work
     paths = {step: some.paths for step, some in rules.items()}
     share = 0.4 / extent.hidden

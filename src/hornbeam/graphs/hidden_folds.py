@@ -12,11 +12,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hornbeam.graphs.graph import Graph
 from hornbeam.graphs.graph_settings import Extent
+from hornbeam.graphs.linked_graph import LinkedGraph
 
 
-def hidden_folds(graph: Graph, extent: Extent, seed: int) -> Iterator[tuple[Graph, Graph]]:
+def hidden_folds(
+    graph: LinkedGraph, extent: Extent, seed: int
+) -> Iterator[tuple[LinkedGraph, LinkedGraph]]:
     """Pairs of the graph without a fold and that fold, as many as the extent asks for."""
     fold = np.random.default_rng([seed, 0]).permutation(len(graph)) % extent.folds
     for number in range(extent.hidden):

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, pointers
-from hornbeam.graphs.discovery import Paths
+from hornbeam.graphs.discovery import PathTable
 from hornbeam.graphs.evidence_kernels import count_paths
-from hornbeam.graphs.graph import WORTH_COMPILING, Graph
+from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 
 #: Added to predictions: what few cases say is believed less.
 SMOOTHING = 5.0
@@ -43,7 +43,7 @@ class PathRules:
     """Path rules of one step with their hits and predictions."""
 
     step: int
-    paths: Paths
+    paths: PathTable
     hits: Ints
     predicted: Ints
 
@@ -71,7 +71,7 @@ class PathRules:
         return cls(step, np.empty((0, length), dtype=np.int32), nothing, nothing)
 
 
-def build_trie(step: int, paths: Paths, confidence: Floats) -> Trie:
+def build_trie(step: int, paths: PathTable, confidence: Floats) -> Trie:
     """Sort paths into a trie."""
     depth: list[int] = []
     steps: list[int] = []
@@ -111,7 +111,7 @@ class Asked(NamedTuple):
     answers: Ids
 
 
-def asked_along(graph: Graph, step: int, most: int | None, rng: np.random.Generator) -> Asked:
+def asked_along(graph: LinkedGraph, step: int, most: int | None, rng: np.random.Generator) -> Asked:
     """The links along a step as queries, at most so many drawn from them."""
     rows = np.flatnonzero(graph.predicate == step // 2 - 1)
     if most is not None and len(rows) > most:
@@ -130,7 +130,7 @@ def by_source(known: Ids, answer: Ids) -> Asked:
     return Asked(sources, pointers(counts), answer)
 
 
-def counted(graph: Graph, step: int, paths: Paths, asked: Asked) -> PathRules:
+def counted(graph: LinkedGraph, step: int, paths: PathTable, asked: Asked) -> PathRules:
     """Count hits and predictions of paths over queries."""
     trie = build_trie(step, paths, np.zeros(len(paths)))
     count = count_paths.for_size(len(graph), WORTH_COMPILING)

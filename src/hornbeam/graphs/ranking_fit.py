@@ -18,7 +18,7 @@ import numpy as np
 from hornbeam.arrays import Floats, Ints
 from hornbeam.graphs.pools import FEATURES, Pool
 from hornbeam.graphs.softmax import (
-    Rows,
+    CandidateRows,
     fit_softmax,
     linear_scores,
     spread,
@@ -66,9 +66,9 @@ def columns_of(features: Sequence[str]) -> Ints:
     return np.array([FEATURES.index(name) for name in features], dtype=np.int64)
 
 
-def rows_of(pool: Pool, columns: Ints) -> Rows:
+def rows_of(pool: Pool, columns: Ints) -> CandidateRows:
     """A pool with some of its features."""
-    return Rows(pool.offsets, np.ascontiguousarray(pool.feature[:, columns]), pool.truth)
+    return CandidateRows(pool.offsets, np.ascontiguousarray(pool.feature[:, columns]), pool.truth)
 
 
 def scores_of(pool: Pool, ranking: Ranking) -> Floats:

@@ -25,7 +25,7 @@ from scipy import sparse
 from scipy.linalg import lapack
 
 from hornbeam.arrays import Floats, Ids, Integers, ranges
-from hornbeam.graphs.graph import WORTH_COMPILING, Graph
+from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.ridge_kernels import add_quadratic, add_shared
 
 #: Entities up to which the matrix is held.
@@ -36,7 +36,7 @@ PROPOSED = 50
 Single = npt.NDArray[np.float32]
 
 
-def gram_matrix(graph: Graph) -> Single:
+def gram_matrix(graph: LinkedGraph) -> Single:
     """The upper triangle of X X^T: how many properties any two entities share."""
     links = graph.links
     gram = np.zeros((graph.n_entities, graph.n_entities), dtype=np.float32)
@@ -66,11 +66,11 @@ def inverted(gram: Single, penalty: float) -> Single:
 class Ridge:
     """The inverse A of a graph, ready to score."""
 
-    graph: Graph
+    graph: LinkedGraph
     inverse: Single
 
     @classmethod
-    def fit(cls, graph: Graph, penalty: float) -> Ridge:
+    def fit(cls, graph: LinkedGraph, penalty: float) -> Ridge:
         """Invert the Gram matrix of a graph."""
         return cls(graph, inverted(gram_matrix(graph), penalty))
 
@@ -111,7 +111,7 @@ class Ridge:
         return np.asarray(table @ self.inverse, dtype=np.float32)
 
 
-def _runs(graph: Graph, runs: Integers) -> Ids:
+def _runs(graph: LinkedGraph, runs: Integers) -> Ids:
     """Ends of some runs, one after the other."""
     links = graph.links
     return links.end[ranges(links.run_start[runs], links.run_start[runs + 1])]

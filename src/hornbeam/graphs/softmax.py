@@ -31,7 +31,7 @@ class Firings(NamedTuple):
 NO_FIRINGS = Firings(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32))
 
 
-class Rows(NamedTuple):
+class CandidateRows(NamedTuple):
     """Candidates of sources, with the features that take part."""
 
     offsets: Ints
@@ -47,7 +47,7 @@ def spread(feature: npt.NDArray[np.float32]) -> Floats:
 
 
 def fit_softmax(
-    rows: Rows, scale: Floats, center: Floats, penalty: Floats, start: Floats | None = None
+    rows: CandidateRows, scale: Floats, center: Floats, penalty: Floats, start: Floats | None = None
 ) -> Floats:
     """Weights w that minimise loss + sum of penalty/2 (scale (w - center))^2."""
     run = loss_and_gradient.choose(len(rows.feature), WORTH_COMPILING)
