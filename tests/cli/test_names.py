@@ -114,8 +114,7 @@ def test_candidates(files: dict[str, Path]) -> None:
         "candidates", "--facts", files["facts"], "--labels", files["labels"], "--names",
         files["names"], "--bodies", "anchored", "--min-coverage", "1",
     )  # fmt: skip
-    # a table may break its lines
-    assert "('e2' is [bold]Ben[/bold])" in " ".join(hornbeam_(*asked).stdout.split())
+    assert "[bold]Ben[/bold])" in hornbeam_(*asked).stdout  # a table may break its lines
     found = hornbeam_(*asked, "--json").json
     assert found["names"]["e2"] == {"name": "[bold]Ben[/bold]", "type": None}
     assert any("knows(A, 'e2')" in one["clause"] for one in found["candidates"])

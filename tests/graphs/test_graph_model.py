@@ -21,7 +21,7 @@ from hornbeam.graphs.queries import Direction
 from hornbeam.rules.body import Step
 
 names = st.one_of(
-    st.sampled_from(["X", "Y", "A", "_", "<-", "#", '"', "a b", "p(X, Y)", "queries", "ü/.x", "\\"]),
+    st.sampled_from(["X", "Y", "A", "_", "<-", "#", '"', "a b", "p(X, Y)", "queries", "ü/.", "\\"]),
     st.text(
         st.characters(exclude_characters="\t\r\n\0", exclude_categories=["Cs"]),
         min_size=1, max_size=8,

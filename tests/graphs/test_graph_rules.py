@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from hornbeam.graphs.constants import LEAST_CONFIDENCE, constant_rules, priors
 from hornbeam.graphs.discovery import discover_paths, turned_paths
-from hornbeam.graphs.graph import Graph
 from hornbeam.graphs.graph_reasons import connecting_walks
+from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import property_of
 from hornbeam.graphs.path_rules import PathRules, asked_along, best_rules, counted
 from hornbeam.graphs.pools import FEATURES, GraphEvidence, firings_of, pool_of
@@ -72,7 +72,9 @@ def test_constant_confidences(compiled: bool, some: set[Triple], step: int) -> N
         rules = constant_rules(graph, step)
     found = {
         (property_of(graph, int(p)), int(c)): (int(h), int(n))
-        for p, c, h, n in zip(rules.property, rules.answer, rules.hits, rules.predicted, strict=True)
+        for p, c, h, n in zip(
+            rules.property, rules.answer, rules.hits, rules.predicted, strict=True
+        )
     }
     expected = {
         rule: (hits, predicted)
@@ -113,9 +115,7 @@ def test_features(
                     for (rule, answer), (hits, predicted) in constants.items()
                     if answer == c and rule in held and hits >= 2
                 ],
-                "backward": [
-                    confidence for confidence, new in brute.backward(a, step) if c in new
-                ],
+                "backward": [confidence for confidence, new in brute.backward(a, step) if c in new],
             }
             for group, confidences in fired.items():
                 best = [*sorted(confidences, reverse=True), 0.0, 0.0, 0.0]
@@ -187,7 +187,9 @@ def test_frequent_answers_and_their_share() -> None:
     graph = graph_of([(0, 0, 4), (1, 0, 4), (2, 0, 5)])
     found = priors(graph, STEPS[0])
     assert found.frequent.tolist() == [4, 5]
-    assert np.exp(found.log_share[[4, 5, 6, 7]]) == pytest.approx([2.5 / 4, 1.5 / 4, 0.5 / 4, 0.5 / 4])
+    assert np.exp(found.log_share[[4, 5, 6, 7]]) == pytest.approx(
+        [2.5 / 4, 1.5 / 4, 0.5 / 4, 0.5 / 4]
+    )
 
 
 def test_rules_are_kept_half_by_confidence_half_by_gain() -> None:
@@ -210,7 +212,9 @@ def test_ridge_is_the_autoencoder_with_zero_diagonal(
         {p for x in range(ENTITIES) for p in brute.properties(x) if p[1] is not None},
         key=lambda p: (p[0], p[1] or 0),
     )
-    x = np.array([[p in brute.properties(e) for p in properties] for e in range(ENTITIES)], dtype=float)
+    x = np.array(
+        [[p in brute.properties(e) for p in properties] for e in range(ENTITIES)], dtype=float
+    )
     inverse = np.linalg.inv(x.T @ x + 2.0 * np.eye(len(properties)))
     weights = np.eye(len(properties)) - inverse / np.diag(inverse)
     predicted = x @ weights
@@ -226,6 +230,6 @@ def test_ridge_is_the_autoencoder_with_zero_diagonal(
 
 
 def test_nothing_to_answer_from() -> None:
-    graph = Graph(3, 1, *(np.empty(0, dtype=np.int32) for _ in range(3)))
+    graph = LinkedGraph(3, 1, *(np.empty(0, dtype=np.int32) for _ in range(3)))
     assert graph.ends(0, 2).tolist() == []
     assert len(constant_rules(graph, 2)) == 0

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from hornbeam.graphs.graph import Graph
+from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.rules.codes import step_code
 
 Triple = tuple[int, int, int]
@@ -28,9 +28,9 @@ triples = st.sets(
 
 def graph_of(
     some: Iterable[Triple], entities: int = ENTITIES, relations: int = RELATIONS
-) -> Graph:
+) -> LinkedGraph:
     rows = np.array(sorted(some), dtype=np.int32).reshape(-1, 3)
-    return Graph(entities, relations, rows[:, 0], rows[:, 1], rows[:, 2])
+    return LinkedGraph(entities, relations, rows[:, 0], rows[:, 1], rows[:, 2])
 
 
 class BruteGraph:
@@ -47,8 +47,8 @@ class BruteGraph:
         return self.ends.get((a, step), set())
 
     def proposed(self, path: Sequence[int], a: int) -> set[int]:
-        """Ends of walks along a path that never pass a again and do not end where they first led."""
-        walks = [(a,)]
+        """Ends of walks that never pass a again and do not end where they first led."""
+        walks: list[tuple[int, ...]] = [(a,)]
         for depth, step in enumerate(path):
             walks = [
                 (*walk, y)
@@ -70,7 +70,9 @@ class BruteGraph:
         return {x for x in self.entities if some in self.properties(x)}
 
     def queries(self, step: int) -> list[tuple[int, int]]:
-        return [(a, c) for (a, s), ends in sorted(self.ends.items()) if s == step for c in sorted(ends)]
+        return [
+            (a, c) for (a, s), ends in sorted(self.ends.items()) if s == step for c in sorted(ends)
+        ]
 
     def path_counts(self, path: Sequence[int], step: int) -> tuple[int, int]:
         """Hits, and answers proposed less the other known ones, over all queries."""

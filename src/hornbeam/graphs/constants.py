@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.arrays import Floats, Ids, Ints, run_starts
-from hornbeam.graphs.evidence_kernels import count_constants
-from hornbeam.graphs.graph import WORTH_COMPILING, Graph
+from hornbeam.graphs.constant_kernels import count_constants
+from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.path_rules import SMOOTHING
 
 #: A rule needs so many hits and this confidence.
@@ -31,7 +31,7 @@ class ConstantTable(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ConstantRules:
-    """Rules of one step by number of property (`hornbeam.graphs.graph`) and answer."""
+    """Rules of one step by number of property (`hornbeam.graphs.linked_graph`) and answer."""
 
     step: int
     property: Ints
@@ -44,7 +44,7 @@ class ConstantRules:
 
     @cached_property
     def confidence(self) -> Floats:
-        """hits / (predicted + 5)."""
+        """Hits / (predicted + 5)."""
         return self.hits / (self.predicted + SMOOTHING)
 
     @cached_property
@@ -66,7 +66,7 @@ class ConstantRules:
         return cls(step, nothing, nothing.astype(np.int32), nothing, nothing)
 
 
-def constant_rules(graph: Graph, step: int) -> ConstantRules:
+def constant_rules(graph: LinkedGraph, step: int) -> ConstantRules:
     """Count all rules with constants of a step, exactly; keep those above the thresholds."""
     count = count_constants.for_size(len(graph), WORTH_COMPILING)
     found = count(
@@ -86,7 +86,7 @@ class Priors(NamedTuple):
     log_share: Floats
 
 
-def priors(graph: Graph, step: int) -> Priors:
+def priors(graph: LinkedGraph, step: int) -> Priors:
     """Count the answers of a step; half a link is added to every entity."""
     links = graph.links
     inverse = step ^ 1

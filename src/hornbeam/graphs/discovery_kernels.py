@@ -8,7 +8,7 @@ entity in between is a or c, so that the link itself is never part of its own pa
 A path is one number, `bits` bits per step, its last step in the lowest (`sequence_key`).
 """
 
-# ruff: noqa: ANN001, ANN201
+# ruff: noqa: ANN001, ANN201, SIM109
 # mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
 
 from __future__ import annotations

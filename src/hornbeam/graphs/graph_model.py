@@ -1,9 +1,9 @@
 """The model of a whole graph as data: rules and ranking weights per relation and direction.
 
 Path rules carry their own hits and predictions, so that they speak about any facts that have their
-relations. Rules with constants, frequent answers and the ridge class are about single entities: they
-are counted anew from the facts that a model is used with, and the best of them are listed to be
-read.
+relations. Rules with constants, frequent answers and the ridge class are about single entities:
+they are counted anew from the facts that a model is used with, and the best of them are listed to
+be read.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class GraphRule:
 
     @property
     def confidence(self) -> float:
-        """hits / (predicted + 5)."""
+        """Hits / (predicted + 5)."""
         return self.hits / (self.predicted + SMOOTHING)
 
 
@@ -58,7 +58,7 @@ class ConstantRule:
 
     @property
     def confidence(self) -> float:
-        """hits / (predicted + 5)."""
+        """Hits / (predicted + 5)."""
         return self.hits / (self.predicted + SMOOTHING)
 
 

@@ -12,8 +12,8 @@ from hornbeam.compiled import announced
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.asked import as_queries
 from hornbeam.graphs.calibration import log_odds, probabilities
-from hornbeam.graphs.graph import Graph
 from hornbeam.graphs.graph_model import GraphModel
+from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import numbered_rules
 from hornbeam.graphs.path_rules import Asked, PathRules
 from hornbeam.graphs.pools import Classes, GraphEvidence, Pool, firings_of, pool_of
@@ -59,9 +59,9 @@ class GraphRanker:
         object.__setattr__(self, "_rules", numbered_rules(self.model, self.facts))
 
     @cached_property
-    def graph(self) -> Graph:
+    def graph(self) -> LinkedGraph:
         """The facts as a graph."""
-        return Graph.of(self.facts)
+        return LinkedGraph.of(self.facts)
 
     @cached_property
     def evidence(self) -> GraphEvidence:
@@ -84,14 +84,10 @@ class GraphRanker:
             if part.relation in numbers
         }
 
-    def rank(
-        self, queries: object, *, top: int = 10, progress: Progress = SILENT
-    ) -> ResultTable:
+    def rank(self, queries: object, *, top: int = 10, progress: Progress = SILENT) -> ResultTable:
         """The best new answers of queries by names; see `hornbeam.graphs.asked.read_queries`."""
         asked = as_queries(queries)
-        return ranked_answers(
-            self, asked, top, probabilities=self.probabilities, progress=progress
-        )
+        return ranked_answers(self, asked, top, probabilities=self.probabilities, progress=progress)
 
     def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
         """The candidates of every query, best first; all others tie below them.
@@ -136,7 +132,7 @@ class GraphRanker:
         step = step_code(queries.relation.astype(np.int64)) + queries.asks_subject
         known = np.array([code in self._rules for code in step.tolist()], dtype=np.bool_)
         known &= (queries.known >= 0) & (queries.relation >= 0)
-        key = step * self.graph.n_entities + queries.known
+        key: Ints = step.astype(np.int64) * self.graph.n_entities + queries.known
         distinct = np.unique(key[known])
         parts = self._parts(distinct)
         work = Workload(progress, "Ranking answers", threads=self.threads)

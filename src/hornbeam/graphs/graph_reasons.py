@@ -17,10 +17,10 @@ import numpy as np
 from hornbeam.arrays import Bools, Ids, Ints
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.constants import LEAST_CONFIDENCE, LEAST_HITS
-from hornbeam.graphs.graph import Graph
 from hornbeam.graphs.graph_model import ConstantRule, GraphRule
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_text import rule_atom, rule_head, rule_text
+from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import direction_of, property_of, step_of
 from hornbeam.graphs.path_rules import SMOOTHING
 from hornbeam.graphs.pools import Pool, firings_of
@@ -118,7 +118,7 @@ def _paths(ranker: GraphRanker, pool: Pool, row: int, most: int) -> Iterator[Gra
         )
 
 
-def connecting_walks(graph: Graph, a: int, c: int, codes: list[int]) -> Iterator[list[int]]:
+def connecting_walks(graph: LinkedGraph, a: int, c: int, codes: list[int]) -> Iterator[list[int]]:
     """Entities along every walk from a to c by some steps, as rules take them.
 
     A walk never passes a again, and does not go to c at once where it has further steps. The
@@ -157,7 +157,7 @@ def _triples(facts: Facts, codes: list[int], walk: list[int]) -> tuple[Triple, .
 # --- constants ------------------------------------------------------------------------------------
 
 
-def properties_of(graph: Graph, entity: int) -> Ints:
+def properties_of(graph: LinkedGraph, entity: int) -> Ints:
     """Numbers of the properties that an entity has: linked to whom, and linked at all."""
     links = graph.links
     runs = slice(int(links.first_run[entity]), int(links.first_run[entity + 1]))
@@ -169,7 +169,7 @@ def properties_of(graph: Graph, entity: int) -> Ints:
     return np.unique(np.append(own, len(links.run_step) + links.run_step[runs].astype(np.int64)))
 
 
-def holders_of(graph: Graph, number: int) -> Ids:
+def holders_of(graph: LinkedGraph, number: int) -> Ids:
     """Entities that have a property."""
     links = graph.links
     if number >= len(links.run_step):
@@ -216,7 +216,7 @@ def _backward(ranker: GraphRanker, step: int, a: int, c: int) -> Iterator[GraphR
             yield GraphReason(RuleClass.BACKWARD, rule, confidence, hits, len(holders))
 
 
-def _property(graph: Graph, step: int, entity: int) -> int:
+def _property(graph: LinkedGraph, step: int, entity: int) -> int:
     """Number of the property 'linked to an entity by a step', -1 where nobody has it."""
     return int(graph.run_of(np.array([entity]), step ^ 1)[0])
 

@@ -8,9 +8,9 @@
     0.7143	5	2	treats(X, "flu") <- class(X, "antiviral")
 
 The columns of a path rule are its confidence (for reading: hits and predictions decide), hits,
-predictions, its own weight and the rule; X is known and Y is asked for. Rules with constants have no
-weight of their own. Names that are no plain words are quoted as in JSON. Floats are written with all
-their digits.
+predictions, its own weight and the rule; X is known and Y is asked for. Rules with constants have
+no weight of their own. Names that are no plain words are quoted as in JSON. Floats are written with
+all their digits.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def write_model(model: GraphModel) -> str:
     }
     lines = [FIRST + json.dumps(header, ensure_ascii=False)]
     lines += [
-        "# Per rule: confidence, hits, predictions, weight (path rules), rule. X is known, Y asked.",
+        "# Per rule: confidence, hits, predictions, weight (paths only), rule. X is known.",
         "# Confidence = hits / (predictions + 5). Of the rules with constants the best are shown;",
         "# they are counted anew from the facts that the model is used with.",
     ]
@@ -92,9 +92,7 @@ def quoted(name: str) -> str:
     return name if PLAIN.fullmatch(name) else json.dumps(name, ensure_ascii=False)
 
 
-def rule_head(
-    relation: str, direction: Direction, answer: str = "Y", known: str = "X"
-) -> str:
+def rule_head(relation: str, direction: Direction, answer: str = "Y", known: str = "X") -> str:
     """The head of rules of a relation and direction.
 
     Examples

@@ -1,7 +1,8 @@
 """Limited-memory BFGS for smooth convex functions of few variables.
 
-SciPy's would do, but it calls BLAS for vectors of a dozen numbers, whose threads then wait for each
-other longer than the work takes, and whose order of summation varies. Here every sum is NumPy's own.
+SciPy's would do, but it calls BLAS for vectors of a dozen numbers, whose threads then wait for
+each other longer than the work takes, and whose order of summation varies. Here every sum is
+NumPy's own.
 """
 
 from __future__ import annotations

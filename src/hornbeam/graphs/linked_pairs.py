@@ -6,11 +6,13 @@ import numpy as np
 
 from hornbeam.arrays import Ids
 from hornbeam.facts.atom_keys import contained, pair_keys
-from hornbeam.graphs.graph import Graph
 from hornbeam.graphs.graph_model import LinkedShares
+from hornbeam.graphs.linked_graph import LinkedGraph
 
 
-def linked_shares(graph: Graph, subject: Ids | None = None, object_: Ids | None = None) -> LinkedShares:
+def linked_shares(
+    graph: LinkedGraph, subject: Ids | None = None, object_: Ids | None = None
+) -> LinkedShares:
     """Share of train's pairs with a further link, in either direction, and of held-out pairs."""
     low, high = np.minimum(graph.subject, graph.object), np.maximum(graph.subject, graph.object)
     keys = pair_keys(low, high, graph.n_entities)

@@ -9,8 +9,8 @@ import numpy as np
 from hornbeam.arrays import Floats, Ints
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.constants import ConstantRules, constant_rules
-from hornbeam.graphs.graph import Graph
 from hornbeam.graphs.graph_model import ConstantRule, GraphModel, GraphRule, RelationRules
+from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.queries import Direction
 from hornbeam.graphs.ranking_fit import Ranking
@@ -32,7 +32,7 @@ def direction_of(code: int) -> Direction:
     return Direction.SUBJECT if is_inverse(code) else Direction.OBJECT
 
 
-def property_of(graph: Graph, number: int) -> tuple[int, int | None]:
+def property_of(graph: LinkedGraph, number: int) -> tuple[int, int | None]:
     """Step and entity of a property; no entity where any will do."""
     links = graph.links
     if number >= len(links.run_step):
@@ -41,7 +41,7 @@ def property_of(graph: Graph, number: int) -> tuple[int, int | None]:
 
 
 def relation_rules(
-    graph: Graph,
+    graph: LinkedGraph,
     facts: Facts,
     rules: Mapping[int, PathRules],
     ranking: Ranking,
@@ -87,7 +87,9 @@ def _path_rules(facts: Facts, rules: PathRules, weights: Floats | None) -> tuple
     )
 
 
-def best_constants(graph: Graph, facts: Facts, rules: ConstantRules) -> tuple[ConstantRule, ...]:
+def best_constants(
+    graph: LinkedGraph, facts: Facts, rules: ConstantRules
+) -> tuple[ConstantRule, ...]:
     """The rules with constants of the highest confidence."""
     shown = []
     for row in np.lexsort((-rules.hits, -rules.confidence))[:SHOWN].tolist():

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, pointers
-from hornbeam.graphs.discovery import Paths
+from hornbeam.graphs.discovery import PathTable
 from hornbeam.graphs.evidence_kernels import count_paths
-from hornbeam.graphs.graph import WORTH_COMPILING, Graph
+from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 
 #: Added to predictions: what few cases say is believed less.
 SMOOTHING = 5.0
@@ -43,7 +43,7 @@ class PathRules:
     """Path rules of one step with their hits and predictions."""
 
     step: int
-    paths: Paths
+    paths: PathTable
     hits: Ints
     predicted: Ints
 
@@ -52,7 +52,7 @@ class PathRules:
 
     @cached_property
     def confidence(self) -> Floats:
-        """hits / (predicted + 5)."""
+        """Hits / (predicted + 5)."""
         return self.hits / (self.predicted + SMOOTHING)
 
     def select(self, rows: Integers | Bools) -> PathRules:
@@ -71,9 +71,12 @@ class PathRules:
         return cls(step, np.empty((0, length), dtype=np.int32), nothing, nothing)
 
 
-def build_trie(step: int, paths: Paths, confidence: Floats) -> Trie:
+def build_trie(step: int, paths: PathTable, confidence: Floats) -> Trie:
     """Sort paths into a trie."""
-    depth, steps, rule, skip = [], [], [], []
+    depth: list[int] = []
+    steps: list[int] = []
+    rule: list[int] = []
+    skip: list[int] = []
     order = np.lexsort(paths.T[::-1])
     open_nodes: list[int] = []
     before: list[int] = []
@@ -95,8 +98,9 @@ def build_trie(step: int, paths: Paths, confidence: Floats) -> Trie:
         before = path
     for node in open_nodes:
         skip[node] = len(depth)
-    columns = (np.array(column, dtype=np.int64) for column in (depth, steps, rule, skip))
-    return Trie(step, *columns, confidence, -np.log1p(-confidence))
+    arrays = [np.array(column, dtype=np.int64) for column in (depth, steps, rule, skip)]
+    loss = -np.log1p(-confidence)
+    return Trie(step, arrays[0], arrays[1], arrays[2], arrays[3], confidence, loss)
 
 
 class Asked(NamedTuple):
@@ -107,7 +111,7 @@ class Asked(NamedTuple):
     answers: Ids
 
 
-def asked_along(graph: Graph, step: int, most: int | None, rng: np.random.Generator) -> Asked:
+def asked_along(graph: LinkedGraph, step: int, most: int | None, rng: np.random.Generator) -> Asked:
     """The links along a step as queries, at most so many drawn from them."""
     rows = np.flatnonzero(graph.predicate == step // 2 - 1)
     if most is not None and len(rows) > most:
@@ -126,13 +130,11 @@ def by_source(known: Ids, answer: Ids) -> Asked:
     return Asked(sources, pointers(counts), answer)
 
 
-def counted(graph: Graph, step: int, paths: Paths, asked: Asked) -> PathRules:
+def counted(graph: LinkedGraph, step: int, paths: PathTable, asked: Asked) -> PathRules:
     """Count hits and predictions of paths over queries."""
     trie = build_trie(step, paths, np.zeros(len(paths)))
     count = count_paths.for_size(len(graph), WORTH_COMPILING)
-    hits, predicted = count(
-        graph.links, trie, len(paths), *asked, graph.n_entities, MOST_PROPOSED
-    )
+    hits, predicted = count(graph.links, trie, len(paths), *asked, graph.n_entities, MOST_PROPOSED)
     return PathRules(step, paths, hits, predicted)
 
 
@@ -149,4 +151,5 @@ def best_rules(rules: PathRules, base: float, most: int) -> Ints:
     gain = hits * np.log(confidence / base)
     gain[first] = -np.inf
     others = np.argsort(-gain, kind="stable")[: most - len(first)]
-    return useful[np.sort(np.concatenate([first, others]))]
+    best: Ints = useful[np.sort(np.concatenate([first, others]))]
+    return best

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hornbeam.arrays import Bools, Ids, Ints, pointers, ranges
 from hornbeam.graphs.constants import LEAST_CONFIDENCE, ConstantRules, constant_rules, priors
 from hornbeam.graphs.evidence_kernels import fired_paths, gather
-from hornbeam.graphs.graph import WORTH_COMPILING, Graph
+from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.path_rules import MOST_PROPOSED, SMOOTHING, Asked, PathRules
 from hornbeam.graphs.ridge import PROPOSED, Ridge
 from hornbeam.graphs.softmax import Firings
@@ -95,7 +95,7 @@ class Classes:
 class GraphEvidence:
     """A graph that queries are answered from, and its ridge."""
 
-    graph: Graph
+    graph: LinkedGraph
     ridge: Ridge | None = None
     classes: Classes = Classes()
 
@@ -147,7 +147,7 @@ def pool_of(
     )
 
 
-def firings_of(graph: Graph, rules: PathRules, pool: Pool) -> Firings:
+def firings_of(graph: LinkedGraph, rules: PathRules, pool: Pool) -> Firings:
     """Which path rules speak for which candidates of a pool of the rules' step."""
     run = fired_paths.for_size(len(graph), WORTH_COMPILING)
     row, rule = run(

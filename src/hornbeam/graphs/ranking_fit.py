@@ -18,7 +18,7 @@ import numpy as np
 from hornbeam.arrays import Floats, Ints
 from hornbeam.graphs.pools import FEATURES, Pool
 from hornbeam.graphs.softmax import (
-    Rows,
+    CandidateRows,
     fit_softmax,
     linear_scores,
     spread,
@@ -41,9 +41,13 @@ PENALTIES = (30.0, 10.0, 100.0, 3.0)
 COMPARED = 300_000
 
 
+#: Weights by step.
+_Fits = dict[int, Floats]
+
+
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Weights of the chosen features, for the graph and per step, and the MRR they were chosen by."""
+    """Weights of the chosen features, of the graph and per step; the MRR of held-out queries."""
 
     features: tuple[str, ...]
     scale: Floats
@@ -62,9 +66,9 @@ def columns_of(features: Sequence[str]) -> Ints:
     return np.array([FEATURES.index(name) for name in features], dtype=np.int64)
 
 
-def rows_of(pool: Pool, columns: Ints) -> Rows:
+def rows_of(pool: Pool, columns: Ints) -> CandidateRows:
     """A pool with some of its features."""
-    return Rows(pool.offsets, np.ascontiguousarray(pool.feature[:, columns]), pool.truth)
+    return CandidateRows(pool.offsets, np.ascontiguousarray(pool.feature[:, columns]), pool.truth)
 
 
 def scores_of(pool: Pool, ranking: Ranking) -> Floats:
@@ -117,15 +121,15 @@ def fit_ranking(
     steps = np.unique(train.step).tolist()
     parts = {step: rows_of(train.select(train.step == step), columns) for step in steps}
     sizes = [float(len(parts[step].feature)) for step in steps]
-    start: dict[int, Floats] = {}
+    start: _Fits = {}
     choice = _Choice(held)
     for penalty in PENALTIES:
         if start and work.expired(0.9):
             break
         penalties = np.full(len(columns), penalty)
 
-        def fit(step: int, penalties: Floats = penalties) -> Floats:
-            return fit_softmax(parts[step], graph.scale, graph.weights, penalties, start.get(step))
+        def fit(step: int, penalties: Floats = penalties, near: _Fits = start) -> Floats:
+            return fit_softmax(parts[step], graph.scale, graph.weights, penalties, near.get(step))
 
         fitted = work.each(fit, steps, sizes, share / 2 / len(PENALTIES))
         start = {step: w for step, w in zip(steps, fitted, strict=True) if w is not None}

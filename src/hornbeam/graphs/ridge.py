@@ -25,7 +25,7 @@ from scipy import sparse
 from scipy.linalg import lapack
 
 from hornbeam.arrays import Floats, Ids, Integers, ranges
-from hornbeam.graphs.graph import WORTH_COMPILING, Graph
+from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.ridge_kernels import add_quadratic, add_shared
 
 #: Entities up to which the matrix is held.
@@ -36,7 +36,7 @@ PROPOSED = 50
 Single = npt.NDArray[np.float32]
 
 
-def gram_matrix(graph: Graph) -> Single:
+def gram_matrix(graph: LinkedGraph) -> Single:
     """The upper triangle of X X^T: how many properties any two entities share."""
     links = graph.links
     gram = np.zeros((graph.n_entities, graph.n_entities), dtype=np.float32)
@@ -46,14 +46,14 @@ def gram_matrix(graph: Graph) -> Single:
 
 
 def inverted(gram: Single, penalty: float) -> Single:
-    """(G + l I)^-1 by Cholesky's factorisation, in the place of G, of which one triangle is used."""
+    """(G + l I)^-1 by Cholesky's factorisation, in the place of G, whose upper triangle is used."""
     n = len(gram)
     gram[np.arange(n), np.arange(n)] += penalty
     # the transpose has the order of columns that LAPACK works in place on: upper is lower there
     factor, problem = lapack.spotrf(gram.T, lower=1, overwrite_a=1, clean=0)
     inverse, further = lapack.spotri(factor, lower=1, overwrite_c=1)
-    assert problem == 0 and further == 0, "a positive definite matrix has a factor"
-    both = inverse.T  # the upper triangle, by rows
+    assert (problem, further) == (0, 0), "a positive definite matrix has a factor"
+    both: Single = inverse.T  # the upper triangle, by rows
     for start in range(0, n, 1024):
         stop = min(start + 1024, n)
         block = both[start:stop, start:stop]
@@ -66,11 +66,11 @@ def inverted(gram: Single, penalty: float) -> Single:
 class Ridge:
     """The inverse A of a graph, ready to score."""
 
-    graph: Graph
+    graph: LinkedGraph
     inverse: Single
 
     @classmethod
-    def fit(cls, graph: Graph, penalty: float) -> Ridge:
+    def fit(cls, graph: LinkedGraph, penalty: float) -> Ridge:
         """Invert the Gram matrix of a graph."""
         return cls(graph, inverted(gram_matrix(graph), penalty))
 
@@ -111,7 +111,7 @@ class Ridge:
         return np.asarray(table @ self.inverse, dtype=np.float32)
 
 
-def _runs(graph: Graph, runs: Integers) -> Ids:
+def _runs(graph: LinkedGraph, runs: Integers) -> Ids:
     """Ends of some runs, one after the other."""
     links = graph.links
     return links.end[ranges(links.run_start[runs], links.run_start[runs + 1])]

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from hornbeam.arrays import Floats
-from hornbeam.graphs.graph import Graph
+from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool, firings_of
 from hornbeam.graphs.ranking_fit import Ranking, columns_of, rows_of
@@ -33,8 +33,8 @@ RULE_PENALTY, FEATURE_PENALTY = 3.0, 30.0
 def fit_rule_weights(
     train: Pool,
     held: Pool,
-    graphs: Sequence[Graph],
-    full: Graph,
+    graphs: Sequence[LinkedGraph],
+    full: LinkedGraph,
     rules: Mapping[int, PathRules],
     ranking: Ranking,
     work: Workload,
@@ -89,7 +89,7 @@ def fit_rule_weights(
     return replace(ranking, by_step=by_step, mrr=mrr), own
 
 
-def _by_fold(pool: Pool, rules: PathRules, graphs: Sequence[Graph]) -> Firings:
+def _by_fold(pool: Pool, rules: PathRules, graphs: Sequence[LinkedGraph]) -> Firings:
     """Firings of a pool whose sources are answered from several graphs, fold after fold."""
     parts = [
         firings_of(graphs[fold], rules, pool.select(pool.fold == fold))
@@ -102,5 +102,3 @@ def _by_fold(pool: Pool, rules: PathRules, graphs: Sequence[Graph]) -> Firings:
 
 def _sum(pool: Pool, score: Floats) -> float:
     return float(summed_reciprocal_ranks(pool.offsets, score, pool.truth).sum())
-
-

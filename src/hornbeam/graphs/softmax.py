@@ -31,7 +31,7 @@ class Firings(NamedTuple):
 NO_FIRINGS = Firings(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32))
 
 
-class Rows(NamedTuple):
+class CandidateRows(NamedTuple):
     """Candidates of sources, with the features that take part."""
 
     offsets: Ints
@@ -47,7 +47,7 @@ def spread(feature: npt.NDArray[np.float32]) -> Floats:
 
 
 def fit_softmax(
-    rows: Rows, scale: Floats, center: Floats, penalty: Floats, start: Floats | None = None
+    rows: CandidateRows, scale: Floats, center: Floats, penalty: Floats, start: Floats | None = None
 ) -> Floats:
     """Weights w that minimise loss + sum of penalty/2 (scale (w - center))^2."""
     run = loss_and_gradient.choose(len(rows.feature), WORTH_COMPILING)
@@ -79,7 +79,8 @@ def linear_scores(feature: npt.NDArray[np.float32], weights: Floats) -> Floats:
 def fired_scores(firings: Firings, weights: Floats) -> Floats:
     """Sum of the weights of the rules that speak for every row."""
     of = np.repeat(np.arange(len(firings.start) - 1), np.diff(firings.start))
-    return np.bincount(of, weights[firings.rule], minlength=len(firings.start) - 1)
+    sums: Floats = np.bincount(of, weights[firings.rule], len(firings.start) - 1).astype(np.float64)
+    return sums
 
 
 def summed_reciprocal_ranks(offsets: Ints, score: Floats, truth: Bools) -> Floats:

@@ -23,7 +23,7 @@ from hornbeam.facts.table import HALF, Facts
 from hornbeam.rules.codes import code_limit, step_code
 
 #: Facts above which the loops over a graph are compiled.
-WORTH_COMPILING = 500
+WORTH_COMPILING = 100
 
 
 class Links(NamedTuple):
@@ -46,7 +46,7 @@ class Links(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Graph:
+class LinkedGraph:
     """Distinct triples over ids of entities and predicates."""
 
     n_entities: int
@@ -56,7 +56,7 @@ class Graph:
     object: Ids
 
     @classmethod
-    def of(cls, facts: Facts) -> Graph:
+    def of(cls, facts: Facts) -> LinkedGraph:
         """Take the binary facts that round to true."""
         atoms = facts.binary
         kept = np.ones(len(atoms), dtype=np.bool_)
@@ -69,10 +69,10 @@ class Graph:
     def __len__(self) -> int:
         return len(self.subject)
 
-    def select(self, rows: Bools | Integers) -> Graph:
+    def select(self, rows: Bools | Integers) -> LinkedGraph:
         """Keep the triples at `rows`, over the same entities and predicates."""
         ids = (self.subject[rows], self.predicate[rows], self.object[rows])
-        return Graph(self.n_entities, self.n_predicates, *ids)
+        return LinkedGraph(self.n_entities, self.n_predicates, *ids)
 
     @property
     def step_limit(self) -> int:
