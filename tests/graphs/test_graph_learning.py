@@ -9,6 +9,7 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.errors import InputError
+from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.graph_learning import learn_graph
 from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_ranker import GraphRanker
@@ -17,7 +18,7 @@ from hornbeam.graphs.hidden_folds import hidden_folds
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.linked_pairs import linked_shares
 from hornbeam.graphs.path_rules import asked_along, counted
-from hornbeam.graphs.pools import GraphEvidence, pool_of
+from hornbeam.graphs.pools import pool_of
 from hornbeam.graphs.queries import Direction, Queries
 from hornbeam.graphs.ranking import evaluate_ranks
 from hornbeam.graphs.ridge import Ridge

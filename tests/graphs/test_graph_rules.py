@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from hornbeam.graphs.constants import LEAST_CONFIDENCE, constant_rules, priors
 from hornbeam.graphs.discovery import discover_paths, turned_paths
+from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.graph_reasons import connecting_walks
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import property_of
 from hornbeam.graphs.path_rules import PathRules, asked_along, best_rules, counted
-from hornbeam.graphs.pools import FEATURES, GraphEvidence, firings_of, pool_of
+from hornbeam.graphs.pools import FEATURES, firings_of, pool_of
 from hornbeam.graphs.ridge import Ridge
 from hornbeam.rules.codes import step_code
 from tests.support.brute_graphs import ENTITIES, RELATIONS, BruteGraph, Triple, graph_of, triples

@@ -15,6 +15,7 @@ from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.calibration import fit_calibration, log_odds
 from hornbeam.graphs.discovery import THIN, longest_path
+from hornbeam.graphs.graph_evidence import MAX_PATH
 from hornbeam.graphs.graph_model import Calibration, GraphModel
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_stages import (
@@ -37,8 +38,6 @@ from hornbeam.graphs.workload import Workload
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.codes import predicate_of, step_code
 
-#: The longest paths that can be asked for.
-MAX_PATH = 5
 #: Without held-out facts, every so-manieth source of training queries decides.
 EVERY = 5
 

@@ -12,11 +12,12 @@ from hornbeam.compiled import announced
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.asked import as_queries
 from hornbeam.graphs.calibration import log_odds, probabilities
+from hornbeam.graphs.graph_evidence import Classes, GraphEvidence
 from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import numbered_rules
 from hornbeam.graphs.path_rules import Asked, PathRules
-from hornbeam.graphs.pools import Classes, GraphEvidence, Pool, firings_of, pool_of
+from hornbeam.graphs.pools import Pool, firings_of, pool_of
 from hornbeam.graphs.queries import Answers, Direction, Queries
 from hornbeam.graphs.ranked_answers import ranked_answers
 from hornbeam.graphs.ranking_fit import columns_of
@@ -29,6 +30,8 @@ from hornbeam.rules.codes import step_code
 
 #: Sources of one relation and direction that are answered at a time.
 PART = 512
+#: Relations and directions whose constants are kept for further queries.
+REMEMBERED = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +74,7 @@ class GraphRanker:
             ridge = Ridge.fit(self.graph, self.model.ridge)
             assert len(ridge.rest)
         classes = Classes(self.model.constants, self.model.backward)
-        return GraphEvidence(self.graph, ridge, classes)
+        return GraphEvidence(self.graph, ridge, classes, REMEMBERED)
 
     @cached_property
     def _weights(self) -> dict[int, Floats]:

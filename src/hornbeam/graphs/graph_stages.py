@@ -9,6 +9,7 @@ import numpy as np
 from hornbeam.arrays import Ids
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.discovery import discover_paths, turned_paths
+from hornbeam.graphs.graph_evidence import Classes, GraphEvidence
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.hidden_folds import hidden_folds
 from hornbeam.graphs.linked_graph import LinkedGraph
@@ -20,7 +21,7 @@ from hornbeam.graphs.path_rules import (
     by_source,
     counted,
 )
-from hornbeam.graphs.pools import Classes, GraphEvidence, Pool, pool_of
+from hornbeam.graphs.pools import Pool, pool_of
 from hornbeam.graphs.ridge import MOST_ENTITIES, Ridge
 from hornbeam.graphs.rule_files import GivenRules
 from hornbeam.graphs.workload import Workload

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Bools, Ids, Ints, pointers, ranges
-from hornbeam.graphs.constants import LEAST_CONFIDENCE, ConstantRules, constant_rules, priors
+from hornbeam.graphs.constants import LEAST_CONFIDENCE
 from hornbeam.graphs.evidence_kernels import fired_paths, gather
+from hornbeam.graphs.graph_evidence import GraphEvidence, RidgeRows
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.path_rules import MOST_PROPOSED, SMOOTHING, Asked, PathRules
 from hornbeam.graphs.ridge import PROPOSED, Ridge
@@ -83,29 +84,6 @@ class Pool:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Classes:
-    """Which classes of rules take part, beside paths."""
-
-    constants: bool = True
-    backward: bool = True
-
-
-@dataclass(frozen=True, eq=False)
-class GraphEvidence:
-    """A graph that queries are answered from, and its ridge."""
-
-    graph: LinkedGraph
-    ridge: Ridge | None = None
-    classes: Classes = Classes()
-
-    def constants(self, step: int) -> ConstantRules:
-        """Rules with constants of a step."""
-        if not self.classes.constants:
-            return ConstantRules.none(step)
-        return constant_rules(self.graph, step)
-
-
 def pool_of(
     evidence: GraphEvidence,
     rules: PathRules,
@@ -116,8 +94,7 @@ def pool_of(
 ) -> Pool:
     """Gather at most `limit` candidates of every source along the rules' step."""
     graph, step = evidence.graph, rules.step
-    constants = evidence.constants(step).table
-    prior = priors(graph, step)
+    constants, prior = evidence.tables(step)
     run = gather.for_size(len(graph), WORTH_COMPILING)
     counts, entities, features = [], [], []
     for start in range(0, len(asked.sources), BLOCK):
@@ -125,8 +102,8 @@ def pool_of(
         forward, backward, proposed = _ridge_rows(evidence.ridge, step, sources)
         count, entity, feature = run(
             graph.links, rules.trie, constants, sources, prior.frequent, prior.log_share,
-            graph.degree, forward, backward, proposed, graph.step_limit, SMOOTHING,
-            LEAST_CONFIDENCE, MOST_PROPOSED, limit, evidence.classes.backward, leave_out_linked,
+            graph.degree, forward, backward, proposed, SMOOTHING, LEAST_CONFIDENCE, MOST_PROPOSED,
+            limit, evidence.classes.backward, leave_out_linked, evidence.scratch,
         )  # fmt: skip
         used = np.arange(limit) < count[:, None]
         counts.append(count)
@@ -159,9 +136,7 @@ def firings_of(graph: LinkedGraph, rules: PathRules, pool: Pool) -> Firings:
     return Firings(pointers(sizes), rule[order])
 
 
-def _ridge_rows(
-    ridge: Ridge | None, step: int, sources: Ids
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.int64]]:
+def _ridge_rows(ridge: Ridge | None, step: int, sources: Ids) -> tuple[RidgeRows, RidgeRows, Ints]:
     if ridge is None:
         empty = np.empty((0, 0), dtype=np.float32)
         return empty, empty, np.empty((0, 0), dtype=np.int64)
