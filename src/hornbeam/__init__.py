@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hornbeam import errors
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 _HOMES = {
     "read_facts": "hornbeam.facts.reading.readers",
