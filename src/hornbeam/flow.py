@@ -62,7 +62,7 @@ def learn(
     collective: bool = False,
     refit: bool = False,
     negatives: float = 1.0,
-    negative_sampling: Sampling = "uniform",
+    negative_sampling: Sampling = "typed",
     seed: int = 0,
     engine: str = "memory",
     threads: int | None = None,
