@@ -9,6 +9,8 @@ import numpy as np
 
 from hornbeam.arrays import Bools
 from hornbeam.errors import DataError
+from hornbeam.facts.names import Names
+from hornbeam.facts.reading.diagnosis import name_problem
 from hornbeam.facts.reading.interning import intern_targets
 from hornbeam.facts.reading.readers import Input, sources_of
 from hornbeam.facts.reading.sources import Role, Source
@@ -77,7 +79,32 @@ def read_queries(*inputs: Input) -> AskedQueries:
 
 def as_queries(given: Input) -> AskedQueries:
     """Queries as they are, or read from a path, a frame or tuples."""
-    return given if isinstance(given, AskedQueries) else read_queries(given)
+    if isinstance(given, AskedQueries):
+        return given
+    return _plain_queries(given) or read_queries(given)
+
+
+def _plain_queries(given: Input) -> AskedQueries | None:
+    """Queries of tuples of texts without a mistake; whatever else it may be is left to a reader.
+
+    A reader opens a database first, which takes longer than to answer a few queries.
+    """
+    if not isinstance(given, list | tuple) or not given:
+        return None
+    for row in given:
+        if not isinstance(row, list | tuple) or len(row) != 3:
+            return None
+        if any(not isinstance(cell, str) or name_problem("name", cell) for cell in row):
+            return None
+        if row[1] == ASKED or (row[0] == ASKED) == (row[2] == ASKED):
+            return None
+    subject, relation, object_ = zip(*given, strict=True)
+    entities, relations = Names.of([*subject, *object_]), Names.of(relation)
+    rows = Targets(
+        entities, relations, relations.find(relation), entities.find(subject),
+        entities.find(object_),
+    )  # fmt: skip
+    return AskedQueries(rows, rows.subject == entities.index(ASKED))
 
 
 def tell_unknown(queries: Queries, progress: Progress) -> int:

@@ -66,11 +66,15 @@ class ConstantRules:
         return cls(step, nothing, nothing.astype(np.int32), nothing, nothing)
 
 
-def constant_rules(graph: Graph, step: int) -> ConstantRules:
-    """Count all rules with constants of a step, exactly; keep those above the thresholds."""
+def constant_rules(graph: Graph, step: int, sources: Ids | None = None) -> ConstantRules:
+    """Count rules with constants of a step, exactly; keep those above the thresholds.
+
+    All of them, or those that speak about some `sources`: a query needs few of many.
+    """
+    about = graph.holders(step) if sources is None else sources
     count = count_constants.for_size(len(graph), WORTH_COMPILING)
     found = count(
-        graph.links, step, graph.n_entities, graph.step_limit, SMOOTHING, LEAST_HITS,
+        graph.links, step, about, graph.n_entities, graph.step_limit, SMOOTHING, LEAST_HITS,
         LEAST_CONFIDENCE,
     )  # fmt: skip
     return ConstantRules(step, *found)
@@ -90,8 +94,7 @@ def priors(graph: Graph, step: int) -> Priors:
     """Count the answers of a step; half a link is added to every entity."""
     links = graph.links
     inverse = step ^ 1
-    entities = graph.holders(inverse)
-    runs = graph.run_of(entities, inverse)
+    entities, runs = graph.holders(inverse), graph.runs_along(inverse)
     counts = links.run_start[runs + 1] - links.run_start[runs]
     total = counts.sum() + 1.0
     share = np.full(graph.n_entities + 1, np.log(0.5 / total))

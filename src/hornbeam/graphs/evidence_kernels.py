@@ -127,30 +127,43 @@ def count_paths(links, trie, n_rules, sources, offsets, asked, n_entities, most)
     return hits, predicted
 
 
+def listed_properties(links, step, sources, n_steps):
+    """Properties of some entities that others have, too, ascending; not that of having answers."""
+    n_runs = len(links.run_step)
+    is_listed = np.zeros(n_runs + n_steps, dtype=np.bool_)
+    listed = np.empty(n_runs + n_steps, dtype=np.int64)
+    n_listed = 0
+    for k in range(len(sources)):
+        x = sources[k]
+        for run in range(links.first_run[x], links.first_run[x + 1]):
+            p = n_runs + links.run_step[run]
+            if links.run_step[run] != step and not is_listed[p]:
+                is_listed[p] = True
+                listed[n_listed] = p
+                n_listed += 1
+            for i in range(links.run_start[run], links.run_start[run + 1]):
+                p = links.property[i]
+                if not is_listed[p] and links.run_start[p + 1] - links.run_start[p] > 1:
+                    is_listed[p] = True
+                    listed[n_listed] = p
+                    n_listed += 1
+    return np.sort(listed[:n_listed])
+
+
 @kernel
-def count_constants(links, step, n_entities, n_steps, smoothing, least_hits, least_confidence):
+def count_constants(
+    links, step, sources, n_entities, n_steps, smoothing, least_hits, least_confidence
+):
     """Rules t(X, c) <- property of X: exact hits and predictions over all queries along `step`.
 
-    Per property p the loop adds up, over the queries' sources x that have p and over their answers
-    c, 1 and |answers of x| - 1. The second sum is what other answers' queries do not predict.
+    Rules are counted for the properties of `sources`. Per property p the loop adds up, over the
+    queries' sources x that have p and over their answers c, 1 and |answers of x| - 1. The second
+    sum is what other answers' queries do not predict.
     """
     n_runs = len(links.run_step)
     run_of = np.full(n_entities, -1, dtype=np.int64)
     for k in range(links.first_holder[step], links.first_holder[step + 1]):
         run_of[links.holder[k]] = find_run(links, links.holder[k], step)
-    listed = np.zeros(n_runs + n_steps, dtype=np.bool_)
-    n_listed = 0
-    for k in range(links.first_holder[step], links.first_holder[step + 1]):
-        x = links.holder[k]
-        for run in range(links.first_run[x], links.first_run[x + 1]):
-            if links.run_step[run] != step and not listed[n_runs + links.run_step[run]]:
-                listed[n_runs + links.run_step[run]] = True
-                n_listed += 1
-            for i in range(links.run_start[run], links.run_start[run + 1]):
-                p = links.property[i]
-                if not listed[p] and links.run_start[p + 1] - links.run_start[p] > 1:
-                    listed[p] = True
-                    n_listed += 1
     rule_property = np.empty(1024, dtype=np.int64)
     rule_answer = np.empty(1024, dtype=np.int32)
     rule_hits = np.empty(1024, dtype=np.int64)
@@ -159,9 +172,7 @@ def count_constants(links, step, n_entities, n_steps, smoothing, least_hits, lea
     hits = np.zeros(n_entities, dtype=np.int64)
     others = np.zeros(n_entities, dtype=np.int64)
     touched = np.empty(n_entities, dtype=np.int32)
-    for p in range(n_runs + n_steps):
-        if not listed[p]:
-            continue
+    for p in listed_properties(links, step, sources, n_steps):
         own = -1
         if p < n_runs:
             start, stop = links.run_start[p], links.run_start[p + 1]

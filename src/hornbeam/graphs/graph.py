@@ -132,6 +132,16 @@ class Graph:
             return np.full(len(keys), -1, dtype=np.int64)
         return np.where(self.run_keys[at] == keys, at, -1)
 
+    @cached_property
+    def _runs_by_step(self) -> Ints:
+        """Runs in the order of their steps, as `Links.holder` has their entities."""
+        return np.argsort(self.links.run_step, kind="stable")
+
+    def runs_along(self, step: int) -> Ints:
+        """Runs of the holders of a step, in their order."""
+        first = self.links.first_holder
+        return self._runs_by_step[first[step] : first[step + 1]]
+
     def ends(self, entity: int, step: int) -> Ids:
         """Ends of the step from an entity, ascending."""
         run = int(self.run_of(np.array([entity]), step)[0])

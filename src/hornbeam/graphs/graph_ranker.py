@@ -89,8 +89,9 @@ class GraphRanker:
     ) -> ResultTable:
         """The best new answers of queries by names; see `hornbeam.graphs.asked.read_queries`."""
         asked = as_queries(queries)
+        # known answers are no candidates, so that none has to be looked for
         return ranked_answers(
-            self, asked, top, probabilities=self.probabilities, progress=progress
+            self, asked, top, known=True, probabilities=self.probabilities, progress=progress
         )
 
     def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:

@@ -99,11 +99,11 @@ class GraphEvidence:
     ridge: Ridge | None = None
     classes: Classes = Classes()
 
-    def constants(self, step: int) -> ConstantRules:
-        """Rules with constants of a step."""
+    def constants(self, step: int, sources: Ids) -> ConstantRules:
+        """Rules with constants of a step that speak about some sources."""
         if not self.classes.constants:
             return ConstantRules.none(step)
-        return constant_rules(self.graph, step)
+        return constant_rules(self.graph, step, sources)
 
 
 def pool_of(
@@ -116,7 +116,7 @@ def pool_of(
 ) -> Pool:
     """Gather at most `limit` candidates of every source along the rules' step."""
     graph, step = evidence.graph, rules.step
-    constants = evidence.constants(step).table
+    constants = evidence.constants(step, asked.sources).table
     prior = priors(graph, step)
     run = gather.for_size(len(graph), WORTH_COMPILING)
     counts, entities, features = [], [], []
