@@ -44,7 +44,7 @@ class ConstantRules:
 
     @cached_property
     def confidence(self) -> Floats:
-        """hits / (predicted + 5)."""
+        """Hits / (predicted + 5)."""
         return self.hits / (self.predicted + SMOOTHING)
 
     @cached_property
@@ -74,8 +74,8 @@ def constant_rules(graph: Graph, step: int, sources: Ids | None = None) -> Const
     about = graph.holders(step) if sources is None else sources
     count = count_constants.for_size(len(graph), WORTH_COMPILING)
     found = count(
-        graph.links, step, about, graph.n_entities, graph.step_limit, SMOOTHING, LEAST_HITS,
-        LEAST_CONFIDENCE,
+        graph.links, step, graph.runs_along(step), about, graph.n_entities, graph.step_limit,
+        SMOOTHING, LEAST_HITS, LEAST_CONFIDENCE,
     )  # fmt: skip
     return ConstantRules(step, *found)
 

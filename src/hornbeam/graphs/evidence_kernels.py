@@ -152,18 +152,19 @@ def listed_properties(links, step, sources, n_steps):
 
 @kernel
 def count_constants(
-    links, step, sources, n_entities, n_steps, smoothing, least_hits, least_confidence
+    links, step, runs, sources, n_entities, n_steps, smoothing, least_hits, least_confidence
 ):
     """Rules t(X, c) <- property of X: exact hits and predictions over all queries along `step`.
 
-    Rules are counted for the properties of `sources`. Per property p the loop adds up, over the
+    `runs` are those of the step's holders. Rules are counted for the properties of `sources`. Per
+    property p the loop adds up, over the
     queries' sources x that have p and over their answers c, 1 and |answers of x| - 1. The second
     sum is what other answers' queries do not predict.
     """
     n_runs = len(links.run_step)
     run_of = np.full(n_entities, -1, dtype=np.int64)
-    for k in range(links.first_holder[step], links.first_holder[step + 1]):
-        run_of[links.holder[k]] = find_run(links, links.holder[k], step)
+    for run in runs:
+        run_of[links.run_entity[run]] = run
     rule_property = np.empty(1024, dtype=np.int64)
     rule_answer = np.empty(1024, dtype=np.int32)
     rule_hits = np.empty(1024, dtype=np.int64)

@@ -22,7 +22,6 @@ from hornbeam.arrays import Bools, Ids, Integers, Ints, pointers, run_starts
 from hornbeam.facts.table import HALF, Facts
 from hornbeam.rules.codes import code_limit, step_code
 
-
 #: Facts above which the loops over a graph are compiled.
 WORTH_COMPILING = 500
 

@@ -43,7 +43,7 @@ class GraphRule:
 
     @property
     def confidence(self) -> float:
-        """hits / (predicted + 5)."""
+        """Hits / (predicted + 5)."""
         return self.hits / (self.predicted + SMOOTHING)
 
 
@@ -59,7 +59,7 @@ class ConstantRule:
 
     @property
     def confidence(self) -> float:
-        """hits / (predicted + 5)."""
+        """Hits / (predicted + 5)."""
         return self.hits / (self.predicted + SMOOTHING)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -110,6 +111,11 @@ class GraphRanker:
         """How likely every answer is right, by the model's calibration."""
         z = log_odds(np.asarray(answers.offsets, dtype=np.int64), answers.scores)
         return probabilities(z, self.model.calibration)
+
+    @property
+    def steps(self) -> Collection[int]:
+        """Relations and directions, as steps, that the model answers for and the facts have."""
+        return self._rules.keys()
 
     def weights_of(self, step: int) -> Floats:
         """Weights of the model's features for a step."""

@@ -52,7 +52,7 @@ class PathRules:
 
     @cached_property
     def confidence(self) -> Floats:
-        """hits / (predicted + 5)."""
+        """Hits / (predicted + 5)."""
         return self.hits / (self.predicted + SMOOTHING)
 
     def select(self, rows: Integers | Bools) -> PathRules:

@@ -90,6 +90,8 @@ class Workload:
             self.advance(share * sizes[place] / total)
             return result
 
+        if len(items) == 1:  # not worth a thread
+            return [one(0)]
         # large ones first, so that no thread is left alone with one in the end
         order = sorted(range(len(items)), key=lambda i: (-sizes[i], i))
         with ThreadPoolExecutor(worker_threads(self.threads)) as pool:
