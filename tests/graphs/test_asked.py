@@ -113,3 +113,14 @@ def test_names_may_be_anything(tmp_path: Path) -> None:
     rows = [(name, "p", "?") for name in HOSTILE] + [("?", name, "?!") for name in HOSTILE]
     asked = read_queries(write(tmp_path / "queries.tsv", rows))
     assert [asked.names_at(i) for i in range(len(asked))] == rows
+
+
+def test_plain_tuples_are_read_without_a_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [*ROWS, *((name, "near", "?") for name in HOSTILE)]
+    read = read_queries(rows)
+    monkeypatch.setattr("hornbeam.graphs.asked.read_queries", None)
+    for given in (rows, tuple(map(list, rows))):
+        plain = as_queries(given)
+        assert plain.rows.entities == read.rows.entities
+        assert [plain.names_at(i) for i in range(len(rows))] == rows
+        assert plain.asks_subject.tolist() == read.asks_subject.tolist()

@@ -14,7 +14,7 @@ from hornbeam.serve.filters import FILTERS, quoted
 #: The end of an atom of a body that others follow.
 ATOM_END = re.compile(r"(?<=\)), ")
 #: The longest bar of a part of a score, as this many logarithms of odds.
-LONGEST_BAR = 5.0
+LONGEST_BAR = 10.0
 
 
 def reasons_url(subject: str, relation: str, object_: str) -> Markup:

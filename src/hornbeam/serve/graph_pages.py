@@ -169,21 +169,23 @@ class GraphPages:
         """One entity: its likeliest missing facts, and what is known of it."""
         name = visit.query.get("name", "")
         number = self.explorer.entity(name)
-        asked = self.explorer.missing(name, FIRST_MISSING)
-        missing = [one for one in asked if one.answers][:MISSING]
+        found = self.explorer.missing(name, FIRST_MISSING)
+        missing, others = found[:MISSING], found[MISSING:]
         known = self.explorer.known_facts(number)
         stated = other_groups(self.explorer.facts, number)
-        others = sorted(
-            (one for one in asked if one not in missing),
-            key=lambda one: (one.relation, one.asks is Direction.SUBJECT),
-        )
         plain = {
             "entity": name,
-            "missing": [_plain_query(one) for one in missing],
+            "missing": [
+                {**_plain_query(one.asked), "expected": one.expected} for one in missing
+            ],
             "known": [asdict(group) for group in known],
             "stated": [asdict(group) for group in stated],
             "names": self._names(
-                [name, *_named_in(missing), *(end for group in known for end in group.first)]
+                [
+                    name,
+                    *_named_in(one.asked for one in missing),
+                    *(end for group in known for end in group.first),
+                ]
             ),
         }
         values = {
@@ -201,10 +203,11 @@ class GraphPages:
         if bool(subject) == bool(object_):
             raise InputError("A query needs a relation and either a subject or an object.")
         asks = Direction.OBJECT if subject else Direction.SUBJECT
-        found = self.explorer.ask(subject or object_, relation, asks, ANSWERS)
+        known = self.explorer.called(subject or object_)
+        found = self.explorer.ask(known, relation, asks, ANSWERS)
         plain = {**_plain_query(found), "names": self._names([found.known, *_named_in([found])])}
-        known = self._known_answers(found)
-        return View("graph_query.html", {"asked": found, "known": known}, plain)
+        values = {"asked": found, "known": self._known_answers(found)}
+        return View("graph_query.html", values, plain)
 
     def reasons(self, visit: Visit) -> View:
         """Why a triple is believed, asked from both ends."""

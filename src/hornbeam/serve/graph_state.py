@@ -23,9 +23,12 @@ from hornbeam.rules.codes import is_inverse, predicate_of, step_code
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.entity_facts import FIRST, EdgeGroup
 from hornbeam.serve.entity_search import EntitySearch
+from hornbeam.serve.expected_steps import ExpectedSteps
 
 #: Pages whose answers are kept.
 CACHED = 200
+#: A question is asked about an entity where so many like it have an answer.
+LEAST_EXPECTED = 0.25
 #: Rules and groundings that an explanation names.
 REASONS, GROUNDINGS = 10, 3
 
@@ -55,10 +58,23 @@ class AskedOne:
     candidates: int
     answers: tuple[RankedAnswer, ...]
 
+
+@dataclass(frozen=True)
+class MissingFacts:
+    """What may be missing of an entity by one relation, in one direction.
+
+    `expected` says how far the question makes sense: 1 where the entity has such facts already,
+    elsewhere a share of entities like it that have some.
+    """
+
+    asked: AskedOne
+    expected: float
+
     @property
     def likeliest(self) -> float:
-        """Probability of the first answer."""
-        return self.answers[0].probability if self.answers else 0.0
+        """Probability of the first answer, as far as the question makes sense."""
+        answers = self.asked.answers
+        return self.expected * answers[0].probability if answers else 0.0
 
 
 @dataclass(frozen=True)
@@ -104,7 +120,8 @@ class GraphExplorer:
         self.entity_names = entity_names
         self.ranker = model.ranker(facts, threads)
         self.search = EntitySearch.of(facts.entities, entity_names)
-        self._missing: Bounded[list[AskedOne]] = Bounded(CACHED, lambda _: 1)
+        self.expected = ExpectedSteps(self.ranker.graph)
+        self._missing: Bounded[list[MissingFacts]] = Bounded(CACHED, lambda _: 1)
         self._explained: Bounded[GraphExplanation] = Bounded(CACHED, lambda _: 1)
         self._warm_up(progress)
 
@@ -156,6 +173,13 @@ class GraphExplorer:
             raise UnknownNameError(f"No fact names “{name[:100]}”.")
         return found
 
+    def called(self, text: str) -> str:
+        """The entity of an id, or of a name that is nobody else's."""
+        owners = self.search.owners.get(text, ())
+        if self.facts.entities.index(text) < 0 and len(owners) == 1:
+            return owners[0]
+        return text
+
     @cached_property
     def examples(self) -> list[str]:
         """Entities with many links, to have something to click."""
@@ -192,12 +216,22 @@ class GraphExplorer:
             return AskedOne(relation, asks, known, 0, ())
         return self._asked(entity, [step], top)[0]
 
-    def missing(self, name: str, top: int) -> list[AskedOne]:
-        """The likeliest missing facts of an entity by relation and direction, the best first."""
+    def missing(self, name: str, top: int) -> list[MissingFacts]:
+        """The likeliest missing facts of an entity by relation and direction, the best first.
+
+        Only what makes sense is asked.
+        """
         entity = self.entity(name)
 
-        def made() -> list[AskedOne]:
-            found = self._asked(entity, list(self.ranker.steps), top)
+        def made() -> list[MissingFacts]:
+            shares = self.expected.shares(entity)
+            steps = [step for step in self.ranker.steps if shares[step] >= LEAST_EXPECTED]
+            asked = self._asked(entity, steps, top)
+            found = [
+                MissingFacts(one, float(shares[step]))
+                for one, step in zip(asked, steps, strict=True)
+                if one.answers
+            ]
             return sorted(found, key=lambda one: -one.likeliest)
 
         return self._missing.get((entity, top), made)
