@@ -253,7 +253,9 @@ def test_names_are_shown_and_searched_and_asked_by() -> None:
         assert "<city>" not in body
         return Page.of(body).words
 
-    assert f"Ann trusts {SCRIPT}" in page("reasons", subject="ann", relation="trusts", object="dora")
+    assert f"Ann trusts {SCRIPT}" in page(
+        "reasons", subject="ann", relation="trusts", object="dora"
+    )
     assert f"<city> dora {SCRIPT}" in page("entity", name="dora")
     assert f"Ann trusts {SCRIPT}" in page("query", subject="Ann", relation="trusts")
     assert '(X, "Rob") <-' in page("relation", name="trusts")

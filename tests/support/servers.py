@@ -158,11 +158,12 @@ def graph_model(ridge: float | None = 2.0) -> GraphModel:
         GraphRule((Step("knows"), Step("trusts")), 6, 9),
         GraphRule((Step("dislikes"),), 1, 8, -0.25),
     )
+    back = (GraphRule((Step("knows", True),), 2, 9),)
     shown = (ConstantRule(Step("knows"), HOSTILE[2], "bob", 3, 4),)
     return GraphModel(
         (
             RelationRules("trusts", Direction.OBJECT, 20, paths, shown),
-            RelationRules("trusts", Direction.SUBJECT, 20, (GraphRule((Step("knows", True),), 2, 9),)),
+            RelationRules("trusts", Direction.SUBJECT, 20, back),
             RelationRules("knows", Direction.OBJECT, 15),
             RelationRules("knows", Direction.SUBJECT, 15),
             RelationRules(SCRIPT, Direction.OBJECT, 4, (GraphRule((Step("knows"),), 3, 9),)),

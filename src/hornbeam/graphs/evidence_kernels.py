@@ -407,36 +407,26 @@ def describe(evidence, c, a, prior, degree, feature):
 
 @kernel
 def gather(
-    links, trie, constants, sources, frequent, prior, degree, forward, backward, proposed, n_steps,
+    links, trie, constants, sources, frequent, prior, degree, forward, backward, proposed, scratch,
     smoothing, least, most, limit, backward_rules, leave_out_linked,
 ):  # fmt: skip
     """Candidates of every source and their features.
 
     `prior` has one further element, the prior of what never is an answer. `forward` and `backward`
-    are rows of ridge scores (or have none), `proposed` the ridge's candidates.
+    are rows of ridge scores (or have none), `proposed` the ridge's candidates. What is zero in
+    `scratch` (see `hornbeam.graphs.scratch`) is zero again afterwards.
     """
-    n = len(prior) - 1
     n_runs = len(links.run_step)
     has_ridge = len(forward) > 0
-    depths = 1
-    for i in range(len(trie.depth)):
-        depths = max(depths, trie.depth[i] + 1)
-    walk = (
-        np.empty((depths, n), dtype=np.int32), np.empty((depths, n), dtype=np.int32),
-        np.zeros((depths, n), dtype=np.int64), np.zeros(depths, dtype=np.int64),
-    )  # fmt: skip
-    evidence = np.zeros((n, 3, 5), dtype=np.float64)
-    touched = np.empty(n, dtype=np.int32)
-    is_touched = np.zeros(n, dtype=np.bool_)
-    is_known = np.zeros(n, dtype=np.bool_)
-    shared = np.zeros(n_runs + n_steps, dtype=np.int32)
-    listed = np.empty(n_runs + n_steps, dtype=np.int64)
-    strength = np.zeros(n, dtype=np.float64)
+    walk = (scratch.node, scratch.first, scratch.seen, scratch.size)
+    evidence, touched, is_touched = scratch.evidence, scratch.touched, scratch.is_touched
+    is_known, shared, listed = scratch.is_known, scratch.shared, scratch.listed
+    strength = scratch.strength
     entity = np.empty((len(sources), limit), dtype=np.int32)
     n_features = 27 if has_ridge else 24
     feature = np.empty((len(sources), limit, n_features), dtype=np.float32)
     count = np.zeros(len(sources), dtype=np.int64)
-    stamp = 0
+    stamp = scratch.stamp[0]
     for s in range(len(sources)):
         a = sources[s]
         n_touched = 0
@@ -518,6 +508,7 @@ def gather(
         if leave_out_linked:
             for k in range(links.run_start[links.first_run[a]], links.run_start[links.first_run[a + 1]]):
                 is_known[links.end[k]] = False
+    scratch.stamp[0] = stamp
     return count, entity, feature
 
 

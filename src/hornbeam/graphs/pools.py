@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ from hornbeam.graphs.evidence_kernels import fired_paths, gather
 from hornbeam.graphs.graph import WORTH_COMPILING, Graph
 from hornbeam.graphs.path_rules import MOST_PROPOSED, SMOOTHING, Asked, PathRules
 from hornbeam.graphs.ridge import PROPOSED, Ridge
+from hornbeam.graphs.scratch import ScratchPool
 from hornbeam.graphs.softmax import Firings
 
 #: Names of the features, in their order; the last three are the ridge's.
@@ -99,6 +101,11 @@ class GraphEvidence:
     ridge: Ridge | None = None
     classes: Classes = Classes()
 
+    @cached_property
+    def memory(self) -> ScratchPool:
+        """What gathering candidates writes to."""
+        return ScratchPool(self.graph)
+
     def constants(self, step: int, sources: Ids) -> ConstantRules:
         """Rules with constants of a step that speak about some sources."""
         if not self.classes.constants:
@@ -123,11 +130,12 @@ def pool_of(
     for start in range(0, len(asked.sources), BLOCK):
         sources = asked.sources[start : start + BLOCK]
         forward, backward, proposed = _ridge_rows(evidence.ridge, step, sources)
-        count, entity, feature = run(
-            graph.links, rules.trie, constants, sources, prior.frequent, prior.log_share,
-            graph.degree, forward, backward, proposed, graph.step_limit, SMOOTHING,
-            LEAST_CONFIDENCE, MOST_PROPOSED, limit, evidence.classes.backward, leave_out_linked,
-        )  # fmt: skip
+        with evidence.memory.lent(rules.paths.shape[1] + 1) as scratch:
+            count, entity, feature = run(
+                graph.links, rules.trie, constants, sources, prior.frequent, prior.log_share,
+                graph.degree, forward, backward, proposed, scratch, SMOOTHING, LEAST_CONFIDENCE,
+                MOST_PROPOSED, limit, evidence.classes.backward, leave_out_linked,
+            )  # fmt: skip
         used = np.arange(limit) < count[:, None]
         counts.append(count)
         entities.append(entity[used])

@@ -175,9 +175,7 @@ class GraphPages:
         stated = other_groups(self.explorer.facts, number)
         plain = {
             "entity": name,
-            "missing": [
-                {**_plain_query(one.asked), "expected": one.expected} for one in missing
-            ],
+            "missing": [{**_plain_query(one.asked), "expected": one.expected} for one in missing],
             "known": [asdict(group) for group in known],
             "stated": [asdict(group) for group in stated],
             "names": self._names(
