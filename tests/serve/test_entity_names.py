@@ -6,8 +6,9 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.facts.entity_names import EntityNames
-from hornbeam.serve.pages import Pages, Visit
+from hornbeam.serve.pages import Pages
 from hornbeam.serve.state import Explorer
+from hornbeam.serve.visits import Visit
 from tests.support.pages import Page
 
 SCRIPT = "<script>alert(1)</script>"

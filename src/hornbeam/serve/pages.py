@@ -6,13 +6,11 @@ JavaScript; with it, htmx asks for the same addresses and gets the parts that ch
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment
 
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
@@ -24,10 +22,12 @@ from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_words import Words, rule_words, with_shown_entities
 from hornbeam.serve.comparison import compare
 from hornbeam.serve.drawing import draw
-from hornbeam.serve.edits import Edits
+from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.entity_facts import edge_groups, other_groups
 from hornbeam.serve.filters import FILTERS
-from hornbeam.serve.state import NO_EDITS, Explorer
+from hornbeam.serve.state import Explorer
+from hornbeam.serve.templating import templates
+from hornbeam.serve.visits import LONGEST_QUERY, Answer, Visit, whole_number
 from hornbeam.serve.walk import neighbours
 
 #: How much is shown at once.
@@ -39,33 +39,6 @@ CHANGED = 8
 DIFFERENT = 25
 EXAMPLES = 8
 STRONGEST = 8
-#: Longest text that is searched for.
-LONGEST_QUERY = 200
-
-
-@dataclass(frozen=True)
-class Visit:
-    """One request: its query or form, the visitor's edits, and who wants the answer.
-
-    `part` is the id of the element for which htmx asks, "" where a whole page is wanted.
-    """
-
-    query: Mapping[str, str] = field(default_factory=dict)
-    edits: Edits = NO_EDITS
-    is_htmx: bool = False
-    part: str = ""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What goes back: a text, or a page to go to; and new edits, where they changed."""
-
-    body: str = ""
-    status: int = 200
-    media_type: str = "text/html"
-    go_to: str | None = None
-    edits: Edits | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,23 +50,9 @@ class Pages:
     @cached_property
     def environment(self) -> Environment:
         """Templates; every value is escaped."""
-        folder = files("hornbeam.serve") / "templates"
-        environment = Environment(
-            loader=FunctionLoader(lambda name: (folder / name).read_text(encoding="utf-8")),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            auto_reload=False,
-        )
         names = self.explorer.entity_names
-        environment.filters |= FILTERS | {
-            "shown": names.shown,
-            "shown_atom": partial(shown_atom, names),
-            "entity_type": names.type_of,
-        }
-        environment.globals |= {"explorer": self.explorer, "stylesheet": "/static/explorer.css"}
-        return environment
+        filters = FILTERS | {"shown_atom": partial(shown_atom, names)}
+        return templates(names, filters, base="base.html", explorer=self.explorer)
 
     def home(self, visit: Visit) -> Answer:
         """Where to begin: search, figures, the strongest rules, entities to try."""
@@ -171,7 +130,7 @@ class Pages:
     def pairs(self, visit: Visit) -> Answer:
         """The listed pairs, by score or by error."""
         order = visit.query.get("order", "score")
-        page = max(_whole_number(visit.query.get("page", "1"), 1), 1)
+        page = max(whole_number(visit.query.get("page", "1"), 1), 1)
         links, total = self.explorer.listed_page(
             visit.edits, "error" if order == "error" else "score", (page - 1) * LISTED, LISTED
         )
@@ -301,7 +260,7 @@ class Pages:
         what = visit.query.get("what", "")
         if what == "reset-all":
             return None, NO_EDITS
-        rule = _whole_number(visit.query.get("rule", ""), -1)
+        rule = whole_number(visit.query.get("rule", ""), -1)
         if not 0 <= rule < len(self.explorer.model.rules):
             raise InputError("There is no such rule.")
         if what == "reset":
@@ -323,7 +282,3 @@ class Pages:
 def shown_atom(names: EntityNames, fact: Fact) -> str:
     """A fact as an atom, with names in the place of ids."""
     return fact_in_names(fact, names).atom
-
-
-def _whole_number(text: str, otherwise: int) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else otherwise

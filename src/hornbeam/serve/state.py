@@ -25,7 +25,7 @@ from hornbeam.rules.model_file import model_text
 from hornbeam.scoring.model_checks import check_arities
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.collective_pairs import CollectivePairs
-from hornbeam.serve.edits import Edits
+from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.entity_search import EntitySearch
 from hornbeam.serve.explorer_scorer import ExplorerScorer, NewLinks
 from hornbeam.serve.independent_pairs import IndependentPairs
@@ -35,8 +35,6 @@ from hornbeam.serve.listing import Listing, unlisted
 #: Scores that the cache of edits may hold, and figures.
 CACHED_SCORES = 5_000_000
 CACHED_FIGURES = 1000
-
-NO_EDITS = Edits()
 
 
 @dataclass(frozen=True, eq=False)
