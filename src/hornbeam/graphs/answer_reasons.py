@@ -236,8 +236,8 @@ def backward_reasons(ranker: GraphRanker, step: int, a: int, c: int) -> list[Rul
 def ridge_reasons(ranker: GraphRanker, step: int, a: int, c: int) -> list[RuleReason]:
     """The properties that add most to the ridge scores, forward (of a) and backward (of c).
 
-    Property p adds l x_p^T A x_j / (1 - x_j^T A x_j) to the score of j: the weight of the rule
-    j <- p. All of them together are the score, as (X X^T) A = I - l A.
+    Property p adds x_p^T A x_j / (1 - x_j^T A x_j) to the prediction of j: the weight of the rule
+    j <- p. All of them together are l times `Ridge.scores`, as (X X^T) A = I - l A.
     """
     ridge, graph = ranker.evidence.ridge, ranker.graph
     if ridge is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Ids
+from hornbeam.arrays import Ids, Ints
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.graphs.discovery import discover_paths, turned_paths
 from hornbeam.graphs.graph_evidence import Classes, GraphEvidence
@@ -144,8 +144,12 @@ def training_pool(
         seen = rules
         if learning.settings.hidden_confidences:
             seen = count_rules(learning, rest, paths, share / 2, 0.8)
+        sizes = np.bincount(hidden.predicate, minlength=hidden.n_predicates)
+        most = fair_share(
+            np.array([sizes[predicate_of(s)] for s in learning.steps]), extent.queries
+        )
         asked = {
-            step: asked_along(hidden, step, extent.queries, learning.rng(ASKING, step))
+            step: asked_along(hidden, step, most, learning.rng(ASKING, step))
             for step in learning.steps
         }
         evidence = learning.evidence(rest)
@@ -153,6 +157,24 @@ def training_pool(
         graphs.append(rest)
         del evidence  # its ridge is large
     return (Pool.together(pools) if pools else None), graphs
+
+
+def fair_share(sizes: Ints, total: int) -> int:
+    """The largest number m such that min(size, m) adds up to at most `total`, at least 1.
+
+    Examples
+    --------
+    >>> fair_share(np.array([2, 10, 30]), 20)
+    9
+    """
+    left = total
+    ordered = np.sort(sizes).tolist()
+    for place, size in enumerate(ordered):
+        share = left // (len(ordered) - place)
+        if size > share:
+            return max(share, 1)
+        left -= size
+    return max(ordered[-1], 1)
 
 
 def _pools(
