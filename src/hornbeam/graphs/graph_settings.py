@@ -47,9 +47,7 @@ class Extent:
             return cls()
         if len(graph) <= MIDDLE:
             return cls(judged=300, counted=2000, pool=100, folds=10, hidden=2)
-        return cls(
-            sampled=200, found=300, judged=100, kept=120, counted=200, pool=100, folds=10, hidden=1,
-        )  # fmt: skip
+        return cls(200, 300, 100, 120, counted=200, pool=100, folds=10, hidden=1)
 
 
 @dataclass(frozen=True)

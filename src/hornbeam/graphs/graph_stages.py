@@ -145,9 +145,8 @@ def training_pool(
         if learning.settings.hidden_confidences:
             seen = count_rules(learning, rest, paths, share / 2, 0.8)
         sizes = np.bincount(hidden.predicate, minlength=hidden.n_predicates)
-        most = fair_share(
-            np.array([sizes[predicate_of(s)] for s in learning.steps]), extent.queries
-        )
+        of_steps = np.array([sizes[predicate_of(step)] for step in learning.steps])
+        most = fair_share(of_steps, extent.queries)
         asked = {
             step: asked_along(hidden, step, most, learning.rng(ASKING, step))
             for step in learning.steps
@@ -168,7 +167,7 @@ def fair_share(sizes: Ints, total: int) -> int:
     9
     """
     left = total
-    ordered = np.sort(sizes).tolist()
+    ordered: list[int] = np.sort(sizes).tolist()
     for place, size in enumerate(ordered):
         share = left // (len(ordered) - place)
         if size > share:
