@@ -65,8 +65,9 @@ def read(graph: str) -> tuple[Facts, Facts, Facts]:
 def compile_all() -> None:
     """Learn and ask a random graph, so that kernels are there."""
     rng = np.random.default_rng(0)
-    rows = [(f"e{s}", f"r{p}", f"e{o}") for s, p, o in rng.integers((40, 2, 40), size=(300, 3))]
-    facts, held = read_facts(rows[:250]), read_facts(rows[250:])
+    pairs = np.unique(rng.integers((40, 2, 40), size=(400, 3)), axis=0)
+    rows = [(f"e{s}", f"r{p}", f"e{o}") for s, p, o in rng.permutation(pairs).tolist()]
+    facts, held = read_facts(rows[50:]), read_facts(rows[:50])
     for ridge in (True, False):
         model = learn_graph(facts, held, settings=replace(WHOLE, ridge=ridge), max_length=3)
         evaluate_ranks(GraphRanker(model, facts), facts, held)

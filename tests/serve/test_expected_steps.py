@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from hornbeam.graphs.linked_graph import LinkedGraph
 from hypothesis import given
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.graphs.graph import Graph
 from hornbeam.serve.expected_steps import ExpectedSteps
 
 triples = st.sets(
@@ -19,7 +19,7 @@ triples = st.sets(
 @given(triples)
 def test_shares_are_those_of_entities_with_a_common_step(some: set[tuple[str, str, str]]) -> None:
     facts = hb.read_facts(sorted(some))
-    graph = Graph.of(facts)
+    graph = LinkedGraph.of(facts)
     expected = ExpectedSteps(graph)
     steps = range(2, graph.step_limit)
     holders = {step: set(graph.holders(step).tolist()) for step in steps}

@@ -151,7 +151,7 @@ GRAPH_FACTS = [
 
 def graph_model(ridge: float | None = 2.0) -> GraphModel:
     """A model by hand: two path rules, every class of rules, and three relations."""
-    features = ("best", "frequency", "path_best", "forward_best", "backward_best")
+    features: tuple[str, ...] = ("best", "frequency", "path_best", "forward_best", "backward_best")
     if ridge is not None:
         features += ("ridge_sum",)
     paths = (

@@ -57,9 +57,9 @@ class FitOptions(Options):
     negative_sampling: Annotated[
         Sampling,
         options.learner_option(
-            help="Without labels: replace an end of a known link by an entity that the relation has "
-            "been seen with there (typed), by how often (frequency), or by any entity (uniform, "
-            "which teaches types)."
+            help="Without labels: replace an end of a known link by an entity that the relation "
+            "has been seen with there (typed), by how often (frequency), or by any entity "
+            "(uniform, which teaches types)."
         ),
         SAMPLINGS,
     ] = "typed"

@@ -152,7 +152,7 @@ def graph_explanation_in_names(found: GraphExplanation, names: EntityNames) -> G
             tuple((names.shown(s), relation, names.shown(o)) for s, relation, o in walk)
             for walk in one.groundings
         )
-        return replace(one, rule=_rule_in_names(one.rule, names), groundings=walks)
+        return replace(one, rule=rule_in_names(one.rule, names), groundings=walks)
 
     def higher(one: HigherAnswer) -> HigherAnswer:
         reasons = tuple(map(reason, one.reasons))
@@ -170,7 +170,7 @@ def graph_explanation_in_names(found: GraphExplanation, names: EntityNames) -> G
     )
 
 
-def _rule_in_names(rule: str, names: EntityNames) -> str:
+def rule_in_names(rule: str, names: EntityNames) -> str:
     """A rule with names of its constants, which are quoted as in JSON; relations stay."""
 
     def named(match: re.Match[str]) -> str:

@@ -16,7 +16,7 @@ from hornbeam.facts.table import Facts
 from hornbeam.graphs.calibration import fit_calibration, log_odds
 from hornbeam.graphs.discovery import THIN, longest_path
 from hornbeam.graphs.graph_evidence import MAX_PATH
-from hornbeam.graphs.graph_model import Calibration, GraphModel
+from hornbeam.graphs.graph_model import Calibration, GraphModel, LinkedShares
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_stages import (
     GraphLearning,
@@ -32,14 +32,18 @@ from hornbeam.graphs.model_parts import relation_rules
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_fit import Ranking, fit_ranking, refit, scores_of
+from hornbeam.graphs.ridge import MOST_ENTITIES
 from hornbeam.graphs.rule_files import read_rules
 from hornbeam.graphs.rule_weights import fit_rule_weights
+from hornbeam.graphs.stage_shares import StageShares
 from hornbeam.graphs.workload import Workload
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.codes import predicate_of, step_code
 
 #: Without held-out facts, every so-manieth source of training queries decides.
 EVERY = 5
+#: Shares of linked pairs that differ by more are told.
+DIFFERENT = 0.2
 
 
 def learn_graph(
@@ -101,7 +105,15 @@ def learn_graph(
     length = longest_path(graph) if max_length == "auto" else max_length
     work = Workload(progress, "Learning the graph", time_limit, threads)
     extent = settings.extent or Extent.of(graph)
-    learning = GraphLearning(graph, steps, sizes, length, extent, settings, seed, work)
+    with_ridge = settings.ridge and graph.n_entities <= MOST_ENTITIES
+    sparse = settings.rule_weights and graph.mean_links <= THIN and valid is not None
+    shares = StageShares.of(graph, extent.hidden, with_ridge, valid is not None, sparse)
+    learning = GraphLearning(graph, steps, sizes, length, extent, settings, seed, work, shares)
+    if settings.ridge and not with_ridge:
+        progress.message(
+            f"Constants are not fitted together: {graph.n_entities:,} entities are more than the "
+            f"{MOST_ENTITIES:,} that the ridge's matrix is held for."
+        )
     with announced(progress):
         if rules is None:
             found = find_rules(learning)
@@ -139,6 +151,7 @@ def _ranked(
     triples = None if valid is None else held_triples(facts, valid)
     ends = (None, None) if triples is None else (triples[0], triples[2])
     linked = linked_shares(graph, *ends)
+    _tell(linked, work.progress)
     own: dict[int, Floats] = {}
     if train is None:
         ranking, calibration = _unfitted(), Calibration()
@@ -150,10 +163,11 @@ def _ranked(
     uses_ridge = any(name.startswith("ridge") for name in ranking.features)
     queries = np.zeros(graph.step_limit, dtype=np.int64)
     if train is not None:
-        asked = np.add.reduceat(train.truth, train.offsets[:-1]) if len(train.entity) else 0
-        np.add.at(queries, train.step, asked)
-    parts = relation_rules(learning.graph, facts, rules, ranking, own, queries, work, 0.05,
-                           learning.settings.constants)  # fmt: skip
+        step = np.repeat(train.step, np.diff(train.offsets))
+        queries += np.bincount(step[train.truth], minlength=len(queries))
+    shown = learning.settings.constants
+    share = learning.shares.naming
+    parts = relation_rules(graph, facts, rules, ranking, own, queries, work, share, shown)
     return GraphModel(
         parts,
         ranking.features,
@@ -178,6 +192,15 @@ def _ranked(
     )
 
 
+def _tell(linked: LinkedShares, progress: Progress) -> None:
+    if linked.valid is not None and abs(linked.train - linked.valid) > DIFFERENT:
+        progress.message(
+            f"{linked.train:.0%} of the facts' pairs have a further link, {linked.valid:.0%} of "
+            "those held out: they were chosen by their links, so figures on them say less about "
+            "what is missing in the graph."
+        )
+
+
 def _fitted(
     learning: GraphLearning,
     train: Pool,
@@ -190,15 +213,17 @@ def _fitted(
     if held is None:
         decides = np.arange(len(train.source)) % EVERY == EVERY - 1
         fitted_to, held = train.select(~decides), train.select(decides)
-    ranking = fit_ranking(fitted_to, held, work, settings.per_relation)
-    calibration = fit_calibration(log_odds(held.offsets, scores_of(held, ranking)), held.truth)
+    shares, graph = learning.shares, learning.graph
+    ranking = fit_ranking(fitted_to, held, work, settings.per_relation, shares.fitting)
+    score = scores_of(held, ranking)
+    own: dict[int, Floats] = {}
+    if shares.weighting and fitted_to is train and not work.expired():
+        ranking, own, score = fit_rule_weights(
+            train, held, graphs, graph, rules, ranking, work, shares.weighting
+        )
+    calibration = fit_calibration(log_odds(held.offsets, score), held.truth)
     if fitted_to is not train and not work.expired():
         ranking = refit(train, ranking, work)
-    own: dict[int, Floats] = {}
-    sparse = learning.graph.mean_links <= THIN
-    if settings.rule_weights and sparse and fitted_to is train and not work.expired():
-        graph = learning.graph
-        ranking, own = fit_rule_weights(train, held, graphs, graph, rules, ranking, work, 0.05)
     return ranking, own, calibration
 
 

@@ -109,6 +109,11 @@ class GraphRanker:
         z = log_odds(np.asarray(answers.offsets, dtype=np.int64), answers.scores)
         return probabilities(z, self.model.calibration)
 
+    @property
+    def steps(self) -> list[int]:
+        """Steps that the model has sections for and the facts have relations of, ascending."""
+        return sorted(self._rules)
+
     def weights_of(self, step: int) -> Floats:
         """Weights of the model's features for a step."""
         return self._weights[step]

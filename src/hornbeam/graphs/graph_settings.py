@@ -27,7 +27,7 @@ class Extent:
     folds, hidden
         Folds of the graph, and how many of them are hidden, one after the other.
     queries
-        The most training queries per relation, direction and fold.
+        The most training queries per fold, shared fairly among relations and directions.
     """
 
     sampled: int = 300
@@ -38,7 +38,7 @@ class Extent:
     pool: int = 150
     folds: int = 5
     hidden: int = 5
-    queries: int = 5000
+    queries: int = 100_000
 
     @classmethod
     def of(cls, graph: LinkedGraph) -> Extent:
@@ -47,10 +47,7 @@ class Extent:
             return cls()
         if len(graph) <= MIDDLE:
             return cls(judged=300, counted=2000, pool=100, folds=10, hidden=2)
-        return cls(
-            sampled=200, found=300, judged=100, kept=120, counted=200, pool=100, folds=10, hidden=1,
-            queries=2000,
-        )  # fmt: skip
+        return cls(200, 300, 100, 120, counted=200, pool=100, folds=10, hidden=1)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Ids
+from hornbeam.arrays import Ids, Ints
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.discovery import discover_paths, turned_paths
 from hornbeam.graphs.graph_evidence import Classes, GraphEvidence
@@ -24,6 +24,7 @@ from hornbeam.graphs.path_rules import (
 from hornbeam.graphs.pools import Pool, pool_of
 from hornbeam.graphs.ridge import MOST_ENTITIES, Ridge
 from hornbeam.graphs.rule_files import GivenRules
+from hornbeam.graphs.stage_shares import StageShares
 from hornbeam.graphs.workload import Workload
 from hornbeam.rules.codes import predicate_of, step_code
 
@@ -46,17 +47,24 @@ class GraphLearning:
     settings: GraphSettings
     seed: int
     work: Workload
+    shares: StageShares
 
     def rng(self, purpose: int, step: int) -> np.random.Generator:
         """Random numbers of a purpose and a step."""
         return np.random.default_rng([self.seed, purpose, step])
 
+    @property
+    def has_ridge(self) -> bool:
+        """Whether the ridge class takes part."""
+        return self.settings.ridge and self.graph.n_entities <= MOST_ENTITIES
+
     def ridge(self, graph: LinkedGraph) -> Ridge | None:
         """The ridge of a graph, where it takes part."""
-        if not self.settings.ridge or graph.n_entities > MOST_ENTITIES:
+        if not self.has_ridge:
             return None
         ridge = Ridge.fit(graph, self.settings.ridge_penalty)
         assert len(ridge.rest)  # before threads ask for it
+        self.work.advance(self.shares.ridge)
         return ridge
 
     def evidence(self, graph: LinkedGraph) -> GraphEvidence:
@@ -71,6 +79,7 @@ class GraphLearning:
 def find_rules(learning: GraphLearning) -> dict[int, PathRules]:
     """Discover paths of every relation, judge them, and count those that are kept."""
     graph, extent, work = learning.graph, learning.extent, learning.work
+    shares = learning.shares
     assert len(graph.links.end)  # built before threads ask for it
     forward = learning.steps[::2]
 
@@ -78,7 +87,7 @@ def find_rules(learning: GraphLearning) -> dict[int, PathRules]:
         rng = learning.rng(DISCOVERING, step)
         return discover_paths(graph, step, learning.length, rng, extent.found, extent.sampled)
 
-    found = work.each(discover, forward, learning.sizes[::2], 0.05, until=0.2)
+    found = work.each(discover, forward, learning.sizes[::2], shares.discovering, until=0.2)
     nothing = np.empty((0, learning.length), dtype=np.int32)
     paths = {}
     for step, some in zip(forward, found, strict=True):
@@ -92,12 +101,12 @@ def find_rules(learning: GraphLearning) -> dict[int, PathRules]:
         kept: Ids = rules.paths[best_rules(rules, base, extent.kept)]
         return kept
 
-    kept = work.each(judge, learning.steps, learning.sizes, 0.15, until=0.4)
+    kept = work.each(judge, learning.steps, learning.sizes, shares.judging, until=0.4)
     chosen = {
         step: nothing if some is None else some
         for step, some in zip(learning.steps, kept, strict=True)
     }
-    return count_rules(learning, graph, chosen, 0.1, 0.5)
+    return count_rules(learning, graph, chosen, shares.counting, 0.5)
 
 
 def count_given(learning: GraphLearning, facts: Facts, given: GivenRules) -> dict[int, PathRules]:
@@ -119,7 +128,7 @@ def count_given(learning: GraphLearning, facts: Facts, given: GivenRules) -> dic
             codes = [step_code(facts.predicates.index(s.predicate), s.inverse) for s in path]
             rows[row, : len(codes)] = codes
         paths[step], paths[step ^ 1] = rows, turned_paths(rows)
-    return count_rules(learning, learning.graph, paths, 0.3, 0.5)
+    return count_rules(learning, learning.graph, paths, learning.shares.counting, 0.5)
 
 
 def count_rules(
@@ -151,15 +160,18 @@ def training_pool(
     graphs: list[LinkedGraph] = []
     extent, work = learning.extent, learning.work
     paths = {step: some.paths for step, some in rules.items()}
-    share = 0.4 / extent.hidden
+    share = learning.shares.fold
     for number, (rest, hidden) in enumerate(hidden_folds(learning.graph, extent, learning.seed)):
         if pools and work.expired(0.6):
             break
         seen = rules
         if learning.settings.hidden_confidences:
             seen = count_rules(learning, rest, paths, share / 2, 0.8)
+        sizes = np.bincount(hidden.predicate, minlength=hidden.n_predicates)
+        of_steps = np.array([sizes[predicate_of(step)] for step in learning.steps])
+        most = fair_share(of_steps, extent.queries)
         asked = {
-            step: asked_along(hidden, step, extent.queries, learning.rng(ASKING, step))
+            step: asked_along(hidden, step, most, learning.rng(ASKING, step))
             for step in learning.steps
         }
         evidence = learning.evidence(rest)
@@ -167,6 +179,24 @@ def training_pool(
         graphs.append(rest)
         del evidence  # its ridge is large
     return (Pool.together(pools) if pools else None), graphs
+
+
+def fair_share(sizes: Ints, total: int) -> int:
+    """The largest number m such that min(size, m) adds up to at most `total`, at least 1.
+
+    Examples
+    --------
+    >>> fair_share(np.array([2, 10, 30]), 20)
+    9
+    """
+    left = total
+    ordered: list[int] = np.sort(sizes).tolist()
+    for place, size in enumerate(ordered):
+        share = left // (len(ordered) - place)
+        if size > share:
+            return max(share, 1)
+        left -= size
+    return max(ordered[-1], 1)
 
 
 def _pools(
@@ -211,5 +241,5 @@ def held_pool(
         known, answer = subject[rows], object_[rows]
         asked[step] = by_source(answer, known) if step % 2 else by_source(known, answer)
     evidence = learning.evidence(learning.graph)
-    pools = _pools(learning, evidence, rules, asked, 0, 0.1, 0.9)
+    pools = _pools(learning, evidence, rules, asked, 0, learning.shares.held, 0.9)
     return Pool.together(pools) if pools else None

@@ -3,7 +3,7 @@
     # hornbeam-graph: {"format": 1, "features": ["path_best", ...], "weights": [...], ...}
     ## treats(X, Y), Y is asked for
     queries	120
-    weights	[0.71, ...]
+    weights	{"path_best": 0.71, ...}
     0.8571	12	9	0.0	treats(X, Y) <- contains(X, A), treats(A, Y)
     0.7143	5	2	treats(X, "flu") <- class(X, "antiviral")
 
@@ -69,16 +69,17 @@ def write_model(model: GraphModel) -> str:
         "# they are counted anew from the facts that the model is used with.",
     ]
     for part in model.relations:
-        lines += _section(part)
+        lines += _section(part, model.features)
     return "\n".join(lines) + "\n"
 
 
-def _section(part: RelationRules) -> Iterator[str]:
+def _section(part: RelationRules, features: tuple[str, ...]) -> Iterator[str]:
     yield ""
     yield f"{SECTION}{rule_head(part.relation, part.direction)}, Y is asked for"
     yield f"queries\t{part.queries}"
     if part.weights is not None:
-        yield f"weights\t{json.dumps(list(part.weights))}"
+        named = dict(zip(features, part.weights, strict=True))
+        yield f"weights\t{json.dumps(named, ensure_ascii=False)}"
     for rule in part.rules:
         figures = f"{rule.confidence:.4f}\t{rule.hits}\t{rule.predicted}\t{rule.weight!r}"
         yield f"{figures}\t{rule_text(part.relation, part.direction, rule)}"
@@ -162,7 +163,7 @@ def read_model(text: str, source: str) -> GraphModel:
     for number, line in enumerate(lines[1:], start=2):
         try:
             _read_line(line, sections)
-        except (ValueError, IndexError, KeyError) as error:
+        except (ValueError, IndexError, KeyError, AttributeError) as error:
             raise DataError(source, f"cannot be read as part of a model: {error}", number) from None
     return GraphModel(tuple(section.frozen() for section in sections), **model)
 
@@ -194,7 +195,7 @@ def _read_line(line: str, sections: list[_Section]) -> None:
         if cells[0] == "queries":
             section.queries = int(cells[1])
         elif cells[0] == "weights":
-            section.weights = tuple(float(weight) for weight in json.loads(cells[1]))
+            section.weights = tuple(float(weight) for weight in json.loads(cells[1]).values())
         elif len(cells) == 5:
             path = tuple(step for step, _, _ in _read_body(cells[4]))
             section.rules.append(GraphRule(path, int(cells[1]), int(cells[2]), float(cells[3])))

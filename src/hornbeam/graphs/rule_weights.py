@@ -16,7 +16,7 @@ from hornbeam.arrays import Floats
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool, firings_of
-from hornbeam.graphs.ranking_fit import Ranking, columns_of, rows_of
+from hornbeam.graphs.ranking_fit import Ranking, columns_of, rows_of, scores_of
 from hornbeam.graphs.softmax import (
     Firings,
     fired_scores,
@@ -39,8 +39,10 @@ def fit_rule_weights(
     ranking: Ranking,
     work: Workload,
     share: float,
-) -> tuple[Ranking, dict[int, Floats]]:
+) -> tuple[Ranking, dict[int, Floats], Floats]:
     """Weights of features and path rules per step; those of `ranking` where `held` gains nothing.
+
+    The third value are the scores of `held`.
 
     Parameters
     ----------
@@ -59,34 +61,38 @@ def fit_rule_weights(
     steps = [step for step in np.unique(train.step).tolist() if len(rules[step])]
     sizes = [float(np.diff(train.offsets)[train.step == step].sum()) for step in steps]
 
-    def one(step: int) -> tuple[Floats, float, float]:
+    def one(step: int) -> tuple[Floats, Floats, float]:
         part = train.select(train.step == step)
         firings = _by_fold(part, rules[step], graphs)
         rows = rows_of(part, columns)._replace(firings=firings)
         n = len(rules[step])
-        center = np.concatenate([ranking.of(step), np.zeros(n)])
+        center = np.concatenate([ranking.weights, np.zeros(n)])
+        start = np.concatenate([ranking.of(step), np.zeros(n)])
         pull = np.full(len(columns), ranking.penalty or FEATURE_PENALTY)
         penalty = np.concatenate([pull, np.full(n, RULE_PENALTY)])
         scale = np.concatenate([ranking.scale, np.ones(n)])
-        center[: len(columns)] = ranking.weights
-        weights = fit_softmax(rows, scale, center, penalty)
+        weights = fit_softmax(rows, scale, center, penalty, start)
         test = held.select(held.step == step)
         feature = test.feature[:, columns]
         before = linear_scores(feature, ranking.of(step))
         after = linear_scores(feature, weights[: len(columns)])
         after += fired_scores(firings_of(full, rules[step], test), weights[len(columns) :])
-        return weights, _sum(test, before), _sum(test, after)
+        return weights, after, _sum(test, after) - _sum(test, before)
 
     fitted = work.each(one, steps, sizes, share)
     found = {step: fit for step, fit in zip(steps, fitted, strict=True) if fit is not None}
-    gain = sum(after - before for _, before, after in found.values())
+    score = scores_of(held, ranking)
+    gain = sum(one_gain for _, _, one_gain in found.values())
     if gain <= 0:
-        return ranking, {}
+        return ranking, {}, score
+    of = np.repeat(held.step, np.diff(held.offsets))
+    for step, (_, after, _) in found.items():
+        score[of == step] = after
     n = len(columns)
     by_step = dict(ranking.by_step) | {step: weights[:n] for step, (weights, _, _) in found.items()}
     mrr = ranking.mrr + gain / max(held.n_queries, 1)
     own = {step: weights[n:] for step, (weights, _, _) in found.items()}
-    return replace(ranking, by_step=by_step, mrr=mrr), own
+    return replace(ranking, by_step=by_step, mrr=mrr), own, score
 
 
 def _by_fold(pool: Pool, rules: PathRules, graphs: Sequence[LinkedGraph]) -> Firings:

@@ -53,7 +53,7 @@ class Workload:
         """Report that a further share of the whole is done."""
         with self._lock:
             self.done = min(self.done + share, 1.0)
-            self.progress.advance(self.stage, int(UNITS * self.done), UNITS)
+            self.progress.advance(self.stage, round(UNITS * self.done), UNITS)
 
     def finish(self) -> None:
         """Report that everything is done."""

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from hornbeam.arrays import Floats, Ints, ranges
-from hornbeam.graphs.graph import Graph
+from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.path_rules import SMOOTHING
 from hornbeam.serve.cache import Bounded
 
@@ -26,7 +26,7 @@ CACHED = 2000
 class ExpectedSteps:
     """Steps that entities have together."""
 
-    graph: Graph
+    graph: LinkedGraph
 
     @cached_property
     def _rows(self) -> Bounded[Floats]:
