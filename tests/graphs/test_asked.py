@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.readers import read_facts
-from hornbeam.graphs import asked
 from hornbeam.graphs.asked import as_queries, read_queries, tell_unknown
 from hornbeam.graphs.queries import Answers, Queries, answered
 from hornbeam.progress import SILENT, Progress
@@ -25,10 +22,10 @@ def test_files_tuples_and_frames_are_the_same_queries(tmp_path: Path) -> None:
     frame = pd.DataFrame(ROWS, columns=["subject", "relation", "object"])
     file = write(tmp_path / "queries.tsv", ROWS)
     for given in (file, ROWS, frame, read_queries(ROWS)):
-        found = as_queries(given)
-        assert [found.names_at(i) for i in range(len(found))] == ROWS
-        assert found.asks_subject.tolist() == [False, True, False]
-    assert repr(found) == "AskedQueries(3 queries of capital_of, near)"
+        asked = as_queries(given)
+        assert [asked.names_at(i) for i in range(len(asked))] == ROWS
+        assert asked.asks_subject.tolist() == [False, True, False]
+    assert repr(asked) == "AskedQueries(3 queries of capital_of, near)"
 
 
 @pytest.mark.parametrize(
@@ -76,8 +73,8 @@ class Told:
 
 def test_unknown_names_are_counted_and_said() -> None:
     facts, told = read_facts([("a", "p", "b")]), Told()
-    found = read_queries([("a", "p", "?"), ("x", "p", "?"), ("?", "q", "b"), ("?", "p", "b")])
-    queries = found.located(facts)
+    asked = read_queries([("a", "p", "?"), ("x", "p", "?"), ("?", "q", "b"), ("?", "p", "b")])
+    queries = asked.located(facts)
     assert queries.relation.tolist() == [0, 0, -1, 0]
     assert queries.known.tolist() == [0, -1, 1, 1]
     assert tell_unknown(queries, told) == 2
@@ -114,26 +111,16 @@ def test_only_askable_queries_are_asked() -> None:
 
 def test_names_may_be_anything(tmp_path: Path) -> None:
     rows = [(name, "p", "?") for name in HOSTILE] + [("?", name, "?!") for name in HOSTILE]
-    found = read_queries(write(tmp_path / "queries.tsv", rows))
-    assert [found.names_at(i) for i in range(len(found))] == rows
+    asked = read_queries(write(tmp_path / "queries.tsv", rows))
+    assert [asked.names_at(i) for i in range(len(asked))] == rows
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
-        [("é", "p", "?"), ("?", "p", "z"), ("a", "q", "?"), ("é", "p", "?")],
-        [("?", "p", "??")],
-        [["a", "p", "?"]],
-    ],
-)
-def test_few_tuples_are_read_as_many_are(rows: list[Sequence[str]]) -> None:
-    few = read_queries(rows)
-    with patch.object(asked, "FEW", 0):
-        many = read_queries(rows)
-    for one, other in ((few.rows.entities, many.rows.entities),
-                       (few.rows.predicates, many.rows.predicates)):  # fmt: skip
-        assert one == other
-    for name in ("predicate", "subject", "object"):
-        one, other = getattr(few.rows, name), getattr(many.rows, name)
-        assert (one.dtype, one.tolist()) == (other.dtype, other.tolist())
-    assert few.asks_subject.tolist() == many.asks_subject.tolist()
+def test_plain_tuples_are_read_without_a_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [*ROWS, *((name, "near", "?") for name in HOSTILE)]
+    read = read_queries(rows)
+    monkeypatch.setattr("hornbeam.graphs.asked.read_queries", None)
+    for given in (rows, tuple(map(list, rows))):
+        plain = as_queries(given)
+        assert plain.rows.entities == read.rows.entities
+        assert [plain.names_at(i) for i in range(len(rows))] == rows
+        assert plain.asks_subject.tolist() == read.asks_subject.tolist()

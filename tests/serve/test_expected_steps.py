@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from hornbeam.graphs.linked_graph import LinkedGraph
 from hypothesis import given
 from hypothesis import strategies as st
 
 import hornbeam as hb
+from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.serve.expected_steps import ExpectedSteps
 
 triples = st.sets(

@@ -21,8 +21,6 @@ from hornbeam.progress import Progress
 
 #: What stands for the missing argument.
 ASKED = "?"
-#: Tuples that are taken as they are.
-FEW = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +66,6 @@ def read_queries(*inputs: Input) -> AskedQueries:
     >>> read_queries([("paris", "capital_of", "?"), ("?", "capital_of", "peru")])
     AskedQueries(2 queries of capital_of)
     """
-    few = _few_tuples(inputs)
-    if few is not None:
-        return few
     with workspace() as space:
         sources = sources_of(space, inputs, Role.PAIRS)
         rows = intern_targets(space.connection, sources, labelled=False)
@@ -82,28 +77,34 @@ def read_queries(*inputs: Input) -> AskedQueries:
     return AskedQueries(rows, asks_subject)
 
 
-def _few_tuples(inputs: Sequence[Input]) -> AskedQueries | None:
-    """A few faultless tuples without a database, which takes longer to open than to answer them."""
-    rows = inputs[0] if len(inputs) == 1 else None
-    if not isinstance(rows, list | tuple) or not 0 < len(rows) <= FEW:
-        return None
-    for row in rows:
-        if not isinstance(row, list | tuple) or len(row) != 3:
-            return None
-        if any(not isinstance(name, str) or name_problem("name", name) for name in row):
-            return None
-        if (row[0] == ASKED) == (row[2] == ASKED) or row[1] == ASKED:
-            return None
-    subjects, relations, objects = zip(*rows, strict=True)
-    entities, predicates = Names.of([*subjects, *objects]), Names.of(relations)
-    ids = predicates.find(relations), entities.find(subjects), entities.find(objects)
-    asks_subject = np.array([name == ASKED for name in subjects])
-    return AskedQueries(Targets(entities, predicates, *ids), asks_subject)
-
-
 def as_queries(given: Input) -> AskedQueries:
     """Queries as they are, or read from a path, a frame or tuples."""
-    return given if isinstance(given, AskedQueries) else read_queries(given)
+    if isinstance(given, AskedQueries):
+        return given
+    return _plain_queries(given) or read_queries(given)
+
+
+def _plain_queries(given: Input) -> AskedQueries | None:
+    """Queries of tuples of texts without a mistake; whatever else it may be is left to a reader.
+
+    A reader opens a database first, which takes longer than to answer a few queries.
+    """
+    if not isinstance(given, list | tuple) or not given:
+        return None
+    for row in given:
+        if not isinstance(row, list | tuple) or len(row) != 3:
+            return None
+        if any(not isinstance(cell, str) or name_problem("name", cell) for cell in row):
+            return None
+        if row[1] == ASKED or (row[0] == ASKED) == (row[2] == ASKED):
+            return None
+    subject, relation, object_ = zip(*given, strict=True)
+    entities, relations = Names.of([*subject, *object_]), Names.of(relation)
+    rows = Targets(
+        entities, relations, relations.find(relation), entities.find(subject),
+        entities.find(object_),
+    )  # fmt: skip
+    return AskedQueries(rows, rows.subject == entities.index(ASKED))
 
 
 def tell_unknown(queries: Queries, progress: Progress) -> int:

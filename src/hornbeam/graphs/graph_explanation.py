@@ -230,6 +230,7 @@ def explain_triple(
         tuple(
             _ranked_reasons(ranker, step_code(p, inverse), *ends, reasons, groundings)
             for inverse, ends in ((False, (s, o)), (True, (o, s)))
+            if ranker.knows(step_code(p, inverse))
         ),
     )
 

@@ -90,7 +90,10 @@ class GraphRanker:
     def rank(self, queries: object, *, top: int = 10, progress: Progress = SILENT) -> ResultTable:
         """The best new answers of queries by names; see `hornbeam.graphs.asked.read_queries`."""
         asked = as_queries(queries)
-        return ranked_answers(self, asked, top, probabilities=self.probabilities, progress=progress)
+        # known answers are no candidates, so that none has to be looked for
+        return ranked_answers(
+            self, asked, top, known=True, probabilities=self.probabilities, progress=progress
+        )
 
     def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
         """The candidates of every query, best first; all others tie below them.
@@ -108,6 +111,10 @@ class GraphRanker:
         """How likely every answer is right, by the model's calibration."""
         z = log_odds(np.asarray(answers.offsets, dtype=np.int64), answers.scores)
         return probabilities(z, self.model.calibration)
+
+    def knows(self, step: int) -> bool:
+        """Whether the model has a section for a step."""
+        return step in self._rules
 
     @property
     def steps(self) -> list[int]:

@@ -212,7 +212,7 @@ class GraphExplorer:
         self.relation(relation)
         number = self.facts.predicates.index(relation)
         step = step_code(number, asks is Direction.SUBJECT)
-        if number < 0 or step not in self.ranker.steps:
+        if number < 0 or not self.ranker.knows(step):
             return AskedOne(relation, asks, known, 0, ())
         return self._asked(entity, [step], top)[0]
 
