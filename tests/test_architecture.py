@@ -17,8 +17,8 @@ ROOT = Path(hornbeam.__file__).parent
 
 #: Parts of the package in the order of the data flow. A part may import itself and those above it.
 LAYERS: list[set[str]] = [
-    {"errors", "progress", "files", "arrays", "machine", "choices"},
-    {"compiled"},
+    {"errors", "progress", "files", "arrays", "machine", "choices", "printable"},
+    {"compiled", "result_table"},
     {"facts"},
     {"language"},
     {"rules"},
@@ -27,10 +27,12 @@ LAYERS: list[set[str]] = [
     {"learning"},
     {"hlmrf"},
     {"scoring"},
+    {"graphs"},
     {"explaining"},
     {"reporting"},
     {"programs"},
     {"model"},
+    {"opened_model"},
     {"flow"},
     {"crossval"},
     {"serve"},

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from hornbeam import errors
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 _HOMES = {
     "read_facts": "hornbeam.facts.reading.readers",
     "read_labels": "hornbeam.facts.reading.readers",
     "read_pairs": "hornbeam.facts.reading.readers",
+    "read_names": "hornbeam.facts.reading.name_files",
+    "read_queries": "hornbeam.graphs.asked",
     "Facts": "hornbeam.facts.table",
     "Targets": "hornbeam.facts.table",
     "Language": "hornbeam.rules.candidates",
@@ -33,7 +35,12 @@ _HOMES = {
     "Model": "hornbeam.model",
     "Explanation": "hornbeam.explaining.explanation",
     "Evaluation": "hornbeam.reporting.evaluation",
+    "GraphEvaluation": "hornbeam.graphs.ranking",
+    "ResultTable": "hornbeam.result_table",
     "cross_validate": "hornbeam.crossval",
+    "learn_graph": "hornbeam.graphs.graph_learning",
+    "GraphModel": "hornbeam.graphs.graph_model",
+    "GraphExplanation": "hornbeam.graphs.graph_explanation",
     "read_program": "hornbeam.programs.program",
     "infer": "hornbeam.programs.inference",
     "learn_weights": "hornbeam.programs.program_weights",
@@ -47,10 +54,16 @@ if TYPE_CHECKING:
     from hornbeam.counting.statistics import Statistics
     from hornbeam.crossval import cross_validate
     from hornbeam.explaining.explanation import Explanation
+    from hornbeam.facts.reading.name_files import read_names
     from hornbeam.facts.reading.readers import read_facts, read_labels, read_pairs
     from hornbeam.facts.symmetry import with_known
     from hornbeam.facts.table import Facts, Targets
     from hornbeam.flow import learn
+    from hornbeam.graphs.asked import read_queries
+    from hornbeam.graphs.graph_explanation import GraphExplanation
+    from hornbeam.graphs.graph_learning import learn_graph
+    from hornbeam.graphs.graph_model import GraphModel
+    from hornbeam.graphs.ranking import GraphEvaluation
     from hornbeam.learning.boost import Boost
     from hornbeam.learning.greedy import Greedy
     from hornbeam.learning.joint import Joint
@@ -60,6 +73,7 @@ if TYPE_CHECKING:
     from hornbeam.programs.program import read_program
     from hornbeam.programs.program_weights import learn_weights
     from hornbeam.reporting.evaluation import Evaluation
+    from hornbeam.result_table import ResultTable
     from hornbeam.rules.candidates import Candidates, Language
 
 __all__ = [
@@ -69,11 +83,15 @@ __all__ = [
     "Evaluation",
     "Explanation",
     "Facts",
+    "GraphEvaluation",
+    "GraphExplanation",
+    "GraphModel",
     "Greedy",
     "Joint",
     "Language",
     "Model",
     "Ppll",
+    "ResultTable",
     "Statistics",
     "Targets",
     "__version__",
@@ -82,13 +100,16 @@ __all__ = [
     "errors",
     "infer",
     "learn",
+    "learn_graph",
     "learn_weights",
     "open_duckdb",
     "open_spark",
     "read_facts",
     "read_labels",
+    "read_names",
     "read_pairs",
     "read_program",
+    "read_queries",
     "with_known",
 ]
 

@@ -26,7 +26,11 @@ def save_text(path: str | os.PathLike[str], text: str) -> None:
     DataError
         Where the file cannot be written; nothing has changed then.
     """
-    data = text.encode()
+    save_bytes(path, text.encode())
+
+
+def save_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write bytes as `save_text` writes a text, all of them or nothing."""
     try:
         if os.path.exists(path) and _is_device(path):
             with open(path, "ab") as stream:

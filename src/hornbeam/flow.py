@@ -27,7 +27,7 @@ from hornbeam.counting.opening import (
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.evidence_folds import deal_evidence
-from hornbeam.facts.negatives import origins, with_negatives
+from hornbeam.facts.negatives import origins, with_negatives_of_each
 from hornbeam.facts.symmetry import is_symmetric, with_known
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.files import fingerprint
@@ -53,7 +53,7 @@ def learn(
     facts: Evidence,
     labels: Targets | None = None,
     *,
-    target: str | None = None,
+    target: str | Sequence[str] | None = None,
     method: str | Learner = "joint",
     language: Language | None = None,
     counts: Counts | str = "auto",
@@ -62,7 +62,7 @@ def learn(
     collective: bool = False,
     refit: bool = False,
     negatives: float = 1.0,
-    negative_sampling: Sampling = "uniform",
+    negative_sampling: Sampling = "typed",
     seed: int = 0,
     engine: str = "memory",
     threads: int | None = None,
@@ -79,7 +79,7 @@ def learn(
     labels
         Labelled targets, or None.
     target
-        Learn this target predicate only; required without labels.
+        Learn this target predicate only, or these in one model; required without labels.
     method
         "joint", "boost", "ppll", "greedy", or a learner with settings of your own.
     language
@@ -197,7 +197,7 @@ def _ways_of_counting(learner: Learner, counts: Counts | str, collective: bool) 
 def _labels(
     facts: Evidence,
     labels: Targets | None,
-    target: str | None,
+    target: str | Sequence[str] | None,
     negatives: float,
     sampling: Sampling,
     seed: int,
@@ -205,7 +205,7 @@ def _labels(
     """Choose the labels to learn from, or sample them from the facts."""
     if labels is not None:
         labels = select_target(labels, target)
-    elif target is None:
+    elif not target:
         raise InputError("without labels, name the predicate to learn: `target=PREDICATE`")
     else:
         known = facts_in_memory(
@@ -213,7 +213,8 @@ def _labels(
             "this engine leaves the facts where they are and samples no negatives: give `labels`",
         )
         rng = np.random.default_rng(seed)
-        labels = with_negatives(known, target, negatives, sampling, rng=rng)
+        names = [target] if isinstance(target, str) else target
+        labels = with_negatives_of_each(known, names, negatives, sampling, rng=rng)
     check_labels(labels)
     return labels
 

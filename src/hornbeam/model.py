@@ -12,12 +12,19 @@ from hornbeam.choices import Score
 from hornbeam.counting.opening import Evidence, open_engine
 from hornbeam.explaining.explainer import Explainer, open_explainer
 from hornbeam.explaining.explanation import PATHS, Explanation
+from hornbeam.facts.entity_names import NO_NAMES, EntityNames
+from hornbeam.facts.reading.readers import as_facts
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.files import save_text
+from hornbeam.graphs.asked import as_queries
+from hornbeam.graphs.ranked_answers import ranked_answers
+from hornbeam.graphs.ranking import GraphEvaluation, evaluate_ranks
+from hornbeam.graphs.rule_ranker import RuleRanker
 from hornbeam.learning.trace import Trace
 from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting.evaluation import Evaluation, evaluate
+from hornbeam.result_table import ResultTable
 from hornbeam.rules.model_file import load_model, model_text, parse_model
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring import model_checks as checks
@@ -134,6 +141,56 @@ class Model(RuleModel):
         )
         return evaluate(labels.truth, predicted)
 
+    def rank(
+        self,
+        facts: Facts,
+        queries: object,
+        *,
+        top: int = 10,
+        known: bool = False,
+        score: Score | str = Score.MEAN,
+        threads: int | None = None,
+        progress: Progress = SILENT,
+    ) -> ResultTable:
+        """Answer queries, `(subject, relation, "?")` or `("?", relation, object)`, best first.
+
+        They come as a file, a frame, tuples or what `read_queries` returns. Answers that are facts
+        already are left out unless `known`.
+        """
+        asked = as_queries(queries)
+        ranker = self.ranker(facts, score=Score(score), threads=threads)
+        return ranked_answers(ranker, asked, top, known, progress=progress)
+
+    def evaluate_ranks(
+        self,
+        facts: Facts,
+        test: object,
+        *,
+        filter: object = None,  # noqa: A002
+        score: Score | str = Score.MEAN,
+        threads: int | None = None,
+        progress: Progress = SILENT,
+    ) -> GraphEvaluation:
+        """Filtered ranks of the true answers of test triples, in both directions.
+
+        Test triples, and those of a filter that are no wrong answers either, come as facts, a
+        file, a frame or tuples; those of other relations than the model's targets are left out.
+        """
+        ranker = self.ranker(facts, score=Score(score), threads=threads)
+        further = [] if filter is None else [as_facts(filter)]
+        return evaluate_ranks(
+            ranker, ranker.facts, as_facts(test), further, relations=self.targets,
+            progress=progress,
+        )  # fmt: skip
+
+    def ranker(
+        self, facts: Facts, *, score: Score = Score.MEAN, threads: int | None = None
+    ) -> RuleRanker:
+        """Prepare to rank answers of many queries."""
+        checks.warn_of_missing_predicates(self, facts)
+        checks.warn_of_missing_constants(self, facts)
+        return RuleRanker.of(self, facts, score=score, threads=threads)
+
     def explain(
         self,
         facts: Facts,
@@ -175,12 +232,14 @@ class Model(RuleModel):
         labels: Targets,
         *,
         trace: Trace | None = None,
+        names: EntityNames = NO_NAMES,
         threads: int | None = None,
         progress: Progress = SILENT,
     ) -> str:
         """Write one HTML page: what was learned, how good it is on labels, where it fails.
 
         `trace` says how the model was learned; one that has just been learned knows it by itself.
+        `names` are shown for the ids of entities (see `hornbeam.read_names`).
         """
         from hornbeam.reporting.report import report
 
@@ -188,7 +247,7 @@ class Model(RuleModel):
         checks.warn_of_missing_constants(self, facts)
         checks.warn_of_other_targets(self, labels)
         explainer = open_explainer(self, facts, labels, threads=worker_threads(threads))
-        return report(explainer, labels, trace or self.trace, progress)
+        return report(explainer, labels, trace or self.trace, progress, names=names)
 
     def export(
         self,

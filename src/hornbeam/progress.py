@@ -28,3 +28,33 @@ class Silent:
 
 
 SILENT = Silent()
+
+
+@dataclass(frozen=True)
+class PartOfWork:
+    """Reports one part of a stage as what it is of the whole: units `before` to `before + size`."""
+
+    progress: Progress
+    stage: str
+    before: int
+    size: int
+    total: int
+
+    def part(self, low: int, high: int, n: int) -> PartOfWork:
+        """The part that low to high of n pieces of this one are."""
+        begin, end = self.size * low // n, self.size * high // n
+        return PartOfWork(self.progress, self.stage, self.before + begin, end - begin, self.total)
+
+    def message(self, text: str) -> None:
+        """Say something once."""
+        self.progress.message(text)
+
+    def advance(self, stage: str, done: int, total: int) -> None:
+        """Report a stage of the part, but for its end, under the name of the whole."""
+        if done < total:
+            units = self.size * done // total
+            self.progress.advance(self.stage, self.before + units, self.total)
+
+    def finish(self) -> None:
+        """Report that the part is done."""
+        self.progress.advance(self.stage, self.before + self.size, self.total)

@@ -134,16 +134,17 @@ def test_scores_in_blocks_are_the_same(countries_model: Path, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_parquet_needs_an_engine_that_writes_it(countries_model: Path, tmp_path: Path) -> None:
-    output = tmp_path / "scores.parquet"
-    ended = hornbeam_("predict", countries_model, *EVIDENCE, *PAIRS, "-o", output)
-    assert ended.code == 2
-    assert "--engine duckdb or spark" in ended.stderr
+def test_parquet_that_cannot_be_written_is_refused(countries_model: Path, tmp_path: Path) -> None:
     missing = tmp_path / "none" / "scores.parquet"
     ended = hornbeam_("predict", countries_model, *EVIDENCE, *PAIRS, *LIMITS, "-o", missing)
     assert ended.code == 2
     assert "does not exist" in ended.stderr
-    assert listing(tmp_path) == []
+    names = write(tmp_path / "names.tsv", [("peru", "Peru")])
+    words = (*PAIRS, *LIMITS, "--names", names, "-o", tmp_path / "scores.parquet")
+    ended = hornbeam_("predict", countries_model, *EVIDENCE, *words)
+    assert ended.code == 2
+    assert "--engine duckdb writes Parquet without --names" in ended.stderr
+    assert listing(tmp_path) == ["names.tsv"]
 
 
 def refused(*words: object) -> str:

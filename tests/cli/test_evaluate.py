@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commands import EVIDENCE, TEST, hornbeam_, write
+from tests.support.commands import EVIDENCE, HOSTILE, TEST, hornbeam_, write
 
 
 def test_the_json_has_the_keys_of_the_design(countries_model: Path) -> None:
@@ -49,3 +49,95 @@ def test_labels_of_one_class_have_no_auc(tmp_path: Path, countries_model: Path) 
     assert found["auc_pr"] is None
     assert found["log_loss"] > 0
     assert "AUC-ROC    undefined (one class only)" in hornbeam_(*words).stdout
+
+
+TRIPLES = [("ann", "knows", "ben"), ("ben", "works_in", "oslo"), ("cleo", "works_in", "rome")]
+RANKED_TEST = [("ann", "works_in", "oslo"), ("cleo", "works_in", "oslo")]
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> dict[str, Path]:
+    """A model, train, test and valid triples."""
+    model = tmp_path / "model.psl"
+    model.write_text("1.5: knows(A, B) & works_in(B, C) -> works_in(A, C)\n0.5: !works_in(A, B)\n")
+    return {
+        "model": model,
+        "train": write(tmp_path / "train.tsv", TRIPLES),
+        "test": write(tmp_path / "test.tsv", RANKED_TEST),
+        "valid": write(tmp_path / "valid.tsv", [("ann", "works_in", "rome")]),
+    }
+
+
+def test_true_triples_are_ranked(graph: dict[str, Path]) -> None:
+    words = ("evaluate", graph["model"], "--facts", graph["train"], "--test", graph["test"])
+    found = hornbeam_(*words, "--filter", graph["valid"], "--json").json
+    named = {"mrr", "hits_1", "hits_3", "hits_10", "queries", "relations", "seconds"}
+    assert named <= set(found)
+    assert found["queries"] == 4
+    # (ann, works_in, ?) and (?, works_in, oslo) have oslo and ann as the only proposals; cleo is
+    # proposed nowhere: of (cleo, works_in, ?) ann, ben, cleo and oslo tie, of (?, works_in, oslo)
+    # rome, oslo and cleo
+    ranks = [1, 2.5, 1, 2]
+    assert found["mrr"] == pytest.approx(sum(1 / rank for rank in ranks) / 4)
+    assert {(row["relation"], row["direction"], row["queries"]) for row in found["relations"]} == {
+        ("works_in", "object", 2), ("works_in", "subject", 2),
+    }  # fmt: skip
+    shown = hornbeam_(*words)
+    assert shown.stdout.startswith("MRR        0.")
+    assert "works_in" in shown.stdout
+    assert shown.told == []
+
+
+def test_relations_may_have_any_name(tmp_path: Path, graph: dict[str, Path]) -> None:
+    train = write(tmp_path / "odd.tsv", [("a", name, "b") for name in HOSTILE])
+    test = write(tmp_path / "odd_test.tsv", [("b", name, "a") for name in HOSTILE])
+    words = ("evaluate", graph["model"], "--facts", graph["train"], "--facts", train, "--test")
+    ended = hornbeam_(*words, test, "--test", graph["test"])
+    assert ended.code == 0
+    assert ended.told == [
+        f"{len(HOSTILE)} test facts are of relations that the model has no rules for; they are "
+        "left out."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ((), "give either --labels (pairs with 0 or 1) or --test (true triples)"),
+        (("--labels", "x", "--test", "y"), "give either --labels"),
+        (("--labels", "x", "--filter", "y"), "--filter is for --test"),
+        (("--test", "EMPTY"), "is empty; expected at least one fact"),
+        (("--test", "no.tsv"), "no.tsv: no such file"),
+        (("--test", "OTHER"), "the test has no fact of works_in, which the model has rules for"),
+        (("--test", "OTHER", "--engine", "duckdb"), "--engine duckdb scores given pairs"),
+    ],
+)
+def test_what_cannot_be_ranked_is_said(
+    tmp_path: Path, graph: dict[str, Path], words: tuple[str, ...], problem: str
+) -> None:
+    files = {
+        "EMPTY": write(tmp_path / "empty.tsv", []),
+        "OTHER": write(tmp_path / "other.tsv", [("ben", "knows", "ann")]),
+    }
+    given = [files.get(word, word) for word in words]
+    ended = hornbeam_("evaluate", graph["model"], "--facts", graph["train"], *given)
+    assert ended.code == 2
+    assert problem in ended.stderr
+    assert ended.stdout == ""
+
+
+def test_a_test_that_is_known_already_is_said(graph: dict[str, Path]) -> None:
+    words = ("evaluate", graph["model"], "--facts", graph["train"], "--test", graph["train"])
+    ended = hornbeam_(*words, "--test", graph["test"], "--json")
+    assert ended.json["in_facts"] == 2
+    assert any("2 test facts stand among the facts too" in line for line in ended.told)
+    ended = hornbeam_(*words[:5], graph["test"], "--filter", graph["test"])
+    assert any("the filter has the same facts as the test" in line for line in ended.told)
+
+
+def test_a_damaged_graph_model_is_told(tmp_path: Path, graph: dict[str, Path]) -> None:
+    model = tmp_path / "graph.hornbeam"
+    model.write_text("# hornbeam-graph: {}\n")
+    ended = hornbeam_("evaluate", model, "--facts", graph["train"], "--test", graph["test"])
+    assert ended.code == 2
+    assert "line 1: has a damaged header" in ended.stderr

@@ -284,3 +284,31 @@ def test_a_positive_prior_is_told_of(tmp_path: Path) -> None:
     shown = hornbeam_(*words, "-o", tmp_path / "model.psl").stdout
     assert "The prior of t is positive" in shown
     assert "It learned from 20 pairs of which 18 are true." in shown
+
+
+@pytest.mark.slow
+def test_several_targets_make_one_model(tmp_path: Path) -> None:
+    words = ("learn", "--facts", COUNTRIES / "observed.tsv", "--max-length", "2", "--counts", "log")
+    targets = ("--target", "neighbour", "--target", "in_subregion")
+    both = tmp_path / "both.psl"
+    found = hornbeam_(*words, *targets, "-o", both, "--json").json
+    assert hb.Model.load(both).targets == ["in_subregion", "neighbour"]
+    alone = [
+        hornbeam_(*words, "--target", name, "-o", tmp_path / "one.psl", "--json").json
+        for name in ("neighbour", "in_subregion")
+    ]
+    for figure in ("targets", "positives"):
+        assert found[figure] == sum(one[figure] for one in alone)
+    again = hornbeam_(*words, *targets[2:], *targets[:2], "-o", tmp_path / "again.psl", "--json")
+    assert again.json["rules"] == found["rules"]
+    assert both.read_bytes() == (tmp_path / "again.psl").read_bytes()
+
+
+def test_an_unknown_one_of_several_targets_is_named(tmp_path: Path) -> None:
+    words = ("learn", *EVIDENCE, "-o", tmp_path / "m.psl", "--target", "neighbour")
+    for labels in ((), TRAIN):
+        ended = hornbeam_(*words, *labels, "--target", "borders")
+        assert ended.code == 2
+        named = "neighbour" if labels else "borders"
+        assert f"unknown target predicate {named!r}; expected one of: " in ended.stderr
+    assert listing(tmp_path) == []

@@ -225,3 +225,12 @@ def test_help_has_an_example() -> None:
     assert ended.code == 0
     assert "hornbeam serve model.psl" in ended.stdout
     assert "--json" in ended.stdout
+
+
+@pytest.mark.slow
+def test_names_are_shown(tmp_path: Path, countries_model: Path) -> None:
+    names = write(tmp_path / "names.tsv", [("peru", "República del Perú", "country")])
+    with started(countries_model, *EVIDENCE, "--names", names, "--port", 0, "--json") as (_, line):
+        port = json.loads(line)["port"]
+        assert "República del Perú" in page(port, "/entity?name=peru")[1]
+        assert "/entity?name=peru" in page(port, "/search?q=republica")[1]

@@ -15,7 +15,7 @@ from hornbeam.choices import Sampling
 from hornbeam.counting.cross_evidence import FoldedEvidence
 from hornbeam.facts.evidence_folds import FOLDS, EvidenceFolds, deal_evidence
 from hornbeam.facts.known import with_targets
-from hornbeam.facts.negatives import origins, with_negatives
+from hornbeam.facts.negatives import origins, with_negatives, with_negatives_of_each
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.rule_model import Semantics
 from tests.support.rich_worlds import RichWorld
@@ -255,3 +255,27 @@ def test_candidates_of_all_folds_have_the_sums_of_their_figures(
         assert candidate.coverage == (column > 0).sum() >= 2, str(k)
         assert candidate.coverage_true == (column[true] > 0).sum()
         assert candidate.paths == column.sum()
+
+
+@IGNORED
+@settings(max_examples=20)
+@given(DRAWN, SAMPLINGS)
+def test_several_targets_have_folds_of_their_own(seed: int, sampling: Sampling) -> None:
+    """A pair sees all facts of the other target, and of its own what it would see of it alone."""
+    rng = np.random.default_rng(seed)
+    table = hb.read_facts(random_facts(rng))
+    pairs = with_negatives_of_each(table, ["t", "p"], 1.0, sampling, rng=rng)
+    origin = origins(pairs, sampling, rng)
+    assert (pairs.predicate[origin] == pairs.predicate).all()
+    assert pairs.positive[origin].all()
+    dealt = deal_evidence(table, pairs, rng, origin)
+    everything = seen(table)
+    for rows, view in dealt.views():
+        if not len(rows):
+            continue
+        [own] = {triple[1] for triple in triples(pairs.select(rows))}
+        hidden = everything - seen(view)
+        assert {predicate for _, predicate, _ in hidden} <= {own}
+        true = rows[pairs.positive[rows]]
+        assert set(triples(pairs.select(true))) <= hidden
+    assert (dealt.fold[origin] == dealt.fold).all()

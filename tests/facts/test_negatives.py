@@ -16,7 +16,7 @@ from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.facts import negatives
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.names import Names
-from hornbeam.facts.negatives import with_negatives
+from hornbeam.facts.negatives import with_negatives, with_negatives_of_each
 from hornbeam.facts.table import HALF, ONE, Atoms, Facts, Targets
 from tests.support.worlds import SOFT, World, facts_of, worlds
 
@@ -235,3 +235,18 @@ def test_refuses_other_arities() -> None:
         positives_of(facts, "q")
     with pytest.raises(UnknownTargetError):
         positives_of(facts, "p")
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_each_of_several_predicates_has_its_negatives(sampling: Sampling) -> None:
+    rows = [(f"a{i}", p, f"b{i % 5}") for i in range(20) for p in ("p", "q")]
+    facts = read_facts([*rows, ("b0", "other", "b1")])
+    targets = with_negatives_of_each(facts, ["q", "p"], 2.0, sampling, rng=np.random.default_rng(0))
+    assert list(targets.predicates) == ["p", "q"]
+    for name in ("p", "q"):
+        own = targets.only([name])
+        assert list(own.predicates) == [name]
+        assert (len(own), int(own.positive.sum())) == (60, 20)
+        assert len(set(pairs(own))) == 60
+    alone = with_negatives(facts, "p", 2.0, sampling, rng=np.random.default_rng(0))
+    assert pairs(targets.only(["p"])) == pairs(alone)

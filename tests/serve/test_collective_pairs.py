@@ -18,8 +18,10 @@ from hornbeam.explaining.collective_explainer import CollectiveExplainer
 from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
 from hornbeam.serve.collective_pairs import CollectivePairs
 from hornbeam.serve.comparison import compare
-from hornbeam.serve.pages import Pages, Visit
-from hornbeam.serve.state import NO_EDITS, Explorer
+from hornbeam.serve.edits import NO_EDITS
+from hornbeam.serve.pages import Pages
+from hornbeam.serve.state import Explorer
+from hornbeam.serve.visits import Visit
 from tests.scoring.test_collective_scorer import RELAXATIONS, models
 from tests.support.commands import HOSTILE
 from tests.support.servers import (

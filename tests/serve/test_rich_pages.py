@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.serve.drawing import draw
-from hornbeam.serve.pages import Pages, Visit
-from hornbeam.serve.state import NO_EDITS, Explorer
+from hornbeam.serve.edits import NO_EDITS
+from hornbeam.serve.pages import Pages
+from hornbeam.serve.state import Explorer
+from hornbeam.serve.visits import Visit
 from tests.support.pages import Page
 from tests.support.rich_worlds import ENTITIES, pairs_of, rich_models, rich_worlds
 from tests.support.servers import LABELS, RICH_RULES, SCRIPT, rich_explorer

@@ -14,11 +14,12 @@ from urllib.parse import quote
 import pytest
 
 import hornbeam as hb
-from hornbeam.serve import app, server
+from hornbeam.serve import server, web_app
 from hornbeam.serve.edits import MAX_BYTES
 from hornbeam.serve.guard import MAX_TARGET
-from hornbeam.serve.pages import Pages, Visit
+from hornbeam.serve.pages import Pages
 from hornbeam.serve.state import Explorer
+from hornbeam.serve.visits import Visit
 from tests.support.commands import HOSTILE, hornbeam_, write
 from tests.support.servers import FACTS, LABELS, SCRIPT, Client, serving, small_explorer
 
@@ -345,7 +346,7 @@ def test_slow_pages_do_not_stop_quick_ones(
         return original(self, *args, flip=flip, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Explorer, "explain", explain)
-    monkeypatch.setattr(app, "MOST_SLOW_WAITING", 2)
+    monkeypatch.setattr(web_app, "MOST_SLOW_WAITING", 2)
     page = "/flip?subject=ann&predicate=trusts&object=dora"
     with serving(explorer) as client:
         statuses: list[int] = []

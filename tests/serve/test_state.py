@@ -16,9 +16,9 @@ from hornbeam.model import Model
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.comparison import compare, paired_rules
-from hornbeam.serve.edits import Edits
+from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.links import largest
-from hornbeam.serve.state import NO_EDITS, Explorer
+from hornbeam.serve.state import Explorer
 from tests.support.random_rules import rule_models
 from tests.support.servers import FACTS, LABELS, OTHER_RULES, PAIRS, RULES, SCRIPT, small_explorer
 from tests.support.worlds import SOFT, worlds

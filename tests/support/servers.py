@@ -12,8 +12,20 @@ from threading import Event, Thread
 from urllib.parse import urlencode
 
 import hornbeam as hb
+from hornbeam.facts.entity_names import NO_NAMES, EntityNames
+from hornbeam.graphs.graph_model import (
+    Calibration,
+    ConstantRule,
+    GraphModel,
+    GraphRule,
+    LinkedShares,
+    RelationRules,
+)
+from hornbeam.graphs.queries import Direction
+from hornbeam.rules.body import Step
 from hornbeam.serve.access import Access
 from hornbeam.serve.app import make_app
+from hornbeam.serve.graph_state import GraphExplorer
 from hornbeam.serve.server import listen, make_server
 from hornbeam.serve.state import Explorer
 from tests.support.commands import HOSTILE, write
@@ -127,6 +139,55 @@ def collective_explorer() -> Explorer:
     )
 
 
+#: A model of the whole of that world; one relation has a name that breaks careless pages.
+GRAPH_FACTS = [
+    *FACTS,
+    *((name, SCRIPT, "bob") for name in HOSTILE[:4]),
+    *((name, "trusts", "eve") for name in ("ann", "cy", "dora")),
+    ("dora", "knows", "bob"),
+    ("dora", "wise"),
+]
+
+
+def graph_model(ridge: float | None = 2.0) -> GraphModel:
+    """A model by hand: two path rules, every class of rules, and three relations."""
+    features: tuple[str, ...] = ("best", "frequency", "path_best", "forward_best", "backward_best")
+    if ridge is not None:
+        features += ("ridge_sum",)
+    paths = (
+        GraphRule((Step("knows"), Step("trusts")), 6, 9),
+        GraphRule((Step("dislikes"),), 1, 8, -0.25),
+    )
+    back = (GraphRule((Step("knows", True),), 2, 9),)
+    shown = (ConstantRule(Step("knows"), HOSTILE[2], "bob", 3, 4),)
+    return GraphModel(
+        (
+            RelationRules("trusts", Direction.OBJECT, 20, paths, shown),
+            RelationRules("trusts", Direction.SUBJECT, 20, back),
+            RelationRules("knows", Direction.OBJECT, 15),
+            RelationRules("knows", Direction.SUBJECT, 15),
+            RelationRules(SCRIPT, Direction.OBJECT, 4, (GraphRule((Step("knows"),), 3, 9),)),
+            RelationRules("nowhere", Direction.OBJECT, 1),
+        ),
+        features,
+        (1.0,) * len(features),
+        ridge,
+        constants=True,
+        backward=True,
+        pool=50,
+        max_length=2,
+        calibration=Calibration(0.9, -0.1),
+        linked=LinkedShares(0.5, 0.1),
+        chosen={"held_out_mrr": 0.5},
+    )  # fmt: skip
+
+
+def graph_explorer(names: EntityNames = NO_NAMES, ridge: float | None = 2.0) -> GraphExplorer:
+    """An explorer on a model of the whole hostile world."""
+    facts, model = hb.read_facts(GRAPH_FACTS), graph_model(ridge)
+    return GraphExplorer(facts, model, "graph.hornbeam", entity_names=names, threads=1)
+
+
 @dataclass(frozen=True)
 class Reply:
     """What came back."""
@@ -184,7 +245,7 @@ class Client:
 
 @contextmanager
 def serving(
-    explorer: Explorer, token: str | None = None, host: str = "127.0.0.1"
+    explorer: Explorer | GraphExplorer, token: str | None = None, host: str = "127.0.0.1"
 ) -> Iterator[Client]:
     """Serve on a free port while inside; `host` is what the server takes itself to listen on."""
     opened = listen("127.0.0.1", 0)

@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, read_files, screen
-from hornbeam.cli.evidence import open_evidence
+from hornbeam.cli.evidence import entity_names, open_evidence
 
 if TYPE_CHECKING:
     from hornbeam.counting.engine import Discovery
+    from hornbeam.facts.entity_names import EntityNames
+    from hornbeam.rules.candidates import Candidate
 
 
 def candidates(
     *,
     facts: options.FactFiles,
     labels: options.LabelFiles,
-    target: options.Target = None,
+    target: options.TargetNames = None,
     rules: options.LanguageOptions,
+    names: options.NameFiles = None,
     engine: options.EngineOptions,
     console: options.ConsoleOptions,
 ) -> None:
@@ -43,6 +46,7 @@ def candidates(
 
     started = time.perf_counter()
     with console.progress() as progress, open_evidence(facts, engine, progress) as evidence:
+        called = entity_names(names, progress)
         labelled = select_target(read_files(hb.read_labels, labels, progress), target)
         loaded = time.perf_counter()
         found = hb.discover(
@@ -51,9 +55,11 @@ def candidates(
         )  # fmt: skip
         seconds = {"load": loaded - started, "generate": time.perf_counter() - loaded}
     if console.as_json:
-        print_json(_as_dict(found, len(labelled), seconds))
+        constants = (one.body.constant for one in found.candidates)
+        named = called.described(name for name in constants if name is not None)
+        print_json(_as_dict(found, len(labelled), seconds) | ({"names": named} if names else {}))
     else:
-        _show(found, len(labelled), seconds)
+        _show(found, len(labelled), seconds, called)
 
 
 def _as_dict(found: Discovery, n_targets: int, seconds: dict[str, float]) -> dict[str, Any]:
@@ -79,15 +85,23 @@ def _as_dict(found: Discovery, n_targets: int, seconds: dict[str, float]) -> dic
     }
 
 
-def _show(found: Discovery, n_targets: int, seconds: dict[str, float]) -> None:
+def _text(candidate: Candidate, called: EntityNames) -> str:
+    """A candidate, and what its constant is called."""
+    constant = candidate.body.constant
+    if constant is None or constant not in called.names:
+        return candidate.text
+    return f"{candidate.text}  ({constant!r} is {called.named(constant)})"
+
+
+def _show(found: Discovery, n_targets: int, seconds: dict[str, float], called: EntityNames) -> None:
     from rich.markup import escape
 
-    from hornbeam.explaining.named_facts import printable
+    from hornbeam.printable import printable
 
     kept = found.candidates
     rows = [
         (
-            escape(printable(one.text)), f"{one.coverage:,}", f"{one.coverage_true:,}",
+            escape(printable(_text(one, called))), f"{one.coverage:,}", f"{one.coverage_true:,}",
             f"{one.coverage_false:,}", f"{one.paths:,}",
         )
         for one in islice(kept, options.SHOWN)

@@ -30,8 +30,10 @@ COMMANDS = {
     "Learn and predict": {
         "candidates": "List the candidate rules for labelled pairs, with exact counts.",
         "learn": "Learn a weighted rule model and write it as PSL text that you can read and edit.",
-        "predict": "Score pairs (their columns, then the score), or propose the best new links.",
-        "evaluate": "Score labelled pairs and say how well the scores agree with the labels.",
+        "predict": "Score pairs (their columns, then the score), answer queries, or propose the "
+        "best new links.",
+        "evaluate": "Score labelled pairs and say how well the scores agree with the labels, or "
+        "rank true answers.",
         "crossval": "Learn and evaluate on every fold of a task; mean, spread, significance, "
         "rules, seconds.",
     },

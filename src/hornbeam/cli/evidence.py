@@ -14,6 +14,7 @@ from hornbeam.errors import HornbeamWarning, InputError
 
 if TYPE_CHECKING:
     from hornbeam.counting.opening import Evidence
+    from hornbeam.facts.entity_names import EntityNames
     from hornbeam.facts.table import Facts
     from hornbeam.model import Model
 
@@ -84,6 +85,14 @@ def facts_with_known(
     import hornbeam as hb
 
     return _with_known(read_files(hb.read_facts, files, progress), model, known, progress)
+
+
+def entity_names(files: Sequence[str] | None, progress: TerminalProgress) -> EntityNames:
+    """Read names to show for entities; without a file these show as their ids."""
+    from hornbeam.facts.entity_names import NO_NAMES
+    from hornbeam.facts.reading.name_files import read_names
+
+    return read_files(read_names, files, progress) if files else NO_NAMES
 
 
 def _with_known(

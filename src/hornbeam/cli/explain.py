@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, read_files, screen
-from hornbeam.cli.evidence import facts_with_known
+from hornbeam.cli.evidence import entity_names, facts_with_known
+from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
     from hornbeam.explaining.explanation import Explanation
@@ -30,13 +32,17 @@ MANY_NAMES = 200_000
 def explain(
     *,
     model: options.ModelFile,
-    subject: Annotated[str, typer.Argument(metavar="SUBJECT", help="First entity of the pair.")],
-    object_: Annotated[str, typer.Argument(metavar="OBJECT", help="Second entity of the pair.")],
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SUBJECT [RELATION] OBJECT",
+            help="The pair; its relation where the model has several.",
+        ),
+    ],
     facts: options.FactFiles,
     known: options.KnownFiles = None,
     target: Annotated[
-        str | None,
-        typer.Option(metavar="PREDICATE", help="The relation, where the model has several."),
+        str | None, typer.Option(metavar="PREDICATE", help="The relation, as an option.")
     ] = None,
     paths: Annotated[
         int, typer.Option(min=0, metavar="N", help="Paths to name for every rule.")
@@ -47,6 +53,7 @@ def explain(
             metavar="FILE", help="For a collective model: all pairs that are scored together."
         ),
     ] = None,
+    names: options.NameFiles = None,
     console: options.ConsoleOptions,
 ) -> None:
     """Say why a pair scores as it does: the rules for and against it, and what would flip it.
@@ -61,11 +68,22 @@ def explain(
       hornbeam explain model.psl --facts observed.tsv ukraine europe
 
       hornbeam explain model.psl --facts observed.tsv ukraine europe --paths 20 --json
+
+      hornbeam explain graph.hornbeam --facts train.tsv ukraine located_in europe
     """
     import hornbeam as hb
+    from hornbeam.explaining.shown_names import explanation_in_names, mentioned
+    from hornbeam.opened_model import is_graph_model, open_model
 
+    subject, target, object_ = _triple(words, target)
+    if is_graph_model(model):
+        if target is None:
+            raise InputError(f"{model} has many relations: give SUBJECT RELATION OBJECT")
+        _explain_graph(model, facts, (subject, target, object_), paths, names, console)
+        return
     with console.progress() as progress:
-        loaded = hb.Model.load(model)
+        loaded = open_model(model)
+        called = entity_names(names, progress)
         evidence = facts_with_known(facts, loaded, known, progress)
         together = None
         if pairs and loaded.semantics.collective:
@@ -83,16 +101,27 @@ def explain(
         for name in found.unseen:
             progress.message(_unseen(name, evidence.entities, loaded.semantics.collective))
     if console.as_json:
-        print_json(found.as_dict())
+        named = {"names": called.described(mentioned(found))} if names else {}
+        print_json(found.as_dict() | named)
     else:
-        _show(found)
+        _show(explanation_in_names(found, called))
+
+
+def _triple(words: list[str], target: str | None) -> tuple[str, str | None, str]:
+    """Subject, relation and object from what was given, one way or the other."""
+    match words:
+        case [subject, object_]:
+            return subject, target, object_
+        case [subject, relation, object_] if target in (None, relation):
+            return subject, relation, object_
+    raise InputError(f"found {' '.join(words)!r}; expected SUBJECT [RELATION] OBJECT")
 
 
 def _unseen(name: str, known: Names, collective: bool) -> str:
     """Say that a name is unknown, and which known one may have been meant."""
     from difflib import get_close_matches
 
-    from hornbeam.explaining.named_facts import printable
+    from hornbeam.printable import printable
 
     near = get_close_matches(name, known, n=3) if len(known) <= MANY_NAMES else []
     hint = f" Did you mean {' or '.join(printable(repr(other)) for other in near)}?" if near else ""
@@ -100,15 +129,44 @@ def _unseen(name: str, known: Names, collective: bool) -> str:
     return f"No fact has {printable(repr(name))}; the pair scores by the prior{others}.{hint}"
 
 
+def _explain_graph(
+    model: str,
+    facts: list[str],
+    triple: tuple[str, str, str],
+    paths: int,
+    names: list[str] | None,
+    console: options.ConsoleOptions,
+) -> None:
+    """Explain an answer of a model of a whole graph."""
+    import hornbeam as hb
+    from hornbeam.graphs.graph_explanation import graph_explanation_in_names
+
+    with console.progress() as progress:
+        called = entity_names(names, progress)
+        known = read_files(hb.read_facts, facts, progress)
+        found = hb.GraphModel.load(model).explain(known, triple, groundings=paths)
+    shown = graph_explanation_in_names(found, called)
+    if console.as_json:
+        named = {"names": called.described([found.subject, found.object])} if names else {}
+        print_json(found.as_dict() | named)
+    else:
+        _show_lines(shown.lines(), decision=True)
+
+
 def _show(found: Explanation) -> None:
+    _show_lines(found.lines(), found.decision)
+
+
+def _show_lines(lines: Iterable[tuple[str, str]], decision: bool) -> None:
+    """Print the lines of an explanation in the colours of their roles."""
     from rich.text import Text
 
     out = screen()
-    for role, line in found.lines():
+    for role, line in lines:
         if role == "heading":
             out.print()
         style = STYLES.get(role, "")
         if role == "verdict":
-            style = "bold green" if found.decision else "bold red"
+            style = "bold green" if decision else "bold red"
         # as text, not as markup: names may hold anything
         out.print(Text(line, style=style), soft_wrap=True)

@@ -10,17 +10,26 @@ import typer
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, read_files, screen
 from hornbeam.cli.evidence import facts_with_known
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, InputError
 
 
 def export(
     *,
     model: options.ModelFile,
-    facts: options.FactFiles,
+    facts: options.OptionalFactFiles = None,
     known: options.KnownFiles = None,
-    pairs: Annotated[list[str], typer.Option(metavar="FILE", help="Pairs that PSL is to infer.")],
+    pairs: Annotated[
+        list[str] | None, typer.Option(metavar="FILE", help="Pairs that PSL is to infer.")
+    ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the program.")
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PATH",
+            help="Folder of the program; of the rules of a whole graph a file: .csv, .jsonl, or "
+            ".anyburl in AnyBURL's format.",
+        ),
     ],
     plain: Annotated[
         bool, typer.Option("--plain", help="Refuse rules that plain PSL cannot say.")
@@ -28,6 +37,8 @@ def export(
     console: options.ConsoleOptions,
 ) -> None:
     """Write a model as a PSL 2.4 program (rules, data, JSON) that the Java runtime runs as it is.
+
+    Of a model of a whole graph the rules are written, for other tools.
 
     PSL's MAP state of the program is Hornbeam's. Rules without brackets are written as they are.
     PSL knows no other way of counting and no thresholds, so the others are written through
@@ -38,13 +49,21 @@ def export(
       hornbeam export model.psl --facts observed.tsv --pairs test.tsv -o program
 
       hornbeam export model.psl --facts observed.tsv --pairs test.tsv --plain -o program
+
+      hornbeam export graph.hornbeam -o rules.csv
     """
     import hornbeam as hb
+    from hornbeam.opened_model import is_graph_model, open_model
     from hornbeam.programs.plain_rules import RuleNotPlainError
     from hornbeam.rules.model_file import rule_lines
 
+    if is_graph_model(model):
+        _export_rules(model, output, console)
+        return
+    if not facts or not pairs:
+        raise InputError("a rule model is exported with its facts and pairs: give --facts, --pairs")
     with console.progress() as progress:
-        loaded = hb.Model.load(model)
+        loaded = open_model(model)
         evidence = facts_with_known(facts, loaded, known, progress)
         listed = read_files(hb.read_pairs, pairs, progress)
         try:
@@ -61,3 +80,16 @@ def export(
             f"{escape(program.name)} (in its folder), or: hornbeam infer {escape(str(program))}",
             soft_wrap=True,
         )
+
+
+def _export_rules(model: str, output: Path, console: options.ConsoleOptions) -> None:
+    import hornbeam as hb
+    from hornbeam.graphs.rule_files import save_rules
+
+    save_rules(hb.GraphModel.load(model), output)
+    if console.as_json:
+        print_json({"rules": str(output)})
+    else:
+        from rich.markup import escape
+
+        screen().print(f"Wrote {escape(str(output))}.", soft_wrap=True)

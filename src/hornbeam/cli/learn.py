@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +12,7 @@ import typer
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, read_files, screen
 from hornbeam.cli.evidence import open_evidence
+from hornbeam.cli.graph_commands import GraphOptions, in_memory, learn_graph_model
 from hornbeam.cli.learner_options import FitOptions, LearnerOptions
 from hornbeam.errors import InputError
 from hornbeam.files import save_text
@@ -28,10 +29,11 @@ def learn(
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes.")
     ],
     labels: options.OptionalLabelFiles = None,
-    target: options.Target = None,
+    target: options.TargetNames = None,
     fitting: FitOptions,
     settings: LearnerOptions,
     rules: options.LanguageOptions,
+    graph: GraphOptions,
     seed: options.Seed = 0,
     engine: options.EngineOptions,
     console: options.ConsoleOptions,
@@ -39,17 +41,27 @@ def learn(
     """Learn a weighted rule model and write it as PSL text that you can read and edit.
 
     With [bold]--labels[/bold] it learns to tell the true from the false pairs. Without, the facts
-    of [bold]--target[/bold] are the true ones and false ones are sampled.
+    of [bold]--target[/bold] are the true ones and false ones are sampled. Several targets are
+    learned together, into one model. With [bold]--all-relations[/bold] it learns to rank the
+    missing facts of a whole graph, which is a model of another kind.
 
     [dim]Examples:[/dim]
 
       hornbeam learn --facts observed.tsv --labels train.tsv -o model.psl
 
       hornbeam learn --facts graph.tsv --target works_for -o model.psl
+
+      hornbeam learn --facts graph.tsv --target works_for --target lives_in -o model.psl
+
+      hornbeam learn --facts train.tsv --all-relations --valid valid.tsv -o graph.hornbeam
     """
     import hornbeam as hb
 
     check_output(output)
+    if graph.all_relations:
+        _refuse(labels, fitting, settings, rules, engine)
+        learn_graph_model(facts, output, target, graph, rules.max_length, seed, engine, console)
+        return
     if trace_path(output).is_dir():
         raise InputError(f"{trace_path(output)}: is a folder; the model's trace would go there")
     learner = settings.learner(fitting.method, seed)
@@ -83,6 +95,27 @@ def learn(
         print_json(_as_dict(model, trace))
     else:
         _show(model, trace, output)
+
+
+def _refuse(
+    labels: list[str] | None,
+    fitting: FitOptions,
+    settings: LearnerOptions,
+    rules: options.LanguageOptions,
+    engine: options.EngineOptions,
+) -> None:
+    """Refuse options that have no meaning for whole graphs, rather than not heed them."""
+    given = {
+        "labels": labels,
+        **{one.name: getattr(fitting, one.name) != one.default for one in fields(fitting)},
+        **settings.given,
+        **{one.name: getattr(rules, one.name) != one.default for one in fields(rules)},
+        "max_length": False,
+    }
+    for name, value in given.items():
+        if value:
+            raise InputError(f"`{name}` is for single targets: leave it out of --all-relations")
+    in_memory(engine)
 
 
 def trace_path(model: Path) -> Path:
@@ -121,7 +154,7 @@ def _as_dict(model: Model, trace: Trace) -> dict[str, Any]:
 def _show(model: Model, trace: Trace, output: Path) -> None:
     from rich.markup import escape
 
-    from hornbeam.explaining.named_facts import printable
+    from hornbeam.printable import printable
     from hornbeam.reporting.cautions import cautions
 
     shown = zip(model.rules[: options.SHOWN], model.clause_texts, strict=False)

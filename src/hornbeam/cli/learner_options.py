@@ -57,11 +57,12 @@ class FitOptions(Options):
     negative_sampling: Annotated[
         Sampling,
         options.learner_option(
-            help="Without labels: replace an end of a known link by any entity (uniform), by how "
-            "often the relation has it there (frequency), or by one it has been seen with (typed)."
+            help="Without labels: replace an end of a known link by an entity that the relation "
+            "has been seen with there (typed), by how often (frequency), or by any entity "
+            "(uniform, which teaches types)."
         ),
         SAMPLINGS,
-    ] = "uniform"
+    ] = "typed"
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ SHOWN = 25
 rule_option = partial(typer.Option, rich_help_panel="Which rules")
 learner_option = partial(typer.Option, rich_help_panel="How to learn")
 running_option = partial(typer.Option, rich_help_panel="Running")
+graph_option = partial(typer.Option, rich_help_panel="Whole graphs")
 
 
 FactFiles = Annotated[
@@ -58,8 +59,33 @@ ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model that le
 Target = Annotated[
     str | None, typer.Option(metavar="PREDICATE", help="Use the labels of this predicate only.")
 ]
+NameFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FILE",
+        help="Names to show for the entities' ids: id TAB name [TAB type]. Give it again for more "
+        "files.",
+    ),
+]
+TargetNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PREDICATE",
+        help="Use the labels of this predicate only. Give it again for more, all in one model.",
+    ),
+]
 MaxLength = Annotated[
     int, rule_option(min=1, max=MAX_LENGTH, metavar="N", help="Longest body of a rule, in atoms.")
+]
+#: Beyond what one target allows: whole graphs have their own limit.
+MaxLengthOrAuto = Annotated[
+    int | None,
+    rule_option(
+        min=1,
+        metavar="N",
+        help="Longest body of a rule, in atoms (default: 3; with --all-relations by how dense the "
+        "graph is).",
+    ),
 ]
 MinCoverage = Annotated[
     int, rule_option(min=1, metavar="N", help="Fewest targets that a rule must speak about.")
@@ -139,7 +165,7 @@ def body_kinds(text: str | None) -> tuple[Kind, ...] | None:
 class LanguageOptions(Options):
     """Which rules are looked for."""
 
-    max_length: MaxLength = 3
+    max_length: MaxLengthOrAuto = None
     min_coverage: MinCoverage = 10
     top: Top = None
     bodies: Bodies = None
@@ -164,7 +190,13 @@ class LanguageOptions(Options):
         """Describe the rules for the library."""
         from hornbeam.rules.candidates import Language
 
-        given = {"bodies": body_kinds(self.bodies), "exclude": tuple(self.exclude or ())}
+        if self.max_length is not None and self.max_length > MAX_LENGTH:
+            raise InputError(f"`max_length` is {self.max_length}; expected 1 to {MAX_LENGTH}")
+        given = {
+            "max_length": self.max_length or 3,
+            "bodies": body_kinds(self.bodies),
+            "exclude": tuple(self.exclude or ()),
+        }
         return Language(**asdict(self) | given)
 
 

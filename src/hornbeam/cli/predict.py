@@ -1,17 +1,20 @@
-"""`hornbeam predict`: score pairs, or propose the best new links."""
+"""`hornbeam predict`: score pairs, answer queries, or propose the best new links."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hornbeam.choices import Score
+from hornbeam.choices import EngineName, Score
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, read_files
-from hornbeam.cli.evidence import open_evidence, with_known_pairs
+from hornbeam.cli.evidence import entity_names, open_evidence, with_known_pairs
+from hornbeam.cli.graph_commands import LeaveOutLinked, predict_graph_model
+from hornbeam.cli.option_groups import Options
 from hornbeam.errors import InputError
 from hornbeam.files import save_text
 
@@ -19,8 +22,51 @@ if TYPE_CHECKING:
     from hornbeam.arrays import Floats
     from hornbeam.cli.console import TerminalProgress
     from hornbeam.counting.opening import Evidence
+    from hornbeam.facts.entity_names import EntityNames
     from hornbeam.facts.table import Targets
     from hornbeam.model import Model
+    from hornbeam.result_table import ResultTable
+
+#: Files that say by their names how they are written; all others are TSV without a header.
+KINDS = (".csv", ".json", ".jsonl", ".parquet")
+
+
+@dataclass(frozen=True)
+class WantedOptions(Options):
+    """What is to be predicted."""
+
+    pairs: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="Pairs to score; without it, new links are proposed."),
+    ] = None
+    queries: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Queries to answer: subject TAB relation TAB ?, or ? TAB relation TAB object.",
+        ),
+    ] = None
+    score: options.ScoreOption = Score.MEAN
+    top: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="How many new links to propose (default: 20), or answers per query (10).",
+        ),
+    ] = None
+    per_subject: Annotated[
+        bool, typer.Option("--per-subject", help="The best --top links of every subject.")
+    ] = False
+    subject: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Propose links of this subject only.")
+    ] = None
+    target: options.Target = None
+    leave_out_linked: LeaveOutLinked = False
+
+    def __post_init__(self) -> None:
+        if self.pairs and self.queries:
+            raise InputError("give either --pairs (to score) or --queries (to answer)")
 
 
 def predict(
@@ -28,72 +74,155 @@ def predict(
     model: options.ModelFile,
     facts: options.FactFiles,
     known: options.KnownFiles = None,
-    pairs: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FILE", help="Pairs to score; without it, new links are proposed."),
-    ] = None,
-    score: options.ScoreOption = Score.MEAN,
+    wanted: WantedOptions,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of stdout.")
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Instead of stdout: TSV, or what .csv, .json, .jsonl or .parquet says.",
+        ),
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="How many new links to propose.")] = 20,
-    per_subject: Annotated[
-        bool, typer.Option("--per-subject", help="The best --top links of every subject.")
-    ] = False,
-    subject: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Propose links of this subject only.")
-    ] = None,
-    target: options.Target = None,
+    names: options.NameFiles = None,
     engine: options.EngineOptions,
     console: options.ConsoleOptions,
 ) -> None:
-    """Score pairs (their columns, then the score), or propose the best new links.
+    """Score pairs (their columns, then the score), answer queries, or propose the best new links.
 
     New links are found by following the rules forward from the known subjects of the target, so
-    not every pair has to be scored. Scores are conditional means, between 0 and 1.
+    not every pair has to be scored. Scores are conditional means, between 0 and 1. A query gets
+    its best new answers, each with its score and its rank. With [bold]--names[/bold] the names of
+    subject and object come last.
 
     [dim]Examples:[/dim]
 
       hornbeam predict model.psl --facts observed.tsv --pairs test.tsv -o scores.tsv
 
+      hornbeam predict model.psl --facts observed.tsv --queries queries.tsv --top 5
+
       hornbeam predict model.psl --facts observed.tsv --top 10
+
+      hornbeam predict graph.hornbeam --facts train.tsv --top 10
     """
     import hornbeam as hb
-    from hornbeam.counting.opening import facts_in_memory
+    from hornbeam.opened_model import is_graph_model, open_model
 
-    loaded = hb.Model.load(model)
+    if is_graph_model(model):
+        _write(_graph_answers(model, facts, wanted, names, engine, console), output, console)
+        return
+    loaded = open_model(model)
     with console.progress() as progress, open_evidence(facts, engine, progress) as opened:
+        called = entity_names(names, progress)
         evidence = with_known_pairs(opened, loaded, known, progress)
-        if pairs:
-            wanted = read_files(hb.read_pairs, pairs, progress)
-            if output is not None and output.suffix == ".parquet":
-                _write_parquet(loaded, evidence, wanted, output, score, progress)
-                return
-            found = loaded.predict(
-                evidence, wanted, score=score, threads=engine.threads, progress=progress
-            )
-        else:
-            why = f"--engine {engine.engine} scores given pairs: give --pairs"
-            wanted, found = loaded.propose(
-                facts_in_memory(evidence, why),
-                target=target,
-                top=top,
-                per_subject=per_subject,
-                subjects=subject,
-                score=score,
-                threads=engine.threads,
-                progress=progress,
-            )
-            if not len(wanted):
-                progress.message("No rule reaches a new link.")
-    rows = _rows(wanted, found)
-    lines = ("\t".join([*row[:3], f"{row[3]:.6g}"]) + "\n" for row in rows)
-    if output is not None:
-        save_text(output, "".join(lines))
+        pairs = read_files(hb.read_pairs, wanted.pairs, progress) if wanted.pairs else None
+        if pairs is not None and _is_parquet(output) and engine.engine is not EngineName.MEMORY:
+            if names:
+                raise InputError(f"--engine {engine.engine} writes Parquet without --names")
+            assert output is not None
+            _write_parquet(loaded, evidence, pairs, output, wanted.score, progress)
+            return
+        table = _predicted(loaded, evidence, pairs, wanted, engine, progress)
+    _write(_with_names(table, called) if names else table, output, console)
+
+
+def _graph_answers(
+    model: str,
+    facts: list[str],
+    wanted: WantedOptions,
+    names: list[str] | None,
+    engine: options.EngineOptions,
+    console: options.ConsoleOptions,
+) -> ResultTable:
+    """What a model of a whole graph answers, or believes most."""
+    if wanted.pairs:
+        raise InputError(f"{model}: a model of a whole graph answers --queries, not --pairs")
+    if wanted.per_subject:
+        raise InputError("--per-subject is for single targets: ask --queries instead")
+    with console.progress() as progress:
+        called = entity_names(names, progress)
+        table = predict_graph_model(
+            model, facts, wanted.queries, wanted.target, wanted.subject, wanted.top or 10,
+            wanted.leave_out_linked, engine, progress,
+        )  # fmt: skip
+        return _with_names(table, called) if names else table
+
+
+def _with_names(table: ResultTable, called: EntityNames) -> ResultTable:
+    """Names of subject and object behind everything else."""
+    return table.with_columns(
+        {f"{end}_name": [*map(called.named, table[end])] for end in ("subject", "object")}
+    )
+
+
+def _write(table: ResultTable, output: Path | None, console: options.ConsoleOptions) -> None:
+    if output is not None and output.suffix.lower() in KINDS:
+        table.save(output)
+    elif output is not None:
+        save_text(output, table.tsv(header=False))
     elif not console.as_json:
-        sys.stdout.writelines(lines)
+        sys.stdout.write(table.tsv(header=False))
     if console.as_json:
-        print_json({"predictions": [dict(zip(KEYS, row, strict=True)) for row in rows]})
+        print_json({"predictions": table.dicts()})
+
+
+def _predicted(
+    model: Model,
+    evidence: Evidence,
+    pairs: Targets | None,
+    wanted: WantedOptions,
+    engine: options.EngineOptions,
+    progress: TerminalProgress,
+) -> ResultTable:
+    """Scores of pairs, answers of queries, or new links."""
+    from hornbeam.counting.opening import facts_in_memory
+    from hornbeam.graphs.asked import read_queries
+
+    score, threads = wanted.score, engine.threads
+    if pairs is not None:
+        found = model.predict(evidence, pairs, score=score, threads=threads, progress=progress)
+        return _table(pairs, found)
+    facts = facts_in_memory(evidence, f"--engine {engine.engine} scores given pairs: give --pairs")
+    if wanted.queries:
+        return model.rank(
+            facts,
+            read_files(read_queries, wanted.queries, progress),
+            top=wanted.top or 10,
+            score=score,
+            threads=threads,
+            progress=progress,
+        )
+    new, found = model.propose(
+        facts,
+        target=wanted.target,
+        top=wanted.top or 20,
+        per_subject=wanted.per_subject,
+        subjects=wanted.subject,
+        score=score,
+        threads=threads,
+        progress=progress,
+    )
+    if not len(new):
+        progress.message("No rule reaches a new link.")
+    return _table(new, found)
+
+
+def _table(pairs: Targets, found: Floats) -> ResultTable:
+    """Pairs and their scores."""
+    from hornbeam.result_table import ResultTable
+
+    return ResultTable(
+        {
+            "subject": pairs.entities.take(pairs.subject.tolist()),
+            "predicate": pairs.predicates.take(pairs.predicate.tolist()),
+            "object": pairs.entities.take(pairs.object.tolist()),
+            "score": found,
+        }
+    )
+
+
+def _is_parquet(output: Path | None) -> bool:
+    return output is not None and output.suffix.lower() == ".parquet"
 
 
 def _write_parquet(
@@ -108,21 +237,7 @@ def _write_parquet(
     from hornbeam.counting.opening import sql_engine
     from hornbeam.scoring.batches import write_scores
 
-    why = f"{output}: Parquet is written by --engine duckdb or spark; or name a .tsv"
-    writer = sql_engine(evidence, why)
+    writer = sql_engine(evidence, f"{output}: is written by --engine duckdb or spark")
     if not output.parent.is_dir():
         raise InputError(f"{output}: the folder {output.parent} does not exist; make it first")
     write_scores(writer, model, pairs, output, Score(score), progress)
-
-
-KEYS = ("subject", "predicate", "object", "score")
-
-
-def _rows(pairs: Targets, found: Floats) -> list[tuple[str, str, str, float]]:
-    return [
-        (pairs.entities[s], pairs.predicates[p], pairs.entities[o], value)
-        for p, s, o, value in zip(
-            pairs.predicate.tolist(), pairs.subject.tolist(), pairs.object.tolist(),
-            found.tolist(), strict=True,
-        )
-    ]  # fmt: skip

@@ -9,8 +9,9 @@ import typer
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, read_files, screen
-from hornbeam.cli.evidence import facts_with_known
+from hornbeam.cli.evidence import entity_names, facts_with_known
 from hornbeam.cli.learn import check_output, trace_path
+from hornbeam.errors import InputError
 from hornbeam.files import save_text
 
 
@@ -19,10 +20,21 @@ def report(
     model: options.ModelFile,
     facts: options.FactFiles,
     known: options.KnownFiles = None,
-    labels: options.LabelFiles,
+    labels: options.OptionalLabelFiles = None,
+    test: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE", help="For a model of a whole graph: true triples, instead of labels."
+        ),
+    ] = None,
+    filter_: Annotated[
+        list[str] | None,
+        typer.Option("--filter", metavar="FILE", help="With --test: further true triples."),
+    ] = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes.")
     ],
+    names: options.NameFiles = None,
     threads: options.Threads = None,
     console: options.ConsoleOptions,
 ) -> None:
@@ -35,20 +47,65 @@ def report(
     [dim]Example:[/dim]
 
       hornbeam report model.psl --facts observed.tsv --labels test.tsv -o report.html
+
+      hornbeam report graph.hornbeam --facts train.tsv --test test.tsv -o report.html
     """
     import hornbeam as hb
     from hornbeam.learning.trace import read_trace
+    from hornbeam.opened_model import is_graph_model, open_model
 
     check_output(output)
+    if is_graph_model(model):
+        if labels or not test:
+            raise InputError(f"{model}: a model of a whole graph ranks answers: give --test")
+        page = _graph_page(model, facts, test, filter_, names, threads, console)
+        _tell(page, output, console, {})
+        return
+    if test or filter_ or not labels:
+        raise InputError("a rule model is judged by labelled pairs: give --labels")
     with console.progress() as progress:
-        loaded = hb.Model.load(model)
+        loaded = open_model(model)
         trace = read_trace(trace_path(Path(model)))
         evidence = facts_with_known(facts, loaded, known, progress)
         labelled = read_files(hb.read_labels, labels, progress)
-        page = loaded.report(evidence, labelled, trace=trace, threads=threads, progress=progress)
+        page = loaded.report(
+            evidence, labelled, trace=trace, names=entity_names(names, progress), threads=threads,
+            progress=progress,
+        )  # fmt: skip
+    _tell(page, output, console, {"trace": trace is not None})
+
+
+def _graph_page(
+    model: str,
+    facts: list[str],
+    test: list[str],
+    filters: list[str] | None,
+    names: list[str] | None,
+    threads: int | None,
+    console: options.ConsoleOptions,
+) -> str:
+    import hornbeam as hb
+    from hornbeam.reporting.graph_report import graph_report
+
+    with console.progress() as progress:
+        return graph_report(
+            hb.GraphModel.load(model),
+            read_files(hb.read_facts, facts, progress),
+            read_files(hb.read_facts, test, progress),
+            (read_files(hb.read_facts, filters, progress),) if filters else (),
+            names=entity_names(names, progress),
+            threads=threads,
+            progress=progress,
+        )
+
+
+def _tell(
+    page: str, output: Path, console: options.ConsoleOptions, further: dict[str, bool]
+) -> None:
+    """Write the page and say so."""
     save_text(output, page)
     if console.as_json:
-        print_json({"output": str(output), "bytes": len(page.encode()), "trace": trace is not None})
+        print_json({"output": str(output), "bytes": len(page.encode()), **further})
     else:
         from rich.text import Text
 

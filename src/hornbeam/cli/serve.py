@@ -11,12 +11,20 @@ import typer
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, read_files, say
-from hornbeam.cli.evidence import facts_with_known
+from hornbeam.cli.evidence import entity_names, facts_with_known
 from hornbeam.cli.learn import trace_path
-from hornbeam.errors import MissingExtraError
+from hornbeam.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hornbeam.cli.console import TerminalProgress
     from hornbeam.serve.access import Access
+    from hornbeam.serve.graph_state import GraphExplorer
+    from hornbeam.serve.state import Explorer
+
+    #: Reads the facts and makes an explorer.
+    Preparing = Callable[[TerminalProgress], Explorer | GraphExplorer]
 
 
 def serve(
@@ -53,6 +61,7 @@ def serve(
     open_browser: Annotated[
         bool, typer.Option("--open", help="Open the browser when it is ready.")
     ] = False,
+    names: options.NameFiles = None,
     threads: options.Threads = None,
     console: options.ConsoleOptions,
 ) -> None:
@@ -60,7 +69,8 @@ def serve(
 
     Listens on this machine only, until Ctrl-C. Rules can be switched off and weighted anew, with
     scores and AUC following at once; edits belong to the browser that makes them, and the edited
-    model can be downloaded.
+    model can be downloaded. Of a model of a whole graph it shows the missing facts of entities,
+    the answers of queries, and why.
 
     [dim]Examples:[/dim]
 
@@ -69,37 +79,28 @@ def serve(
       hornbeam serve model.psl --facts observed.tsv --labels test.tsv --compare other.psl
 
       hornbeam serve collective.psl --facts observed.tsv --pairs test.tsv --labels test.tsv
+
+      hornbeam serve graph.hornbeam --facts train.tsv --names names.tsv
     """
     try:
         from hornbeam.serve.access import access_for
         from hornbeam.serve.app import make_app
         from hornbeam.serve.server import listen, run
-        from hornbeam.serve.state import Explorer, refuse_without_pairs
     except ModuleNotFoundError as missing:
         if (missing.name or "").split(".")[0] not in ("starlette", "uvicorn", "h11", "anyio"):
             raise
         raise MissingExtraError("hornbeam serve", "serve") from None
-    import hornbeam as hb
-    from hornbeam.learning.trace import read_trace
+    from hornbeam.opened_model import is_graph_model
 
-    loaded, other = hb.Model.load(model), hb.Model.load(compare) if compare else None
-    loaded = replace(loaded, trace=read_trace(trace_path(Path(model))))
-    # before the facts are read: neither this nor a port that is taken should cost a minute
-    refuse_without_pairs([(loaded, model), (other, compare or "")], bool(pairs))
+    if is_graph_model(model):
+        _refuse_for_graphs(model, known=known, labels=labels, pairs=pairs, compare=compare)
+        prepared = _graph_explorer(model, facts, names, threads)
+    else:
+        prepared = _rule_explorer(model, facts, known, labels, pairs, compare, names, threads)
+    # before the facts are read: a port that is taken should not cost a minute
     with listen(host, port) as opened, console.progress() as progress:
         access = access_for(host, opened.getsockname()[1], token)
-        name, other_name = _names(model, compare or "")
-        explorer = Explorer(
-            facts_with_known(facts, loaded, known, progress),
-            loaded,
-            name,
-            other=other,
-            other_name=other_name,
-            labels=read_files(hb.read_labels, labels, progress) if labels else None,
-            pairs=read_files(hb.read_pairs, pairs, progress) if pairs else None,
-            threads=threads,
-            progress=progress,
-        )
+        explorer = prepared(progress)
         progress.close()
         try:
             run(
@@ -109,6 +110,75 @@ def serve(
             )
         except KeyboardInterrupt:
             progress.message("Stopped.")
+
+
+def _refuse_for_graphs(model: str, **given: object) -> None:
+    """Refuse what a model of a whole graph has no use for."""
+    for name, value in given.items():
+        if value:
+            raise InputError(
+                f"{model}: is a model of a whole graph; `{name}` is for models of one target"
+            )
+
+
+def _graph_explorer(
+    model: str, facts: list[str], names: list[str] | None, threads: int | None
+) -> Preparing:
+    """Load a model of a whole graph, and say how its explorer is made."""
+    import hornbeam as hb
+    from hornbeam.serve.graph_state import GraphExplorer
+
+    loaded = hb.GraphModel.load(model)
+
+    def prepared(progress: TerminalProgress) -> GraphExplorer:
+        return GraphExplorer(
+            read_files(hb.read_facts, facts, progress),
+            loaded,
+            Path(model).name,
+            entity_names=entity_names(names, progress),
+            threads=threads,
+            progress=progress,
+        )
+
+    return prepared
+
+
+def _rule_explorer(
+    model: str,
+    facts: list[str],
+    known: list[str] | None,
+    labels: list[str] | None,
+    pairs: list[str] | None,
+    compare: str | None,
+    names: list[str] | None,
+    threads: int | None,
+) -> Preparing:
+    """Load models of rules, and say how their explorer is made."""
+    import hornbeam as hb
+    from hornbeam.learning.trace import read_trace
+    from hornbeam.opened_model import open_model
+    from hornbeam.serve.state import Explorer, refuse_without_pairs
+
+    loaded, other = open_model(model), open_model(compare) if compare else None
+    loaded = replace(loaded, trace=read_trace(trace_path(Path(model))))
+    refuse_without_pairs([(loaded, model), (other, compare or "")], bool(pairs))
+    name, other_name = _names(model, compare or "")
+
+    def prepared(progress: TerminalProgress) -> Explorer:
+        return Explorer(
+            facts_with_known(facts, loaded, known, progress),
+            loaded,
+            name,
+            other=other,
+            other_name=other_name,
+            labels=read_files(hb.read_labels, labels, progress) if labels else None,
+            pairs=read_files(hb.read_pairs, pairs, progress) if pairs else None,
+            entity_names=entity_names(names, progress),
+            threads=threads,
+            progress=progress,
+        )
+
+    return prepared
 
 
 def _tell(access: Access, as_json: bool, open_browser: bool) -> None:

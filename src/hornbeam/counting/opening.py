@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
-from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
@@ -107,14 +103,12 @@ def check_targets(evidence: Evidence, targets: Iterable[str]) -> None:
             )
 
 
-def select_target(targets: Targets, predicate: str | None) -> Targets:
-    """Select the targets of one predicate, or all of them where `predicate` is None."""
+def select_target(targets: Targets, predicate: str | Sequence[str] | None) -> Targets:
+    """Select the targets of one or several predicates, or all of them where there is None."""
     if predicate is None:
         return targets
-    index = targets.predicates.index(predicate)
-    if index < 0:
-        raise UnknownTargetError(predicate, list(targets.predicates))
-    chosen = targets.select(targets.predicate == index)
-    return replace(
-        chosen, predicates=Names.of([predicate]), predicate=np.zeros_like(chosen.predicate)
-    )
+    names = [predicate] if isinstance(predicate, str) else predicate
+    for name in names:
+        if targets.predicates.index(name) < 0:
+            raise UnknownTargetError(name, list(targets.predicates))
+    return targets.only(names)

@@ -11,8 +11,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hornbeam.explaining.flips import FlipStatus
-from hornbeam.explaining.named_facts import Fact, Grounding, MetCondition, printable
-from hornbeam.facts.table import html_table
+from hornbeam.explaining.named_facts import Fact, Grounding, MetCondition
+from hornbeam.printable import printable
+from hornbeam.result_table import html_table
 
 #: Groundings of every condition that are named unless more are asked for.
 PATHS = 5

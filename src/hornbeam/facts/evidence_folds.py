@@ -69,7 +69,25 @@ def deal_evidence(
         own row for a true pair); None where nothing was drawn.
     symmetric
         Whether a fact and its mirror image say the same.
+
+    Of several target predicates each has folds of its own: a pair sees all facts of the others.
     """
+    if len(pairs.predicates) < 2:
+        return _deal_one(facts, pairs, rng, origin, symmetric)
+    fold, hidden = np.empty(len(pairs), dtype=np.int64), list[Targets]()
+    for number, name in enumerate(pairs.predicates):
+        rows = np.flatnonzero(pairs.predicate == number)
+        own = None if origin is None else np.searchsorted(rows, origin[rows])
+        dealt = _deal_one(facts, pairs.only([name]), rng, own, symmetric)
+        fold[rows] = dealt.fold + len(hidden)
+        hidden += dealt.hidden
+    return EvidenceFolds(facts, pairs, fold, tuple(hidden))
+
+
+def _deal_one(
+    facts: Facts, pairs: Targets, rng: np.random.Generator, origin: Ints | None, symmetric: bool
+) -> EvidenceFolds:
+    """Deal the pairs of one predicate."""
     group = _groups(facts, pairs, drawn=origin is not None)
     distinct, place = np.unique(group, return_inverse=True)
     n_folds = min(FOLDS, len(distinct))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import get_args
@@ -37,7 +38,7 @@ def with_negatives(
     facts: Facts,
     predicate: str,
     ratio: float = 1.0,
-    sampling: Sampling = "uniform",
+    sampling: Sampling = "typed",
     *,
     rng: np.random.Generator,
 ) -> Targets:
@@ -63,7 +64,8 @@ def with_negatives(
           scores are too high for pairs of the right type.
         - "typed": any entity that a true fact of the predicate has in that place, each as likely.
           The type no longer helps, so the AUC is lower and closer to the task of finding missing
-          links. That an entity is popular still does help.
+          links. That an entity is popular still does help. The default: on public graphs it ranks
+          facts that were held out best (`benchmarks/bench_sampling.py`).
         - "frequency": an entity of that place, by how often it stands there. A popular object is
           then about as common among the negatives as among the positives, so that popularity no
           longer helps. These are the hardest, and the likeliest to be true but unknown.
@@ -87,8 +89,8 @@ def with_negatives(
     --------
     >>> from hornbeam.facts.reading.readers import read_facts
     >>> facts = read_facts([("a", "knows", "b"), ("b", "knows", "c"), ("c", "is", "d")])
-    >>> with_negatives(facts, "knows", 1.5, rng=np.random.default_rng(0))
-    Targets(5 pairs of knows, 2 true)
+    >>> with_negatives(facts, "knows", 1.0, rng=np.random.default_rng(0))
+    Targets(4 pairs of knows, 2 true)
     """
     if not (math.isfinite(ratio) and ratio >= 0.0):
         raise InputError(f"negatives for each positive: {ratio}; expected a number from 0 on")
@@ -112,13 +114,41 @@ def with_negatives(
     )
 
 
+def with_negatives_of_each(
+    facts: Facts,
+    predicates: Sequence[str],
+    ratio: float = 1.0,
+    sampling: Sampling = "typed",
+    *,
+    rng: np.random.Generator,
+) -> Targets:
+    """Return positives and sampled negatives of several predicates, by the predicates' names."""
+    names = Names.of(predicates)
+    parts = [with_negatives(facts, name, ratio, sampling, rng=rng) for name in names]
+    ids = np.repeat(np.arange(len(names), dtype=np.int32), [len(part) for part in parts])
+    subject, object_ = (
+        np.concatenate([getattr(part, end) for part in parts]) for end in ("subject", "object")
+    )
+    labels = np.concatenate([part.millionths for part in parts if part.millionths is not None])
+    return Targets(facts.entities, names, ids, subject, object_, labels)
+
+
 def origins(pairs: Targets, sampling: Sampling, rng: np.random.Generator) -> Ints:
     """For every pair of `with_negatives` the row of a true pair that it may have been drawn from.
 
     A true pair is its own. A false pair (s, o) keeps its subject with a chance in proportion to
     q(s) r(o), else its object, in proportion to r(s) q(o); of the true pairs with that end each
-    is as likely. That is how it was drawn, given what was drawn.
+    is as likely. That is how it was drawn, given what was drawn. Every predicate has its own.
     """
+    origin = np.arange(len(pairs))
+    for predicate in range(len(pairs.predicates)):
+        rows = np.flatnonzero(pairs.predicate == predicate)
+        origin[rows] = rows[_origins(pairs.select(rows), sampling, rng)]
+    return origin
+
+
+def _origins(pairs: Targets, sampling: Sampling, rng: np.random.Generator) -> Ints:
+    """Origins of the pairs of one predicate."""
     n, true = len(pairs.entities), np.flatnonzero(pairs.positive)
     region = _Region.of(pairs.subject[true], pairs.object[true], true, n, sampling)
     false = np.flatnonzero(~pairs.positive)

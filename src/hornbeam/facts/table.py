@@ -6,14 +6,15 @@ as integer millionths, so that every engine adds up the same numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from hornbeam.arrays import Array, Bools, Floats, Ids, Integers, Millionths
 from hornbeam.facts.names import Names
+from hornbeam.result_table import html_table
 
 #: Truth values are integers in units of one millionth.
 ONE = 1_000_000
@@ -161,6 +162,13 @@ class Targets:
         labels = None if self.millionths is None else self.millionths[rows]
         return Targets(self.entities, self.predicates, *ids, labels)
 
+    def only(self, predicates: Iterable[str]) -> Targets:
+        """Select the targets of some predicates, which are then all that their table has."""
+        names = Names.of(predicates)
+        number = self.predicates.translate(names)[self.predicate]
+        chosen = self.select(number >= 0)
+        return replace(chosen, predicates=names, predicate=number[number >= 0])
+
     def __repr__(self) -> str:
         labelled = f", {int(self.positive.sum()):,} true" if self.millionths is not None else ""
         return f"Targets({len(self):,} pairs of {', '.join(self.predicates)}{labelled})"
@@ -176,14 +184,3 @@ class Targets:
             for p, n in counts
         ]
         return html_table("Targets", ["predicate", "pairs", "true"], rows)
-
-
-def html_table(title: str, header: Sequence[str], rows: Sequence[tuple[str, ...]]) -> str:
-    """Small escaped HTML table for notebooks."""
-    from html import escape
-
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
-    return f"<table><caption>{escape(title)}</caption><tr>{head}</tr>{body}</table>"

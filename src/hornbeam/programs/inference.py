@@ -18,7 +18,6 @@ import numpy as np
 from hornbeam.arrays import Floats
 from hornbeam.choices import Solver
 from hornbeam.errors import InfeasibleError, InputError
-from hornbeam.facts.table import html_table
 from hornbeam.files import save_text
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.map_inference import solve
@@ -30,6 +29,7 @@ from hornbeam.programs.program_data import AtomTable, ProgramData
 from hornbeam.programs.program_options import InferenceOptions, inference_options
 from hornbeam.programs.truth import TruthEvaluation, evaluate_truth
 from hornbeam.progress import SILENT, Progress
+from hornbeam.result_table import html_table
 
 #: Tolerance of ADMM where neither the user nor the program sets one. PSL's own (1e-5 absolute, 1e-3
 #: relative) leaves single values up to 0.05 away from the optimum; this one takes a few more

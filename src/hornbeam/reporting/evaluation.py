@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from hornbeam.arrays import Floats, Ints
 from hornbeam.errors import InputError
-from hornbeam.facts.table import html_table
+from hornbeam.result_table import html_table
 
 #: Scores are kept this far from 0 and 1 in the log-loss, so that one sure mistake is not infinite.
 CLIP = 1e-15

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
@@ -23,16 +23,19 @@ from hornbeam.counting.columns import Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.explainer import Explainer
 from hornbeam.explaining.explanation import Explanation
-from hornbeam.explaining.named_facts import Grounding, printable
+from hornbeam.explaining.named_facts import Grounding
+from hornbeam.explaining.shown_names import explanation_in_names, grounding_in_names
+from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Targets
 from hornbeam.learning.trace import Trace
+from hornbeam.printable import printable
 from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting import charts, report_charts
 from hornbeam.reporting.cautions import cautions
 from hornbeam.reporting.data_profile import profile
 from hornbeam.reporting.evaluation import evaluate
 from hornbeam.reporting.rule_quality import covered_rows, rule_qualities
-from hornbeam.rules.rule_words import PhraseRole, Words, counting_words
+from hornbeam.rules.rule_words import PhraseRole, Words, counting_words, with_shown_entities
 
 #: Errors of each kind that are explained.
 WORST = 5
@@ -81,7 +84,12 @@ class Mistake:
 
 
 def report(
-    explainer: Explainer, labels: Targets, trace: Trace | None = None, progress: Progress = SILENT
+    explainer: Explainer,
+    labels: Targets,
+    trace: Trace | None = None,
+    progress: Progress = SILENT,
+    *,
+    names: EntityNames = NO_NAMES,
 ) -> str:
     """Write the report of a model on labelled pairs as one HTML page.
 
@@ -93,22 +101,28 @@ def report(
         Labelled pairs, best those that it has not learned from.
     trace
         How it was learned, where that is known.
+    names
+        What entities are called.
     """
     model, semantics = explainer.model, explainer.model.semantics
     counted = explainer.count(labels, progress)
     scores = explainer.scores(labels, counted)
     qualities = sorted(
-        rule_qualities(model, counted, labels),
+        (
+            replace(quality, words=with_shown_entities(quality.words, names.shown))
+            for quality in rule_qualities(model, counted, labels)
+        ),
         key=lambda quality: (not quality.is_prior, -quality.weight, quality.index),
     )
     evaluation = evaluate(labels.truth, scores)
     in_bodies = set[str]().union(*(body.predicates for body in model.bodies))
     data = profile(explainer.facts, labels, in_bodies)
-    style = _template("report.css")
+    data = replace(data, unseen_names=tuple(map(names.shown, data.unseen_names)))
+    style = template("report.css")
     return str(
-        _environment().get_template("report.html.j2").render(
+        environment().get_template("report.html.j2").render(
             style=Markup(style),
-            policy=_policy(style),
+            policy=policy_of(style),
             targets=sorted({quality.target for quality in qualities}),
             semantics=semantics,
             evaluation=evaluation,
@@ -116,8 +130,8 @@ def report(
             qualities=qualities,
             counting=counting_words(model),
             cautions=cautions(model, trace),
-            examples=_examples(explainer, counted, labels, progress),
-            mistakes=_mistakes(explainer, labels, scores, progress),
+            examples=_examples(explainer, counted, labels, names, progress),
+            mistakes=_mistakes(explainer, labels, scores, names, progress),
             trace=trace,
             data=data,
             figures=report_charts.figures(labels, scores, evaluation, semantics, data, trace),
@@ -140,7 +154,11 @@ def confusion(labels: Targets, scores: Floats, threshold: float) -> Confusion:
 
 
 def _examples(
-    explainer: Explainer, counted: Statistics, labels: Targets, progress: Progress
+    explainer: Explainer,
+    counted: Statistics,
+    labels: Targets,
+    names: EntityNames,
+    progress: Progress,
 ) -> list[list[Grounding]]:
     """For every rule its first grounding on the first pair with the label of its head, else on any.
 
@@ -157,12 +175,13 @@ def _examples(
         chosen = right if len(right) else covered
         if len(chosen):
             subject, _, object_ = labels.names_at(int(chosen[0]))
-            found[-1] += explainer.groundings(rule.clause.body, subject, object_, 1, progress)
+            own = explainer.groundings(rule.clause.body, subject, object_, 1, progress)
+            found[-1] += (grounding_in_names(one, names) for one in own)
     return found
 
 
 def _mistakes(
-    explainer: Explainer, labels: Targets, scores: Floats, progress: Progress
+    explainer: Explainer, labels: Targets, scores: Floats, names: EntityNames, progress: Progress
 ) -> dict[str, list[Mistake]]:
     """Explain the false pairs of the highest scores and the true ones of the lowest."""
     true, called = labels.positive, scores >= explainer.model.semantics.threshold
@@ -176,7 +195,8 @@ def _mistakes(
     for kind, rows in kinds.items():
         for row in rows:
             explanation = explainer.explain(*labels.names_at(row), paths=1)
-            found[kind].append(Mistake(float(labels.truth[row]), explanation))
+            shown = explanation_in_names(explanation, names)
+            found[kind].append(Mistake(float(labels.truth[row]), shown))
             done += 1
             progress.advance("Explaining errors", done, total)
     return found
@@ -188,15 +208,16 @@ def _first(rows: npt.NDArray[np.intp], by: Floats) -> list[int]:
 
 
 @cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FunctionLoader(_template),
+def environment() -> Environment:
+    """Jinja2 with our filters, which escapes everything."""
+    made = Environment(
+        loader=FunctionLoader(template),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    made.filters |= {
         "named": named,
         "stated": stated,
         "percent": percent,
@@ -204,14 +225,15 @@ def _environment() -> Environment:
         "signed": signed,
         "steps": path_steps,
     }
-    return environment
+    return made
 
 
-def _template(name: str) -> str:
+def template(name: str) -> str:
+    """Text of a template or style sheet."""
     return (files("hornbeam.reporting") / "templates" / name).read_text(encoding="utf-8")
 
 
-def _policy(style: str) -> str:
+def policy_of(style: str) -> str:
     """Say that nothing is loaded and no script runs; the one style sheet is known by its hash."""
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"

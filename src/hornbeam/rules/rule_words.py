@@ -11,7 +11,7 @@ what comes from the data. Variables are called what the PSL text of the same cla
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -130,6 +130,20 @@ def condition_words(part: Part, ends: tuple[Variable, Variable], free: Iterator[
             atoms = [literal for literal in literals if isinstance(literal, Atom)]
             words = _linked(body, atoms)
     return (*words, *_ways(threshold))
+
+
+def with_shown_entities(words: Words, shown: Callable[[str], str]) -> Words:
+    """The words with entities called otherwise.
+
+    Examples
+    --------
+    >>> said(with_shown_entities((Phrase("A is "), _entity("Q90")), {"Q90": "Paris"}.__getitem__))
+    "A is 'Paris'"
+    """
+    return tuple(
+        _entity(shown(piece.text[1:-1])) if piece.role is PhraseRole.ENTITY else piece
+        for piece in words
+    )
 
 
 def said(words: Words) -> str:

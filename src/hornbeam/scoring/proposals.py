@@ -7,7 +7,7 @@ counted and scored exactly like any other pair.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -50,19 +50,44 @@ def best_new_links(
     if model.semantics.collective:
         raise InputError("a collective model scores pairs together and proposes none: give `pairs`")
     mine, names = model.of_target(target), Names.of([target])
-    pulling = [rule.clause.body for rule in mine.rules if pulls_up(rule)]
-    reach = Reach(walked(facts), target, pulling)
+    reach = target_reach(mine, facts, target)
     blocks = list[tuple[Targets, Floats]]()
-    for done, subject, object_ in reach.blocks(subjects):
-        predicate = np.zeros(len(subject), dtype=np.int32)
-        pairs = Targets(facts.entities, names, predicate, subject, object_)
-        counted = engine.count(pairs, mine.bodies, mine.language)
-        reached = grounded_for(counted, reach.leading)
-        found = score_targets(mine, counted, pairs, score)
-        kept = reached[_best(found[reached], pairs.select(reached), top, per_subject)]
+    for done, pairs, found in scored_pairs(mine, facts, engine, reach, subjects, score):
+        kept = _best(found, pairs, top, per_subject)
         blocks.append((pairs.select(kept), found[kept]))
         progress.advance("Following rules", done, len(subjects))
-    return _united(blocks, facts, target, top, per_subject)
+    return _united(blocks, facts, names, top, per_subject)
+
+
+def target_reach(model: RuleModel, facts: Facts, target: str, near: int = 0) -> Reach:
+    """Where the positive rules of a target lead, from subjects or, with `near` 1, from objects."""
+    pulling = [rule.clause.body for rule in model.of_target(target).rules if pulls_up(rule)]
+    return Reach(walked(facts), target, pulling, near)
+
+
+def scored_pairs(
+    model: RuleModel,
+    facts: Facts,
+    engine: Engine,
+    reach: Reach,
+    starts: Ids,
+    score: Score = Score.MEAN,
+    *,
+    known: bool = False,
+) -> Iterator[tuple[int, Targets, Floats]]:
+    """Score the pairs for which some rule of the reach has a grounding, a block at a time.
+
+    Comes with the number of starts done; pairs among the facts are left out unless `known`. The
+    model's rules are those of the reach's target.
+    """
+    names = Names.of([reach.target])
+    for done, start, end in reach.blocks(starts, known=known):
+        subject, object_ = (end, start) if reach.near else (start, end)
+        predicate = np.zeros(len(subject), dtype=np.int32)
+        pairs = Targets(facts.entities, names, predicate, subject, object_)
+        counted = engine.count(pairs, model.bodies, model.language)
+        reached = grounded_for(counted, reach.leading)
+        yield done, pairs.select(reached), score_targets(model, counted, pairs, score)[reached]
 
 
 def grounded_for(counted: Statistics, bodies: Sequence[AnyBody]) -> Positions:
@@ -105,7 +130,7 @@ def _best(found: Floats, pairs: Targets, top: int, per_subject: bool) -> Positio
 
 
 def _united(
-    blocks: list[tuple[Targets, Floats]], facts: Facts, target: str, top: int, per_subject: bool
+    blocks: list[tuple[Targets, Floats]], facts: Facts, target: Names, top: int, per_subject: bool
 ) -> tuple[Targets, Floats]:
     """One list from the best of every block of subjects."""
     none = np.empty(0, dtype=np.int32)
@@ -114,6 +139,6 @@ def _united(
         for name in ("predicate", "subject", "object")
     ]
     found = np.concatenate([np.empty(0), *(score for _, score in blocks)])
-    pairs = Targets(facts.entities, Names.of([target]), *columns)
+    pairs = Targets(facts.entities, target, *columns)
     best = _best(found, pairs, top, per_subject)
     return pairs.select(best), found[best]

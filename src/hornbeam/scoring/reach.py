@@ -81,20 +81,21 @@ class Reach:
             found[ends] = True
         return np.flatnonzero(found).astype(np.int32)
 
-    def blocks(self, starts: Ids) -> Iterator[tuple[int, Ids, Ids]]:
-        """New pairs (start, end) that some body may speak for, a block of starts at a time.
+    def blocks(self, starts: Ids, *, known: bool = False) -> Iterator[tuple[int, Ids, Ids]]:
+        """Pairs (start, end) that some body may speak for, a block of starts at a time.
 
-        Comes with the number of starts done. Pairs that stand among the facts already are left out.
+        Comes with the number of starts done. Pairs that stand among the facts already are left out
+        unless `known`.
         """
         width = max((self._width(body) for body in self.leading), default=0)
         size = max(1, min(BLOCK, MOST_PAIRS // max(width, 1)))
         for low in range(0, len(starts), size):
             block = starts[low : low + size]
-            row, end = self._new_ends(block)
+            row, end = self._ends_from(block, known)
             if len(row):
                 yield low + len(block), block[row], end
 
-    def _new_ends(self, starts: Ids) -> tuple[Ints, Ids]:
+    def _ends_from(self, starts: Ids, known: bool) -> tuple[Ints, Ids]:
         from scipy import sparse  # a quarter of a second that other work need not wait for
 
         chooser = sparse.csr_array(
@@ -104,9 +105,10 @@ class Reach:
         reached = sparse.csr_array(chooser.shape, dtype=np.bool_)
         for body in self.leading:
             reached = reached + self._followed(body, starts, chooser)
-        known = (chooser @ self._relation(Step(self.target, inverse=self.near == 1))) > 0
-        new = reached.astype(np.int8) - reached.multiply(known).astype(np.int8)
-        row, end = new.nonzero()
+        if not known:
+            old = (chooser @ self._relation(Step(self.target, inverse=self.near == 1))) > 0
+            reached = reached.astype(np.int8) - reached.multiply(old).astype(np.int8)
+        row, end = reached.nonzero()
         return row.astype(np.int64), end.astype(np.int32)
 
     def _followed(self, body: AnyBody, starts: Ids, chooser: sparse.csr_array) -> sparse.csr_array:

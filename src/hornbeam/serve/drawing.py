@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from hornbeam.explaining.explanation import Explanation
+from hornbeam.explaining.shown_names import fact_in_names
+from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.rules.body import Kind
 from hornbeam.serve.strands import Strands
 
@@ -36,9 +38,13 @@ LETTER = 7.0
 
 @dataclass(frozen=True)
 class DrawnNode:
-    """An entity in its place, or what a unary atom says of one: centre and width."""
+    """An entity in its place, or what a unary atom says of one: centre and width.
+
+    `full` is what it is called, and `label` as much of that as fits.
+    """
 
     name: str
+    full: str
     label: str
     x: float
     y: float
@@ -112,7 +118,7 @@ class Drawing:
     undrawn: int
 
 
-def draw(explanation: Explanation) -> Drawing | None:
+def draw(explanation: Explanation, names: EntityNames = NO_NAMES) -> Drawing | None:
     """Lay out the groundings of the strongest reasons; None where no rule has a fact."""
     by_rule = [
         [Strands.of(reason, one) for one in reason.conditions if one.groundings]
@@ -129,12 +135,15 @@ def draw(explanation: Explanation) -> Drawing | None:
     middle = total / 2
     left, right = MARGIN + ENDS_WIDTH / 2, WIDTH - MARGIN - ENDS_WIDTH / 2
     subject, object_ = (
-        DrawnNode(name, _short(name, ENDS_WIDTH), x, middle, ENDS_WIDTH, is_end=True)
-        for name, x in ((explanation.subject, left), (explanation.object, right))
+        DrawnNode(name, full, _short(full, ENDS_WIDTH), x, middle, ENDS_WIDTH, is_end=True)
+        for name, full, x in (
+            (explanation.subject, names.shown(explanation.subject), left),
+            (explanation.object, names.shown(explanation.object), right),
+        )
     )
     bands, top = [], float(MARGIN)
     for strands, gap in zip(drawn, [*gaps, 0], strict=True):
-        bands.append(_band(strands, top, subject, object_))
+        bands.append(_band(strands, top, subject, object_, names))
         top += _height(strands) + gap
     return Drawing(WIDTH, total, subject, object_, bands, len(by_rule) - n_drawn)
 
@@ -150,7 +159,9 @@ def _height(strands: Strands) -> float:
     return HEADER + ROW * most + _footer(strands)
 
 
-def _band(strands: Strands, top: float, subject: DrawnNode, object_: DrawnNode) -> Band:
+def _band(
+    strands: Strands, top: float, subject: DrawnNode, object_: DrawnNode, names: EntityNames
+) -> Band:
     layers = _untangled(strands.layers, strands)
     left, right = subject.right + GUTTER, object_.left - GUTTER
     column = (right - left) / strands.columns
@@ -163,9 +174,10 @@ def _band(strands: Strands, top: float, subject: DrawnNode, object_: DrawnNode) 
         x = left + column * (strands.offset + k)
         first = top + HEADER + (room - ROW * len(layer)) / 2 + ROW / 2
         placed[k] = {
-            name: DrawnNode(name, _short(name, width), x, first + ROW * i, width,
+            name: DrawnNode(name, full, _short(full, width), x, first + ROW * i, width,
                             is_entity=entities)
             for i, name in enumerate(layer)
+            for full in [names.shown(name) if entities else name]
         }  # fmt: skip
     nodes = [node for layer in placed for node in layer.values()]
     for k, end in ((0, subject), (len(placed) - 1, object_)):
@@ -181,13 +193,16 @@ def _band(strands: Strands, top: float, subject: DrawnNode, object_: DrawnNode) 
         top,
         height,
         nodes,
-        _edges(strands, placed, top + HEADER + room / 2),
+        _edges(strands, placed, top + HEADER + room / 2, names),
         _step_labels(strands, left, column, top + HEADER / 2 + 4),
     )
 
 
 def _edges(
-    strands: Strands, placed: Sequence[Mapping[str, DrawnNode]], middle: float
+    strands: Strands,
+    placed: Sequence[Mapping[str, DrawnNode]],
+    middle: float,
+    names: EntityNames,
 ) -> list[Edge]:
     """The facts as curves, each once."""
     edges: dict[tuple[int, str, str], Edge] = {}
@@ -196,7 +211,8 @@ def _edges(
             here, there = strand.nodes[k], strand.nodes[k + 1]
             curve = _curve(placed[k][here], placed[k + 1][there], backwards, middle)
             soft = "" if fact.truth >= 1 else f" = {fact.truth:.3g}"
-            edges.setdefault((k, here, there), Edge(curve, fact.atom + soft, backwards))
+            title = fact_in_names(fact, names).atom + soft
+            edges.setdefault((k, here, there), Edge(curve, title, backwards))
     return list(edges.values())
 
 

@@ -111,3 +111,7 @@ class Edits:
             if found["off"]:
                 edits = edits.switched(int(found["rule"]), on=False)
         return edits
+
+
+#: The model as it was loaded.
+NO_EDITS = Edits()

@@ -6,26 +6,28 @@ JavaScript; with it, htmx asks for the same addresses and gets the parts that ch
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from importlib.resources import files
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment
 
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.named_facts import Fact
+from hornbeam.explaining.shown_names import fact_in_names
+from hornbeam.facts.entity_names import EntityNames
 from hornbeam.reporting.cautions import cautions
 from hornbeam.rules.codes import step_code
-from hornbeam.rules.rule_words import Words, rule_words
+from hornbeam.rules.rule_words import Words, rule_words, with_shown_entities
 from hornbeam.serve.comparison import compare
 from hornbeam.serve.drawing import draw
-from hornbeam.serve.edits import Edits
+from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.entity_facts import edge_groups, other_groups
 from hornbeam.serve.filters import FILTERS
-from hornbeam.serve.state import NO_EDITS, Explorer
+from hornbeam.serve.state import Explorer
+from hornbeam.serve.templating import templates
+from hornbeam.serve.visits import LONGEST_QUERY, Answer, Visit, whole_number
 from hornbeam.serve.walk import neighbours
 
 #: How much is shown at once.
@@ -37,33 +39,6 @@ CHANGED = 8
 DIFFERENT = 25
 EXAMPLES = 8
 STRONGEST = 8
-#: Longest text that is searched for.
-LONGEST_QUERY = 200
-
-
-@dataclass(frozen=True)
-class Visit:
-    """One request: its query or form, the visitor's edits, and who wants the answer.
-
-    `part` is the id of the element for which htmx asks, "" where a whole page is wanted.
-    """
-
-    query: Mapping[str, str] = field(default_factory=dict)
-    edits: Edits = NO_EDITS
-    is_htmx: bool = False
-    part: str = ""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What goes back: a text, or a page to go to; and new edits, where they changed."""
-
-    body: str = ""
-    status: int = 200
-    media_type: str = "text/html"
-    go_to: str | None = None
-    edits: Edits | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,18 +50,9 @@ class Pages:
     @cached_property
     def environment(self) -> Environment:
         """Templates; every value is escaped."""
-        folder = files("hornbeam.serve") / "templates"
-        environment = Environment(
-            loader=FunctionLoader(lambda name: (folder / name).read_text(encoding="utf-8")),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            auto_reload=False,
-        )
-        environment.filters |= FILTERS
-        environment.globals |= {"explorer": self.explorer, "stylesheet": "/static/explorer.css"}
-        return environment
+        names = self.explorer.entity_names
+        filters = FILTERS | {"shown_atom": partial(shown_atom, names)}
+        return templates(names, filters, base="base.html", explorer=self.explorer)
 
     def home(self, visit: Visit) -> Answer:
         """Where to begin: search, figures, the strongest rules, entities to try."""
@@ -133,7 +99,7 @@ class Pages:
             label=self.explorer.label(subject, predicate, object_),
             is_fact=self._is_fact(subject, predicate, object_),
             reasons=explained.reasons[:REASONS],
-            drawing=draw(explained),
+            drawing=draw(explained, self.explorer.entity_names),
             inferred=self._inferred(explained),
         )
 
@@ -164,7 +130,7 @@ class Pages:
     def pairs(self, visit: Visit) -> Answer:
         """The listed pairs, by score or by error."""
         order = visit.query.get("order", "score")
-        page = max(_whole_number(visit.query.get("page", "1"), 1), 1)
+        page = max(whole_number(visit.query.get("page", "1"), 1), 1)
         links, total = self.explorer.listed_page(
             visit.edits, "error" if order == "error" else "score", (page - 1) * LISTED, LISTED
         )
@@ -272,7 +238,9 @@ class Pages:
     @cached_property
     def _words(self) -> list[Words]:
         """The rules in words."""
-        return [rule_words(rule.clause) for rule in self.explorer.model.rules]
+        shown = self.explorer.entity_names.shown
+        words = (rule_words(rule.clause) for rule in self.explorer.model.rules)
+        return [with_shown_entities(one, shown) for one in words]
 
     @cached_property
     def _missing(self) -> frozenset[int]:
@@ -292,7 +260,7 @@ class Pages:
         what = visit.query.get("what", "")
         if what == "reset-all":
             return None, NO_EDITS
-        rule = _whole_number(visit.query.get("rule", ""), -1)
+        rule = whole_number(visit.query.get("rule", ""), -1)
         if not 0 <= rule < len(self.explorer.model.rules):
             raise InputError("There is no such rule.")
         if what == "reset":
@@ -311,5 +279,6 @@ class Pages:
         raise InputError("A change is a switch, a weight or a reset.")
 
 
-def _whole_number(text: str, otherwise: int) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else otherwise
+def shown_atom(names: EntityNames, fact: Fact) -> str:
+    """A fact as an atom, with names in the place of ids."""
+    return fact_in_names(fact, names).atom

@@ -15,6 +15,7 @@ from hornbeam.arrays import Floats
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
+from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.files import fingerprint
 from hornbeam.model import Model
@@ -24,18 +25,16 @@ from hornbeam.rules.model_file import model_text
 from hornbeam.scoring.model_checks import check_arities
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.collective_pairs import CollectivePairs
-from hornbeam.serve.edits import Edits
+from hornbeam.serve.edits import NO_EDITS, Edits
+from hornbeam.serve.entity_search import EntitySearch
 from hornbeam.serve.explorer_scorer import ExplorerScorer, NewLinks
 from hornbeam.serve.independent_pairs import IndependentPairs
 from hornbeam.serve.links import Link, largest, links_at
 from hornbeam.serve.listing import Listing, unlisted
-from hornbeam.serve.name_index import NameIndex
 
 #: Scores that the cache of edits may hold, and figures.
 CACHED_SCORES = 5_000_000
 CACHED_FIGURES = 1000
-
-NO_EDITS = Edits()
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +75,8 @@ class Explorer:
     labels, pairs
         Labelled pairs, on which figures are computed, and further pairs to show; a collective
         model needs `pairs`, and scores all of these together.
+    entity_names
+        What pages call entities.
     """
 
     def __init__(
@@ -88,13 +89,15 @@ class Explorer:
         other_name: str = "other",
         labels: Targets | None = None,
         pairs: Targets | None = None,
+        entity_names: EntityNames = NO_NAMES,
         threads: int | None = None,
         progress: Progress = SILENT,
     ) -> None:
         refuse_without_pairs([(model, name), (other, other_name)], pairs is not None)
         self.facts = facts
         self.engine = MemoryEngine(facts) if threads is None else MemoryEngine(facts, threads)
-        self.names = NameIndex.of(facts.entities)
+        self.entity_names = entity_names
+        self.search = EntitySearch.of(facts.entities, entity_names)
         self.listings = _listings(labels, pairs)
         self.labels = None if labels is None else self.listings[0]
         self.served = self._serve(model, name, progress)
@@ -191,8 +194,8 @@ class Explorer:
     # -- entities ---------------------------------------------------------------------------------
 
     def find(self, typed: str, limit: int) -> list[str]:
-        """Names of entities that fit what was typed, best first."""
-        return self.facts.entities.take(self.names.find(typed, limit))
+        """Entities whose names or ids fit what was typed, best first."""
+        return self.search.find(typed, limit)
 
     def new_links(
         self, entity: int, target: str, forward: bool, edits: Edits, top: int

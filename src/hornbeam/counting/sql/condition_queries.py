@@ -44,8 +44,8 @@ _SAME_NODE = "a.node = s.node AND a.argument = s.argument AND a.predicate = s.pr
 class ConditionSearch:
     """The selects of one search for conditions, in the order in which they run.
 
-    Tables they expect: `targets` as for `queries.Search`, `leaving` (origin, code, destination,
-    value), the steps that may be walked, and `unary_facts` (entity, predicate, value);
+    Tables they expect: `targets` as for `search_queries.Search`, `leaving` (origin, code,
+    destination, value), the steps that may be walked, and `unary_facts` (entity, predicate, value);
     `known_conditions` (predicate, kind, argument, code, constant) where `frozen`.
 
     Parameters

@@ -10,7 +10,7 @@ from hornbeam.arrays import Array, Ids
 from hornbeam.counting.sql.condition_queries import CONDITION_KEY, ConditionSearch
 from hornbeam.counting.sql.database import Database
 from hornbeam.counting.sql.found_bodies import FoundBodies, candidates_of
-from hornbeam.counting.sql.queries import Search
+from hornbeam.counting.sql.search_queries import Search
 from hornbeam.counting.sql.step_queries import allowed_steps
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets

@@ -10,7 +10,7 @@ import numpy as np
 from hornbeam.arrays import Ints, Unsigned
 from hornbeam.counting.sql.condition_queries import ConditionSearch
 from hornbeam.counting.sql.database import Database, TableColumns
-from hornbeam.counting.sql.queries import Search
+from hornbeam.counting.sql.search_queries import Search
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.rules.candidates import Candidates, Conditions, Language

@@ -1,4 +1,4 @@
-"""The search for paths, table by table; `queries` has its selects."""
+"""The search for paths, table by table; `search_queries` has its selects."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from hornbeam.arrays import Array, Ids
-from hornbeam.counting.sql import queries
+from hornbeam.counting.sql import search_queries as queries
 from hornbeam.counting.sql.database import Database
 from hornbeam.counting.sql.found_bodies import FoundBodies, candidates_of
-from hornbeam.counting.sql.queries import Search
+from hornbeam.counting.sql.search_queries import Search
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.progress import Progress

@@ -26,7 +26,7 @@ from hornbeam.counting.sql.database import Database
 from hornbeam.counting.sql.found_bodies import FoundBodies, candidates_of, united, upload_kept
 from hornbeam.counting.sql.located_targets import LOCATED, NAMED, LocatedTargets, locate_targets
 from hornbeam.counting.sql.path_tables import PATH_TABLES, count_paths, known_paths, paths_found
-from hornbeam.counting.sql.queries import Search
+from hornbeam.counting.sql.search_queries import Search
 from hornbeam.counting.sql.step_queries import CODE_DEGREES, WEIGHED_FACTS, wide_nodes
 from hornbeam.counting.statistics import ROW_BYTES, Statistics
 from hornbeam.errors import InputError

@@ -56,6 +56,11 @@ def read_facts(*inputs: Input) -> Facts:
         return intern_facts(space.connection, sources_of(space, inputs, Role.FACTS))
 
 
+def as_facts(given: Input) -> Facts:
+    """Facts as they are, or read from a path, a frame or tuples."""
+    return given if isinstance(given, Facts) else read_facts(given)
+
+
 def read_labels(*inputs: Input) -> Targets:
     """Read labelled targets, `subject, predicate, object, label` with labels in [0, 1].
 

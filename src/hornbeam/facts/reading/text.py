@@ -35,7 +35,7 @@ def text_source(file: File, role: Role, delimiter: str) -> Source:
 
     Facts of two fields are unary; they may stand anywhere among those of three, or of four.
     """
-    lines = _field_lines(file, delimiter)
+    lines = field_lines(file, delimiter)
     number, fields = first_fields(file, delimiter)
     columns = header_columns(file.name, fields, role, number)
     if columns is not None:
@@ -114,7 +114,7 @@ def delimited(
     select = select_text(scan, columns, fields, predicate, valued, valid)
 
     def rows() -> Iterator[Row]:
-        return (row for row in _field_lines(file, delimiter) if row[0] > skip)
+        return (row for row in field_lines(file, delimiter) if row[0] > skip)
 
     return Source(
         file.name,
@@ -145,7 +145,7 @@ def text_lines(file: File) -> Iterator[tuple[int, str]]:
         yield number, line.removesuffix("\r")
 
 
-def _field_lines(file: File, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def field_lines(file: File, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Numbers and fields of the lines that are not blank."""
     for number, line in text_lines(file):
         if line:

@@ -1,0 +1,228 @@
+"""What commands do with models of whole graphs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hornbeam.choices import EngineName
+from hornbeam.cli import options
+from hornbeam.cli.console import print_json, print_table, read_files, screen
+from hornbeam.cli.option_groups import Options
+from hornbeam.errors import InputError
+
+if TYPE_CHECKING:
+    from hornbeam.cli.console import TerminalProgress
+    from hornbeam.graphs.graph_model import GraphModel
+    from hornbeam.graphs.ranking import GraphEvaluation
+    from hornbeam.result_table import ResultTable
+
+LeaveOutLinked = Annotated[
+    bool,
+    typer.Option(
+        "--leave-out-linked",
+        help="For a model of a whole graph: never answer with what is linked to the known entity "
+        "already. That is knowledge of how some data sets were split.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class GraphOptions(Options):
+    """How a whole graph is learned."""
+
+    all_relations: Annotated[
+        bool,
+        options.graph_option(
+            "--all-relations",
+            help="Learn to answer (a, relation, ?) and (?, relation, b) for every relation, or for "
+            "those given by --target: a model of the whole graph.",
+        ),
+    ] = False
+    valid: Annotated[
+        list[str] | None,
+        options.graph_option(
+            metavar="FILE",
+            help="Held-out facts, by which features and penalties are chosen; without them, by a "
+            "part of the facts.",
+        ),
+    ] = None
+    time_limit: Annotated[
+        float | None,
+        options.graph_option(
+            min=1.0, metavar="SECONDS", help="Begin nothing new after this; use what there is."
+        ),
+    ] = None
+    rules: Annotated[
+        str | None,
+        options.graph_option(
+            metavar="FILE",
+            help="Take the path rules of AnyBURL's or AMIE's file instead of looking for some; "
+            "what they get right is counted anew.",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        given = {"valid": self.valid, "time_limit": self.time_limit, "rules": self.rules}
+        for name, value in given.items():
+            if value is not None and not self.all_relations:
+                raise InputError(f"`{name}` is for --all-relations")
+
+
+# --- learn ----------------------------------------------------------------------------------------
+
+
+def learn_graph_model(
+    facts: Sequence[str],
+    output: Path,
+    relations: Sequence[str] | None,
+    graph: GraphOptions,
+    max_length: int | None,
+    seed: int,
+    engine: options.EngineOptions,
+    console: options.ConsoleOptions,
+) -> None:
+    """Learn a model of a whole graph, write it, and show what it is."""
+    import hornbeam as hb
+
+    clock = time.perf_counter()
+    with console.progress() as progress:
+        known = read_files(hb.read_facts, facts, progress)
+        valid = read_files(hb.read_facts, graph.valid, progress) if graph.valid else None
+        load = time.perf_counter() - clock
+        model = hb.learn_graph(
+            known,
+            valid,
+            relations=relations,
+            rules=graph.rules,
+            max_length=max_length or "auto",
+            time_limit=graph.time_limit,
+            seed=seed,
+            threads=engine.threads,
+            progress=progress,
+        )
+    model.save(output)
+    seconds = {"load": load, "learn": time.perf_counter() - clock - load}
+    if console.as_json:
+        print_json(_learned(model, seconds))
+    else:
+        _show_learned(model, output, seconds)
+
+
+def _learned(model: GraphModel, seconds: dict[str, float]) -> dict[str, Any]:
+    from hornbeam.graphs.rule_files import rule_records
+
+    return {
+        "rules": list(rule_records(model)),
+        "relations": len({part.relation for part in model.relations}),
+        "features": list(model.features),
+        "chosen": dict(model.chosen),
+        "cautions": [model.linked.caution] if model.linked.caution else [],
+        "seconds": {name: round(value, 4) for name, value in seconds.items()},
+    }
+
+
+def _show_learned(model: GraphModel, output: Path, seconds: dict[str, float]) -> None:
+    from rich.markup import escape
+
+    from hornbeam.graphs.graph_text import rule_text
+    from hornbeam.printable import printable
+
+    out = screen()
+    best = [
+        (rule, rule_text(part.relation, part.direction, rule))
+        for part in model.relations
+        for rule in part.rules[:1]
+    ]
+    best.sort(key=lambda one: (-one[0].confidence, one[1]))
+    rows = [
+        (f"{rule.confidence:.3f}", f"{rule.hits:,}", f"{rule.predicted:,}", escape(printable(text)))
+        for rule, text in best[: options.SHOWN]
+    ]
+    columns = ["confidence", "hits", "predicted", "best rule"]
+    print_table(out, columns, rows, text=columns[-1])
+    if model.linked.caution:
+        out.print(model.linked.caution, soft_wrap=True)
+    n_rules = sum(len(part.rules) for part in model.relations)
+    chosen = model.chosen
+    out.print(
+        f"{len({part.relation for part in model.relations}):,} relations, {n_rules:,} path rules; "
+        f"MRR {chosen['held_out_mrr']:.3f} on held-out queries of {chosen['held_out']}; load "
+        f"{seconds['load']:.2f} s, learn {seconds['learn']:.2f} s. Wrote {escape(str(output))}.",
+        soft_wrap=True,
+    )
+    if chosen["stopped_early"] == "yes":
+        out.print("The time limit ended it early: the model is made of what there was.")
+
+
+# --- evaluate -------------------------------------------------------------------------------------
+
+
+def evaluate_graph_model(
+    path: str,
+    facts: Sequence[str],
+    test: Sequence[str] | None,
+    filters: Sequence[str] | None,
+    leave_out_linked: bool,
+    engine: options.EngineOptions,
+    console: options.ConsoleOptions,
+) -> list[GraphEvaluation]:
+    """Filtered ranks of test triples; with `leave_out_linked` a second time without linked ones."""
+    import hornbeam as hb
+
+    in_memory(engine)
+    if not test:
+        raise InputError(f"{path}: a model of a whole graph ranks answers: give --test")
+    with console.progress() as progress:
+        model = hb.GraphModel.load(path)
+        known = read_files(hb.read_facts, facts, progress)
+        triples = read_files(hb.read_facts, test, progress)
+        further = read_files(hb.read_facts, filters, progress) if filters else None
+        return [
+            model.evaluate(
+                known, triples, filter=further, leave_out_linked=without,
+                threads=engine.threads, progress=progress,
+            )
+            for without in (False, True)[: 1 + leave_out_linked]
+        ]  # fmt: skip
+
+
+def in_memory(engine: options.EngineOptions) -> None:
+    """Refuse engines that answer no queries."""
+    if engine.engine is not EngineName.MEMORY:
+        raise InputError(f"--engine {engine.engine} answers no queries: leave it out")
+
+
+# --- predict --------------------------------------------------------------------------------------
+
+
+def predict_graph_model(
+    path: str,
+    facts: Sequence[str],
+    queries: Sequence[str] | None,
+    relation: str | None,
+    subjects: Sequence[str] | None,
+    top: int,
+    leave_out_linked: bool,
+    engine: options.EngineOptions,
+    progress: TerminalProgress,
+) -> ResultTable:
+    """Answers of queries, or the likeliest new facts of every relation."""
+    import hornbeam as hb
+    from hornbeam.graphs.asked import read_queries
+    from hornbeam.graphs.graph_ranker import GraphRanker
+    from hornbeam.graphs.new_facts import new_facts
+
+    in_memory(engine)
+    model = hb.GraphModel.load(path)
+    known = read_files(hb.read_facts, facts, progress)
+    ranker = GraphRanker(model, known, leave_out_linked, engine.threads)
+    if queries:
+        return ranker.rank(read_files(read_queries, queries, progress), top=top, progress=progress)
+    wanted = [relation] if relation else None
+    return new_facts(ranker, relations=wanted, subjects=subjects, top=top, progress=progress)

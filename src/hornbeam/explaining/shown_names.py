@@ -1,0 +1,66 @@
+"""Explanations in names that people read, instead of the ids of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from hornbeam.explaining.explanation import Explanation, Reason
+from hornbeam.explaining.named_facts import Fact, Grounding, MetCondition
+from hornbeam.facts.entity_names import EntityNames
+
+
+def explanation_in_names(explained: Explanation, names: EntityNames) -> Explanation:
+    """The explanation with names in the place of ids; the texts of rules stay what they are."""
+    if not len(names):
+        return explained
+    flip = explained.flip
+    return replace(
+        explained,
+        subject=names.shown(explained.subject),
+        object=names.shown(explained.object),
+        reasons=tuple(_reason(reason, names) for reason in explained.reasons),
+        flip=None if flip is None else replace(flip, facts=_facts(flip.facts, names)),
+        unseen=tuple(map(names.shown, explained.unseen)),
+    )
+
+
+def fact_in_names(fact: Fact, names: EntityNames) -> Fact:
+    """A fact with names in the place of ids."""
+    return Fact.of(fact.predicate, [names.shown(one) for one in fact.arguments], fact.truth)
+
+
+def grounding_in_names(grounding: Grounding, names: EntityNames) -> Grounding:
+    """A grounding with names in the place of ids."""
+    entities = tuple(map(names.shown, grounding.entities))
+    return replace(grounding, entities=entities, facts=_facts(grounding.facts, names))
+
+
+def mentioned(explained: Explanation) -> Iterator[str]:
+    """The ids of all entities that an explanation names, some of them several times."""
+    yield from (explained.subject, explained.object)
+    facts = list(explained.flip.facts) if explained.flip is not None else []
+    for reason in explained.reasons:
+        facts += reason.linked_pairs
+        for grounding in reason.groundings:
+            yield from grounding.entities
+            facts += grounding.facts
+    for fact in facts:
+        yield from fact.arguments
+
+
+def _facts(facts: Iterable[Fact], names: EntityNames) -> tuple[Fact, ...]:
+    return tuple(fact_in_names(fact, names) for fact in facts)
+
+
+def _reason(reason: Reason, names: EntityNames) -> Reason:
+    return replace(
+        reason,
+        conditions=tuple(_condition(one, names) for one in reason.conditions),
+        linked_pairs=_facts(reason.linked_pairs, names),
+    )
+
+
+def _condition(condition: MetCondition, names: EntityNames) -> MetCondition:
+    groundings = tuple(grounding_in_names(one, names) for one in condition.groundings)
+    return replace(condition, groundings=groundings)

@@ -1,0 +1,64 @@
+"""Names that people read, for entities whose ids in the data say nothing to them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+
+@dataclass(frozen=True, eq=False)
+class EntityNames:
+    """A name, and perhaps a type, by the id of an entity; ids without a name show as they are.
+
+    Examples
+    --------
+    >>> names = EntityNames({"Q90": "Paris", "Q830149": "Paris", "Q64": "Berlin"}, {"Q90": "city"})
+    >>> [names.shown(one) for one in ("Q64", "Q90", "Q5")]
+    ['Berlin', 'Paris (Q90)', 'Q5']
+    >>> names.described(["Q90", "Q5"])
+    {'Q90': {'name': 'Paris', 'type': 'city'}}
+    """
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def _owners(self) -> Counter[str]:
+        """How many entities have a name."""
+        return Counter(self.names.values())
+
+    def shown(self, entity: str) -> str:
+        """What a person is shown: the name, with the id behind it where others are called so."""
+        name = self.names.get(entity)
+        if name is None:
+            # an id that is another entity's name
+            return f"{entity} ({entity})" if entity in self._owners else entity
+        return f"{name} ({entity})" if self._owners[name] > 1 else name
+
+    def named(self, entity: str) -> str:
+        """The name alone, or the id where there is none."""
+        return self.names.get(entity, entity)
+
+    def type_of(self, entity: str) -> str | None:
+        """What kind of thing it is, where that is known."""
+        return self.types.get(entity)
+
+    def described(self, entities: Iterable[str]) -> dict[str, dict[str, str | None]]:
+        """Name and type by id, for JSON; entities without a name are left out."""
+        return {
+            entity: {"name": self.names[entity], "type": self.types.get(entity)}
+            for entity in dict.fromkeys(entities)
+            if entity in self.names
+        }
+
+    def __repr__(self) -> str:
+        return f"EntityNames({len(self):,} names, {len(self.types):,} types)"
+
+
+#: Every entity shows as its id.
+NO_NAMES = EntityNames()

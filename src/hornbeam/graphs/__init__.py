@@ -1,0 +1,1 @@
+"""Whole graphs: questions with one argument missing, their answers, and ranks of the true ones."""

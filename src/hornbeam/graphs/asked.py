@@ -1,0 +1,132 @@
+"""Reading queries: rows of subject, relation and object, one of the arguments a question mark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hornbeam.arrays import Bools
+from hornbeam.errors import DataError
+from hornbeam.facts.names import Names
+from hornbeam.facts.reading.diagnosis import name_problem
+from hornbeam.facts.reading.interning import intern_targets
+from hornbeam.facts.reading.readers import Input, sources_of
+from hornbeam.facts.reading.sources import Role, Source
+from hornbeam.facts.reading.workspace import workspace
+from hornbeam.facts.table import Facts, Targets
+from hornbeam.graphs.queries import Queries
+from hornbeam.progress import Progress
+
+#: What stands for the missing argument.
+ASKED = "?"
+
+
+@dataclass(frozen=True, eq=False)
+class AskedQueries:
+    """Queries by their names, in the order they were given.
+
+    `rows` has them as pairs one argument of which is a question mark; `asks_subject` says which.
+    """
+
+    rows: Targets
+    asks_subject: Bools
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def names_at(self, row: int) -> tuple[str, str, str]:
+        """Subject, relation and object of a query, one of them "?"."""
+        return self.rows.names_at(row)
+
+    def located(self, facts: Facts) -> Queries:
+        """The queries by the ids of facts, -1 where these do not have a name."""
+        relation = self.rows.predicates.translate(facts.predicates)[self.rows.predicate]
+        known = np.where(self.asks_subject, self.rows.object, self.rows.subject)
+        entity = self.rows.entities.translate(facts.entities)[known]
+        return Queries(relation, entity, self.asks_subject)
+
+    def __repr__(self) -> str:
+        return f"AskedQueries({len(self):,} queries of {', '.join(self.rows.predicates)})"
+
+
+def read_queries(*inputs: Input) -> AskedQueries:
+    """Read queries, `subject, relation, ?` or `?, relation, object`, from files, frames or tuples.
+
+    They keep their order and repetitions; a fourth column is ignored.
+
+    Raises
+    ------
+    hornbeam.errors.DataError
+        Naming the file, the line and what was expected there.
+
+    Examples
+    --------
+    >>> read_queries([("paris", "capital_of", "?"), ("?", "capital_of", "peru")])
+    AskedQueries(2 queries of capital_of)
+    """
+    with workspace() as space:
+        sources = sources_of(space, inputs, Role.PAIRS)
+        rows = intern_targets(space.connection, sources, labelled=False)
+        mark = rows.entities.index(ASKED)
+        asks_subject, asks_object = rows.subject == mark, rows.object == mark
+        wrong = asks_subject == asks_object
+        if wrong.any() or rows.predicates.index(ASKED) >= 0:
+            raise _first_wrong(sources)
+    return AskedQueries(rows, asks_subject)
+
+
+def as_queries(given: Input) -> AskedQueries:
+    """Queries as they are, or read from a path, a frame or tuples."""
+    if isinstance(given, AskedQueries):
+        return given
+    return _plain_queries(given) or read_queries(given)
+
+
+def _plain_queries(given: Input) -> AskedQueries | None:
+    """Queries of tuples of texts without a mistake; whatever else it may be is left to a reader.
+
+    A reader opens a database first, which takes longer than to answer a few queries.
+    """
+    if not isinstance(given, list | tuple) or not given:
+        return None
+    for row in given:
+        if not isinstance(row, list | tuple) or len(row) != 3:
+            return None
+        if any(not isinstance(cell, str) or name_problem("name", cell) for cell in row):
+            return None
+        if row[1] == ASKED or (row[0] == ASKED) == (row[2] == ASKED):
+            return None
+    subject, relation, object_ = zip(*given, strict=True)
+    entities, relations = Names.of([*subject, *object_]), Names.of(relation)
+    rows = Targets(
+        entities, relations, relations.find(relation), entities.find(subject),
+        entities.find(object_),
+    )  # fmt: skip
+    return AskedQueries(rows, rows.subject == entities.index(ASKED))
+
+
+def tell_unknown(queries: Queries, progress: Progress) -> int:
+    """Say how many queries name an entity or a relation that no fact has; returns that number."""
+    unknown = int(np.count_nonzero(~queries.askable))
+    if unknown:
+        named = "1 query names" if unknown == 1 else f"{unknown:,} queries name"
+        gets = "it gets" if unknown == 1 else "they get"
+        progress.message(f"{named} an entity or a relation that no fact has; {gets} no answer.")
+    return unknown
+
+
+def _first_wrong(sources: Sequence[Source]) -> DataError:
+    """Name the first row that does not have exactly one question mark."""
+    for source in sources:
+        for at, fields in source.rows():
+            row = dict(zip(source.columns, map(str, fields), strict=False))
+            if row["predicate"] == ASKED:
+                return source.error(f"the relation is {ASKED!r}; expected its name", at)
+            marks = (row["a1"] == ASKED) + (row["a2"] == ASKED)
+            if marks != 1:
+                found = "two question marks" if marks else "no question mark"
+                expected = "expected one of subject and object to be '?'"
+                return source.error(f"{found}; {expected}", at)
+    return DataError(sources[0].name, "expected one question mark in every query")

@@ -1,0 +1,82 @@
+"""Path rules of a relation: which relation sequences connect the ends of its links."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hornbeam.arrays import Ids, Ints
+from hornbeam.graphs.discovery_kernels import paths_between
+from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
+from hornbeam.rules.codes import codes_of_keys, key_bits, predicate_of, turned_each
+
+#: A path rule as its steps, padded with 0 behind: one row per rule.
+PathTable = Ids
+
+#: Links per entity above which paths of two, three and four steps are the longest that pay.
+DENSE, MEDIUM, THIN = 50.0, 12.0, 7.0
+#: Links of a relation that are searched for paths, links looked at and paths kept per one of them.
+SAMPLED, MOST = 300, 200_000
+
+
+def longest_path(graph: LinkedGraph) -> int:
+    """The length of paths that pays at a graph's density: 2 to 5 steps."""
+    links = graph.mean_links
+    if links > DENSE:
+        return 2
+    if links > MEDIUM:
+        return 3
+    return 4 if links > THIN else 5
+
+
+def discover_paths(
+    graph: LinkedGraph,
+    step: int,
+    length: int,
+    rng: np.random.Generator,
+    kept: int,
+    sampled: int = SAMPLED,
+) -> PathTable:
+    """Find the paths that connect the ends of a step's links most often.
+
+    Parameters
+    ----------
+    graph, step
+        Where, and along which step (a relation and a direction).
+    length
+        The most steps of a path.
+    rng
+        Draws the links that are searched.
+    kept
+        The most paths, by the number of links that they connect.
+    sampled
+        The most links that are searched.
+    """
+    rows = np.flatnonzero(graph.predicate == predicate_of(step))
+    if len(rows) > sampled:
+        rows = np.sort(rng.choice(rows, sampled, replace=False))
+    starts, ends = graph.subject[rows], graph.object[rows]
+    if step % 2:
+        starts, ends = ends, starts
+    bits = key_bits(length)
+    head, tail = (length + 1) // 2, length // 2
+    search = paths_between.for_size(len(graph), WORTH_COMPILING)
+    keys = search(graph.links, starts, ends, step, head, tail, bits, MOST, graph.n_entities)
+    found, counts = np.unique(keys, return_counts=True)
+    often = 2 if len(rows) > 20 else 1
+    found, counts = found[counts >= often], counts[counts >= often]
+    best = np.sort(np.argsort(-counts, kind="stable")[:kept])
+    return _unpadded(found[best], bits, length)
+
+
+def _unpadded(keys: Ints, bits: int, length: int) -> PathTable:
+    codes = codes_of_keys(keys.astype(np.uint64), bits, length)
+    order = np.argsort(codes == 0, axis=1, kind="stable")
+    return np.take_along_axis(codes, order, axis=1).astype(np.int32)
+
+
+def turned_paths(paths: PathTable) -> PathTable:
+    """The same paths from their other ends: rules of the inverse step."""
+    codes = turned_each(paths)[:, ::-1]
+    order = np.argsort(codes == 0, axis=1, kind="stable")
+    turned: PathTable = np.take_along_axis(codes, order, axis=1)
+    return turned

@@ -1,0 +1,143 @@
+"""The search for paths between the two ends of a link, in the middle.
+
+From c all walks of up to `tail` steps are listed by the entity they reach; from a all walks of up
+to `head` steps are run over, and the last of them are joined with the list. A path of `n` steps is
+found once: by its head alone where n <= head, otherwise as `head` steps and n - head of a tail. No
+entity in between is a or c, so that the link itself is never part of its own path.
+
+A path is one number, `bits` bits per step, its last step in the lowest (`sequence_key`).
+"""
+
+# ruff: noqa: ANN001, ANN201, SIM109
+# mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
+
+from __future__ import annotations
+
+import numpy as np
+
+from hornbeam.compiled import kernels
+
+kernel = kernels("the discovery of paths")
+
+
+def list_tails(links, a, c, tail, bits, node, key, size, stack):
+    """List walks from c by their end, as paths from there to c; the number of them."""
+    found = 0
+    depth = 0
+    stack[0, 0] = links.run_start[links.first_run[c]]
+    stack[0, 1] = links.run_start[links.first_run[c + 1]]
+    stack[0, 2] = links.first_run[c]
+    stack[0, 3] = 0
+    while depth >= 0 and found < len(node):
+        at = stack[depth, 0]
+        if at == stack[depth, 1]:
+            depth -= 1
+            continue
+        stack[depth, 0] = at + 1
+        run = stack[depth, 2]
+        while links.run_start[run + 1] <= at:
+            run += 1
+        stack[depth, 2] = run
+        v = links.end[at]
+        if v == a or v == c:
+            continue
+        step = np.int64(links.run_step[run]) ^ 1
+        path = (step << (bits * depth)) | stack[depth, 3]
+        node[found], key[found], size[found] = v, path, depth + 1
+        found += 1
+        if depth + 1 < tail:
+            depth += 1
+            stack[depth, 0] = links.run_start[links.first_run[v]]
+            stack[depth, 1] = links.run_start[links.first_run[v + 1]]
+            stack[depth, 2] = links.first_run[v]
+            stack[depth, 3] = path
+    return found
+
+
+def run_heads(links, a, c, own, head, bits, first, last, key, size, stack, out, most):
+    """Run over walks from a; paths to c into `out`, the number of them."""
+    found = 0
+    looked = 0
+    depth = 0
+    stack[0, 0] = links.run_start[links.first_run[a]]
+    stack[0, 1] = links.run_start[links.first_run[a + 1]]
+    stack[0, 2] = links.first_run[a]
+    stack[0, 3] = 0
+    while depth >= 0 and looked < most:
+        at = stack[depth, 0]
+        if at == stack[depth, 1]:
+            depth -= 1
+            continue
+        looked += 1
+        stack[depth, 0] = at + 1
+        run = stack[depth, 2]
+        while links.run_start[run + 1] <= at:
+            run += 1
+        stack[depth, 2] = run
+        v = links.end[at]
+        if v == a:
+            continue
+        path = (stack[depth, 3] << bits) | np.int64(links.run_step[run])
+        if v == c:
+            if path != own and found < len(out):
+                out[found] = path
+                found += 1
+            continue
+        if depth + 1 < head:
+            depth += 1
+            stack[depth, 0] = links.run_start[links.first_run[v]]
+            stack[depth, 1] = links.run_start[links.first_run[v + 1]]
+            stack[depth, 2] = links.first_run[v]
+            stack[depth, 3] = path
+        else:
+            for i in range(first[v], last[v]):
+                if found < len(out):
+                    out[found] = (path << (bits * size[i])) | key[i]
+                    found += 1
+    return found
+
+
+@kernel
+def paths_between(links, starts, ends, step, head, tail, bits, most, n_entities):
+    """Find the distinct paths of every link from `starts` to `ends` along `step`, all in one."""
+    node = np.empty(most, dtype=np.int64)
+    key = np.empty(most, dtype=np.int64)
+    size = np.empty(most, dtype=np.int64)
+    first = np.zeros(n_entities, dtype=np.int64)
+    last = np.zeros(n_entities, dtype=np.int64)
+    out = np.empty(most, dtype=np.int64)
+    stack = np.zeros((8, 4), dtype=np.int64)
+    total = np.empty(1024, dtype=np.int64)
+    filled = 0
+    for i in range(len(starts)):
+        a, c = starts[i], ends[i]
+        if a == c:
+            continue
+        tails = 0
+        if tail > 0:
+            tails = list_tails(links, a, c, tail, bits, node, key, size, stack)
+            order = np.argsort(node[:tails], kind="mergesort")
+            by_node, by_key, by_size = node[:tails][order], key[:tails][order], size[:tails][order]
+            for k in range(tails):
+                if k == 0 or by_node[k] != by_node[k - 1]:
+                    first[by_node[k]] = k
+                last[by_node[k]] = k + 1
+        else:
+            by_node, by_key, by_size = node[:0], key[:0], size[:0]
+        found = run_heads(
+            links, a, c, step, head, bits, first, last, by_key, by_size, stack, out, most
+        )
+        for k in range(tails):
+            first[by_node[k]] = 0
+            last[by_node[k]] = 0
+        ordered = np.sort(out[:found])
+        if filled + found > len(total):
+            larger = np.empty(2 * (filled + found), dtype=np.int64)
+            for k in range(filled):
+                larger[k] = total[k]
+            total = larger
+        for k in range(found):
+            if k == 0 or ordered[k] != ordered[k - 1]:
+                total[filled] = ordered[k]
+                filled += 1
+    return total[:filled]

@@ -1,0 +1,178 @@
+"""Filtered ranks of true answers.
+
+A test triple t(a, b) asks two questions, (a, t, ?) and (?, t, b). Candidates are all entities of
+the facts, the filter and the test, but for the other answers of the question that one of these
+knows to be true. Candidates that nobody proposes tie below all that are proposed, and ties are
+averaged: the rank is the mean of the optimistic and the pessimistic one (PyKEEN calls it
+realistic).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hornbeam.arrays import Bools, Floats, Integers, Ints, Positions, pointers
+from hornbeam.facts.atom_keys import atom_keys, pair_keys
+from hornbeam.graphs.queries import Answers, Queries, Ranker, answered
+from hornbeam.graphs.triples import Triples, UnitedTriples
+from hornbeam.progress import SILENT, PartOfWork, Progress
+
+#: Distinct queries that are asked at once, at most and at least; between them, so many that all
+#: entities may be proposed to each of them.
+MOST_QUERIES, FEWEST_QUERIES, MOST_ANSWERS = 5000, 200, 10_000_000
+STAGE = "Ranking answers"
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """The rank of every query's true answer, those that ask for objects first.
+
+    The ids of `queries` are those of `united`, so that a name only the test has is above the
+    facts' own.
+    """
+
+    united: UnitedTriples
+    queries: Queries
+    rank: Floats
+
+    @property
+    def reciprocal(self) -> Floats:
+        """1 / rank, whose mean is the MRR."""
+        return 1.0 / self.rank
+
+    def hits(self, k: int) -> Bools:
+        """Which ranks are k or better."""
+        return np.asarray(self.rank <= k)
+
+
+def filtered_ranks(
+    ranker: Ranker, united: UnitedTriples, test: Triples, progress: Progress = SILENT
+) -> Ranks:
+    """Rank the true answers of test triples in both directions.
+
+    Parameters
+    ----------
+    ranker
+        Proposes answers.
+    united
+        All tables whose triples are known: facts, filters and the test itself.
+    test
+        Triples to rank, all of which stand in one of the tables.
+    """
+    parts, total = list[Floats](), 2 * len(test)
+    for number, asks_subject in enumerate((False, True)):
+        part = PartOfWork(progress, STAGE, number * len(test), len(test), total)
+        parts.append(_one_direction(ranker, united, test, asks_subject, part))
+    queries = Queries(
+        np.concatenate([test.relation, test.relation]),
+        np.concatenate([test.subject, test.object]),
+        np.repeat([False, True], len(test)),
+        np.concatenate([test.object, test.subject]),
+    )
+    return Ranks(united, queries, np.concatenate(parts))
+
+
+def _one_direction(
+    ranker: Ranker, united: UnitedTriples, test: Triples, asks_subject: bool, progress: PartOfWork
+) -> Floats:
+    """Ranks of the answers of all test triples in one direction."""
+    known, asked = test.subject, test.object
+    if asks_subject:
+        known, asked = asked, known
+    queries = Queries(test.relation, known, np.full(len(test), asks_subject))
+    true = KnownAnswers.of(united, asks_subject)
+    # a query that several test triples ask is answered once
+    same = pair_keys(test.relation, known, united.n_entities)
+    _, first, group = np.unique(same, return_index=True, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    starts = pointers(np.bincount(group, minlength=len(first)))
+    rank = np.empty(len(test))
+    size = min(max(MOST_ANSWERS // united.n_entities, FEWEST_QUERIES), MOST_QUERIES)
+    for low in range(0, len(first), size):
+        high = min(low + size, len(first))
+        distinct = queries.select(first[low:high])
+        rows = order[starts[low] : starts[high]]
+        part = progress.part(low, high, len(first))
+        found = answered(ranker, _in_facts(distinct, united), part)
+        rank[rows] = true.ranks(distinct, found, group[rows] - low, asked[rows])
+        part.finish()
+    return rank
+
+
+def _in_facts(queries: Queries, united: UnitedTriples) -> Queries:
+    """Queries with the ids that a ranker knows, -1 for all others."""
+    known = np.where(queries.known < len(united.facts.entities), queries.known, -1)
+    relation = np.where(queries.relation < len(united.facts.predicates), queries.relation, -1)
+    return Queries(relation.astype(np.int32), known.astype(np.int32), queries.asks_subject)
+
+
+@dataclass(frozen=True, eq=False)
+class KnownAnswers:
+    """True triples in one direction, as sorted keys of (known, relation, answer)."""
+
+    keys: Ints
+    n_entities: int
+    n_relations: int
+
+    @classmethod
+    def of(cls, united: UnitedTriples, asks_subject: bool) -> KnownAnswers:
+        """All triples of all tables."""
+        keys = [united.keys(table, asks_subject=asks_subject) for table in united.tables]
+        return cls(np.unique(np.concatenate(keys)), united.n_entities, united.n_relations)
+
+    def ranks(self, distinct: Queries, found: Answers, group: Integers, answer: Integers) -> Floats:
+        """Ranks of true answers; `group` says which of the distinct queries each belongs to."""
+        _check_order(found)
+        proposed = self._located(distinct, found)
+        open_ = proposed < 0
+        score = np.full(len(self.keys), np.nan)
+        score[proposed[~open_]] = found.scores[~open_]
+        mine = score[np.searchsorted(self.keys, self._keys(distinct, group, answer))]
+        kept = found.scores[open_]
+        ends = pointers(np.bincount(found.query[open_], minlength=len(distinct)))
+        low, high = ends[group], ends[group + 1]
+        better = _count(kept, low, high, mine, ties=False)
+        as_good = _count(kept, low, high, mine, ties=True)
+        is_proposed = ~np.isnan(mine)
+        optimistic = np.where(is_proposed, better, high - low) + 1
+        pessimistic = np.where(is_proposed, as_good + 1, self._candidates(distinct)[group])
+        return np.asarray((optimistic + pessimistic) / 2)
+
+    def _keys(self, queries: Queries, rows: Integers, answer: Integers) -> Ints:
+        known, relation = queries.known[rows], queries.relation[rows]
+        return atom_keys(known, relation, answer, self.n_entities, self.n_relations)
+
+    def _located(self, queries: Queries, found: Answers) -> Positions:
+        """Where proposed answers stand among the known ones, -1 for those that are not known."""
+        keys = self._keys(queries, found.query, found.entities)
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[at] == keys, at, -1)
+
+    def _candidates(self, queries: Queries) -> Ints:
+        """How many candidates a query has: one true answer, and all entities not known as such."""
+        rows = np.arange(len(queries))
+        first = self._keys(queries, rows, np.zeros(len(queries), dtype=np.int32))
+        n_known = np.searchsorted(self.keys, first + self.n_entities) - np.searchsorted(
+            self.keys, first
+        )
+        return self.n_entities - n_known + 1
+
+
+def _check_order(found: Answers) -> None:
+    rising = np.flatnonzero(np.diff(found.scores) > 0.0) + 1
+    if not np.isin(rising, found.offsets).all():
+        raise ValueError("a ranker's answers must stand best first")
+
+
+def _count(scores: Floats, low: Ints, high: Ints, value: Floats, *, ties: bool) -> Ints:
+    """How many of falling scores in low:high are above a value, or as good: bisection in step."""
+    start, low, high = low, low.copy(), high.copy()
+    while (low < high).any():
+        middle = np.minimum((low + high) // 2, len(scores) - 1)
+        above = scores[middle] >= value if ties else scores[middle] > value
+        searching = low < high
+        low = np.where(searching & above, middle + 1, low)
+        high = np.where(searching & ~above, middle, high)
+    return low - start

@@ -1,0 +1,124 @@
+"""A graph to answer queries from, with what is counted of it once per step and kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from threading import local
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.arrays import Bools, Floats, Ids, Ints
+from hornbeam.graphs.constants import (
+    ConstantRules,
+    ConstantTable,
+    Priors,
+    constant_rules,
+    priors,
+)
+from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.ridge import Ridge
+
+#: The longest paths that can be walked.
+MAX_PATH = 5
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Which classes of rules take part, beside paths."""
+
+    constants: bool = True
+    backward: bool = True
+
+
+class GatherScratch(NamedTuple):
+    """Arrays that a kernel fills and clears for every source; one set per thread.
+
+    They are as long as there are entities or properties, so to make them for a single query would
+    take longer than to answer it.
+    """
+
+    node: Ids
+    first: Ids
+    seen: Ints
+    size: Ints
+    stamp: Ints
+    evidence: Floats
+    touched: Ids
+    strength: Floats
+    is_touched: Bools
+    is_known: Bools
+    shared: Ids
+    listed: Ints
+
+    @classmethod
+    def of(cls, graph: LinkedGraph) -> GatherScratch:
+        """Make the arrays of a graph."""
+        n, depths = graph.n_entities, MAX_PATH + 1
+        properties = len(graph.links.run_step) + graph.step_limit
+        return cls(
+            np.empty((depths, n), dtype=np.int32),
+            np.empty((depths, n), dtype=np.int32),
+            np.zeros((depths, n), dtype=np.int64),
+            np.zeros(depths, dtype=np.int64),
+            np.zeros(1, dtype=np.int64),
+            np.zeros((n, 3, 5)),
+            np.empty(n, dtype=np.int32),
+            np.zeros(n),
+            np.zeros(n, dtype=np.bool_),
+            np.zeros(n, dtype=np.bool_),
+            np.zeros(properties, dtype=np.int32),
+            np.empty(properties, dtype=np.int64),
+        )
+
+
+class StepTables(NamedTuple):
+    """What all queries of one step share."""
+
+    constants: ConstantTable
+    priors: Priors
+
+
+@dataclass(frozen=True, eq=False)
+class GraphEvidence:
+    """A graph that queries are answered from, and its ridge.
+
+    `remembered` says of how many steps tables are kept for further queries.
+    """
+
+    graph: LinkedGraph
+    ridge: Ridge | None = None
+    classes: Classes = Classes()
+    remembered: int = 0
+    _tables: dict[int, StepTables] = field(default_factory=dict, repr=False)
+    _local: local = field(default_factory=local, repr=False)
+
+    def constants(self, step: int) -> ConstantRules:
+        """Rules with constants of a step."""
+        if not self.classes.constants:
+            return ConstantRules.none(step)
+        return constant_rules(self.graph, step)
+
+    def tables(self, step: int) -> StepTables:
+        """What all queries of a step share."""
+        found = self._tables.get(step)
+        if found is None:
+            found = StepTables(self.constants(step).table, priors(self.graph, step))
+            if self.remembered:
+                for oldest in list(self._tables)[: len(self._tables) + 1 - self.remembered]:
+                    self._tables.pop(oldest, None)
+                self._tables[step] = found
+        return found
+
+    @property
+    def scratch(self) -> GatherScratch:
+        """Arrays of this thread."""
+        if not hasattr(self._local, "scratch"):
+            self._local.scratch = GatherScratch.of(self.graph)
+        scratch: GatherScratch = self._local.scratch
+        return scratch
+
+
+#: Rows of ridge scores of sources.
+RidgeRows = npt.NDArray[np.float32]

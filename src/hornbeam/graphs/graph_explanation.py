@@ -1,0 +1,314 @@
+"""Why an answer stands where it stands: its rank, its rules, and what is above it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hornbeam.arrays import Floats
+from hornbeam.errors import InputError
+from hornbeam.facts.entity_names import EntityNames
+from hornbeam.facts.table import Atoms, Facts
+from hornbeam.graphs.calibration import log_odds, probabilities
+from hornbeam.graphs.graph_model import GraphModel
+from hornbeam.graphs.graph_ranker import GraphRanker
+from hornbeam.graphs.graph_reasons import GraphReason, RuleClass, reasons_for
+from hornbeam.graphs.pools import Pool, firings_of
+from hornbeam.graphs.queries import Direction
+from hornbeam.graphs.softmax import fired_scores
+from hornbeam.printable import printable
+from hornbeam.rules.codes import is_inverse, step_code
+
+#: Answers above the explained one that are shown, each with its best rules.
+ABOVE, RULES_ABOVE = 3, 1
+#: A constant in the text of a rule; what stands before a bracket is a relation.
+CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"(?!\()')
+
+
+@dataclass(frozen=True)
+class HigherAnswer:
+    """An answer that ranks above the explained one, with what speaks for it most."""
+
+    answer: str
+    rank: float
+    probability: float
+    reasons: tuple[GraphReason, ...]
+
+
+@dataclass(frozen=True)
+class RankedReasons:
+    """An answer of one query: its place, and why.
+
+    Attributes
+    ----------
+    asks
+        Which argument the query asks for.
+    rank, candidates
+        Its place among all entities that are no known answers, and how many were proposed; an
+        answer that no rule proposes has no rank.
+    probability
+        That it is right.
+    parts
+        How far each class of rules lifts its score (a logarithm of odds) above that of the mean
+        candidate of the query.
+    reasons
+        The rules that speak for it.
+    above
+        The best answers above it.
+    """
+
+    asks: Direction
+    rank: float | None
+    candidates: int
+    probability: float
+    parts: dict[RuleClass, float]
+    reasons: tuple[GraphReason, ...]
+    above: tuple[HigherAnswer, ...]
+
+
+@dataclass(frozen=True)
+class GraphExplanation:
+    """Why a triple is believed, asked from both ends.
+
+    `is_fact` says that it stands among the facts; it was taken out of them for the explanation.
+    """
+
+    subject: str
+    relation: str
+    object: str
+    is_fact: bool
+    directions: tuple[RankedReasons, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        first = self.directions[0]
+        return {
+            "subject": self.subject,
+            "relation": self.relation,
+            "object": self.object,
+            "is_fact": self.is_fact,
+            "score": first.probability,
+            "rank": first.rank,
+            "reasons": [asdict(reason) for reason in first.reasons],
+            "directions": [asdict(one) for one in self.directions],
+        }
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """The explanation line by line, each with its role, by which a terminal chooses colours."""
+        yield "pair", printable(f"{self.relation}({self.subject}, {self.object})")
+        if self.is_fact:
+            yield "note", "is among the facts; explained as if it were not."
+        for one in self.directions:
+            yield from self._direction(one)
+
+    def _direction(self, one: RankedReasons) -> Iterator[tuple[str, str]]:
+        asked = (self.subject, "?") if one.asks is Direction.OBJECT else ("?", self.object)
+        yield "heading", printable(f"{self.relation}({asked[0]}, {asked[1]})")
+        if one.rank is None:
+            yield "against", f"not among the {one.candidates:,} answers that rules propose"
+        else:
+            yield (
+                "verdict",
+                f"rank {one.rank:g} of {one.candidates:,} proposed answers, "
+                f"probability {one.probability:.3f}",
+            )
+        if one.parts:
+            parts = ", ".join(f"{kind} {value:+.2f}" for kind, value in one.parts.items())
+            yield "note", f"score above the mean candidate: {parts}"
+        for reason in one.reasons:
+            yield from _reason(reason)
+        for other in one.above:
+            yield (
+                "against",
+                printable(
+                    f"above it: {other.answer}, rank {other.rank:g}, probability "
+                    f"{other.probability:.3f}"
+                ),
+            )
+            for reason in other.reasons:
+                yield "note", f"  {_stated(reason)}"
+
+    def __str__(self) -> str:
+        return "\n".join(line for _, line in self.lines())
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def graph_explanation_in_names(found: GraphExplanation, names: EntityNames) -> GraphExplanation:
+    """The explanation with names in the place of ids, those of constants in rules too."""
+    if not len(names):
+        return found
+
+    def reason(one: GraphReason) -> GraphReason:
+        walks = tuple(
+            tuple((names.shown(s), relation, names.shown(o)) for s, relation, o in walk)
+            for walk in one.groundings
+        )
+        return replace(one, rule=rule_in_names(one.rule, names), groundings=walks)
+
+    def higher(one: HigherAnswer) -> HigherAnswer:
+        reasons = tuple(map(reason, one.reasons))
+        return replace(one, answer=names.shown(one.answer), reasons=reasons)
+
+    def direction(one: RankedReasons) -> RankedReasons:
+        reasons, above = tuple(map(reason, one.reasons)), tuple(map(higher, one.above))
+        return replace(one, reasons=reasons, above=above)
+
+    return replace(
+        found,
+        subject=names.shown(found.subject),
+        object=names.shown(found.object),
+        directions=tuple(map(direction, found.directions)),
+    )
+
+
+def rule_in_names(rule: str, names: EntityNames) -> str:
+    """A rule with names of its constants, which are quoted as in JSON; relations stay."""
+
+    def named(match: re.Match[str]) -> str:
+        return json.dumps(names.shown(json.loads(match[0])), ensure_ascii=False)
+
+    return CONSTANT.sub(named, rule)
+
+
+def _stated(reason: GraphReason) -> str:
+    if reason.confidence is None:
+        figure = f"{reason.weight:+.3f} (fitted together)"
+    else:
+        figure = f"{reason.confidence:.3f} ({reason.hits:,} of {reason.predicted:,})"
+    return printable(f"{figure}  {reason.rule}")
+
+
+def _reason(reason: GraphReason) -> Iterator[tuple[str, str]]:
+    against = reason.weight is not None and reason.weight < 0.0
+    yield "against" if against else "for", f"  {_stated(reason)}"
+    for walk in reason.groundings:
+        text = " & ".join(f"{relation}({s}, {o})" for s, relation, o in walk)
+        yield "fact", printable(f"      {text}")
+
+
+def explain_triple(
+    model: GraphModel,
+    facts: Facts,
+    triple: tuple[str, str, str],
+    *,
+    reasons: int = 5,
+    groundings: int = 3,
+    ranker: GraphRanker | None = None,
+) -> GraphExplanation:
+    """Explain a triple by the rules of a model over facts, which it is left out of.
+
+    A `ranker` of the model over the facts is used again where the triple is no fact.
+
+    Raises
+    ------
+    hornbeam.errors.InputError
+        Where the facts lack an entity or the relation, or the model has no rules for it.
+    """
+    subject, relation, object_ = triple
+    s, o = (_entity(facts, name) for name in (subject, object_))
+    p = facts.predicates.index(relation)
+    if p < 0 or relation not in {part.relation for part in model.relations}:
+        known = ", ".join(sorted({part.relation for part in model.relations})[:10])
+        raise InputError(f"the model has no rules for the relation {relation!r}; it has {known}")
+    facts, is_fact = _without(facts, s, p, o)
+    if ranker is None or is_fact:
+        ranker = GraphRanker(model, facts)
+    return GraphExplanation(
+        subject,
+        relation,
+        object_,
+        is_fact,
+        tuple(
+            _ranked_reasons(ranker, step_code(p, inverse), *ends, reasons, groundings)
+            for inverse, ends in ((False, (s, o)), (True, (o, s)))
+            if ranker.knows(step_code(p, inverse))
+        ),
+    )
+
+
+def _entity(facts: Facts, name: str) -> int:
+    found = facts.entities.index(name)
+    if found < 0:
+        raise InputError(f"no fact has the entity {name!r}")
+    return found
+
+
+def _without(facts: Facts, s: int, p: int, o: int) -> tuple[Facts, bool]:
+    """The facts without a triple, and whether they had it."""
+    atoms = facts.binary
+    same = (atoms.predicate == p) & (atoms.arguments[0] == s) & (atoms.arguments[1] == o)
+    if not same.any():
+        return facts, False
+    kept = ~same
+    left = Atoms(
+        atoms.predicate[kept],
+        tuple(ids[kept] for ids in atoms.arguments),
+        None if atoms.millionths is None else atoms.millionths[kept],
+    )
+    return replace(facts, atoms={**facts.atoms, 2: left}), True
+
+
+def _ranked_reasons(
+    ranker: GraphRanker, step: int, known: int, answer: int, reasons: int, groundings: int
+) -> RankedReasons:
+    pool, score = ranker.scored(step, np.array([known], dtype=np.int32))
+    chance = probabilities(log_odds(pool.offsets, score), ranker.model.calibration)
+    direction = Direction.SUBJECT if is_inverse(step) else Direction.OBJECT
+    order = np.lexsort((pool.entity, -score))
+    [row] = np.flatnonzero(pool.entity == answer)[:1].tolist() or [-1]
+    own = score[row] if row >= 0 else -np.inf
+    above = tuple(
+        HigherAnswer(
+            ranker.facts.entities[int(pool.entity[i])],
+            _rank(score, i),
+            float(chance[i]),
+            tuple(one for one in reasons_for(ranker, pool, i, 0) if (one.weight or 0.0) >= 0.0)[
+                :RULES_ABOVE
+            ],
+        )
+        for i in order[:ABOVE].tolist()
+        if score[i] > own
+    )
+    if row < 0:
+        return RankedReasons(direction, None, len(score), 0.0, {}, (), above)
+    found = reasons_for(ranker, pool, row, groundings)
+    together = [reason for reason in found if reason.kind is RuleClass.RIDGE]
+    alone = [reason for reason in found if reason.kind is not RuleClass.RIDGE]
+    return RankedReasons(
+        direction,
+        _rank(score, row),
+        len(score),
+        float(chance[row]),
+        _parts(ranker, step, pool, row),
+        (*alone[:reasons], *together[:reasons]),
+        above,
+    )
+
+
+def _rank(score: Floats, row: int) -> float:
+    """Place of a candidate, from 1; equal scores share the mean of theirs."""
+    better, equal = np.count_nonzero(score > score[row]), np.count_nonzero(score == score[row])
+    return float(better + (equal + 1) / 2)
+
+
+def _parts(ranker: GraphRanker, step: int, pool: Pool, row: int) -> dict[RuleClass, float]:
+    """How far each class of rules lifts a candidate above the mean of its pool."""
+    weights = ranker.weights_of(step)
+    lifted = pool.feature[row].astype(np.float64) - pool.feature.mean(axis=0, dtype=np.float64)
+    parts = dict.fromkeys(RuleClass, 0.0)
+    for name, weight, lift in zip(ranker.model.features, weights, lifted, strict=True):
+        parts[RuleClass.of_feature(name)] += float(weight * lift)
+    rules, own = ranker.rules_of(step)
+    if own.any():
+        fired = fired_scores(firings_of(ranker.graph, rules, pool), own)
+        parts[RuleClass.PATH] += float(fired[row] - fired.mean())
+    return {kind: value for kind, value in parts.items() if value != 0.0}

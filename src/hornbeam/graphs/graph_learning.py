@@ -1,0 +1,233 @@
+"""Learning a whole graph, on one page: discover, count, hide, gather, fit, describe."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from hornbeam.arrays import Floats
+from hornbeam.compiled import announced
+from hornbeam.errors import InputError
+from hornbeam.facts.reading.readers import Input, as_facts
+from hornbeam.facts.table import Facts
+from hornbeam.graphs.calibration import fit_calibration, log_odds
+from hornbeam.graphs.discovery import THIN, longest_path
+from hornbeam.graphs.graph_evidence import MAX_PATH
+from hornbeam.graphs.graph_model import Calibration, GraphModel, LinkedShares
+from hornbeam.graphs.graph_settings import Extent, GraphSettings
+from hornbeam.graphs.graph_stages import (
+    GraphLearning,
+    count_given,
+    find_rules,
+    held_pool,
+    held_triples,
+    training_pool,
+)
+from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.linked_pairs import linked_shares
+from hornbeam.graphs.model_parts import relation_rules
+from hornbeam.graphs.path_rules import PathRules
+from hornbeam.graphs.pools import Pool
+from hornbeam.graphs.ranking_fit import Ranking, fit_ranking, refit, scores_of
+from hornbeam.graphs.ridge import MOST_ENTITIES
+from hornbeam.graphs.rule_files import read_rules
+from hornbeam.graphs.rule_weights import fit_rule_weights
+from hornbeam.graphs.stage_shares import StageShares
+from hornbeam.graphs.workload import Workload
+from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.codes import predicate_of, step_code
+
+#: Without held-out facts, every so-manieth source of training queries decides.
+EVERY = 5
+#: Shares of linked pairs that differ by more are told.
+DIFFERENT = 0.2
+
+
+def learn_graph(
+    facts: Input,
+    valid: Input | None = None,
+    *,
+    relations: Sequence[str] | None = None,
+    rules: str | os.PathLike[str] | None = None,
+    max_length: int | Literal["auto"] = "auto",
+    time_limit: float | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+    settings: GraphSettings | None = None,
+) -> GraphModel:
+    """Learn rules for every relation in both directions, and how to rank answers by them.
+
+    Parameters
+    ----------
+    facts
+        The graph, as a file, a frame, tuples or `Facts`; facts of other than two arguments are
+        left out.
+    valid
+        Held-out facts, which decide on features and penalties; without them a part of the training
+        queries does.
+    relations
+        Learn these only; bodies of rules have all.
+    rules
+        A file of AnyBURL or AMIE: its path rules are taken instead of looking for some.
+    max_length
+        The longest path, 1 to 5; "auto" by density.
+    time_limit
+        Seconds after which nothing new is begun; the model is made of what there is.
+    seed
+        For all random choices; the same seed gives the same model on any number of threads.
+    threads
+        Threads to use; one per core by default.
+    progress
+        Hears how far it is.
+    settings
+        Parts to leave out, for comparisons.
+
+    Raises
+    ------
+    hornbeam.errors.InputError
+        Where there is no graph, or no such relation or length.
+    """
+    settings = settings or GraphSettings()
+    facts = as_facts(facts)
+    valid = None if valid is None else as_facts(valid)
+    graph = LinkedGraph.of(facts)
+    if not len(graph):
+        raise InputError("there are no facts of two arguments: a graph needs links")
+    if max_length != "auto" and not 1 <= max_length <= MAX_PATH:
+        raise InputError(f"`max_length` is {max_length}, expected 1 to {MAX_PATH} or 'auto'")
+    steps = _steps(facts, graph, relations)
+    degree = np.bincount(graph.predicate, minlength=graph.n_predicates)
+    sizes = [float(min(degree[predicate_of(step)], 1000) + 100) for step in steps]
+    length = longest_path(graph) if max_length == "auto" else max_length
+    work = Workload(progress, "Learning the graph", time_limit, threads)
+    extent = settings.extent or Extent.of(graph)
+    with_ridge = settings.ridge and graph.n_entities <= MOST_ENTITIES
+    sparse = settings.rule_weights and graph.mean_links <= THIN and valid is not None
+    shares = StageShares.of(graph, extent.hidden, with_ridge, valid is not None, sparse)
+    learning = GraphLearning(graph, steps, sizes, length, extent, settings, seed, work, shares)
+    if settings.ridge and not with_ridge:
+        progress.message(
+            f"Constants are not fitted together: {graph.n_entities:,} entities are more than the "
+            f"{MOST_ENTITIES:,} that the ridge's matrix is held for."
+        )
+    with announced(progress):
+        if rules is None:
+            found = find_rules(learning)
+        else:
+            found = count_given(learning, facts, read_rules(rules, set(facts.predicates), length))
+        model = _ranked(learning, found, facts, valid)
+    work.finish()
+    return model
+
+
+def _steps(facts: Facts, graph: LinkedGraph, relations: Sequence[str] | None) -> list[int]:
+    present = np.unique(graph.predicate).tolist()
+    if relations is not None:
+        wanted = {name: facts.predicates.index(name) for name in relations}
+        for name, number in wanted.items():
+            if number not in present:
+                known = ", ".join(facts.predicates.take(present[:10]))
+                raise InputError(f"no fact of the relation {name!r}; there is {known}")
+        present = sorted(set(wanted.values()))
+    return [step_code(p, inverse) for p in present for inverse in (False, True)]
+
+
+# --- the model ------------------------------------------------------------------------------------
+
+
+def _ranked(
+    learning: GraphLearning,
+    rules: dict[int, PathRules],
+    facts: Facts,
+    valid: Facts | None,
+) -> GraphModel:
+    """Fit the ranking model to hidden folds, and put the model together."""
+    graph, work = learning.graph, learning.work
+    train, graphs = training_pool(learning, rules)
+    triples = None if valid is None else held_triples(facts, valid)
+    ends = (None, None) if triples is None else (triples[0], triples[2])
+    linked = linked_shares(graph, *ends)
+    _tell(linked, work.progress)
+    own: dict[int, Floats] = {}
+    if train is None:
+        ranking, calibration = _unfitted(), Calibration()
+    else:
+        held = None
+        if triples is not None:
+            held = held_pool(learning, rules, *triples)
+        ranking, own, calibration = _fitted(learning, train, held, graphs, rules)
+    uses_ridge = any(name.startswith("ridge") for name in ranking.features)
+    queries = np.zeros(graph.step_limit, dtype=np.int64)
+    if train is not None:
+        step = np.repeat(train.step, np.diff(train.offsets))
+        queries += np.bincount(step[train.truth], minlength=len(queries))
+    shown = learning.settings.constants
+    share = learning.shares.naming
+    parts = relation_rules(graph, facts, rules, ranking, own, queries, work, share, shown)
+    return GraphModel(
+        parts,
+        ranking.features,
+        tuple(ranking.weights.tolist()),
+        learning.settings.ridge_penalty if uses_ridge else None,
+        learning.settings.constants,
+        learning.settings.backward,
+        learning.extent.pool,
+        learning.length,
+        calibration,
+        linked,
+        learning.seed,
+        {
+            "facts": len(graph),
+            "entities": graph.n_entities,
+            "penalty": ranking.penalty,
+            "rule_weights": "yes" if own else "no",
+            "held_out": "valid" if valid is not None else "train",
+            "held_out_mrr": ranking.mrr,
+            "stopped_early": "yes" if work.expired() else "no",
+        },
+    )
+
+
+def _tell(linked: LinkedShares, progress: Progress) -> None:
+    if linked.valid is not None and abs(linked.train - linked.valid) > DIFFERENT:
+        progress.message(
+            f"{linked.train:.0%} of the facts' pairs have a further link, {linked.valid:.0%} of "
+            "those held out: they were chosen by their links, so figures on them say less about "
+            "what is missing in the graph."
+        )
+
+
+def _fitted(
+    learning: GraphLearning,
+    train: Pool,
+    held: Pool | None,
+    graphs: list[LinkedGraph],
+    rules: dict[int, PathRules],
+) -> tuple[Ranking, dict[int, Floats], Calibration]:
+    settings, work = learning.settings, learning.work
+    fitted_to = train
+    if held is None:
+        decides = np.arange(len(train.source)) % EVERY == EVERY - 1
+        fitted_to, held = train.select(~decides), train.select(decides)
+    shares, graph = learning.shares, learning.graph
+    ranking = fit_ranking(fitted_to, held, work, settings.per_relation, shares.fitting)
+    score = scores_of(held, ranking)
+    own: dict[int, Floats] = {}
+    if shares.weighting and fitted_to is train and not work.expired():
+        ranking, own, score = fit_rule_weights(
+            train, held, graphs, graph, rules, ranking, work, shares.weighting
+        )
+    calibration = fit_calibration(log_odds(held.offsets, score), held.truth)
+    if fitted_to is not train and not work.expired():
+        ranking = refit(train, ranking, work)
+    return ranking, own, calibration
+
+
+def _unfitted() -> Ranking:
+    """Best confidence first: what is left where the time limit allowed no training queries."""
+    weights = np.array([1.0])
+    return Ranking(("best",), np.ones(1), weights, {}, None, 0.0)

@@ -1,0 +1,204 @@
+"""A model of a graph over facts: ranked answers, their probabilities, and what speaks for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from hornbeam.arrays import Floats, Ids, Ints, pointers, ranges
+from hornbeam.compiled import announced
+from hornbeam.facts.table import Facts
+from hornbeam.graphs.asked import as_queries
+from hornbeam.graphs.calibration import log_odds, probabilities
+from hornbeam.graphs.graph_evidence import Classes, GraphEvidence
+from hornbeam.graphs.graph_model import GraphModel
+from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.model_parts import numbered_rules
+from hornbeam.graphs.path_rules import Asked, PathRules
+from hornbeam.graphs.pools import Pool, firings_of, pool_of
+from hornbeam.graphs.queries import Answers, Direction, Queries
+from hornbeam.graphs.ranked_answers import ranked_answers
+from hornbeam.graphs.ranking_fit import columns_of
+from hornbeam.graphs.ridge import MOST_ENTITIES, Ridge
+from hornbeam.graphs.softmax import fired_scores, linear_scores
+from hornbeam.graphs.workload import Workload
+from hornbeam.progress import SILENT, Progress
+from hornbeam.result_table import ResultTable
+from hornbeam.rules.codes import step_code
+
+#: Sources of one relation and direction that are answered at a time.
+PART = 512
+#: Relations and directions whose constants are kept for further queries.
+REMEMBERED = 64
+
+
+@dataclass(frozen=True, eq=False)
+class GraphRanker:
+    """Answers queries by a model, from facts.
+
+    Parameters
+    ----------
+    model
+        What was learned.
+    facts
+        The graph to answer from: train's, or any other with the model's relations.
+    leave_out_linked
+        Never propose what is linked to the known argument already, by any relation. That is
+        knowledge of how some data sets were split (`LinkedShares`), and no part of comparable
+        figures.
+    threads
+        Threads to use; one per core by default.
+    """
+
+    model: GraphModel
+    facts: Facts
+    leave_out_linked: bool = False
+    threads: int | None = None
+    _rules: dict[int, tuple[PathRules, Floats]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_rules", numbered_rules(self.model, self.facts))
+
+    @cached_property
+    def graph(self) -> LinkedGraph:
+        """The facts as a graph."""
+        return LinkedGraph.of(self.facts)
+
+    @cached_property
+    def evidence(self) -> GraphEvidence:
+        """The graph and, where the model has it and the graph is not too large, its ridge."""
+        ridge = None
+        if self.model.ridge is not None and self.graph.n_entities <= MOST_ENTITIES:
+            ridge = Ridge.fit(self.graph, self.model.ridge)
+            assert len(ridge.rest)
+        classes = Classes(self.model.constants, self.model.backward)
+        return GraphEvidence(self.graph, ridge, classes, REMEMBERED)
+
+    @cached_property
+    def _weights(self) -> dict[int, Floats]:
+        numbers = {name: number for number, name in enumerate(self.facts.predicates)}
+        return {
+            step_code(numbers[part.relation], part.direction is Direction.SUBJECT): np.array(
+                self.model.weights if part.weights is None else part.weights
+            )
+            for part in self.model.relations
+            if part.relation in numbers
+        }
+
+    def rank(self, queries: object, *, top: int = 10, progress: Progress = SILENT) -> ResultTable:
+        """The best new answers of queries by names; see `hornbeam.graphs.asked.read_queries`."""
+        asked = as_queries(queries)
+        # known answers are no candidates, so that none has to be looked for
+        return ranked_answers(
+            self, asked, top, known=True, probabilities=self.probabilities, progress=progress
+        )
+
+    def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
+        """The candidates of every query, best first; all others tie below them.
+
+        Known answers, those among the facts, are no candidates. A query whose entity or relation
+        the facts or the model lack has none.
+        """
+        pool, score, place = self._asked(queries, progress)
+        sizes = np.append(np.diff(pool.offsets), 0)[place]
+        starts = pool.offsets[place]  # of a query without a source: the end
+        rows = ranges(starts, starts + sizes)
+        return Answers(pointers(sizes), pool.entity[rows], score[rows])
+
+    def probabilities(self, answers: Answers) -> Floats:
+        """How likely every answer is right, by the model's calibration."""
+        z = log_odds(np.asarray(answers.offsets, dtype=np.int64), answers.scores)
+        return probabilities(z, self.model.calibration)
+
+    def knows(self, step: int) -> bool:
+        """Whether the model has a section for a step."""
+        return step in self._rules
+
+    @property
+    def steps(self) -> list[int]:
+        """Steps that the model has sections for and the facts have relations of, ascending."""
+        return sorted(self._rules)
+
+    def weights_of(self, step: int) -> Floats:
+        """Weights of the model's features for a step."""
+        return self._weights[step]
+
+    def rules_of(self, step: int) -> tuple[PathRules, Floats]:
+        """Path rules of a step in the ids of the facts, and their own weights."""
+        return self._rules[step]
+
+    def scored(self, step: int, sources: Ids) -> tuple[Pool, Floats]:
+        """The candidates of some sources of one step, with the model's features and scores."""
+        rules, weights = self._rules[step]
+        pool = pool_of(
+            self.evidence, rules, unasked(sources), self.model.pool,
+            leave_out_linked=self.leave_out_linked,
+        )  # fmt: skip
+        pool = replace(pool, feature=_columns(pool, columns_of(self.model.features)))
+        score = linear_scores(pool.feature, self._weights[step])
+        if weights.any():
+            score += fired_scores(firings_of(self.graph, rules, pool), weights)
+        return pool, score
+
+    def _asked(self, queries: Queries, progress: Progress) -> tuple[Pool, Floats, Ints]:
+        """Ranked pools of the distinct sources, and the source of every query (the last: none)."""
+        step = step_code(queries.relation.astype(np.int64)) + queries.asks_subject
+        known = np.array([code in self._rules for code in step.tolist()], dtype=np.bool_)
+        known &= (queries.known >= 0) & (queries.relation >= 0)
+        key: Ints = step.astype(np.int64) * self.graph.n_entities + queries.known
+        distinct = np.unique(key[known])
+        parts = self._parts(distinct)
+        work = Workload(progress, "Ranking answers", threads=self.threads)
+        assert len(self.graph.links.first_run)
+        with announced(progress):
+            assert self.evidence is not None  # before threads ask for it
+            found = work.each(self._ranked, parts, [len(part[1]) + 5.0 for part in parts], 1.0)
+        done = [one for one in found if one is not None]
+        place = np.where(known, np.searchsorted(distinct, key), len(distinct))
+        if not done:
+            nothing = np.empty(0, dtype=np.int32)
+            return _empty_pool(nothing), np.empty(0), place
+        pool = Pool.together([one for one, _ in done])
+        return pool, np.concatenate([score for _, score in done]), place
+
+    def _parts(self, distinct: Ints) -> list[tuple[int, Ids]]:
+        step, source = np.divmod(distinct, max(self.graph.n_entities, 1))
+        parts = []
+        for one in np.unique(step).tolist():
+            sources = source[step == one].astype(np.int32)
+            parts += [(one, sources[i : i + PART]) for i in range(0, len(sources), PART)]
+        return parts
+
+    def _ranked(self, part: tuple[int, Ids]) -> tuple[Pool, Floats]:
+        """The pool of some sources of one step, best candidates first, without its features."""
+        step, sources = part
+        pool, score = self.scored(step, sources)
+        of = np.repeat(np.arange(len(sources)), np.diff(pool.offsets))
+        order = np.lexsort((pool.entity, -score, of))
+        ranked = Pool(
+            pool.step, pool.source, pool.offsets, pool.entity[order], pool.feature[:, :0],
+            pool.truth, pool.missed, pool.fold,
+        )  # fmt: skip
+        return ranked, score[order]
+
+
+def unasked(sources: Ids) -> Asked:
+    """Sources of queries whose answers are not known."""
+    return Asked(sources, np.zeros(len(sources) + 1, dtype=np.int64), sources[:0])
+
+
+def _columns(pool: Pool, columns: Ints) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    """Features of a pool; those of a ridge that the graph is too large for are 0."""
+    wide = np.zeros((len(pool.entity), len(columns)), dtype=np.float32)
+    there = columns < pool.feature.shape[1]
+    wide[:, there] = pool.feature[:, columns[there]]
+    return wide
+
+
+def _empty_pool(nothing: Ids) -> Pool:
+    offsets = np.zeros(1, dtype=np.int64)
+    empty = np.empty((0, 0), dtype=np.float32)
+    truth, missed = np.empty(0, dtype=np.bool_), np.empty(0, dtype=np.int64)
+    return Pool(nothing, nothing, offsets, nothing, empty, truth, missed, nothing)

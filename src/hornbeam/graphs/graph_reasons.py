@@ -1,0 +1,277 @@
+"""What speaks for one candidate: the rules of every class, counted for it alone.
+
+The loops of `hornbeam.graphs.evidence_kernels` go over thousands of candidates and keep the best
+confidences only. Here one candidate is looked at, and every rule that they heard is named.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+
+import numpy as np
+
+from hornbeam.arrays import Bools, Ids, Ints
+from hornbeam.facts.table import Facts
+from hornbeam.graphs.constants import LEAST_CONFIDENCE, LEAST_HITS
+from hornbeam.graphs.graph_model import ConstantRule, GraphRule
+from hornbeam.graphs.graph_ranker import GraphRanker
+from hornbeam.graphs.graph_text import rule_atom, rule_head, rule_text
+from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.model_parts import direction_of, property_of, step_of
+from hornbeam.graphs.path_rules import SMOOTHING
+from hornbeam.graphs.pools import Pool, firings_of
+from hornbeam.rules.codes import predicate_of
+
+Triple = tuple[str, str, str]
+
+#: Properties whose weights the ridge class shows, and the least weight that is worth it.
+RIDGE_SHOWN, LEAST_WEIGHT = 5, 1e-3
+
+
+class RuleClass(StrEnum):
+    """Where a part of a score comes from."""
+
+    PATH = "paths"
+    FORWARD = "constants forward"
+    BACKWARD = "constants backward"
+    RIDGE = "constants together"
+    OVERALL = "all rules"
+    PRIOR = "how common the answer is"
+
+    @classmethod
+    def of_feature(cls, name: str) -> RuleClass:
+        """The class that a feature of the ranking belongs to."""
+        prefixes = {
+            "path_": cls.PATH,
+            "forward_": cls.FORWARD,
+            "backward_": cls.BACKWARD,
+            "ridge_": cls.RIDGE,
+        }
+        for prefix, kind in prefixes.items():
+            if name.startswith(prefix):
+                return kind
+        return cls.OVERALL if name in ("best", "noisy_or") else cls.PRIOR
+
+
+@dataclass(frozen=True)
+class GraphReason:
+    """A rule that speaks for an answer, or, with a weight below 0, against it.
+
+    Rules that are judged alone have a confidence; those that are fitted together have a weight.
+    `groundings` are the first ways in which a path connects the two, as triples.
+    """
+
+    kind: RuleClass
+    rule: str
+    confidence: float | None = None
+    hits: int | None = None
+    predicted: int | None = None
+    weight: float | None = None
+    groundings: tuple[tuple[Triple, ...], ...] = ()
+
+
+def reasons_for(
+    ranker: GraphRanker, pool: Pool, row: int, groundings: int = 3
+) -> tuple[GraphReason, ...]:
+    """All rules that speak for the candidate at a row of a pool of one source, the best first.
+
+    Of the constants that are fitted together the heaviest are named.
+    """
+    step, source, candidate = int(pool.step[0]), int(pool.source[0]), int(pool.entity[row])
+    found = list(_paths(ranker, pool, row, groundings))
+    if ranker.model.constants:
+        found += _forward(ranker, step, source, candidate)
+    if ranker.model.backward:
+        found += _backward(ranker, step, source, candidate)
+    found.sort(key=lambda reason: (-(reason.confidence or 0.0), reason.rule))
+    if ranker.evidence.ridge is not None:
+        found += _together(ranker, step, source, candidate)
+    return tuple(found)
+
+
+# --- paths ----------------------------------------------------------------------------------------
+
+
+def _paths(ranker: GraphRanker, pool: Pool, row: int, most: int) -> Iterator[GraphReason]:
+    step = int(pool.step[0])
+    facts, (rules, _) = ranker.facts, ranker.rules_of(step)
+    fired = firings_of(ranker.graph, rules, pool)
+    for number in fired.rule[fired.start[row] : fired.start[row + 1]].tolist():
+        codes = [code for code in rules.paths[number].tolist() if code]
+        rule = GraphRule(
+            tuple(step_of(facts, code) for code in codes),
+            int(rules.hits[number]),
+            int(rules.predicted[number]),
+        )
+        walks = connecting_walks(ranker.graph, int(pool.source[0]), int(pool.entity[row]), codes)
+        yield GraphReason(
+            RuleClass.PATH,
+            rule_text(facts.predicates[predicate_of(step)], direction_of(step), rule),
+            rule.confidence,
+            rule.hits,
+            rule.predicted,
+            groundings=tuple(_triples(facts, codes, walk) for walk in islice(walks, most)),
+        )
+
+
+def connecting_walks(graph: LinkedGraph, a: int, c: int, codes: list[int]) -> Iterator[list[int]]:
+    """Entities along every walk from a to c by some steps, as rules take them.
+
+    A walk never passes a again, and does not go to c at once where it has further steps. The
+    entities that lead to c are found first, from behind, so that no walk is begun in vain.
+    """
+    leading = [{c}]
+    for code in reversed(codes[1:]):
+        before = {int(v) for end in leading[-1] for v in graph.ends(end, code ^ 1)}
+        leading.append(before - {a})
+    leading.reverse()
+    if len(codes) > 1:
+        leading[0].discard(c)
+
+    def walks(at: int, depth: int) -> Iterator[list[int]]:
+        if depth == len(codes):
+            yield [at]
+            return
+        for end in graph.ends(at, codes[depth]).tolist():
+            if end in leading[depth]:
+                for rest in walks(end, depth + 1):
+                    yield [at, *rest]
+
+    return walks(a, 0)
+
+
+def _triples(facts: Facts, codes: list[int], walk: list[int]) -> tuple[Triple, ...]:
+    named = [facts.entities[v] for v in walk]
+    triples = []
+    for i, code in enumerate(codes):
+        step = step_of(facts, code)
+        ends = named[i : i + 2][::-1] if step.inverse else named[i : i + 2]
+        triples.append((ends[0], step.predicate, ends[1]))
+    return tuple(triples)
+
+
+# --- constants ------------------------------------------------------------------------------------
+
+
+def properties_of(graph: LinkedGraph, entity: int) -> Ints:
+    """Numbers of the properties that an entity has: linked to whom, and linked at all."""
+    links = graph.links
+    runs = slice(int(links.first_run[entity]), int(links.first_run[entity + 1]))
+    low, high = (
+        links.run_start[links.first_run[entity]],
+        links.run_start[links.first_run[entity + 1]],
+    )
+    own = links.property[low:high].astype(np.int64)
+    return np.unique(np.append(own, len(links.run_step) + links.run_step[runs].astype(np.int64)))
+
+
+def holders_of(graph: LinkedGraph, number: int) -> Ids:
+    """Entities that have a property."""
+    links = graph.links
+    if number >= len(links.run_step):
+        return graph.holders(number - len(links.run_step))
+    return links.end[links.run_start[number] : links.run_start[number + 1]]
+
+
+def _forward(ranker: GraphRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
+    """The rules t(X, c) <- property of X, for the properties of a."""
+    facts, graph = ranker.facts, ranker.graph
+    rules = ranker.evidence.constants(step)
+    spoken: Bools = (rules.answer == c) & np.isin(rules.property, properties_of(graph, a))
+    for number in np.flatnonzero(spoken).tolist():
+        code, entity = property_of(graph, int(rules.property[number]))
+        rule = ConstantRule(
+            step_of(facts, code),
+            None if entity is None else facts.entities[entity],
+            facts.entities[c],
+            int(rules.hits[number]),
+            int(rules.predicted[number]),
+        )
+        yield GraphReason(
+            RuleClass.FORWARD,
+            rule_text(facts.predicates[predicate_of(step)], direction_of(step), rule),
+            rule.confidence,
+            rule.hits,
+            rule.predicted,
+        )
+
+
+def _backward(ranker: GraphRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
+    """The rules t(a, Y) <- property of Y, for the properties of c that known answers of a share."""
+    graph = ranker.graph
+    known = graph.ends(a, step)
+    own = {_property(graph, step ^ 1, a), len(graph.links.run_step) + (step ^ 1)}
+    for number in properties_of(graph, c).tolist():
+        if number in own:
+            continue
+        holders = holders_of(graph, number)
+        hits = int(np.isin(known, holders).sum())
+        confidence = hits / (len(holders) + SMOOTHING)
+        if hits >= LEAST_HITS and confidence >= LEAST_CONFIDENCE:
+            rule = _about_answers(ranker, step, a, number)
+            yield GraphReason(RuleClass.BACKWARD, rule, confidence, hits, len(holders))
+
+
+def _property(graph: LinkedGraph, step: int, entity: int) -> int:
+    """Number of the property 'linked to an entity by a step', -1 where nobody has it."""
+    return int(graph.run_of(np.array([entity]), step ^ 1)[0])
+
+
+def _about_answers(ranker: GraphRanker, step: int, a: int, number: int) -> str:
+    """A rule t(a, Y) <- property of Y as text."""
+    facts = ranker.facts
+    code, entity = property_of(ranker.graph, number)
+    head = rule_head(
+        facts.predicates[predicate_of(step)], direction_of(step), known=_quoted(facts, a)
+    )
+    there = "_" if entity is None else _quoted(facts, entity)
+    return f"{head} <- {rule_atom(step_of(facts, code), 'Y', there)}"
+
+
+def _quoted(facts: Facts, entity: int) -> str:
+    return json.dumps(facts.entities[entity], ensure_ascii=False)
+
+
+# --- constants fitted together --------------------------------------------------------------------
+
+
+def _together(ranker: GraphRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
+    """The heaviest weights of the ridge class, about the known argument and about the answer."""
+    facts, graph = ranker.facts, ranker.graph
+    found = []
+    for number, weight in ridge_weights(ranker, a, _property(graph, step, c)):
+        code, entity = property_of(graph, number)
+        assert entity is not None
+        rule = ConstantRule(step_of(facts, code), facts.entities[entity], facts.entities[c], 0, 0)
+        text = rule_text(facts.predicates[predicate_of(step)], direction_of(step), rule)
+        found.append((weight, text))
+    for number, weight in ridge_weights(ranker, c, _property(graph, step ^ 1, a)):
+        found.append((weight, _about_answers(ranker, step, a, number)))
+    found.sort(key=lambda one: (-abs(one[0]), one[1]))
+    for weight, text in found[:RIDGE_SHOWN]:
+        if abs(weight) < LEAST_WEIGHT:
+            break
+        yield GraphReason(RuleClass.RIDGE, text, weight=weight)
+
+
+def ridge_weights(ranker: GraphRanker, entity: int, asked: int) -> list[tuple[int, float]]:
+    """Properties of an entity with their weights for the property `asked` (-1: nobody has it).
+
+    With the matrices of `hornbeam.graphs.ridge` the weight of property i for property j is
+    B_ij = x_i^T A x_j / (1 - x_j^T A x_j); over the properties of an entity that lacks j they add
+    up to l times its score.
+    """
+    ridge, graph = ranker.evidence.ridge, ranker.graph
+    if ridge is None or asked < 0:
+        return []
+    column = ridge.inverse[:, holders_of(graph, asked)].sum(axis=1, dtype=np.float64)
+    numbers = properties_of(graph, entity)
+    return [
+        (number, float(column[holders_of(graph, number)].sum() / ridge.rest[asked]))
+        for number in numbers[numbers < len(graph.links.run_step)].tolist()
+        if number != asked
+    ]

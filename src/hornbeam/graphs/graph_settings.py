@@ -1,0 +1,80 @@
+"""How much is searched and counted for a whole graph, and which parts take part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hornbeam.graphs.linked_graph import LinkedGraph
+
+#: Facts up to which a graph is small, or of middle size.
+SMALL, MIDDLE = 20_000, 150_000
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much is searched, counted and learned from: less per relation in larger graphs.
+
+    Attributes
+    ----------
+    sampled, found
+        Links of a relation that are searched for paths, and the most paths to judge.
+    judged, kept
+        Queries that paths are judged by, and the most of them that become rules.
+    counted
+        Queries that confidences are counted over.
+    pool
+        The most candidates per query.
+    folds, hidden
+        Folds of the graph, and how many of them are hidden, one after the other.
+    queries
+        The most training queries per fold, shared fairly among relations and directions.
+    """
+
+    sampled: int = 300
+    found: int = 1000
+    judged: int = 1000
+    kept: int = 300
+    counted: int = 1000
+    pool: int = 150
+    folds: int = 5
+    hidden: int = 5
+    queries: int = 100_000
+
+    @classmethod
+    def of(cls, graph: LinkedGraph) -> Extent:
+        """What a graph's size allows."""
+        if len(graph) <= SMALL:
+            return cls()
+        if len(graph) <= MIDDLE:
+            return cls(judged=300, counted=2000, pool=100, folds=10, hidden=2)
+        return cls(200, 300, 100, 120, counted=200, pool=100, folds=10, hidden=1)
+
+
+@dataclass(frozen=True)
+class GraphSettings:
+    """Which parts of the design take part; all of them unless something is to be compared.
+
+    Attributes
+    ----------
+    constants, backward, ridge
+        Classes of rules beside paths.
+    ridge_penalty
+        The ridge's penalty.
+    per_relation
+        A ranking model per relation and direction.
+    rule_weights
+        A weight per path rule, in sparse graphs, where held-out queries gain by it.
+    hidden_confidences
+        Confidences of paths for training queries are counted without the hidden fold.
+    extent
+        How much is searched and counted; by size unless given.
+    """
+
+    constants: bool = True
+    backward: bool = True
+    ridge: bool = True
+    ridge_penalty: float = 40.0
+    per_relation: bool = True
+    rule_weights: bool = True
+    hidden_confidences: bool = True
+    extent: Extent | None = None

@@ -1,0 +1,100 @@
+"""Limited-memory BFGS for smooth convex functions of few variables.
+
+SciPy's would do, but it calls BLAS for vectors of a dozen numbers, whose threads then wait for
+each other longer than the work takes, and whose order of summation varies. Here every sum is
+NumPy's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hornbeam.arrays import Floats
+
+#: A value must fall by this share of what the slope promises.
+SUFFICIENT = 1e-4
+#: Halvings of a step before it is given up.
+HALVINGS = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Minimum:
+    """Where a function was found to be least, its value there, and why the search ended."""
+
+    x: Floats
+    value: float
+    iterations: int
+    status: str
+
+
+def minimise(
+    function: Callable[[Floats], tuple[float, Floats]],
+    start: Floats,
+    iterations: int = 100,
+    least_gain: float = 1e-7,
+    memory: int = 10,
+) -> Minimum:
+    """Minimise a function that returns its value and gradient.
+
+    Parameters
+    ----------
+    function
+        Value and gradient at a point.
+    start
+        Where to begin.
+    iterations
+        The most iterations.
+    least_gain
+        The search ends where an iteration gains less than this share of the value.
+    memory
+        Steps that the curvature is estimated from (Nocedal and Wright, algorithm 7.4).
+    """
+    x = start.copy()
+    value, gradient = function(x)
+    pairs: list[tuple[Floats, Floats, float]] = []
+    for iteration in range(iterations):
+        direction = -_times_inverse(gradient, pairs)
+        slope = _dot(gradient, direction)
+        if slope >= 0:
+            return Minimum(x, value, iteration, "the gradient is zero as far as it can be told")
+        step = 1.0 if pairs else min(1.0, 1.0 / np.sqrt(_dot(gradient, gradient)))
+        for _ in range(HALVINGS):
+            new = x + step * direction
+            new_value, new_gradient = function(new)
+            if new_value <= value + SUFFICIENT * step * slope:
+                break
+            step /= 2
+        else:
+            return Minimum(x, value, iteration, "no step is better")
+        moved, change = new - x, new_gradient - gradient
+        curvature = _dot(moved, change)
+        if curvature > 1e-12 * _dot(change, change):
+            pairs = [*pairs[-(memory - 1) :], (moved, change, curvature)]
+        gain = value - new_value
+        x, value, gradient = new, new_value, new_gradient
+        if gain <= least_gain * max(abs(value), 1.0):
+            return Minimum(x, value, iteration + 1, "nothing more to gain")
+    return Minimum(x, value, iterations, "the iterations are used up")
+
+
+def _times_inverse(gradient: Floats, pairs: list[tuple[Floats, Floats, float]]) -> Floats:
+    """The estimated inverse Hessian times the gradient, by two loops over past steps."""
+    q = gradient.copy()
+    shares = []
+    for moved, change, curvature in reversed(pairs):
+        share = _dot(moved, q) / curvature
+        shares.append(share)
+        q -= share * change
+    if pairs:
+        _, change, curvature = pairs[-1]
+        q *= curvature / _dot(change, change)
+    for (moved, change, curvature), share in zip(pairs, reversed(shares), strict=True):
+        q += (share - _dot(change, q) / curvature) * moved
+    return q
+
+
+def _dot(a: Floats, b: Floats) -> float:
+    return float((a * b).sum())

@@ -1,0 +1,132 @@
+"""From numbers to names: rules of all relations as parts of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hornbeam.arrays import Floats, Ints
+from hornbeam.facts.table import Facts
+from hornbeam.graphs.constants import ConstantRules, constant_rules
+from hornbeam.graphs.graph_model import ConstantRule, GraphModel, GraphRule, RelationRules
+from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.path_rules import PathRules
+from hornbeam.graphs.queries import Direction
+from hornbeam.graphs.ranking_fit import Ranking
+from hornbeam.graphs.workload import Workload
+from hornbeam.rules.body import Step
+from hornbeam.rules.codes import is_inverse, predicate_of, step_code
+
+#: Rules with constants that a model shows per relation and direction.
+SHOWN = 10
+
+
+def step_of(facts: Facts, code: int) -> Step:
+    """A code as a step."""
+    return Step(facts.predicates[predicate_of(code)], is_inverse(code))
+
+
+def direction_of(code: int) -> Direction:
+    """Which argument a step from the known one asks for."""
+    return Direction.SUBJECT if is_inverse(code) else Direction.OBJECT
+
+
+def property_of(graph: LinkedGraph, number: int) -> tuple[int, int | None]:
+    """Step and entity of a property; no entity where any will do."""
+    links = graph.links
+    if number >= len(links.run_step):
+        return number - len(links.run_step), None
+    return int(links.run_step[number]) ^ 1, int(links.run_entity[number])
+
+
+def relation_rules(
+    graph: LinkedGraph,
+    facts: Facts,
+    rules: Mapping[int, PathRules],
+    ranking: Ranking,
+    own: Mapping[int, Floats],
+    queries: Ints,
+    work: Workload,
+    share: float,
+    constants: bool,
+) -> tuple[RelationRules, ...]:
+    """Name all rules, the best first."""
+    steps = sorted(rules)
+
+    def shown(step: int) -> tuple[ConstantRule, ...]:
+        return best_constants(graph, facts, constant_rules(graph, step))
+
+    found: list[tuple[ConstantRule, ...] | None] = [()] * len(steps)
+    if constants:
+        found = work.each(shown, steps, [1.0] * len(steps), share)
+    return tuple(
+        RelationRules(
+            facts.predicates[predicate_of(step)],
+            direction_of(step),
+            int(queries[step]),
+            _path_rules(facts, rules[step], own.get(step)),
+            some or (),
+            tuple(ranking.by_step[step].tolist()) if step in ranking.by_step else None,
+        )
+        for step, some in zip(steps, found, strict=True)
+    )
+
+
+def _path_rules(facts: Facts, rules: PathRules, weights: Floats | None) -> tuple[GraphRule, ...]:
+    names = {code: step_of(facts, code) for code in np.unique(rules.paths).tolist() if code}
+    order = np.lexsort((-rules.hits, -rules.confidence))
+    return tuple(
+        GraphRule(
+            tuple(names[code] for code in rules.paths[row].tolist() if code),
+            int(rules.hits[row]),
+            int(rules.predicted[row]),
+            0.0 if weights is None else float(weights[row]),
+        )
+        for row in order.tolist()
+    )
+
+
+def best_constants(
+    graph: LinkedGraph, facts: Facts, rules: ConstantRules
+) -> tuple[ConstantRule, ...]:
+    """The rules with constants of the highest confidence."""
+    shown = []
+    for row in np.lexsort((-rules.hits, -rules.confidence))[:SHOWN].tolist():
+        code, entity = property_of(graph, int(rules.property[row]))
+        shown.append(
+            ConstantRule(
+                step_of(facts, code),
+                None if entity is None else facts.entities[entity],
+                facts.entities[int(rules.answer[row])],
+                int(rules.hits[row]),
+                int(rules.predicted[row]),
+            )
+        )
+    return tuple(shown)
+
+
+def numbered_rules(model: GraphModel, facts: Facts) -> dict[int, tuple[PathRules, Floats]]:
+    """Path rules of a model and their weights by step, in the ids of facts.
+
+    Rules with relations that the facts lack fall out: they say nothing there.
+    """
+    numbers = {name: number for number, name in enumerate(facts.predicates)}
+    found = {}
+    for part in model.relations:
+        if part.relation not in numbers:
+            continue
+        target = step_code(numbers[part.relation], part.direction is Direction.SUBJECT)
+        rows, codes = [], []
+        for rule in part.rules:
+            if all(step.predicate in numbers for step in rule.path):
+                rows.append(rule)
+                codes.append([step_code(numbers[s.predicate], s.inverse) for s in rule.path])
+        paths = np.zeros((len(rows), model.max_length), dtype=np.int32)
+        for row, path in enumerate(codes):
+            paths[row, : len(path)] = path
+        hits = np.array([rule.hits for rule in rows], dtype=np.int64)
+        predicted = np.array([rule.predicted for rule in rows], dtype=np.int64)
+        weights = np.array([rule.weight for rule in rows])
+        found[target] = (PathRules(target, paths, hits, predicted), weights)
+    return found

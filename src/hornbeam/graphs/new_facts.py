@@ -1,0 +1,76 @@
+"""The best new facts of a graph: what a model believes most that no fact says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hornbeam.arrays import Ids, Integers
+from hornbeam.errors import InputError
+from hornbeam.graphs.graph_ranker import GraphRanker
+from hornbeam.graphs.queries import Queries, answered
+from hornbeam.progress import SILENT, Progress
+from hornbeam.result_table import ResultTable
+from hornbeam.rules.codes import step_code
+
+#: Subject, relation, object, probability, rank.
+NewFact = tuple[str, str, str, float, int]
+COLUMNS = ("subject", "relation", "object", "probability", "rank")
+
+
+def new_facts(
+    ranker: GraphRanker,
+    *,
+    relations: Sequence[str] | None = None,
+    subjects: Sequence[str] | None = None,
+    top: int = 10,
+    progress: Progress = SILENT,
+) -> ResultTable:
+    """The `top` likeliest new facts of every relation, of its subjects or of given ones.
+
+    The columns are subject, relation, object, probability and rank: that of the object among the
+    answers of its subject.
+    """
+    facts, model = ranker.facts, ranker.model
+    there = sorted({part.relation for part in model.relations})
+    for name in relations or ():
+        if name not in there:
+            raise InputError(f"the model has no rules for the relation {name!r}")
+    given = None
+    if subjects is not None:
+        given = np.array([_entity(ranker, name) for name in subjects], dtype=np.int32)
+    rows: list[NewFact] = []
+    for name in relations or there:
+        predicate = facts.predicates.index(name)
+        if predicate >= 0:
+            known = ranker.graph.holders(step_code(predicate)) if given is None else given
+            rows += _best_of(ranker, predicate, known, top, progress)
+    columns: list[tuple[object, ...]] = list(zip(*rows, strict=True)) or [()] * len(COLUMNS)
+    return ResultTable(dict(zip(COLUMNS, columns, strict=True)))
+
+
+def _entity(ranker: GraphRanker, name: str) -> int:
+    found = ranker.facts.entities.index(name)
+    if found < 0:
+        raise InputError(f"no fact has the entity {name!r}")
+    return found
+
+
+def _best_of(
+    ranker: GraphRanker, predicate: int, known: Ids, top: int, progress: Progress
+) -> list[NewFact]:
+    """The likeliest new facts of one relation."""
+    facts = ranker.facts
+    queries = Queries(np.full_like(known, predicate), known, np.zeros(len(known), dtype=np.bool_))
+    found = answered(ranker, queries, progress)
+    likely, query = ranker.probabilities(found), found.query
+    chosen: Integers = np.lexsort((found.entities, known[query], -likely))[:top]
+    rank = chosen - found.offsets[query[chosen]] + 1
+    return [
+        (facts.entities[s], facts.predicates[predicate], facts.entities[o], p, r)
+        for s, o, p, r in zip(
+            known[query[chosen]].tolist(), found.entities[chosen].tolist(),
+            likely[chosen].tolist(), rank.tolist(), strict=True,
+        )
+    ]  # fmt: skip

@@ -1,0 +1,155 @@
+"""Path rules of one step, their trie, and their confidences.
+
+The confidence of a rule is hits / (predicted + 5) over training queries (a, t, ?): it hits where it
+proposes the answer, and predicts what it proposes less the other known answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, pointers
+from hornbeam.graphs.discovery import PathTable
+from hornbeam.graphs.evidence_kernels import count_paths
+from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
+
+#: Added to predictions: what few cases say is believed less.
+SMOOTHING = 5.0
+#: A rule that proposes more answers than this says nothing about the query.
+MOST_PROPOSED = 500
+
+
+class Trie(NamedTuple):
+    """Paths of the step `target` as a trie in preorder; `skip` is the next node outside a subtree.
+
+    `rule` is the number of the path that ends in a node, or -1; `loss` is -log(1 - confidence).
+    """
+
+    target: int
+    depth: Ints
+    step: Ints
+    rule: Ints
+    skip: Ints
+    confidence: Floats
+    loss: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class PathRules:
+    """Path rules of one step with their hits and predictions."""
+
+    step: int
+    paths: PathTable
+    hits: Ints
+    predicted: Ints
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    @cached_property
+    def confidence(self) -> Floats:
+        """Hits / (predicted + 5)."""
+        return self.hits / (self.predicted + SMOOTHING)
+
+    def select(self, rows: Integers | Bools) -> PathRules:
+        """Keep the rules at `rows`."""
+        return PathRules(self.step, self.paths[rows], self.hits[rows], self.predicted[rows])
+
+    @cached_property
+    def trie(self) -> Trie:
+        """The rules as kernels walk them."""
+        return build_trie(self.step, self.paths, self.confidence)
+
+    @classmethod
+    def none(cls, step: int, length: int = 1) -> PathRules:
+        """No rules."""
+        nothing = np.empty(0, dtype=np.int64)
+        return cls(step, np.empty((0, length), dtype=np.int32), nothing, nothing)
+
+
+def build_trie(step: int, paths: PathTable, confidence: Floats) -> Trie:
+    """Sort paths into a trie."""
+    depth: list[int] = []
+    steps: list[int] = []
+    rule: list[int] = []
+    skip: list[int] = []
+    order = np.lexsort(paths.T[::-1])
+    open_nodes: list[int] = []
+    before: list[int] = []
+    for number in order.tolist():
+        path = [code for code in paths[number].tolist() if code]
+        common = 0
+        while common < min(len(path), len(before)) and path[common] == before[common]:
+            common += 1
+        for node in open_nodes[common:]:
+            skip[node] = len(depth)
+        del open_nodes[common:]
+        for level in range(common, len(path)):
+            open_nodes.append(len(depth))
+            depth.append(level + 1)
+            steps.append(path[level])
+            rule.append(-1)
+            skip.append(-1)
+        rule[open_nodes[-1]] = number
+        before = path
+    for node in open_nodes:
+        skip[node] = len(depth)
+    arrays = [np.array(column, dtype=np.int64) for column in (depth, steps, rule, skip)]
+    loss = -np.log1p(-confidence)
+    return Trie(step, arrays[0], arrays[1], arrays[2], arrays[3], confidence, loss)
+
+
+class Asked(NamedTuple):
+    """Queries by source: those of source i ask for `answers[offsets[i]:offsets[i + 1]]`."""
+
+    sources: Ids
+    offsets: Ints
+    answers: Ids
+
+
+def asked_along(graph: LinkedGraph, step: int, most: int | None, rng: np.random.Generator) -> Asked:
+    """The links along a step as queries, at most so many drawn from them."""
+    rows = np.flatnonzero(graph.predicate == step // 2 - 1)
+    if most is not None and len(rows) > most:
+        rows = np.sort(rng.choice(rows, most, replace=False))
+    known, answer = graph.subject[rows], graph.object[rows]
+    if step % 2:
+        known, answer = answer, known
+    return by_source(known, answer)
+
+
+def by_source(known: Ids, answer: Ids) -> Asked:
+    """Group queries by their sources, ascending."""
+    order = np.lexsort((answer, known))
+    known, answer = known[order], answer[order]
+    sources, counts = np.unique(known, return_counts=True)
+    return Asked(sources, pointers(counts), answer)
+
+
+def counted(graph: LinkedGraph, step: int, paths: PathTable, asked: Asked) -> PathRules:
+    """Count hits and predictions of paths over queries."""
+    trie = build_trie(step, paths, np.zeros(len(paths)))
+    count = count_paths.for_size(len(graph), WORTH_COMPILING)
+    hits, predicted = count(graph.links, trie, len(paths), *asked, graph.n_entities, MOST_PROPOSED)
+    return PathRules(step, paths, hits, predicted)
+
+
+def best_rules(rules: PathRules, base: float, most: int) -> Ints:
+    """Numbers of the rules to keep, half by confidence, the others by hits log(confidence / base).
+
+    `base` is what a rule that knows nothing would reach.
+    """
+    useful = np.flatnonzero((rules.hits > 0) & (rules.confidence > base))
+    if len(useful) <= most:
+        return useful
+    confidence, hits = rules.confidence[useful], rules.hits[useful]
+    first = np.argsort(-confidence, kind="stable")[: most // 2]
+    gain = hits * np.log(confidence / base)
+    gain[first] = -np.inf
+    others = np.argsort(-gain, kind="stable")[: most - len(first)]
+    best: Ints = useful[np.sort(np.concatenate([first, others]))]
+    return best

@@ -1,0 +1,157 @@
+"""Pools: the candidates of queries with their features, and which of them are true."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.arrays import Bools, Ids, Ints, pointers, ranges
+from hornbeam.graphs.constants import LEAST_CONFIDENCE
+from hornbeam.graphs.evidence_kernels import fired_paths, gather
+from hornbeam.graphs.graph_evidence import GraphEvidence, RidgeRows
+from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
+from hornbeam.graphs.path_rules import MOST_PROPOSED, SMOOTHING, Asked, PathRules
+from hornbeam.graphs.ridge import PROPOSED, Ridge
+from hornbeam.graphs.softmax import Firings
+
+#: Names of the features, in their order; the last three are the ridge's.
+FEATURES = (
+    *(
+        f"{group}_{what}"
+        for group in ("path", "forward", "backward")
+        for what in ("best", "second", "third", "noisy_or", "fired", "sum")
+    ),
+    "best", "noisy_or", "frequency", "seen", "degree", "itself",
+    "ridge_forward", "ridge_backward", "ridge_sum",
+)  # fmt: skip
+#: Sources whose candidates are gathered at a time.
+BLOCK = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Candidates of sources along steps: those of source i stand from offsets[i] to offsets[i+1].
+
+    `missed` counts the true answers of every source that are not among its candidates; `fold` is
+    the number of the hidden fold that a source's queries come from.
+    """
+
+    step: Ids
+    source: Ids
+    offsets: Ints
+    entity: Ids
+    feature: npt.NDArray[np.float32]
+    truth: Bools
+    missed: Ints
+    fold: Ids
+
+    @property
+    def n_queries(self) -> int:
+        """True answers, pooled or missed."""
+        return int(self.truth.sum() + self.missed.sum())
+
+    @classmethod
+    def together(cls, pools: Sequence[Pool]) -> Pool:
+        """Put pools one after the other."""
+        sizes = np.concatenate([np.diff(pool.offsets) for pool in pools])
+        return cls(
+            np.concatenate([pool.step for pool in pools]),
+            np.concatenate([pool.source for pool in pools]),
+            pointers(sizes),
+            np.concatenate([pool.entity for pool in pools]),
+            np.concatenate([pool.feature for pool in pools]),
+            np.concatenate([pool.truth for pool in pools]),
+            np.concatenate([pool.missed for pool in pools]),
+            np.concatenate([pool.fold for pool in pools]),
+        )
+
+    def select(self, sources: Ints | Bools) -> Pool:
+        """Keep some sources."""
+        chosen = np.arange(len(self.source))[sources]
+        rows = ranges(self.offsets[chosen], self.offsets[chosen + 1])
+        return Pool(
+            self.step[chosen],
+            self.source[chosen],
+            pointers(np.diff(self.offsets)[chosen]),
+            self.entity[rows],
+            self.feature[rows],
+            self.truth[rows],
+            self.missed[chosen],
+            self.fold[chosen],
+        )
+
+
+def pool_of(
+    evidence: GraphEvidence,
+    rules: PathRules,
+    asked: Asked,
+    limit: int,
+    fold: int = 0,
+    leave_out_linked: bool = False,
+) -> Pool:
+    """Gather at most `limit` candidates of every source along the rules' step."""
+    graph, step = evidence.graph, rules.step
+    constants, prior = evidence.tables(step)
+    run = gather.for_size(len(graph), WORTH_COMPILING)
+    counts, entities, features = [], [], []
+    for start in range(0, len(asked.sources), BLOCK):
+        sources = asked.sources[start : start + BLOCK]
+        forward, backward, proposed = _ridge_rows(evidence.ridge, step, sources)
+        count, entity, feature = run(
+            graph.links, rules.trie, constants, sources, prior.frequent, prior.log_share,
+            graph.degree, forward, backward, proposed, SMOOTHING, LEAST_CONFIDENCE, MOST_PROPOSED,
+            limit, evidence.classes.backward, leave_out_linked, evidence.scratch,
+        )  # fmt: skip
+        used = np.arange(limit) < count[:, None]
+        counts.append(count)
+        entities.append(entity[used])
+        features.append(feature[used])
+    offsets = pointers(np.concatenate(counts))
+    entity = np.concatenate(entities)
+    truth, missed = _truth(asked, offsets, entity, graph.n_entities)
+    return Pool(
+        np.full(len(asked.sources), step, dtype=np.int32),
+        asked.sources,
+        offsets,
+        entity,
+        np.concatenate(features),
+        truth,
+        missed,
+        np.full(len(asked.sources), fold, dtype=np.int32),
+    )
+
+
+def firings_of(graph: LinkedGraph, rules: PathRules, pool: Pool) -> Firings:
+    """Which path rules speak for which candidates of a pool of the rules' step."""
+    run = fired_paths.for_size(len(graph), WORTH_COMPILING)
+    row, rule = run(
+        graph.links, rules.trie, pool.source, pool.offsets, pool.entity, graph.n_entities,
+        MOST_PROPOSED,
+    )  # fmt: skip
+    order = np.argsort(row, kind="stable")
+    sizes = np.bincount(row, minlength=len(pool.entity))
+    return Firings(pointers(sizes), rule[order])
+
+
+def _ridge_rows(ridge: Ridge | None, step: int, sources: Ids) -> tuple[RidgeRows, RidgeRows, Ints]:
+    if ridge is None:
+        empty = np.empty((0, 0), dtype=np.float32)
+        return empty, empty, np.empty((0, 0), dtype=np.int64)
+    forward, backward = ridge.scores(step, sources)
+    both = np.maximum(forward, 0) + np.maximum(backward, 0)
+    n = both.shape[1]
+    best = np.argpartition(-both, min(2 * PROPOSED, n - 1), axis=1)[:, : 2 * PROPOSED]
+    return forward, backward, np.sort(best, axis=1)
+
+
+def _truth(asked: Asked, offsets: Ints, entity: Ids, n_entities: int) -> tuple[Bools, Ints]:
+    """Which candidates are asked for, and how many of these are missed per source."""
+    of_answer = np.repeat(np.arange(len(asked.sources)), np.diff(asked.offsets))
+    wanted = of_answer * n_entities + asked.answers
+    of_row = np.repeat(np.arange(len(asked.sources)), np.diff(offsets))
+    truth = np.isin(of_row * n_entities + entity, wanted)
+    found = np.bincount(of_row[truth], minlength=len(asked.sources))
+    return truth, np.diff(asked.offsets) - found

@@ -1,0 +1,130 @@
+"""Questions with one argument missing, (a, t, ?) or (?, t, b), and their answers, best first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+import numpy as np
+
+from hornbeam.arrays import Bools, Floats, Ids, Integers, Positions, pointers, ranges
+from hornbeam.progress import SILENT, Progress
+
+
+class Direction(StrEnum):
+    """Which argument is asked for."""
+
+    OBJECT = "object"  #: (a, t, ?)
+    SUBJECT = "subject"  #: (?, t, b)
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Questions over the ids of one table of facts.
+
+    Attributes
+    ----------
+    relation
+        Predicate ids.
+    known
+        Entity ids of the argument that is given.
+    asks_subject
+        True for (?, relation, known), False for (known, relation, ?).
+    answer
+        The true answers where they are known, as in an evaluation.
+
+    Every id is -1 where the facts do not have the name.
+    """
+
+    relation: Ids
+    known: Ids
+    asks_subject: Bools
+    answer: Ids | None = None
+
+    def __len__(self) -> int:
+        return len(self.relation)
+
+    @property
+    def askable(self) -> Bools:
+        """Which ones name a relation and an entity that the facts have."""
+        return (self.relation >= 0) & (self.known >= 0)
+
+    def select(self, rows: Integers | Bools) -> Queries:
+        """Select the queries at some rows."""
+        answer = None if self.answer is None else self.answer[rows]
+        return Queries(self.relation[rows], self.known[rows], self.asks_subject[rows], answer)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Proposed answers of queries; those of query i stand in offsets[i]:offsets[i + 1].
+
+    Each entity stands there once, best score first. Entities that are not proposed tie below all
+    that are.
+    """
+
+    offsets: Integers
+    entities: Ids
+    scores: Floats
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def sizes(self) -> Integers:
+        """How many answers each query has."""
+        return np.diff(self.offsets)
+
+    @property
+    def query(self) -> Positions:
+        """The query that each answer is of."""
+        return np.repeat(np.arange(len(self)), self.sizes)
+
+    def take(self, rows: Integers) -> Answers:
+        """Answers of some of the queries, in that order; a query may come several times."""
+        low, high = self.offsets[rows], self.offsets[rows + 1]
+        chosen = ranges(low, high)
+        return Answers(pointers(high - low), self.entities[chosen], self.scores[chosen])
+
+    def best(self, top: int) -> Answers:
+        """At most the first `top` answers of each query."""
+        low = self.offsets[:-1]
+        high = np.minimum(self.offsets[1:], low + top)
+        chosen = ranges(low, high)
+        return Answers(pointers(high - low), self.entities[chosen], self.scores[chosen])
+
+
+class Ranker(Protocol):
+    """Something that proposes answers, with scores."""
+
+    def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
+        """Every proposed answer of every query, best first; all other entities tie below.
+
+        Queries name relations and entities that the facts have.
+        """
+
+
+def collected_answers(n_queries: int, query: Integers, entities: Ids, scores: Floats) -> Answers:
+    """Answers from rows in any order: by query, best score first, ties by entity.
+
+    Examples
+    --------
+    >>> found = collected_answers(
+    ...     2, np.array([1, 1, 1]), np.array([7, 5, 6], np.int32), np.array([0.5, 0.5, 0.9])
+    ... )
+    >>> found.offsets.tolist(), found.entities.tolist()
+    ([0, 0, 3], [6, 5, 7])
+    """
+    order = np.lexsort((entities, -scores, query))
+    sizes = np.bincount(query, minlength=n_queries)
+    return Answers(pointers(sizes), entities[order], scores[order])
+
+
+def answered(ranker: Ranker, queries: Queries, progress: Progress = SILENT) -> Answers:
+    """Ask a ranker; a query of a name that the facts do not have gets no answers."""
+    askable = queries.askable
+    asked = ranker.answers(queries.select(np.flatnonzero(askable)), progress)
+    sizes = np.zeros(len(queries), dtype=np.int64)
+    sizes[askable] = asked.sizes
+    return Answers(pointers(sizes), asked.entities, asked.scores)

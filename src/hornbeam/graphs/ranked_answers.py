@@ -1,0 +1,108 @@
+"""Answers of queries as a table by names, best first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from hornbeam.arrays import Array, Floats, Positions, pointers, run_starts
+from hornbeam.facts.atom_keys import atom_keys, contained
+from hornbeam.facts.table import Facts
+from hornbeam.graphs.asked import AskedQueries, tell_unknown
+from hornbeam.graphs.queries import Answers, Queries, Ranker, answered
+from hornbeam.graphs.triples import Triples
+from hornbeam.progress import SILENT, Progress
+from hornbeam.result_table import ResultTable
+
+
+class FactRanker(Ranker, Protocol):
+    """A ranker that says over which facts it ranks."""
+
+    @property
+    def facts(self) -> Facts:
+        """The facts whose ids queries and answers have."""
+
+
+def ranked_answers(
+    ranker: FactRanker,
+    asked: AskedQueries,
+    top: int = 10,
+    known: bool = False,
+    probabilities: Callable[[Answers], Floats] | None = None,
+    progress: Progress = SILENT,
+) -> ResultTable:
+    """Answer queries; a row per answer, in the order of the queries and then of the ranks.
+
+    The columns are subject, relation, object, score, rank and query (its number, from 1), and
+    probability where the ranker has `probabilities` for all answers of a query together. Answers
+    that are facts already are left out unless `known`; equal scores share the mean of their ranks.
+    """
+    queries = asked.located(ranker.facts)
+    tell_unknown(queries, progress)
+    found = answered(ranker, queries, progress)
+    if not known:
+        found = new_answers(found, queries, ranker.facts)
+    rank = tied_ranks(found)
+    best = found.best(top)
+    rows = best.query
+    first = best.offsets[:-1]
+    kept = np.arange(len(rows)) - np.repeat(first - found.offsets[:-1], best.sizes)
+    answer = ranker.facts.entities.take(best.entities.tolist())
+    names = [asked.names_at(int(i)) for i in range(len(asked))]
+    asks_subject = asked.asks_subject[rows]
+    table = ResultTable(
+        {
+            "subject": _filled(answer, [name[0] for name in names], rows, asks_subject),
+            "relation": [names[i][1] for i in rows.tolist()],
+            "object": _filled(answer, [name[2] for name in names], rows, ~asks_subject),
+            "score": best.scores,
+            "rank": rank[kept],
+            "query": rows + 1,
+        }
+    )
+    if probabilities is None:
+        return table
+    return table.with_columns({"probability": probabilities(found)[kept]})
+
+
+def _filled(answer: list[str], given: list[str], rows: Positions, asked: Array) -> list[str]:
+    """One argument of every row: the answer where it is asked for, else what was given."""
+    return [
+        one if wanted else given[row]
+        for one, row, wanted in zip(answer, rows.tolist(), asked.tolist(), strict=True)
+    ]
+
+
+def new_answers(found: Answers, queries: Queries, facts: Facts) -> Answers:
+    """Leave out answers that stand among the facts as true."""
+    triples, n, n_relations = Triples.of(facts), len(facts.entities), len(facts.predicates)
+    # facts are sorted, and so are their keys
+    stated = atom_keys(triples.subject, triples.relation, triples.object, n, n_relations)
+    query = found.query
+    known, relation = queries.known[query], queries.relation[query]
+    asks_subject = queries.asks_subject[query]
+    subject = np.where(asks_subject, found.entities, known)
+    object_ = np.where(asks_subject, known, found.entities)
+    kept = ~contained(atom_keys(subject, relation, object_, n, n_relations), stated)
+    sizes = np.bincount(query[kept], minlength=len(found))
+    return Answers(pointers(sizes), found.entities[kept], found.scores[kept])
+
+
+def tied_ranks(found: Answers) -> Array:
+    """Ranks of answers among those of their query, from 1; equal scores share the mean.
+
+    Examples
+    --------
+    >>> scores = np.array([0.9, 0.5, 0.5, 0.7])
+    >>> tied_ranks(Answers(np.array([0, 3, 4]), np.arange(4, dtype=np.int32), scores)).tolist()
+    [1.0, 2.5, 2.5, 1.0]
+    """
+    query, place = found.query, np.arange(len(found.entities))
+    if not len(place):
+        return np.empty(0)
+    starts = run_starts(query, found.scores)
+    ends = np.append(starts[1:], len(place))
+    mean = (starts + ends - 1) / 2
+    return np.repeat(mean, ends - starts) - found.offsets[query] + 1

@@ -1,0 +1,217 @@
+"""How good ranks are: filtered MRR and Hits@k of a ranker on test triples, and by relation."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from hornbeam.arrays import Bools
+from hornbeam.errors import HornbeamWarning, InputError
+from hornbeam.facts.table import Facts
+from hornbeam.graphs.filtered_ranks import Ranks, filtered_ranks
+from hornbeam.graphs.queries import Direction, Ranker
+from hornbeam.graphs.triples import Triples, UnitedTriples, unite
+from hornbeam.progress import SILENT, Progress
+from hornbeam.result_table import ResultTable
+
+
+@dataclass(frozen=True)
+class RelationRanks:
+    """Ranks of one relation's queries in one direction."""
+
+    relation: str
+    direction: str
+    mrr: float
+    hits_1: float
+    hits_3: float
+    hits_10: float
+    queries: int
+
+
+@dataclass(frozen=True, eq=False)
+class GraphEvaluation:
+    """Filtered ranks of the true answers of test triples, in both directions.
+
+    Attributes
+    ----------
+    mrr, hits_1, hits_3, hits_10
+        Mean of 1 / rank, and shares of ranks up to 1, 3 and 10, over all queries.
+    queries
+        Two per test triple.
+    relations
+        The same by relation and direction.
+    candidates
+        Entities of facts, filter and test.
+    unknown
+        Test triples that name an entity or a relation that the facts do not have.
+    in_facts
+        Test triples that stand among the facts.
+    left_out
+        Test triples of relations that the model has no rules for; they are not ranked.
+    seconds
+        How long ranking took.
+    ranks
+        The rank of every query.
+    """
+
+    mrr: float
+    hits_1: float
+    hits_3: float
+    hits_10: float
+    queries: int
+    relations: tuple[RelationRanks, ...]
+    candidates: int
+    unknown: int
+    in_facts: int
+    left_out: int
+    seconds: float
+    ranks: Ranks
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        named = ("mrr", "hits_1", "hits_3", "hits_10", "queries")
+        counts = ("candidates", "unknown", "in_facts", "left_out", "seconds")
+        return {
+            **{name: getattr(self, name) for name in named},
+            "relations": [asdict(one) for one in self.relations],
+            **{name: getattr(self, name) for name in counts},
+        }
+
+    @property
+    def table(self) -> ResultTable:
+        """Figures by relation and direction, as one table."""
+        rows = [asdict(one) for one in self.relations]
+        return ResultTable({name: [row[name] for row in rows] for name in rows[0]})
+
+    def __repr__(self) -> str:
+        return (
+            f"GraphEvaluation(MRR {self.mrr:.4f}, Hits@1 {self.hits_1:.4f}, Hits@3 "
+            f"{self.hits_3:.4f}, Hits@10 {self.hits_10:.4f}, {self.queries:,} queries)"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.table.html(repr(self))
+
+
+def evaluate_ranks(
+    ranker: Ranker,
+    facts: Facts,
+    test: Facts,
+    also_known: Sequence[Facts] = (),
+    *,
+    relations: Collection[str] | None = None,
+    progress: Progress = SILENT,
+) -> GraphEvaluation:
+    """Rank the true answers of test triples among all entities.
+
+    Parameters
+    ----------
+    ranker
+        Proposes answers from the facts.
+    test
+        True triples; what is below 0.5 there is left out.
+    also_known
+        Further triples that are no wrong answers, such as those of a validation set.
+    relations
+        Rank triples of these only: those that the ranker knows rules for.
+
+    Raises
+    ------
+    hornbeam.errors.InputError
+        Where there is no test triple to rank.
+    """
+    began = time.perf_counter()
+    united = unite(facts, [test, *also_known])
+    triples = united.tables[1]
+    if not len(triples):
+        raise InputError("the test has no true fact of two arguments; expected at least one")
+    ours = _of_relations(united, triples, relations)
+    chosen = triples.select(ours)
+    _warn_of_same_tables(united)
+    unknown = int(np.count_nonzero(united.unseen(chosen)))
+    in_facts = int(np.count_nonzero(united.among(chosen, united.tables[0])))
+    _tell(unknown, in_facts, len(triples) - len(chosen), progress)
+    ranks = filtered_ranks(ranker, united, chosen, progress)
+    mrr, hits_1, hits_3, hits_10, queries = _figures(ranks, np.ones(len(ranks.rank), np.bool_))
+    return GraphEvaluation(
+        mrr,
+        hits_1,
+        hits_3,
+        hits_10,
+        queries,
+        relations=_by_relation(ranks),
+        candidates=united.n_entities,
+        unknown=unknown,
+        in_facts=in_facts,
+        left_out=len(triples) - len(chosen),
+        seconds=time.perf_counter() - began,
+        ranks=ranks,
+    )
+
+
+def _of_relations(
+    united: UnitedTriples, triples: Triples, relations: Collection[str] | None
+) -> Bools:
+    if relations is None:
+        return np.ones(len(triples), dtype=np.bool_)
+    wanted = [i for i in range(united.n_relations) if united.relation(i) in relations]
+    ours = np.isin(triples.relation, wanted)
+    if not ours.any():
+        named = ", ".join(sorted(relations))
+        raise InputError(f"the test has no fact of {named}, which the model has rules for")
+    return ours
+
+
+def _warn_of_same_tables(united: UnitedTriples) -> None:
+    """Warn where a filter holds just what the test holds."""
+    test, *filters = (np.unique(united.keys(table)) for table in united.tables[1:])
+    if any(np.array_equal(test, other) for other in filters):
+        warnings.warn(
+            "the filter has the same facts as the test: a model that was tuned on them has seen "
+            "the test",
+            HornbeamWarning,
+            stacklevel=3,
+        )
+
+
+def _tell(unknown: int, in_facts: int, left_out: int, progress: Progress) -> None:
+    if in_facts:
+        warnings.warn(
+            f"{'1 test fact stands' if in_facts == 1 else f'{in_facts:,} test facts stand'} among "
+            "the facts too: what is known already is no honest test",
+            HornbeamWarning,
+            stacklevel=3,
+        )
+    if unknown:
+        named = "1 test fact names" if unknown == 1 else f"{unknown:,} test facts name"
+        progress.message(
+            f"{named} an entity or a relation that no fact has; such answers tie below all that "
+            "are proposed."
+        )
+    if left_out:
+        progress.message(
+            f"{left_out:,} test facts are of relations that the model has no rules for; they are "
+            "left out."
+        )
+
+
+def _by_relation(ranks: Ranks) -> tuple[RelationRanks, ...]:
+    """Figures of each relation by name, objects before subjects."""
+    found = []
+    for relation in np.unique(ranks.queries.relation).tolist():
+        mine = ranks.queries.relation == relation
+        for asks_subject in (False, True):
+            figures = _figures(ranks, mine & (ranks.queries.asks_subject == asks_subject))
+            direction = Direction.SUBJECT if asks_subject else Direction.OBJECT
+            found.append(RelationRanks(ranks.united.relation(relation), direction.value, *figures))
+    return tuple(sorted(found, key=lambda one: one.relation))
+
+
+def _figures(ranks: Ranks, rows: Bools) -> tuple[float, float, float, float, int]:
+    hits = [float(np.mean(ranks.hits(k)[rows])) for k in (1, 3, 10)]
+    return float(np.mean(ranks.reciprocal[rows])), *hits, int(np.count_nonzero(rows))  # type: ignore[return-value]

@@ -1,0 +1,117 @@
+"""Constants fitted together: a linear autoencoder with zero diagonal, in closed form.
+
+X is the 0/1 matrix of entities by properties (s, d), and every rule t(X, c) <- s(X, d) has a signed
+weight. The weights B that predict every property from all others, with penalty l |B|^2 and
+B_jj = 0, are B = I - P diag(P)^-1 with P = (X^T X + l I)^-1 (EASE; Steck, 2019). There are more
+properties than entities, so with A = (X X^T + l I)^-1 and Woodbury's identity
+
+    X P = A X,    P_jj = (1 - x_j^T A x_j) / l,
+
+and the score of t(a, c), j = (t, c), where a lacks j, is
+
+    -(A X)_aj / P_jj = -l sum over x with t(x, c) of A_ax / (1 - x_j^T A x_j).
+
+Backward it is the same with the row of c and the property (inverse t, a).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.linalg import lapack
+
+from hornbeam.arrays import Floats, Ids, Integers, ranges
+from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
+from hornbeam.graphs.ridge_kernels import add_quadratic, add_shared
+
+#: Entities up to which the matrix is held.
+MOST_ENTITIES = 20_000
+#: Candidates that the ridge proposes per query.
+PROPOSED = 50
+
+Single = npt.NDArray[np.float32]
+
+
+def gram_matrix(graph: LinkedGraph) -> Single:
+    """The upper triangle of X X^T: how many properties any two entities share."""
+    links = graph.links
+    gram = np.zeros((graph.n_entities, graph.n_entities), dtype=np.float32)
+    add = add_shared.for_size(len(graph), WORTH_COMPILING)
+    add(links.run_start, links.end, gram)
+    return gram
+
+
+def inverted(gram: Single, penalty: float) -> Single:
+    """(G + l I)^-1 by Cholesky's factorisation, in the place of G, whose upper triangle is used."""
+    n = len(gram)
+    gram[np.arange(n), np.arange(n)] += penalty
+    # the transpose has the order of columns that LAPACK works in place on: upper is lower there
+    factor, problem = lapack.spotrf(gram.T, lower=1, overwrite_a=1, clean=0)
+    inverse, further = lapack.spotri(factor, lower=1, overwrite_c=1)
+    assert (problem, further) == (0, 0), "a positive definite matrix has a factor"
+    both: Single = inverse.T  # the upper triangle, by rows
+    for start in range(0, n, 1024):
+        stop = min(start + 1024, n)
+        block = both[start:stop, start:stop]
+        block[:] = np.triu(block) + np.triu(block, 1).T
+        both[stop:, start:stop] = both[start:stop, stop:].T
+    return both
+
+
+@dataclass(frozen=True, eq=False)
+class Ridge:
+    """The inverse A of a graph, ready to score."""
+
+    graph: LinkedGraph
+    inverse: Single
+
+    @classmethod
+    def fit(cls, graph: LinkedGraph, penalty: float) -> Ridge:
+        """Invert the Gram matrix of a graph."""
+        return cls(graph, inverted(gram_matrix(graph), penalty))
+
+    @cached_property
+    def rest(self) -> Floats:
+        """1 - x^T A x of every property."""
+        links = self.graph.links
+        out = np.zeros(len(links.run_step))
+        add = add_quadratic.for_size(len(self.graph), WORTH_COMPILING)
+        add(links.run_start, links.end, self.inverse, 0, len(out), out)
+        return np.maximum(1.0 - out, 1e-6)
+
+    def scores(self, step: int, sources: Integers) -> tuple[Single, Single]:
+        """Scores forward and backward of all entities as answers of the sources' queries."""
+        graph, links = self.graph, self.graph.links
+        answers = graph.holders(step ^ 1)
+        runs = graph.run_of(answers, step ^ 1)  # the property (step, c) is the run of c
+        sizes = links.run_start[runs + 1] - links.run_start[runs]
+        rows = np.repeat(np.arange(len(answers)), sizes)
+        held = _runs(graph, runs)
+        weight = np.repeat(-1.0 / self.rest[runs], sizes).astype(np.float32)
+        shape = (len(answers), graph.n_entities)
+        table = sparse.csr_array((weight, (rows, held)), shape=shape)
+        forward = np.zeros((len(sources), graph.n_entities), dtype=np.float32)
+        forward[:, answers] = (table @ self.inverse[sources].T).T
+        return forward, self._backward(step, sources)
+
+    def _backward(self, step: int, sources: Integers) -> Single:
+        graph, links = self.graph, self.graph.links
+        runs = graph.run_of(sources, step)
+        found = np.flatnonzero(runs >= 0)
+        runs = runs[found]
+        sizes = links.run_start[runs + 1] - links.run_start[runs]
+        weight = np.repeat(-1.0 / self.rest[runs], sizes).astype(np.float32)
+        rows = np.repeat(found, sizes)
+        shape = (len(sources), graph.n_entities)
+        table = sparse.csr_array((weight, (rows, _runs(graph, runs))), shape=shape)
+        return np.asarray(table @ self.inverse, dtype=np.float32)
+
+
+def _runs(graph: LinkedGraph, runs: Integers) -> Ids:
+    """Ends of some runs, one after the other."""
+    links = graph.links
+    return links.end[ranges(links.run_start[runs], links.run_start[runs + 1])]

@@ -1,0 +1,138 @@
+"""A rule model as a ranker: the entities that its rules lead to, ranked by their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hornbeam.arrays import Floats, Ids, Integers, Positions, pointers
+from hornbeam.choices import Score
+from hornbeam.counting.engine import Engine
+from hornbeam.counting.opening import open_engine
+from hornbeam.errors import InputError
+from hornbeam.facts.known import with_targets
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import Facts, Targets
+from hornbeam.graphs.queries import Answers, Queries
+from hornbeam.graphs.separable_scores import SeparableScores, is_separable
+from hornbeam.progress import SILENT, PartOfWork, Progress
+from hornbeam.rules.rule_model import RuleModel
+from hornbeam.scoring.proposals import scored_pairs, target_reach
+from hornbeam.scoring.reach import Reach
+
+
+@dataclass(frozen=True, eq=False)
+class RuleRanker:
+    """Proposes what some positive rule has a grounding for, with the scores that pairs have.
+
+    An entity that no positive rule leads to is not proposed, whatever negative rules say of it.
+    See `hornbeam.graphs.queries.Ranker`.
+    """
+
+    model: RuleModel
+    facts: Facts
+    engine: Engine
+    score: Score = Score.MEAN
+
+    @classmethod
+    def of(
+        cls,
+        model: RuleModel,
+        facts: Facts,
+        *,
+        score: Score = Score.MEAN,
+        threads: int | None = None,
+    ) -> RuleRanker:
+        """Prepare a model over facts; those of the ranker have all targets among their names."""
+        if model.semantics.collective:
+            raise InputError(
+                "a collective model scores pairs together and ranks no answers: evaluate it on "
+                "`labels`"
+            )
+        missing = [name for name in model.targets if facts.predicates.index(name) < 0]
+        if missing:
+            none = np.empty(0, dtype=np.int32)
+            facts = with_targets(
+                facts, Targets(facts.entities, Names.of(missing), none, none, none)
+            )
+        return cls(model, facts, open_engine(facts, threads=threads), score)
+
+    def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
+        """Answers of every query, best first."""
+        asked = set(zip(queries.relation.tolist(), queries.asks_subject.tolist(), strict=True))
+        rows, parts = list[Positions](), list[Answers]()
+        for relation, asks_subject in sorted(asked):
+            mine = (queries.relation == relation) & (queries.asks_subject == asks_subject)
+            rows.append(np.flatnonzero(mine))
+            starts, place = np.unique(queries.known[mine], return_inverse=True)
+            part = PartOfWork(progress, "Following rules", sum(map(len, rows[:-1])), len(rows[-1]),
+                              len(queries))  # fmt: skip
+            parts.append(self._from(relation, int(asks_subject), starts, part).take(place))
+            part.finish()
+        return _in_order(rows, parts)
+
+    def _from(self, relation: int, near: int, starts: Ids, progress: Progress) -> Answers:
+        """Answers of the queries of one relation and direction, by their known arguments."""
+        target, parts = self.facts.predicates[relation], list[tuple[Integers, Ids, Floats]]()
+        proposing = self._proposing(target, near)
+        for done, query, entities, scores in proposing.blocks(starts):
+            parts.append((query, entities, scores))
+            progress.advance("Following rules", done, len(starts))
+        query, entities, found = (
+            np.concatenate([np.empty(0, kind), *(part[i] for part in parts)])
+            for i, kind in enumerate((np.int64, np.int32, np.float64))
+        )
+        return Answers(pointers(np.bincount(query, minlength=len(starts))), entities, found)
+
+    def _proposing(self, target: str, near: int) -> ConnectedScores | SeparableScores:
+        """What proposes answers of one target in one direction, made when first asked for."""
+        if (target, near) not in self._made:
+            mine = self.model.of_target(target)
+            kind = SeparableScores if is_separable(mine, self.facts, near) else ConnectedScores
+            made = kind(mine, self.facts, self.engine, target, near, self.score)
+            self._made[target, near] = made
+        return self._made[target, near]
+
+    @cached_property
+    def _made(self) -> dict[tuple[str, int], ConnectedScores | SeparableScores]:
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class ConnectedScores:
+    """Scores of the pairs that rules connect, counted pair by pair; see `SeparableScores`."""
+
+    model: RuleModel
+    facts: Facts
+    engine: Engine
+    target: str
+    near: int
+    score: Score = Score.MEAN
+
+    @cached_property
+    def _reach(self) -> Reach:
+        return target_reach(self.model, self.facts, self.target, self.near)
+
+    def blocks(self, starts: Ids) -> Iterator[tuple[int, Integers, Ids, Floats]]:
+        """Rows of known arguments, proposed entities and scores, best first in each row."""
+        for done, pairs, scores in scored_pairs(
+            self.model, self.facts, self.engine, self._reach, starts, self.score, known=True
+        ):
+            known, asked = pairs.subject, pairs.object
+            if self.near:
+                known, asked = asked, known
+            order = np.lexsort((asked, -scores, known))
+            yield done, np.searchsorted(starts, known[order]), asked[order], scores[order]
+
+
+def _in_order(rows: Sequence[Positions], parts: Sequence[Answers]) -> Answers:
+    """Put the answers of parts of the queries into the order of the queries."""
+    together = Answers(
+        pointers(np.concatenate([np.empty(0, np.int64), *(part.sizes for part in parts)])),
+        np.concatenate([np.empty(0, np.int32), *(part.entities for part in parts)]),
+        np.concatenate([np.empty(0), *(part.scores for part in parts)]),
+    )
+    return together.take(np.argsort(np.concatenate([np.empty(0, np.int64), *rows])))

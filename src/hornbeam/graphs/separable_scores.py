@@ -1,0 +1,194 @@
+"""Scores of one argument beside every entity, where conditions lead to many of them.
+
+A condition `p(B, X)` holds of an object whoever the subject is, so a rule with it proposes the same
+entities to every query, most of which have no path to the known argument. Their strengths need not
+be counted pair by pair: what conditions on the subject add, what those on the object add, and what
+paths add are three sums, of which the first two are counted once per entity. Only facts of the
+target itself are counted as they are, since a pair's own edge is never evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hornbeam.arrays import Bools, Floats, Ids, Positions, run_starts
+from hornbeam.choices import Score
+from hornbeam.counting.engine import Engine
+from hornbeam.counting.projections import walked
+from hornbeam.densities.integrals import score_map, score_mean
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import Facts, Targets
+from hornbeam.rules.body import AnyBody, Body, Kind, Step
+from hornbeam.rules.rule_model import Rule, RuleModel
+from hornbeam.scoring.independent_scorer import strengths
+from hornbeam.scoring.proposals import grounded_for, pulls_up
+from hornbeam.scoring.reach import Reach
+
+#: About the most pairs held at once.
+MOST_PAIRS = 4_000_000
+
+
+def is_separable(model: RuleModel, facts: Facts, near: int) -> bool:
+    """Whether rules of one target lead to entities by conditions alone, and add up end by end.
+
+    They do not where a rule asks something of both ends without a path, where a condition on one
+    end may not meet the other (distinct variables), and where bodies are soft.
+    """
+    ends = [rule for rule in model.rules if not _has_path(rule) and not rule.clause.is_prior]
+    wide = any(pulls_up(rule) and _arguments(rule) == {1 - near} for rule in ends)
+    apart = all(len(_arguments(rule)) == 1 for rule in ends)
+    return wide and apart and not facts.soft and not model.semantics.distinct_variables
+
+
+@dataclass(frozen=True, eq=False)
+class SeparableScores:
+    """Scores of pairs of one target from known arguments to all entities.
+
+    `near` is 0 where subjects are known, 1 where objects are; the rules are those of the target.
+    """
+
+    model: RuleModel
+    facts: Facts
+    engine: Engine
+    target: str
+    near: int
+    score: Score = Score.MEAN
+
+    def blocks(self, starts: Ids) -> Iterator[tuple[int, Positions, Ids, Floats]]:
+        """Rows of known arguments, proposed entities and scores, best first in each row.
+
+        Comes a block of known arguments at a time, with the number of those done.
+        """
+        size = max(1, MOST_PAIRS // len(self.facts.entities))
+        for low in range(0, len(starts), size):
+            row, end, scores = self._scored(starts[low : low + size])
+            yield min(low + size, len(starts)), row + low, end, scores
+
+    def _scored(self, starts: Ids) -> tuple[Positions, Ids, Floats]:
+        far_up, far_down, met = self._far
+        near_up, near_down = self._near(starts)
+        up, down = near_up[:, None] + far_up, near_down[:, None] + far_down
+        reached = np.tile(met, (len(starts), 1))
+        self._add_paths(starts, up, down, reached)
+        self._correct_facts(starts, up, down, reached)
+        closed_form = score_map if self.score is Score.MAP else score_mean
+        scores = np.full(up.shape, -np.inf)
+        scores[reached] = closed_form(up[reached], down[reached], self.model.semantics.relaxation)
+        order = np.argsort(-scores, axis=1, kind="stable")
+        sizes = np.count_nonzero(reached, axis=1)
+        row = np.repeat(np.arange(len(starts)), sizes)
+        first = np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        end = order[row, first]
+        return row, end.astype(np.int32), scores[row, end]
+
+    def _add_paths(self, starts: Ids, up: Floats, down: Floats, reached: Bools) -> None:
+        """Add what rules with paths say of the pairs that they connect."""
+        rules = self._path_rules
+        for row, end, pairs in self._connected(self._paths, starts):
+            counted = self.engine.count(pairs, rules.bodies, self.model.language)
+            more_up, more_down = strengths(rules, counted, pairs)
+            up[row, end] += more_up
+            down[row, end] += more_down
+            spoken = grounded_for(counted, _pulling(rules))
+            reached[row[spoken], end[spoken]] = True
+
+    def _correct_facts(self, starts: Ids, up: Floats, down: Floats, reached: Bools) -> None:
+        """Count pairs that are facts of the target as they are, without their own edges."""
+        leading = [*_pulling(self._path_rules), *_pulling(self._far_rules)]
+        for row, end, pairs in self._connected(self._stated, starts):
+            counted = self.engine.count(pairs, self.model.bodies, self.model.language)
+            up[row, end], down[row, end] = strengths(self.model, counted, pairs)
+            spoken = grounded_for(counted, leading)
+            reached[row, end] = False
+            reached[row[spoken], end[spoken]] = True
+
+    def _connected(self, reach: Reach, starts: Ids) -> Iterator[tuple[Positions, Ids, Targets]]:
+        """Pairs that bodies connect: rows of the starts, entities, and both as targets."""
+        for _, start, end in reach.blocks(starts, known=True):
+            yield np.searchsorted(starts, start), end, self._pairs(start, end)
+
+    @cached_property
+    def _paths(self) -> Reach:
+        bodies = [rule.clause.body for rule in self._path_rules.rules]
+        return Reach(walked(self.facts), self.target, bodies, self.near)
+
+    @cached_property
+    def _stated(self) -> Reach:
+        own = Body((Step(self.target),), self.target)
+        return Reach(walked(self.facts), self.target, [own], self.near)
+
+    @cached_property
+    def _far(self) -> tuple[Floats, Floats, Bools]:
+        """What conditions on the asked argument, and priors, add; where a positive one is met."""
+        rules = self._far_rules
+        everyone = np.arange(len(self.facts.entities), dtype=np.int32)
+        pairs = self._pairs(self._strangers(1 - self.near), everyone)
+        counted = self.engine.count(pairs, rules.bodies, self.model.language)
+        up, down = strengths(rules, counted, pairs)
+        met = np.zeros(len(everyone), dtype=np.bool_)
+        met[grounded_for(counted, _pulling(rules))] = True
+        return up, down, met
+
+    def _near(self, starts: Ids) -> tuple[Floats, Floats]:
+        """What conditions on the known argument add."""
+        rules = self._conditions(self.near)
+        pairs = self._pairs(starts, self._strangers(self.near)[starts])
+        return strengths(rules, self.engine.count(pairs, rules.bodies, rules.language), pairs)
+
+    def _strangers(self, argument: int) -> Ids:
+        """For every entity in a place the first that the target does not link it to.
+
+        With that one it has no edge of its own, so that what conditions on the one place add is
+        what they add beside any other entity; 0 for an entity that is linked to all.
+        """
+        table, n = self.facts.binary, len(self.facts.entities)
+        mine = table.predicate == self.facts.predicates.index(self.target)
+        here, there = table.arguments[argument][mine], table.arguments[1 - argument][mine]
+        order = np.lexsort((there, here))
+        here, there = here[order], there[order]
+        starts = run_starts(here) if len(here) else np.empty(0, dtype=np.int64)
+        sizes = np.diff(np.append(starts, len(here)))
+        # neighbours ascend, so those that are equal to their places are the first ones
+        in_place = there == np.arange(len(here)) - np.repeat(starts, sizes)
+        first_gap = np.bincount(here, in_place, n).astype(np.int32)
+        return np.where(first_gap < n, first_gap, 0).astype(np.int32)
+
+    def _pairs(self, start: Ids, end: Ids) -> Targets:
+        """Pairs of known and asked entities."""
+        subject, object_ = (end, start) if self.near else (start, end)
+        predicate = np.zeros(len(start), dtype=np.int32)
+        return Targets(self.facts.entities, Names.of([self.target]), predicate, subject, object_)
+
+    @cached_property
+    def _path_rules(self) -> RuleModel:
+        return self.model.with_rules(rule for rule in self.model.rules if _has_path(rule))
+
+    @cached_property
+    def _far_rules(self) -> RuleModel:
+        priors = [rule for rule in self.model.rules if rule.clause.is_prior]
+        return self.model.with_rules([*priors, *self._conditions(1 - self.near).rules])
+
+    def _conditions(self, argument: int) -> RuleModel:
+        """Rules that ask something of one argument only."""
+        rules = (rule for rule in self.model.rules if not rule.clause.is_prior)
+        return self.model.with_rules(
+            rule for rule in rules if not _has_path(rule) and _arguments(rule) == {argument}
+        )
+
+
+def _has_path(rule: Rule) -> bool:
+    return any(part.body.kind is Kind.PATH for part in rule.clause.body.parts)
+
+
+def _arguments(rule: Rule) -> set[int]:
+    """Which arguments a rule without paths speaks of."""
+    return {part.body.argument for part in rule.clause.body.parts}
+
+
+def _pulling(model: RuleModel) -> list[AnyBody]:
+    """Bodies of the rules that are for their target."""
+    return [rule.clause.body for rule in model.rules if pulls_up(rule)]

@@ -1,0 +1,90 @@
+"""The ranking model: a softmax over every query's candidates, linear in their features.
+
+One model is fitted for the graph, then one per step (a relation and a direction) that is drawn to
+it by an L2 penalty. Features are divided by their standard deviations while fitting.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hornbeam.arrays import Bools, Floats, Ids, Ints
+from hornbeam.graphs.lbfgs import minimise
+from hornbeam.graphs.softmax_kernels import loss_and_gradient, reciprocal_ranks
+
+#: Candidates to score above which compiling pays, all calls together.
+WORTH_COMPILING = 2_000
+#: Most rounds of L-BFGS, and the relative gain that ends them.
+ITERATIONS, LEAST_GAIN = 100, 1e-7
+
+
+class Firings(NamedTuple):
+    """Which path rules speak for row i: `rule[start[i]:start[i + 1]]`."""
+
+    start: Ints
+    rule: Ids
+
+
+NO_FIRINGS = Firings(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32))
+
+
+class CandidateRows(NamedTuple):
+    """Candidates of sources, with the features that take part."""
+
+    offsets: Ints
+    feature: npt.NDArray[np.float32]
+    truth: Bools
+    firings: Firings = NO_FIRINGS
+
+
+def spread(feature: npt.NDArray[np.float32]) -> Floats:
+    """Standard deviations of features, 1 where there is none."""
+    deviation = feature.std(axis=0, dtype=np.float64)
+    return np.where(deviation > 1e-6, deviation, 1.0)
+
+
+def fit_softmax(
+    rows: CandidateRows, scale: Floats, center: Floats, penalty: Floats, start: Floats | None = None
+) -> Floats:
+    """Weights w that minimise loss + sum of penalty/2 (scale (w - center))^2."""
+    run = loss_and_gradient.choose(len(rows.feature), WORTH_COMPILING)
+    scratch = np.empty(int(np.diff(rows.offsets).max(initial=1)))
+    gradient = np.zeros(len(scale))
+
+    def objective(z: Floats) -> tuple[float, Floats]:
+        gradient[:] = 0.0
+        loss = run(
+            rows.offsets, rows.feature, rows.truth, *rows.firings, z / scale, scratch, gradient
+        )
+        away = z - center * scale
+        whole = loss + float((penalty * away * away).sum()) / 2
+        return whole, gradient / scale + penalty * away
+
+    begin = (center if start is None else start) * scale
+    found = minimise(objective, begin, ITERATIONS, LEAST_GAIN)
+    return found.x / scale
+
+
+def linear_scores(feature: npt.NDArray[np.float32], weights: Floats) -> Floats:
+    """Scores of candidates; summed in one order on any machine."""
+    total = np.zeros(len(feature))
+    for k in range(len(weights)):
+        total += weights[k] * feature[:, k]
+    return total
+
+
+def fired_scores(firings: Firings, weights: Floats) -> Floats:
+    """Sum of the weights of the rules that speak for every row."""
+    of = np.repeat(np.arange(len(firings.start) - 1), np.diff(firings.start))
+    sums: Floats = np.bincount(of, weights[firings.rule], len(firings.start) - 1).astype(np.float64)
+    return sums
+
+
+def summed_reciprocal_ranks(offsets: Ints, score: Floats, truth: Bools) -> Floats:
+    """Sum of 1 / rank over the true answers of every source."""
+    run = reciprocal_ranks.choose(len(score), WORTH_COMPILING)
+    sums: Floats = run(offsets, score, truth)
+    return sums

@@ -1,0 +1,104 @@
+"""Loops of the softmax ranking model: its loss with gradient, and ranks of the true answers.
+
+Rows are candidates, those of one source together. A source may have several true answers; each is
+ranked among the candidates that are not true, so the loss of a source with scores s is
+
+    sum over its true answers t of  log(e^(s_t) + sum over false c of e^(s_c)) - s_t.
+"""
+
+# ruff: noqa: ANN001, ANN201
+# mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
+
+from __future__ import annotations
+
+import numpy as np
+
+from hornbeam.compiled import kernels
+
+kernel = kernels("the ranking model")
+
+#: Candidates with less than this share of a query do not move the weights.
+LEAST_SHARE = 1e-9
+
+
+@kernel
+def loss_and_gradient(offsets, feature, truth, fired_start, fired, weights, score, gradient):
+    """Loss of weights; its gradient into `gradient`, `score` is scratch for one source.
+
+    Further weights belong to 0/1 columns: row i has those of `fired[fired_start[i]]` to
+    `fired[fired_start[i + 1]]`.
+    """
+    loss = 0.0
+    n = feature.shape[1]
+    sparse = len(fired) > 0
+    for s in range(len(offsets) - 1):
+        start, stop = offsets[s], offsets[s + 1]
+        top = -np.inf
+        true = 0
+        for i in range(start, stop):
+            # four sums at a time, so that additions need not wait for each other
+            sum0, sum1, sum2, sum3 = 0.0, 0.0, 0.0, 0.0
+            k = 0
+            while k + 3 < n:
+                sum0 += feature[i, k] * weights[k]
+                sum1 += feature[i, k + 1] * weights[k + 1]
+                sum2 += feature[i, k + 2] * weights[k + 2]
+                sum3 += feature[i, k + 3] * weights[k + 3]
+                k += 4
+            while k < n:
+                sum0 += feature[i, k] * weights[k]
+                k += 1
+            total = (sum0 + sum1) + (sum2 + sum3)
+            if sparse:
+                for j in range(fired_start[i], fired_start[i + 1]):
+                    total += weights[n + fired[j]]
+            score[i - start] = total
+            top = max(top, total)
+            true += truth[i]
+        if true == 0 or true == stop - start:
+            continue
+        base = 0.0
+        for i in range(start, stop):
+            score[i - start] = np.exp(score[i - start] - top)
+            if not truth[i]:
+                base += score[i - start]
+        shared = 0.0  # sum of 1 / (base + e^(s_t)) over the true answers
+        for i in range(start, stop):
+            if truth[i]:
+                whole = base + score[i - start]
+                share = score[i - start] / whole
+                if share > 0.0:
+                    loss -= np.log(share)
+                else:
+                    loss += 700.0
+                shared += 1.0 / whole
+                for k in range(n):
+                    gradient[k] += (share - 1.0) * feature[i, k]
+                if sparse:
+                    for j in range(fired_start[i], fired_start[i + 1]):
+                        gradient[n + fired[j]] += share - 1.0
+        for i in range(start, stop):
+            share = score[i - start] * shared
+            if not truth[i] and share > LEAST_SHARE:
+                for k in range(n):
+                    gradient[k] += share * feature[i, k]
+                if sparse:
+                    for j in range(fired_start[i], fired_start[i + 1]):
+                        gradient[n + fired[j]] += share
+    return loss
+
+
+@kernel
+def reciprocal_ranks(offsets, score, truth):
+    """Sum of 1 / rank of every source's true answers among its false ones, ties averaged."""
+    sums = np.zeros(len(offsets) - 1, dtype=np.float64)
+    for s in range(len(offsets) - 1):
+        for i in range(offsets[s], offsets[s + 1]):
+            if truth[i]:
+                above, equal = 0, 0
+                for k in range(offsets[s], offsets[s + 1]):
+                    if not truth[k]:
+                        above += score[k] > score[i]
+                        equal += score[k] == score[i]
+                sums[s] += 1.0 / (1.0 + above + 0.5 * equal)
+    return sums

@@ -1,0 +1,237 @@
+"""The report of a model of a whole graph: how high true answers rank, by which rules, where not.
+
+It is a page like that of `hornbeam.reporting.report`, with the same style sheet and policy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+
+from hornbeam.arrays import Floats, Ints
+from hornbeam.facts.atom_keys import atom_keys, contained
+from hornbeam.facts.entity_names import NO_NAMES, EntityNames
+from hornbeam.facts.table import Facts
+from hornbeam.graphs.filtered_ranks import Ranks
+from hornbeam.graphs.graph_explanation import (
+    GraphExplanation,
+    explain_triple,
+    graph_explanation_in_names,
+)
+from hornbeam.graphs.graph_model import GraphModel
+from hornbeam.graphs.graph_ranker import GraphRanker
+from hornbeam.graphs.graph_text import rule_text
+from hornbeam.graphs.queries import Direction, Queries, answered
+from hornbeam.graphs.ranking import GraphEvaluation, RelationRanks, evaluate_ranks
+from hornbeam.progress import SILENT, Progress
+from hornbeam.reporting.charts import Series, column_chart, line_chart, unit_axis
+from hornbeam.reporting.evaluation import evaluate
+from hornbeam.reporting.report import OPEN_ROWS, ROWS, environment, policy_of, template
+from hornbeam.reporting.report_charts import Figure
+
+#: Test queries whose answers show how true probabilities are.
+CALIBRATED = 2000
+#: Rules that are shown per relation and direction, and the hardest queries that are explained.
+BEST, HARDEST = 3, 8
+#: Ranks, up to these, that make a bar.
+BARS = (1, 3, 10, 100)
+
+
+@dataclass(frozen=True)
+class RelationRow:
+    """A relation in one direction: how it ranks, and its best rules as (confidence, text)."""
+
+    ranks: RelationRanks
+    n_rules: int
+    rules: tuple[tuple[float, str], ...]
+
+
+@dataclass(frozen=True)
+class HardQuery:
+    """A true answer that ranks low, and why."""
+
+    rank: float
+    direction: Direction
+    explanation: GraphExplanation
+
+    @property
+    def reasons(self) -> object:
+        """What speaks for the answer in that direction, and what is above it."""
+        return next(one for one in self.explanation.directions if one.asks is self.direction)
+
+
+def graph_report(
+    model: GraphModel,
+    facts: Facts,
+    test: Facts,
+    filters: tuple[Facts, ...] = (),
+    *,
+    names: EntityNames = NO_NAMES,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> str:
+    """Write the report of a model on true triples as one HTML page.
+
+    Parameters
+    ----------
+    model, facts
+        The model and what it answers from.
+    test
+        True triples, best those that were not learned from.
+    filters
+        Further true triples, which are no wrong answers.
+    names
+        What entities are called.
+    """
+    ranker = GraphRanker(model, facts, threads=threads)
+    relations = {part.relation for part in model.relations}
+    found = evaluate_ranks(ranker, facts, test, filters, relations=relations, progress=progress)
+    style = template("report.css")
+    return str(
+        environment().get_template("graph_report.html.j2").render(
+            style=Markup(style),
+            policy=policy_of(style),
+            model=model,
+            n_relations=len(relations),
+            n_rules=sum(len(part.rules) for part in model.relations),
+            facts=facts,
+            evaluation=found,
+            relations=_relations(model, found),
+            figures=[_rank_figure(found.ranks), _reliability(ranker, found.ranks, progress)],
+            hardest=_hardest(ranker, found.ranks, names, progress),
+            caution=model.linked.caution,
+            open_rows=OPEN_ROWS,
+            rows=ROWS,
+        )
+    )  # fmt: skip
+
+
+def _relations(model: GraphModel, found: GraphEvaluation) -> list[RelationRow]:
+    """What the test asks of, the relations with most queries first."""
+    parts = {(part.relation, part.direction.value): part for part in model.relations}
+    rows = []
+    for ranks in found.relations:
+        part = parts[ranks.relation, ranks.direction]
+        best = tuple(
+            (rule.confidence, rule_text(part.relation, part.direction, rule))
+            for rule in part.rules[:BEST]
+        )
+        rows.append(RelationRow(ranks, len(part.rules), best))
+    return sorted(rows, key=lambda row: (-row.ranks.queries, row.ranks.relation))
+
+
+def _rank_figure(ranks: Ranks) -> Figure:
+    """Draw how many true answers have which rank."""
+    labels, shares, low = list[str](), list[float](), 0
+    for high in (*BARS, None):
+        inside = ranks.rank > low
+        if high is not None:
+            inside &= ranks.rank <= high
+        span = f"over {low}" if high is None else str(high) if high == low + 1 else f"to {high}"
+        labels.append(span)
+        shares.append(float(inside.mean()))
+        low = high or low
+    said = "; ".join(f"{label}: {share:.0%}" for label, share in zip(labels, shares, strict=True))
+    chart = column_chart(
+        "ranks", "Ranks of true answers", said, "rank of the true answer", "share of queries",
+        labels, [("", "one", shares)],
+    )  # fmt: skip
+    return Figure(
+        chart, "Where the true answers stand among all entities; rank 1 is right at once."
+    )
+
+
+def _reliability(ranker: GraphRanker, ranks: Ranks, progress: Progress) -> Figure:
+    """Draw how often answers of a probability are right, by what the test knows."""
+    stated, true = _stated_and_true(ranker, ranks, progress)
+    judged = evaluate(true, stated)
+    bins = judged.calibration
+    chart = line_chart(
+        "reliability",
+        "Reliability",
+        "; ".join(f"probability {b.mean_score:.2f}: {b.fraction_true:.0%} true" for b in bins),
+        unit_axis("stated probability"),
+        unit_axis("share of true answers"),
+        [
+            Series(
+                "",
+                np.array([b.mean_score for b in bins]),
+                np.array([b.fraction_true for b in bins]),
+                dots=True,
+            )
+        ],
+        diagonal=True,
+    )
+    return Figure(
+        chart,
+        f"Reliability of probabilities on answers to {min(CALIBRATED, len(ranks.rank)):,} test "
+        f"queries: on average {judged.calibration_error:.3f} from the dashed line. Answers that "
+        "the test does not know count as wrong, so true ones that nobody has written down pull "
+        "the line down.",
+    )
+
+
+def _stated_and_true(
+    ranker: GraphRanker, ranks: Ranks, progress: Progress
+) -> tuple[Floats, Floats]:
+    """Probabilities of answers to test queries, and whether the test knows them to be true.
+
+    Answers that a filter knows are neither: they are left out.
+    """
+    united, queries = ranks.united, ranks.queries
+    inside = (queries.known < len(ranker.facts.entities)) & (
+        queries.relation < len(ranker.facts.predicates)
+    )
+    rows: Ints = np.flatnonzero(inside)
+    rows = rows[np.linspace(0, len(rows) - 1, min(CALIBRATED, len(rows))).astype(np.int64)]
+    # the same question may be asked by several test triples; its answers count once
+    distinct = np.unique(
+        np.stack([queries.relation[rows], queries.asks_subject[rows], queries.known[rows]]), axis=1
+    )
+    asked = Queries(
+        distinct[0].astype(np.int32), distinct[2].astype(np.int32), distinct[1].astype(np.bool_)
+    )
+    found = answered(ranker, asked, progress)
+    of = found.query
+    own = atom_keys(
+        asked.known[of], asked.relation[of], found.entities, united.n_entities, united.n_relations
+    )
+    true, kept = np.zeros(len(of)), np.ones(len(of), dtype=np.bool_)
+    for asks_subject in (False, True):
+        mine = asked.asks_subject[of] == asks_subject
+        test, *filters = (
+            np.sort(united.keys(table, asks_subject=asks_subject)) for table in united.tables[1:]
+        )
+        true[mine] = contained(own[mine], test)
+        for keys in filters:
+            kept[mine] &= ~contained(own[mine], keys)
+    return ranker.probabilities(found)[kept], true[kept]
+
+
+def _hardest(
+    ranker: GraphRanker, ranks: Ranks, names: EntityNames, progress: Progress
+) -> list[HardQuery]:
+    """The true answers of the lowest ranks, at most one per relation and direction."""
+    united, queries = ranks.united, ranks.queries
+    assert queries.answer is not None
+    n_entities = len(ranker.facts.entities)
+    found: list[HardQuery] = []
+    seen = set[tuple[int, bool]]()
+    for row in np.argsort(-ranks.rank, kind="stable").tolist():
+        kind = int(queries.relation[row]), bool(queries.asks_subject[row])
+        known, answer = int(queries.known[row]), int(queries.answer[row])
+        if kind in seen or max(known, answer) >= n_entities or ranks.rank[row] <= 1.0:
+            continue
+        seen.add(kind)
+        ends = (answer, known) if kind[1] else (known, answer)
+        triple = united.entity(ends[0]), united.relation(kind[0]), united.entity(ends[1])
+        explained = explain_triple(ranker.model, ranker.facts, triple, ranker=ranker, groundings=1)
+        direction = Direction.SUBJECT if kind[1] else Direction.OBJECT
+        shown = graph_explanation_in_names(explained, names)
+        found.append(HardQuery(float(ranks.rank[row]), direction, shown))
+        progress.advance("Explaining the hardest queries", len(found), HARDEST)
+        if len(found) == HARDEST:
+            break
+    return found

@@ -1,0 +1,59 @@
+"""Which questions about an entity make sense, judged by the relations that it has.
+
+A model ranks the answers of whatever is asked, also of what nobody would ask: the capital of a
+river. So a page that asks everything about an entity first looks at the steps (relations and
+directions) along which it has links. One that it has makes sense; another one does so far as
+entities with a step that it has have that other one, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+from hornbeam.arrays import Floats, Ints, ranges
+from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.path_rules import SMOOTHING
+from hornbeam.serve.cache import Bounded
+
+#: Steps whose company is kept in memory.
+CACHED = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedSteps:
+    """Steps that entities have together."""
+
+    graph: LinkedGraph
+
+    @cached_property
+    def _rows(self) -> Bounded[Floats]:
+        return Bounded(CACHED, lambda _: 1)
+
+    def shares(self, entity: int) -> Floats:
+        """How far each step is to be expected of an entity: 1 where it has links along it.
+
+        Elsewhere the largest share, over its steps s, of the entities with s that have the other
+        one; few entities count for less.
+        """
+        own = self._steps(entity)
+        expected = np.zeros(self.graph.step_limit)
+        for step in own.tolist():
+            row = self._rows.get(step, partial(self._company, step))
+            np.maximum(expected, row, out=expected)
+        expected[own] = 1.0
+        return expected
+
+    def _steps(self, entity: int) -> Ints:
+        links = self.graph.links
+        runs = slice(int(links.first_run[entity]), int(links.first_run[entity + 1]))
+        return links.run_step[runs].astype(np.int64)
+
+    def _company(self, step: int) -> Floats:
+        """Share of the holders of a step that have each other one."""
+        links, holders = self.graph.links, self.graph.holders(step)
+        runs = ranges(links.first_run[holders], links.first_run[holders + 1])
+        counts = np.bincount(links.run_step[runs], minlength=self.graph.step_limit)
+        return np.asarray(counts / (len(holders) + SMOOTHING))

@@ -1,0 +1,46 @@
+"""The web application of a model of a whole graph: its addresses, in HTML and in JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hornbeam.serve.access import Access
+from hornbeam.serve.graph_pages import GraphPages
+from hornbeam.serve.graph_state import GraphExplorer
+from hornbeam.serve.visits import Visit
+from hornbeam.serve.web_app import Address, Lane, WebApp
+
+
+class GraphApp(WebApp):
+    """Binds the pages of the explorer of a graph to addresses."""
+
+    def __init__(self, explorer: GraphExplorer, access: Access) -> None:
+        self.explorer = explorer
+        self.pages = GraphPages(explorer)
+        super().__init__(self.pages, access)
+
+    def addresses(self, quick: Lane, slow: Lane) -> Sequence[Address]:
+        """All pages, each a second time in JSON."""
+        pages = self.pages
+
+        def explaining(visit: Visit) -> Lane:
+            """Quick, unless a fact has to be taken out of the graph first."""
+            triple = (visit.query.get(key, "") for key in ("subject", "relation", "object"))
+            return slow if self.explorer.is_fact(*triple) else quick
+
+        views = [
+            ("/", "/index.json", pages.home, lambda _: quick),
+            ("/search", "/search.json", pages.search, lambda _: quick),
+            ("/entity", "/entity.json", pages.entity, lambda _: quick),
+            ("/query", "/query.json", pages.query, lambda _: quick),
+            ("/reasons", "/reasons.json", pages.reasons, explaining),
+            ("/relation", "/relation.json", pages.relation, lambda _: quick),
+        ]
+        return [
+            address
+            for path, json_path, view, lane in views
+            for address in (
+                Address(path, pages.html(view), lane),
+                Address(json_path, pages.json(view), lane),
+            )
+        ]

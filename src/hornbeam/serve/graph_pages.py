@@ -1,0 +1,294 @@
+"""The pages of a whole graph: entities, their missing facts, queries and reasons.
+
+A page is a template with values, and the same as plain values for programs: every address answers
+in HTML, and with `.json` behind it in JSON. JSON has the ids of entities, and their names beside
+them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from jinja2 import Environment
+
+from hornbeam.errors import InputError
+from hornbeam.graphs.graph_explanation import GraphExplanation, rule_in_names
+from hornbeam.graphs.graph_model import RelationRules
+from hornbeam.graphs.graph_text import rule_text
+from hornbeam.graphs.queries import Direction
+from hornbeam.serve.entity_facts import other_groups
+from hornbeam.serve.graph_filters import GRAPH_FILTERS
+from hornbeam.serve.graph_state import AskedOne, GraphExplorer, RelationSummary, UnknownNameError
+from hornbeam.serve.templating import templates
+from hornbeam.serve.visits import LONGEST_QUERY, Answer, Page, Visit, whole_number
+
+#: How much is shown at once.
+FOUND = 20
+RELATIONS = 50
+RULES = 30
+ANSWERS = 50
+#: Questions about an entity that are answered on its page, and answers of each.
+MISSING, FIRST_MISSING = 12, 5
+#: What stands for the missing argument.
+ASKED = "?"
+
+
+@dataclass(frozen=True)
+class View:
+    """What a page shows: a template with its values, and the same as plain values."""
+
+    template: str
+    values: Mapping[str, object]
+    plain: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ShownRule:
+    """A rule as it is read, with what it got right."""
+
+    rule: str
+    confidence: float
+    hits: int
+    predicted: int
+
+
+@dataclass(frozen=True)
+class ShownDirection:
+    """Rules of one direction of a relation: paths, and with constants; and how many paths."""
+
+    asks: Direction
+    queries: int
+    total: int
+    paths: tuple[ShownRule, ...]
+    constants: tuple[ShownRule, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class GraphPages:
+    """Every page of the explorer of one graph."""
+
+    explorer: GraphExplorer
+
+    @cached_property
+    def environment(self) -> Environment:
+        """Templates; every value is escaped."""
+        names = self.explorer.entity_names
+        filters = GRAPH_FILTERS | {"named_rule": lambda rule: rule_in_names(rule, names)}
+        return templates(names, filters, base="graph_base.html", explorer=self.explorer)
+
+    # -- how views become answers -----------------------------------------------------------------
+
+    def html(self, view: Callable[[Visit], View]) -> Page:
+        """The page of a view."""
+
+        def page(visit: Visit) -> Answer:
+            try:
+                shown = view(visit)
+            except UnknownNameError as error:
+                return self.not_found(visit, str(error))
+            return self._rendered(shown.template, visit, **shown.values)
+
+        return page
+
+    def json(self, view: Callable[[Visit], View]) -> Page:
+        """The same as JSON."""
+
+        def page(visit: Visit) -> Answer:
+            try:
+                return _json(view(visit).plain)
+            except UnknownNameError as error:
+                return _json({"error": str(error)}, 404)
+            except InputError as error:
+                return _json({"error": str(error)}, 400)
+
+        return page
+
+    def not_found(self, visit: Visit, text: str = "There is no such page.") -> Answer:
+        """Say that there is no such thing."""
+        return self.message(visit, 404, text)
+
+    def message(self, visit: Visit, status: int, text: str) -> Answer:
+        """A page of one message."""
+        template = "_message.html" if visit.is_htmx else "message.html"
+        body = self._rendered(template, visit, text=text, status=status).body
+        return Answer(body, status)
+
+    def ask_token(self) -> Answer:
+        """Ask for the token; tells a stranger nothing of what is served."""
+        return Answer(self.environment.get_template("token.html").render(), 401)
+
+    def _rendered(self, template: str, visit: Visit, **values: object) -> Answer:
+        here = template.removesuffix(".html")
+        return Answer(
+            self.environment.get_template(template).render(visit=visit, here=here, **values)
+        )
+
+    # -- views ------------------------------------------------------------------------------------
+
+    def home(self, visit: Visit) -> View:
+        """Where to begin: search, a question, the relations with their best rules."""
+        known = self.explorer.relations
+        pages = max((len(known) + RELATIONS - 1) // RELATIONS, 1)
+        page = min(max(whole_number(visit.query.get("page", "1"), 1), 1), pages)
+        rows = [
+            {"summary": one, "best": self._best_rule(one)}
+            for one in known[(page - 1) * RELATIONS : page * RELATIONS]
+        ]
+        facts, model = self.explorer.facts, self.explorer.model
+        plain = {
+            "model": self.explorer.name,
+            "facts": len(facts),
+            "entities": len(facts.entities),
+            "relations": [
+                {"relation": one.relation, "facts": one.facts, "rules": one.rules} for one in known
+            ],
+        }
+        values = {
+            "rows": rows,
+            "page": page,
+            "pages": pages,
+            "n_rules": sum(one.rules for one in known),
+            "caution": model.linked.caution,
+            "held_out_mrr": model.chosen.get("held_out_mrr"),
+        }
+        return View("graph_home.html", values, plain)
+
+    def search(self, visit: Visit) -> View:
+        """Entities that fit what was typed."""
+        typed = visit.query.get("q", "")[:LONGEST_QUERY]
+        found = self.explorer.find(typed, FOUND + 1)
+        values = {"typed": typed, "found": found[:FOUND], "more": len(found) > FOUND}
+        plain = {**values, "names": self._names(found[:FOUND])}
+        return View("_found.html" if visit.is_htmx else "search.html", values, plain)
+
+    def entity(self, visit: Visit) -> View:
+        """One entity: its likeliest missing facts, and what is known of it."""
+        name = visit.query.get("name", "")
+        number = self.explorer.entity(name)
+        found = self.explorer.missing(name, FIRST_MISSING)
+        missing, others = found[:MISSING], found[MISSING:]
+        known = self.explorer.known_facts(number)
+        stated = other_groups(self.explorer.facts, number)
+        plain = {
+            "entity": name,
+            "missing": [{**_plain_query(one.asked), "expected": one.expected} for one in missing],
+            "known": [asdict(group) for group in known],
+            "stated": [asdict(group) for group in stated],
+            "names": self._names(
+                [
+                    name,
+                    *_named_in(one.asked for one in missing),
+                    *(end for group in known for end in group.first),
+                ]
+            ),
+        }
+        values = {
+            "name": name,
+            "missing": missing,
+            "others": others,
+            "known": known,
+            "stated": stated,
+        }
+        return View("graph_entity.html", values, plain)
+
+    def query(self, visit: Visit) -> View:
+        """The answers of one query."""
+        subject, relation, object_ = self._triple(visit)
+        if bool(subject) == bool(object_):
+            raise InputError("A query needs a relation and either a subject or an object.")
+        asks = Direction.OBJECT if subject else Direction.SUBJECT
+        known = self.explorer.called(subject or object_)
+        found = self.explorer.ask(known, relation, asks, ANSWERS)
+        plain = {**_plain_query(found), "names": self._names([found.known, *_named_in([found])])}
+        values = {"asked": found, "known": self._known_answers(found)}
+        return View("graph_query.html", values, plain)
+
+    def reasons(self, visit: Visit) -> View:
+        """Why a triple is believed, asked from both ends."""
+        subject, relation, object_ = self._triple(visit)
+        if not subject or not object_:
+            raise InputError("Reasons need a subject, a relation and an object.")
+        found = self.explorer.explain(subject, relation, object_)
+        plain = {**found.as_dict(), "names": self._names(_named_by(found))}
+        return View("graph_reasons.html", {"explained": found}, plain)
+
+    def relation(self, visit: Visit) -> View:
+        """One relation: its rules in both directions."""
+        summary = self.explorer.relation(visit.query.get("name", ""))
+        parts = [self._shown(part) for part in summary.parts]
+        plain = {
+            "relation": summary.relation,
+            "facts": summary.facts,
+            "directions": [asdict(part) for part in parts],
+        }
+        return View("graph_relation.html", {"summary": summary, "parts": parts}, plain)
+
+    # -- parts ------------------------------------------------------------------------------------
+
+    def _triple(self, visit: Visit) -> tuple[str, str, str]:
+        """What a visit asks about; an argument may be "" or a question mark where it is asked."""
+        given = [visit.query.get(key, "") for key in ("subject", "relation", "object")]
+        subject, relation, object_ = ("" if text == ASKED else text for text in given)
+        if not relation:
+            raise InputError("A relation is needed.")
+        return subject, relation, object_
+
+    def _best_rule(self, summary: RelationSummary) -> ShownRule | None:
+        """The path rule of highest confidence of a relation."""
+        best = (self._shown(part, 1).paths for part in summary.parts)
+        rules = [rule for paths in best for rule in paths]
+        return max(rules, key=lambda rule: rule.confidence, default=None)
+
+    def _shown(self, part: RelationRules, most: int = RULES) -> ShownDirection:
+        """The best rules of a relation in one direction."""
+        paths, constants = (
+            tuple(
+                ShownRule(
+                    rule_text(part.relation, part.direction, rule),
+                    rule.confidence, rule.hits, rule.predicted,
+                )
+                for rule in rules[:most]
+            )
+            for rules in (part.rules, part.constants)
+        )  # fmt: skip
+        return ShownDirection(part.direction, part.queries, len(part.rules), paths, constants)
+
+    def _known_answers(self, asked: AskedOne) -> list[str]:
+        """Some answers that stand among the facts."""
+        inverse = asked.asks is Direction.SUBJECT
+        for group in self.explorer.known_facts(self.explorer.entity(asked.known)):
+            if (group.predicate, group.inverse) == (asked.relation, inverse):
+                return list(group.first)
+        return []
+
+    def _names(self, entities: Iterable[str]) -> dict[str, dict[str, str | None]]:
+        return self.explorer.entity_names.described(entities)
+
+
+def _plain_query(one: AskedOne) -> dict[str, Any]:
+    asks_object = one.asks is Direction.OBJECT
+    return {
+        "subject": one.known if asks_object else ASKED,
+        "relation": one.relation,
+        "object": ASKED if asks_object else one.known,
+        "candidates": one.candidates,
+        "answers": [asdict(answer) for answer in one.answers],
+    }
+
+
+def _named_in(asked: Iterable[AskedOne]) -> list[str]:
+    answers = [answer for one in asked for answer in one.answers]
+    return [name for answer in answers for name in (answer.subject, answer.object)]
+
+
+def _named_by(found: GraphExplanation) -> list[str]:
+    above = [other.answer for one in found.directions for other in one.above]
+    return [found.subject, found.object, *above]
+
+
+def _json(values: Mapping[str, Any], status: int = 200) -> Answer:
+    return Answer(json.dumps(values), status, "application/json")

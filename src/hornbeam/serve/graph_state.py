@@ -1,0 +1,287 @@
+"""What the explorer of a whole graph knows: everything is read once, and never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hornbeam.arrays import Bools
+from hornbeam.errors import InputError
+from hornbeam.facts.entity_names import NO_NAMES, EntityNames
+from hornbeam.facts.table import Facts
+from hornbeam.graphs.graph_explanation import GraphExplanation, explain_triple
+from hornbeam.graphs.graph_model import GraphModel, RelationRules
+from hornbeam.graphs.model_parts import step_of
+from hornbeam.graphs.queries import Direction, Queries
+from hornbeam.graphs.ranked_answers import tied_ranks
+from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.body import Step
+from hornbeam.rules.codes import is_inverse, predicate_of, step_code
+from hornbeam.serve.cache import Bounded
+from hornbeam.serve.entity_facts import FIRST, EdgeGroup
+from hornbeam.serve.entity_search import EntitySearch
+from hornbeam.serve.expected_steps import ExpectedSteps
+
+#: Pages whose answers are kept.
+CACHED = 200
+#: A question is asked about an entity where so many like it have an answer.
+LEAST_EXPECTED = 0.25
+#: Rules and groundings that an explanation names.
+REASONS, GROUNDINGS = 10, 3
+
+
+class UnknownNameError(InputError):
+    """Nothing is called so."""
+
+
+@dataclass(frozen=True)
+class RankedAnswer:
+    """A triple that no fact states, as the answer of a query."""
+
+    subject: str
+    relation: str
+    object: str
+    rank: float
+    probability: float
+
+
+@dataclass(frozen=True)
+class AskedOne:
+    """A query, how many answers are proposed for it, and the best of them."""
+
+    relation: str
+    asks: Direction
+    known: str
+    candidates: int
+    answers: tuple[RankedAnswer, ...]
+
+
+@dataclass(frozen=True)
+class MissingFacts:
+    """What may be missing of an entity by one relation, in one direction.
+
+    `expected` says how far the question makes sense: 1 where the entity has such facts already,
+    elsewhere a share of entities like it that have some.
+    """
+
+    asked: AskedOne
+    expected: float
+
+    @property
+    def likeliest(self) -> float:
+        """Probability of the first answer, as far as the question makes sense."""
+        answers = self.asked.answers
+        return self.expected * answers[0].probability if answers else 0.0
+
+
+@dataclass(frozen=True)
+class RelationSummary:
+    """A relation: its facts, and its rules in both directions."""
+
+    relation: str
+    facts: int
+    parts: tuple[RelationRules, ...]
+
+    @property
+    def rules(self) -> int:
+        """Path rules of both directions."""
+        return sum(len(part.rules) for part in self.parts)
+
+
+class GraphExplorer:
+    """A model of a whole graph over facts.
+
+    Parameters
+    ----------
+    facts
+        The graph that is answered from.
+    model, name
+        The model, and what it is called.
+    entity_names
+        What pages call entities.
+    """
+
+    def __init__(
+        self,
+        facts: Facts,
+        model: GraphModel,
+        name: str = "model",
+        *,
+        entity_names: EntityNames = NO_NAMES,
+        threads: int | None = None,
+        progress: Progress = SILENT,
+    ) -> None:
+        self.facts = facts
+        self.model = model
+        self.name = name
+        self.entity_names = entity_names
+        self.ranker = model.ranker(facts, threads)
+        self.search = EntitySearch.of(facts.entities, entity_names)
+        self.expected = ExpectedSteps(self.ranker.graph)
+        self._missing: Bounded[list[MissingFacts]] = Bounded(CACHED, lambda _: 1)
+        self._explained: Bounded[GraphExplanation] = Bounded(CACHED, lambda _: 1)
+        self._warm_up(progress)
+
+    def _warm_up(self, progress: Progress) -> None:
+        """Compile and compute now what the first visitor would have to wait for."""
+        for step in self.ranker.steps:
+            known = self.ranker.graph.holders(step)[:1]
+            if len(known):
+                asked = self._asked(int(known[0]), [step], 1, progress)
+                for answer in asked[0].answers:
+                    self.explain(answer.subject, answer.relation, answer.object)
+                return
+
+    # -- the model --------------------------------------------------------------------------------
+
+    @cached_property
+    def relations(self) -> list[RelationSummary]:
+        """Relations of the model, those with most facts first."""
+        predicates = self.facts.predicates
+        counts = np.bincount(self.facts.binary.predicate, minlength=len(predicates))
+        parts: dict[str, list[RelationRules]] = {}
+        for part in self.model.relations:
+            parts.setdefault(part.relation, []).append(part)
+        found = []
+        for name, some in parts.items():
+            number = predicates.index(name)
+            found.append(
+                RelationSummary(name, int(counts[number]) if number >= 0 else 0, tuple(some))
+            )
+        return sorted(found, key=lambda one: (-one.facts, one.relation))
+
+    def relation(self, name: str) -> RelationSummary:
+        """One relation of the model."""
+        for one in self.relations:
+            if one.relation == name:
+                return one
+        raise UnknownNameError(f"The model has no rules for the relation “{name[:100]}”.")
+
+    # -- entities ---------------------------------------------------------------------------------
+
+    def find(self, typed: str, limit: int) -> list[str]:
+        """Entities by any part of their names or ids."""
+        return self.search.find(typed, limit)
+
+    def entity(self, name: str) -> int:
+        """Id of an entity."""
+        found = self.facts.entities.index(name)
+        if found < 0:
+            raise UnknownNameError(f"No fact names “{name[:100]}”.")
+        return found
+
+    def called(self, text: str) -> str:
+        """The entity of an id, or of a name that is nobody else's."""
+        owners = self.search.owners.get(text, ())
+        if self.facts.entities.index(text) < 0 and len(owners) == 1:
+            return owners[0]
+        return text
+
+    @cached_property
+    def examples(self) -> list[str]:
+        """Entities with many links, to have something to click."""
+        degree = self.ranker.graph.degree
+        best = np.argsort(-degree, kind="stable")[:8]
+        return self.facts.entities.take(int(i) for i in best if degree[i])
+
+    def known_facts(self, entity: int) -> list[EdgeGroup]:
+        """Facts between an entity and others, by relation and direction."""
+        graph = self.ranker.graph
+        links, groups = graph.links, list[EdgeGroup]()
+        for run in range(int(links.first_run[entity]), int(links.first_run[entity + 1])):
+            ends = links.end[links.run_start[run] : links.run_start[run + 1]]
+            step = step_of(self.facts, int(links.run_step[run]))
+            first = self.facts.entities.take(ends[:FIRST].tolist())
+            groups.append(EdgeGroup(step.predicate, step.inverse, len(ends), first))
+        return groups
+
+    def is_fact(self, subject: str, relation: str, object_: str) -> bool:
+        """Whether a triple stands among the facts as true."""
+        s, o = self.facts.entities.index(subject), self.facts.entities.index(object_)
+        p = self.facts.predicates.index(relation)
+        return min(s, o, p) >= 0 and o in self.ranker.graph.ends(s, step_code(p))
+
+    # -- answers ----------------------------------------------------------------------------------
+
+    def ask(self, known: str, relation: str, asks: Direction, top: int) -> AskedOne:
+        """The best new answers of one query."""
+        entity = self.entity(known)
+        self.relation(relation)
+        number = self.facts.predicates.index(relation)
+        step = step_code(number, asks is Direction.SUBJECT)
+        if number < 0 or not self.ranker.knows(step):
+            return AskedOne(relation, asks, known, 0, ())
+        return self._asked(entity, [step], top)[0]
+
+    def missing(self, name: str, top: int) -> list[MissingFacts]:
+        """The likeliest missing facts of an entity by relation and direction, the best first.
+
+        Only what makes sense is asked.
+        """
+        entity = self.entity(name)
+
+        def made() -> list[MissingFacts]:
+            shares = self.expected.shares(entity)
+            steps = [step for step in self.ranker.steps if shares[step] >= LEAST_EXPECTED]
+            asked = self._asked(entity, steps, top)
+            found = [
+                MissingFacts(one, float(shares[step]))
+                for one, step in zip(asked, steps, strict=True)
+                if one.answers
+            ]
+            return sorted(found, key=lambda one: -one.likeliest)
+
+        return self._missing.get((entity, top), made)
+
+    def _asked(
+        self, entity: int, steps: Sequence[int], top: int, progress: Progress = SILENT
+    ) -> list[AskedOne]:
+        """Answers of an entity along steps, in their order."""
+        relation = np.array([predicate_of(step) for step in steps], dtype=np.int32)
+        asks_subject: Bools = np.array([is_inverse(step) for step in steps], dtype=np.bool_)
+        known = np.full(len(steps), entity, dtype=np.int32)
+        found = self.ranker.answers(Queries(relation, known, asks_subject), progress)
+        likely, rank = self.ranker.probabilities(found), tied_ranks(found)
+        name, asked = self.facts.entities[entity], []
+        for i, step in enumerate(steps):
+            walked = step_of(self.facts, step)
+            low, high = int(found.offsets[i]), int(found.offsets[i + 1])
+            rows = range(low, min(low + top, high))
+            answers = self.facts.entities.take(found.entities[rows].tolist())
+            asked.append(
+                AskedOne(
+                    walked.predicate,
+                    Direction.SUBJECT if walked.inverse else Direction.OBJECT,
+                    name,
+                    high - low,
+                    tuple(
+                        RankedAnswer(*ends, float(rank[row]), float(likely[row]))
+                        for row, ends in zip(rows, _triples(name, walked, answers), strict=True)
+                    ),
+                )
+            )
+        return asked
+
+    def explain(self, subject: str, relation: str, object_: str) -> GraphExplanation:
+        """Why a triple is believed, from both ends; a fact as if it were none."""
+        for name in (subject, object_):
+            self.entity(name)
+        self.relation(relation)
+        triple = (subject, relation, object_)
+        return self._explained.get(
+            triple,
+            lambda: explain_triple(
+                self.model, self.facts, triple, reasons=REASONS, groundings=GROUNDINGS,
+                ranker=self.ranker,
+            ),
+        )  # fmt: skip
+
+
+def _triples(known: str, step: Step, answers: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Answers along a step as subject, relation and object."""
+    for answer in answers:
+        ends = (answer, known) if step.inverse else (known, answer)
+        yield ends[0], step.predicate, ends[1]

@@ -1,0 +1,67 @@
+"""The web application of a model of rules: its addresses, and edits in a cookie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hornbeam.serve.access import Access
+from hornbeam.serve.edits import Edits
+from hornbeam.serve.pages import Pages
+from hornbeam.serve.state import Explorer
+from hornbeam.serve.visits import Answer, Visit
+from hornbeam.serve.web_app import Address, Lane, WebApp
+
+
+class RuleApp(WebApp):
+    """Binds the pages of an explorer to addresses."""
+
+    def __init__(self, explorer: Explorer, access: Access) -> None:
+        self.explorer = explorer
+        self.pages = Pages(explorer)
+        super().__init__(self.pages, access)
+        self._fingerprint = explorer.served.fingerprint
+        self._n_rules = len(explorer.model.rules)
+
+    def addresses(self, quick: Lane, slow: Lane) -> Sequence[Address]:
+        """All pages."""
+        pages = self.pages
+        editing = slow if self.explorer.scorer.collective else quick
+
+        def scoring(visit: Visit) -> Lane:
+            """Quick, unless all pairs have to be inferred first."""
+            return quick if self.explorer.is_ready(visit.edits) else slow
+
+        return [
+            Address("/", pages.home, scoring),
+            Address("/search", pages.search, lambda _: quick),
+            Address("/entity", pages.entity, scoring),
+            Address("/link", pages.link, scoring),
+            Address("/flip", pages.flip, lambda _: slow),
+            Address("/rules", pages.rules, scoring),
+            Address("/edit", pages.edit, lambda _: editing, "POST"),
+            Address("/pairs", pages.pairs, scoring),
+            Address("/compare", pages.compare, scoring),
+            Address("/edited.psl", pages.download, lambda _: quick),
+        ]
+
+    def visit(self, request: Request, query: dict[str, str]) -> Visit:
+        """What a request asks for, with the visitor's edits."""
+        cookie = request.cookies.get(self.access.cookie("edits"), "")
+        edits = Edits.decoded(cookie, self._fingerprint, self._n_rules)
+        return replace(super().visit(request, query), edits=edits)
+
+    def response(self, answer: Answer, headers: dict[str, str] | None = None) -> Response:
+        """An answer as it is sent; new edits go to the visitor's cookie."""
+        response = super().response(answer, headers)
+        if answer.edits is not None:
+            name = self.access.cookie("edits")
+            if answer.edits:
+                text = answer.edits.encoded(self._fingerprint)
+                response.set_cookie(name, text, httponly=True, samesite="strict", path="/")
+            else:
+                response.delete_cookie(name, httponly=True, samesite="strict", path="/")
+        return response

@@ -1,0 +1,45 @@
+"""What comes in and what goes out, whatever is served: visits and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from hornbeam.serve.edits import NO_EDITS, Edits
+
+#: Longest text that is searched for.
+LONGEST_QUERY = 200
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One request: its query or form, the visitor's edits, and who wants the answer.
+
+    `part` is the id of the element for which htmx asks, "" where a whole page is wanted.
+    """
+
+    query: Mapping[str, str] = field(default_factory=dict)
+    edits: Edits = NO_EDITS
+    is_htmx: bool = False
+    part: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What goes back: a text, or a page to go to; and new edits, where they changed."""
+
+    body: str = ""
+    status: int = 200
+    media_type: str = "text/html"
+    go_to: str | None = None
+    edits: Edits | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+#: A page: plain functions that know no server.
+Page = Callable[[Visit], Answer]
+
+
+def whole_number(text: str, otherwise: int) -> int:
+    """The number that a text is, or another where it is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else otherwise

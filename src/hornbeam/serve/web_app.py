@@ -1,0 +1,174 @@
+"""The web application: addresses to pages, work to threads.
+
+Pages are made in a few worker threads, so that the loop that talks to clients is never busy with
+one of them. What may take seconds has a lane of its own, and where too many wait the answer is that
+the server is busy.
+"""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Protocol
+from urllib.parse import parse_qsl
+
+import anyio
+import anyio.to_thread
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from hornbeam.errors import InputError
+from hornbeam.serve.access import Access
+from hornbeam.serve.guard import Guard, read_body
+from hornbeam.serve.visits import Answer, Page, Visit
+
+#: Pages made at once, and those that may take seconds. They share one interpreter: more threads
+#: than these make no more pages, and wait for each other.
+THREADS = 3
+SLOW_THREADS = 1
+#: Requests that may wait for a thread before others are told to come back.
+MOST_WAITING = 100
+MOST_SLOW_WAITING = 10
+
+STATIC = {
+    "explorer.css": "text/css",
+    "explorer.js": "text/javascript",
+    "htmx.min.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
+
+log = logging.getLogger("hornbeam.serve")
+
+
+class Lane:
+    """A number of threads, and a queue that does not grow for ever."""
+
+    def __init__(self, threads: int, most_waiting: int) -> None:
+        self._limiter = anyio.CapacityLimiter(threads)
+        self._room = threads + most_waiting
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more may wait."""
+        return self._room <= 0
+
+    async def run(self, page: Page, visit: Visit) -> Answer:
+        """Make a page in a thread."""
+        self._room -= 1
+        try:
+            return await anyio.to_thread.run_sync(page, visit, limiter=self._limiter)
+        finally:
+            self._room += 1
+
+
+#: Which lane a visit takes.
+LaneOf = Callable[[Visit], Lane]
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a page is found, and in which lane it is made."""
+
+    path: str
+    page: Page
+    lane: LaneOf
+    method: str = "GET"
+
+
+class Messages(Protocol):
+    """Pages that every application has."""
+
+    def message(self, visit: Visit, status: int, text: str) -> Answer:
+        """A page of one message."""
+
+    def not_found(self, visit: Visit, text: str = ...) -> Answer:
+        """Say that there is no such thing."""
+
+    def ask_token(self) -> Answer:
+        """Ask for the token."""
+
+
+class WebApp(ABC):
+    """Binds pages to addresses; what they are about is the business of those who extend it."""
+
+    def __init__(self, messages: Messages, access: Access) -> None:
+        self.messages = messages
+        self.access = access
+        folder = files("hornbeam.serve") / "static"
+        self._static = {name: (folder / name).read_bytes() for name in STATIC}
+
+    @abstractmethod
+    def addresses(self, quick: Lane, slow: Lane) -> Sequence[Address]:
+        """All pages; what may take seconds takes the slow lane."""
+
+    def guarded(self) -> ASGIApp:
+        """The application with its guard around it, outside of everything that may fail."""
+        quick, slow = Lane(THREADS, MOST_WAITING), Lane(SLOW_THREADS, MOST_SLOW_WAITING)
+        routes = [self._route(address) for address in self.addresses(quick, slow)]
+        app = Starlette(
+            routes=[*routes, Route("/static/{name}", self._file)],
+            exception_handlers={404: self._not_found, 405: self._not_found, Exception: self._fault},
+        )
+        return Guard(app, self.access, lambda: self.response(self.messages.ask_token()))
+
+    def visit(self, request: Request, query: dict[str, str]) -> Visit:
+        """What a request asks for."""
+        htmx = "hx-request" in request.headers
+        return Visit(query, is_htmx=htmx, part=request.headers.get("hx-trigger", ""))
+
+    def response(self, answer: Answer, headers: dict[str, str] | None = None) -> Response:
+        """An answer as it is sent."""
+        if answer.go_to is not None:
+            return RedirectResponse(answer.go_to, answer.status)
+        # names may hold what UTF-8 has no letter for
+        body = answer.body.encode("utf-8", "replace")
+        return Response(
+            body, answer.status, {**answer.headers, **(headers or {})}, answer.media_type
+        )
+
+    def _route(self, address: Address) -> Route:
+        async def endpoint(request: Request) -> Response:
+            is_get = address.method == "GET"
+            query = dict(request.query_params) if is_get else await _form(request)
+            return await self._answer(address.page, address.lane, self.visit(request, query))
+
+        return Route(address.path, endpoint, methods=[address.method])
+
+    async def _answer(self, page: Page, lane_of: LaneOf, visit: Visit) -> Response:
+        lane = lane_of(visit)
+        if lane.is_full:
+            busy = self.messages.message(visit, 503, "The server is busy. Try again in a moment.")
+            return self.response(busy, {"retry-after": "2"})
+        try:
+            return self.response(await lane.run(page, visit))
+        except InputError as error:
+            return self.response(self.messages.message(visit, 400, str(error)))
+
+    async def _file(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in STATIC:
+            return await self._not_found(request, None)
+        headers = {"cache-control": "public, max-age=3600"}
+        return Response(self._static[name], 200, headers, STATIC[name])
+
+    async def _not_found(self, request: Request, _: object) -> Response:
+        return self.response(self.messages.not_found(self.visit(request, {})))
+
+    async def _fault(self, request: Request, error: Exception) -> Response:
+        log.error("hornbeam: a fault of the explorer at %s", request.url.path, exc_info=error)
+        text = "Something went wrong here. The terminal of the explorer says what."
+        return self.response(self.messages.message(self.visit(request, {}), 500, text))
+
+
+async def _form(request: Request) -> dict[str, str]:
+    body = await read_body(request.receive)
+    try:
+        return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=20))
+    except (UnicodeDecodeError, ValueError):
+        return {}

@@ -1,0 +1,186 @@
+"""Models of whole graphs through the command line: learn, evaluate, predict, explain, report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support.commands import HOSTILE, Ended, hornbeam_, write
+
+Triple = tuple[str, str, str]
+
+
+def triples() -> list[Triple]:
+    """People live in towns and are citizens where these lie; two of them have hostile names."""
+    rng = np.random.default_rng(3)
+    rows = [(f"town{i}", "in", f"land{i % 3}") for i in range(9)]
+    for i in range(40):
+        name = HOSTILE[i] if i < 3 else f"p{i}"
+        town = int(rng.integers(9))
+        rows += [(name, "lives", f"town{town}"), (name, "citizen", f"land{town % 3}")]
+    return rows
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Facts, held-out triples and a model of them."""
+    folder = tmp_path_factory.mktemp("graph")
+    rows = triples()
+    held = [row for i, row in enumerate(rows) if row[1] == "citizen" and i % 5 == 0]
+    made = {
+        "train": write(folder / "train.tsv", [row for row in rows if row not in held]),
+        "valid": write(folder / "valid.tsv", held[::2]),
+        "test": write(folder / "test.tsv", held[1::2]),
+        "model": folder / "graph.hornbeam",
+    }
+    ended = learn(made, "--valid", made["valid"], "-o", made["model"])
+    assert ended.code == 0, ended.stderr
+    assert "2 relations" not in ended.stdout
+    assert "3 relations" in ended.stdout
+    assert "held-out queries of valid" in ended.stdout
+    return made
+
+
+def learn(files: dict[str, Path], *words: object) -> Ended:
+    return hornbeam_("learn", "--facts", files["train"], "--all-relations", *words)
+
+
+def asked(command: str, files: dict[str, Path], *words: object) -> Ended:
+    return hornbeam_(command, files["model"], "--facts", files["train"], *words)
+
+
+def test_the_same_seed_gives_the_same_model_and_json_has_all_rules(
+    files: dict[str, Path], tmp_path: Path
+) -> None:
+    again = tmp_path / "again.hornbeam"
+    ended = learn(files, "--valid", files["valid"], "--threads", "1", "-o", again, "--json")
+    assert again.read_text() == files["model"].read_text()
+    found = ended.json
+    assert found["relations"] == 3
+    assert {"rule", "confidence", "hits", "predicted"} <= set(found["rules"][0])
+    assert any(rule["rule"] == "citizen(X, Y) <- lives(X, A), in(A, Y)" for rule in found["rules"])
+
+
+def test_evaluate(files: dict[str, Path]) -> None:
+    words = ("--test", files["test"], "--filter", files["valid"])
+    found = asked("evaluate", files, *words, "--json").json
+    assert {"mrr", "hits_1", "hits_3", "hits_10", "queries", "relations", "seconds"} <= set(found)
+    assert found["hits_10"] > 0.5
+    assert [one["direction"] for one in found["relations"]] == ["object", "subject"]
+    both = asked("evaluate", files, *words, "--leave-out-linked", "--json").json
+    assert {**both, "seconds": 0, "leave_out_linked": 0} == {
+        **found, "seconds": 0, "leave_out_linked": 0,
+    }  # fmt: skip
+    assert both["leave_out_linked"]["queries"] == found["queries"]
+    shown = asked("evaluate", files, *words, "--leave-out-linked").stdout
+    assert shown.index("MRR ") < shown.index("which knows how the split was made")
+
+
+def test_predict_answers_queries_and_lists_new_facts(
+    files: dict[str, Path], tmp_path: Path
+) -> None:
+    queries = write(
+        tmp_path / "queries.tsv",
+        [("p5", "lives", "?"), ("?", "citizen", "land1"), (HOSTILE[0], "lives", "?")],
+    )
+    found = asked("predict", files, "--queries", queries, "--top", "2", "--json").json
+    rows = found["predictions"]
+    assert [row["query"] for row in rows] == [1, 1, 2, 2, 3, 3]
+    assert rows[4]["subject"] == HOSTILE[0]
+    assert all(0 < row["probability"] < 1 for row in rows)
+    names = write(tmp_path / "names.tsv", [("land1", "Land\x85One"), ("p5", "Ann")])
+    named = asked("predict", files, "--queries", queries, "--names", names, "--json").json
+    assert named["predictions"][0]["subject_name"] == "Ann"
+    new = asked("predict", files, "--target", "citizen", "--top", "3").rows
+    assert len(new) == 3
+    assert {row[1] for row in new} == {"citizen"}
+    likely = [float(row[3]) for row in new]
+    assert likely == sorted(likely, reverse=True)
+    known = set(triples())
+    one = asked("predict", files, "--subject", "p7", "--top", "2", "--json").json["predictions"]
+    assert {row["subject"] for row in one} == {"p7"}
+    assert not {(row["subject"], row["relation"], row["object"]) for row in one} & {
+        row for row in known if row[1] != "citizen"
+    }
+
+
+def test_explain(files: dict[str, Path]) -> None:
+    subject, relation, object_ = files["test"].read_text().splitlines()[0].split("\t")
+    ended = asked("explain", files, subject, relation, object_)
+    assert "citizen(X, Y) <- lives(X, A), in(A, Y)" in ended.stdout
+    assert "in(town" in ended.stdout
+    found = asked("explain", files, subject, object_, "--target", relation, "--json").json
+    assert found["rank"] == found["directions"][0]["rank"]
+    assert {"rule", "confidence", "hits", "predicted", "groundings"} <= set(found["reasons"][0])
+    assert asked("explain", files, subject, object_).code == 2
+    assert asked("explain", files, subject).code == 2
+
+
+def test_report(files: dict[str, Path], tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    words = ("--test", files["test"], "--filter", files["valid"], "-o", page)
+    assert asked("report", files, *words, "--json").json["bytes"] == len(page.read_bytes())
+    text = page.read_text()
+    assert "<script>" not in text
+    assert "citizen(X, Y) &lt;- lives(X, A), in(A, Y)" in text
+    assert "Reliability of probabilities" in text
+
+
+def test_rules_go_out_and_come_in_again(files: dict[str, Path], tmp_path: Path) -> None:
+    for suffix in ("csv", "jsonl", "anyburl"):
+        ended = hornbeam_("export", files["model"], "-o", tmp_path / f"rules.{suffix}", "--json")
+        assert ended.json == {"rules": str(tmp_path / f"rules.{suffix}")}
+    lines = (tmp_path / "rules.jsonl").read_text().splitlines()
+    paths = sum(json.loads(line)["kind"] == "path" for line in lines)
+    again = tmp_path / "again.hornbeam"
+    ended = learn(files, "--rules", tmp_path / "rules.anyburl", "-o", again, "--json")
+    assert "path rules read" in ended.stderr
+    found = [rule for rule in ended.json["rules"] if rule["kind"] == "path"]
+    assert len(found) >= paths
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["learn", "--labels", "{test}"], "--labels is for single targets"),
+        (["learn", "--method", "ppll"], "--method is for single targets"),
+        (["learn", "--max-rules", "3"], "--max-rules is for single targets"),
+        (["learn", "--engine", "duckdb"], "--engine duckdb answers no queries"),
+        (["learn", "--max-length", "9"], "9, expected 1 to 5"),
+        (["learn", "--target", "owns"], "no fact of the relation 'owns'"),
+        (["learn", "--valid", "{none}"], "no such file"),
+        (["learn", "--rules", "{test}"], "has no rule"),
+        (["evaluate", "--labels", "{test}"], "give --test"),
+        (["evaluate", "--test", "{empty}"], "empty"),
+        (["predict", "--pairs", "{test}"], "answers --queries, not --pairs"),
+        (["predict", "--queries", "{test}"], "line 1"),
+        (["predict", "--target", "owns"], "no rules for the relation 'owns'"),
+        (["predict", "--subject", "nobody"], "no fact has the entity 'nobody'"),
+        (["explain", "nobody", "citizen", "land1"], "no fact has the entity 'nobody'"),
+        (["explain", "p5", "owns", "land1"], "no rules for the relation 'owns'"),
+        (["report", "--labels", "{test}", "-o", "{out}"], "give --test"),
+    ],
+)
+def test_mistakes_are_told(
+    files: dict[str, Path], tmp_path: Path, words: list[str], message: str
+) -> None:
+    out = tmp_path / "out"
+    empty = write(tmp_path / "empty.tsv", [])
+    places = {"test": files["test"], "none": tmp_path / "none.tsv", "empty": empty, "out": out}
+    command, *rest = (word.format(**places) for word in words)
+    ended = learn(files, *rest, "-o", out) if command == "learn" else asked(command, files, *rest)
+    assert ended.code == 2
+    assert message in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not out.exists()
+
+
+def test_what_is_for_graphs_needs_them(files: dict[str, Path], tmp_path: Path) -> None:
+    words = ("learn", "--facts", files["train"], "--target", "citizen", "-o", tmp_path / "m.psl")
+    ended = hornbeam_(*words, "--valid", files["valid"])
+    assert ended.code == 2
+    assert "--valid is for --all-relations" in ended.stderr
+    assert hornbeam_(*words, "--max-length", "5").code == 2

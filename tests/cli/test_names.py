@@ -1,0 +1,133 @@
+"""`--names` on every command that shows entities."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import hornbeam_, write
+from tests.support.pages import Page
+
+FACTS = [("e1", "knows", "e2"), ("e2", "works_in", "e3"), ("e4", "knows", "e2")]
+SCRIPT = "<script>alert('1')</script>"
+NAMES = [("e1", "Ann", "person"), ("e2", "[bold]Ben[/bold]"), ("e3", SCRIPT)]
+LABELS = [("e1", "works_in", "e3", 1), ("e4", "works_in", "e3", 0), ("e7", "works_in", "e3", 1)]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    model = tmp_path / "model.psl"
+    model.write_text(
+        "1.5: knows(A, B) & works_in(B, C) -> works_in(A, C)\n"
+        "0.5: knows(A, 'e2') -> works_in(A, B)\n0.5: !works_in(A, B)\n"
+    )
+    return {
+        "model": model,
+        "facts": write(tmp_path / "facts.tsv", FACTS),
+        "names": write(tmp_path / "names.tsv", NAMES),
+        "labels": write(tmp_path / "labels.tsv", LABELS),
+        "queries": write(tmp_path / "queries.tsv", [("e1", "works_in", "?"),
+                                                    ("?", "works_in", "e3")]),
+    }  # fmt: skip
+
+
+def words(files: dict[str, Path], command: str) -> list[object]:
+    return [command, files["model"], "--facts", files["facts"], "--names", files["names"]]
+
+
+def test_explain(files: dict[str, Path]) -> None:
+    shown = hornbeam_(*words(files, "explain"), "e1", "e3")
+    assert shown.stdout.startswith(f"Ann  works_in  {SCRIPT}\n")
+    assert f"Ann -knows-> [bold]Ben[/bold] -works_in-> {SCRIPT}" in shown.stdout
+    found = hornbeam_(*words(files, "explain"), "e1", "e3", "--json").json
+    assert (found["subject"], found["object"]) == ("e1", "e3")
+    assert found["names"] == {
+        "e1": {"name": "Ann", "type": "person"},
+        "e2": {"name": "[bold]Ben[/bold]", "type": None},
+        "e3": {"name": SCRIPT, "type": None},
+    }
+
+
+def test_predict(files: dict[str, Path], tmp_path: Path) -> None:
+    rows = hornbeam_(*words(files, "predict"), "--pairs", files["labels"]).rows
+    assert [[*row[:3], *row[4:]] for row in rows] == [
+        ["e1", "works_in", "e3", "Ann", SCRIPT],
+        ["e4", "works_in", "e3", "e4", SCRIPT],
+        ["e7", "works_in", "e3", "e7", SCRIPT],
+    ]
+    [first, *_] = hornbeam_(*words(files, "predict"), "--subject", "e1", "--json").json[
+        "predictions"
+    ]
+    assert (first["subject"], first["object_name"]) == ("e1", SCRIPT)
+    import duckdb
+
+    for suffix in ("parquet", "json", "csv", "jsonl"):
+        output = tmp_path / f"answers.{suffix}"
+        ended = hornbeam_(*words(files, "predict"), "--queries", files["queries"], "-o", output)
+        assert (ended.code, ended.stdout) == (0, "")
+    written = duckdb.read_parquet(str(tmp_path / "answers.parquet")).fetchall()
+    assert [row[0] for row in written] == ["e1", "e1", "e4"]
+    assert [row[-2] for row in written] == ["Ann", "Ann", "e4"]
+
+
+def test_queries_are_answered(files: dict[str, Path], tmp_path: Path) -> None:
+    asked = ("predict", files["model"], "--facts", files["facts"], "--queries", files["queries"])
+    rows = hornbeam_(*asked).rows
+    assert [[*row[:3], *row[4:]] for row in rows] == [
+        ["e1", "works_in", "e3", "1", "1"],
+        ["e1", "works_in", "e3", "1.5", "2"],
+        ["e4", "works_in", "e3", "1.5", "2"],
+    ]
+    [first] = hornbeam_(*asked, "--top", "1", "--json").json["predictions"][:1]
+    assert list(first) == ["subject", "relation", "object", "score", "rank", "query"]
+    unknown = write(tmp_path / "unknown.tsv", [("nobody", "works_in", "?")])
+    ended = hornbeam_(*asked[:-1], unknown)
+    assert ended.rows == []
+    assert ended.told == [
+        "1 query names an entity or a relation that no fact has; it gets no answer."
+    ]
+    wrong = write(tmp_path / "wrong.tsv", [("e1", "works_in", "?"), ("?", "works_in", "?")])
+    ended = hornbeam_(*asked[:-1], wrong)
+    assert (ended.code, ended.stdout) == (2, "")
+    assert f"{wrong}, line 2: two question marks" in ended.stderr
+    ended = hornbeam_(*asked, "--pairs", files["labels"])
+    assert ended.code == 2
+    assert "give either --pairs (to score) or --queries (to answer)" in ended.stderr
+
+
+def test_report(files: dict[str, Path], tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    ended = hornbeam_(*words(files, "report"), "--labels", files["labels"], "-o", page)
+    assert ended.code == 0
+    text = page.read_text()
+    assert SCRIPT not in text
+    shown = Page.of(text).words
+    assert f"For example Ann — knows → [bold]Ben[/bold] — works_in → {SCRIPT}" in shown
+    # a constant in words
+    assert "If A knows '[bold]Ben[/bold]', then A works_in B." in shown
+    assert "e7" in shown
+
+
+def test_candidates(files: dict[str, Path]) -> None:
+    asked = (
+        "candidates", "--facts", files["facts"], "--labels", files["labels"], "--names",
+        files["names"], "--bodies", "anchored", "--min-coverage", "1",
+    )  # fmt: skip
+    assert "[bold]Ben[/bold])" in hornbeam_(*asked).stdout  # a table may break its lines
+    found = hornbeam_(*asked, "--json").json
+    assert found["names"]["e2"] == {"name": "[bold]Ben[/bold]", "type": None}
+    assert any("knows(A, 'e2')" in one["clause"] for one in found["candidates"])
+
+
+@pytest.mark.parametrize("command", ["explain", "predict", "report", "serve"])
+def test_mistakes_in_names_are_told(files: dict[str, Path], tmp_path: Path, command: str) -> None:
+    write(files["names"], [*NAMES, ("e9",)])
+    further: dict[str, list[object]] = {
+        "explain": ["e1", "e3"],
+        "report": ["--labels", files["labels"], "-o", tmp_path / "page.html"],
+        "serve": ["--port", "0"],
+    }
+    ended = hornbeam_(*words(files, command), *further.get(command, []))
+    assert ended.code == 2
+    assert f"{files['names']}, line 4: expected 2 or 3 fields" in ended.stderr

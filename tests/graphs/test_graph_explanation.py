@@ -1,0 +1,149 @@
+"""Explanations of answers: every rule that the ranking heard is named, and nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hornbeam as hb
+from hornbeam.errors import InputError
+from hornbeam.facts.entity_names import EntityNames
+from hornbeam.graphs.graph_explanation import explain_triple, graph_explanation_in_names
+from hornbeam.graphs.graph_ranker import GraphRanker
+from hornbeam.graphs.graph_reasons import (
+    RuleClass,
+    properties_of,
+    reasons_for,
+    ridge_weights,
+)
+from hornbeam.graphs.pools import FEATURES
+from hornbeam.graphs.queries import Direction
+from hornbeam.rules.codes import step_code
+
+
+def world() -> list[tuple[str, str, str]]:
+    """People live in towns of lands, and are citizens there, mostly; names need quotes."""
+    rng = np.random.default_rng(1)
+    rows = [(f'to"wn{i}', "in the", f"land, {i % 4}") for i in range(12)]
+    for i in range(60):
+        town = int(rng.integers(12))
+        land = town if rng.random() < 0.9 else int(rng.integers(4))
+        rows.append((f"p{i}", "lives", f'to"wn{town}'))
+        rows.append((f"p{i}", "citizen", f"land, {land % 4}"))
+        rows.append((f"p{i}", "knows", f"p{int(rng.integers(60))}"))
+    return rows
+
+
+@pytest.fixture(scope="module")
+def ranker() -> GraphRanker:
+    facts = hb.read_facts([row for i, row in enumerate(world()) if i % 7])
+    return hb.learn_graph(facts).ranker(facts)
+
+
+def steps(ranker: GraphRanker) -> list[int]:
+    predicates = range(len(ranker.facts.predicates))
+    return [int(step_code(p, inverse)) for p in predicates for inverse in (False, True)]
+
+
+def test_the_best_of_every_class_is_the_feature_of_the_ranking(ranker: GraphRanker) -> None:
+    from hornbeam.graphs.graph_ranker import unasked
+    from hornbeam.graphs.pools import pool_of
+
+    classes = {
+        "path": RuleClass.PATH,
+        "forward": RuleClass.FORWARD,
+        "backward": RuleClass.BACKWARD,
+    }
+    for step in steps(ranker):
+        source = ranker.graph.holders(step)[:1].astype(np.int32)
+        rules, _ = ranker.rules_of(step)
+        pool = pool_of(ranker.evidence, rules, unasked(source), ranker.model.pool)
+        for row in range(0, len(pool.entity), 7):
+            found = reasons_for(ranker, pool, row)
+            for name, kind in classes.items():
+                heard = [one.confidence or 0.0 for one in found if one.kind is kind]
+                best = float(np.exp(pool.feature[row, FEATURES.index(f"{name}_best")]))
+                fired = float(np.expm1(pool.feature[row, FEATURES.index(f"{name}_fired")]))
+                assert best == pytest.approx(max(heard, default=1e-4), rel=1e-4)
+                assert fired == pytest.approx(len(heard), abs=1e-3)
+            assert all(one.groundings for one in found if one.kind is RuleClass.PATH)
+
+
+def test_weights_of_the_ridge_add_up_to_its_scores(ranker: GraphRanker) -> None:
+    ridge = ranker.evidence.ridge
+    assert ridge is not None
+    penalty = ranker.model.ridge
+    assert penalty is not None
+    checked = 0
+    for step in steps(ranker):
+        forward, backward = ridge.scores(step, np.array([5]))
+        for c in range(0, ranker.graph.n_entities, 5):
+            asked = int(ranker.graph.run_of(np.array([c]), step ^ 1)[0])
+            if asked >= 0 and asked not in properties_of(ranker.graph, 5):
+                total = sum(weight for _, weight in ridge_weights(ranker, 5, asked))
+                assert total == pytest.approx(penalty * float(forward[0, c]), abs=1e-4)
+                checked += 1
+            own = int(ranker.graph.run_of(np.array([5]), step)[0])
+            if own >= 0 and own not in properties_of(ranker.graph, c):
+                total = sum(weight for _, weight in ridge_weights(ranker, c, own))
+                assert total == pytest.approx(penalty * float(backward[0, c]), abs=1e-4)
+    assert checked > 5
+
+
+def test_parts_add_up_and_the_rank_is_that_of_the_ranker(ranker: GraphRanker) -> None:
+    facts, model = ranker.facts, ranker.model
+    held = [row for i, row in enumerate(world()) if i % 7 == 0 and row[1] == "citizen"][:3]
+    for triple in held:
+        found = explain_triple(model, facts, triple, ranker=ranker)
+        assert not found.is_fact
+        for one in found.directions:
+            query = (triple[0], triple[1], "?")
+            if one.asks is Direction.SUBJECT:
+                query = ("?", triple[1], triple[2])
+            table = ranker.rank([query], top=10**6)
+            column = "object" if one.asks is Direction.OBJECT else "subject"
+            place = list(table[column]).index(getattr(found, column))
+            assert one.rank == table["rank"][place]
+            assert one.probability == pytest.approx(float(table["probability"][place]))
+            scores = np.asarray(table["score"])
+            assert sum(one.parts.values()) == pytest.approx(
+                float(scores[place] - scores.mean()), abs=1e-3
+            )
+            assert [other.rank for other in one.above] == sorted(other.rank for other in one.above)
+            assert all(other.rank < (one.rank or 0.0) for other in one.above)
+
+
+def test_a_fact_is_explained_as_if_it_were_none(ranker: GraphRanker) -> None:
+    triple = next(row for i, row in enumerate(world()) if i % 7 and row[1] == "citizen")
+    found = ranker.model.explain(ranker.facts, triple)
+    assert found.is_fact
+    assert found.directions[0].rank is not None
+    text = str(found)
+    assert "explained as if it were not" in text
+    assert triple not in {
+        fact
+        for one in found.directions
+        for reason in one.reasons
+        for walk in reason.groundings
+        for fact in walk
+    }
+    assert found.as_dict()["reasons"][0]["rule"] == found.directions[0].reasons[0].rule
+    assert "<pre>" in found._repr_html_()
+
+
+def test_names_stand_in_the_place_of_ids_but_not_of_relations(ranker: GraphRanker) -> None:
+    names = EntityNames({"land, 0": 'the "first"', "lives": "no relation", "p1": "Ann"})
+    found = ranker.model.explain(ranker.facts, ("p1", "citizen", "land, 0"), reasons=50)
+    assert '"land, 0"' in str(found)
+    shown = str(graph_explanation_in_names(found, names))
+    assert '"land, 0"' not in shown
+    assert '"the \\"first\\""' in shown
+    assert "citizen(Ann, ?)" in shown
+    assert "lives(" in shown
+
+
+def test_what_cannot_be_explained_is_told(ranker: GraphRanker) -> None:
+    with pytest.raises(InputError, match="no fact has the entity 'nobody'"):
+        ranker.model.explain(ranker.facts, ("nobody", "citizen", "land, 0"))
+    with pytest.raises(InputError, match=r"no rules for the relation 'owns'.*citizen"):
+        ranker.model.explain(ranker.facts, ("p1", "owns", "land, 0"))

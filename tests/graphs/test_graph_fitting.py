@@ -1,0 +1,157 @@
+"""Fitting of the ranking model: the minimum, its gradient, calibration, and shares of work."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import check_grad, minimize
+
+from hornbeam.arrays import Floats
+from hornbeam.graphs.calibration import fit_calibration, log_odds, probabilities
+from hornbeam.graphs.graph_model import Calibration
+from hornbeam.graphs.lbfgs import minimise
+from hornbeam.graphs.softmax import (
+    CandidateRows,
+    Firings,
+    fit_softmax,
+    linear_scores,
+    summed_reciprocal_ranks,
+)
+from hornbeam.graphs.softmax_kernels import loss_and_gradient
+from hornbeam.graphs.stage_shares import StageShares
+from hornbeam.graphs.workload import Workload
+from tests.support.brute_graphs import graph_of
+from tests.support.kernels import both_ways, kernels_are
+
+seeds = st.integers(0, 10_000)
+
+
+def random_rows(seed: int, fired: bool = False) -> CandidateRows:
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 6, size=8)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    n = int(offsets[-1])
+    feature = rng.normal(size=(n, 6)).astype(np.float32)
+    start = np.arange(0, 2 * n + 1, 2, dtype=np.int64)
+    rule = rng.integers(0, 3, size=2 * n).astype(np.int32)
+    none = Firings(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32))
+    return CandidateRows(
+        offsets, feature, rng.random(n) < 0.4, Firings(start, rule) if fired else none
+    )
+
+
+def naive_loss(rows: CandidateRows, weights: Floats) -> float:
+    """The loss by its definition."""
+    total = 0.0
+    scores = rows.feature.astype(float) @ weights[:6]
+    if len(rows.firings.rule):
+        scores += weights[6:][rows.firings.rule].reshape(-1, 2).sum(axis=1)
+    for i in range(len(rows.offsets) - 1):
+        part = slice(rows.offsets[i], rows.offsets[i + 1])
+        true, false = scores[part][rows.truth[part]], scores[part][~rows.truth[part]]
+        if len(true) and len(false):
+            total += sum(np.log(np.exp(t) + np.exp(false).sum()) - t for t in true)
+    return total
+
+
+@both_ways
+@given(seeds, st.booleans())
+def test_loss_and_gradient(compiled: bool, seed: int, fired: bool) -> None:
+    rows = random_rows(seed, fired)
+    weights = np.random.default_rng(seed + 1).normal(size=9 if fired else 6)
+
+    def both(w: Floats) -> tuple[float, Floats]:
+        gradient = np.zeros(len(w))
+        with kernels_are(compiled):
+            run = loss_and_gradient.choose(1, 1)
+            loss = run(
+                rows.offsets, rows.feature, rows.truth, *rows.firings, w, np.empty(9), gradient
+            )
+        return loss, gradient
+
+    assert both(weights)[0] == pytest.approx(naive_loss(rows, weights), rel=1e-6, abs=1e-9)
+    assert check_grad(lambda w: both(w)[0], lambda w: both(w)[1], weights) < 1e-4
+
+
+@given(seeds)
+def test_the_minimum_is_scipys(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=(8, 5))
+    b = rng.normal(size=8)
+
+    def function(x: Floats) -> tuple[float, Floats]:
+        z = a @ x - b
+        return float(np.log1p(np.exp(z)).sum() + x @ x / 2), a.T @ (1 / (1 + np.exp(-z))) + x
+
+    found = minimise(function, np.zeros(5), 200, 1e-14)
+    other = minimize(function, np.zeros(5), jac=True, method="BFGS")
+    assert found.value == pytest.approx(other.fun, abs=1e-8)
+    assert found.x == pytest.approx(other.x, abs=1e-3)
+
+
+def test_a_strong_penalty_keeps_weights_where_they_are_drawn_to() -> None:
+    rows, center = random_rows(3), np.arange(6.0)
+    found = fit_softmax(rows, np.ones(6), center, np.full(6, 1e9))
+    assert found == pytest.approx(center, abs=1e-6)
+    free = fit_softmax(rows, np.ones(6), np.zeros(6), np.full(6, 0.1))
+    assert naive_loss(rows, free) < naive_loss(rows, np.zeros(6))
+
+
+def test_ties_are_averaged() -> None:
+    offsets = np.array([0, 4, 6])
+    score = np.array([1.0, 2.0, 1.0, 0.0, 3.0, 3.0])
+    truth = np.array([True, False, False, True, True, False])
+    sums = summed_reciprocal_ranks(offsets, score, truth)
+    assert sums.tolist() == [1 / 2.5 + 1 / 3, 1 / 1.5]
+
+
+def test_scores_are_sums_of_products() -> None:
+    feature = np.array([[1, 2], [3, 4]], dtype=np.float32)
+    assert linear_scores(feature, np.array([10.0, 1.0])).tolist() == [12.0, 34.0]
+
+
+def test_calibration_recovers_slope_and_intercept() -> None:
+    rng = np.random.default_rng(0)
+    z = rng.normal(-2, 3, size=40_000)
+    truth = rng.random(len(z)) < probabilities(z, Calibration(0.7, -0.4))
+    found = fit_calibration(z, truth)
+    assert found.slope == pytest.approx(0.7, abs=0.05)
+    assert found.intercept == pytest.approx(-0.4, abs=0.05)
+    assert fit_calibration(z, np.zeros(len(z), dtype=np.bool_)) == Calibration()
+
+
+def test_log_odds_of_shares() -> None:
+    odds = log_odds(np.array([0, 2, 2, 3]), np.array([np.log(3.0), 0.0, 5.0]))
+    assert odds[:2] == pytest.approx([np.log(3), -np.log(3)])
+    assert odds[2] > 20
+
+
+def test_stages_share_the_whole_work() -> None:
+    graph = graph_of([(0, 0, 1), (1, 0, 2)])
+    for folds, ridge, held, sparse in ((5, True, True, False), (2, False, False, True)):
+        shares = StageShares.of(graph, folds, ridge, held, sparse)
+        parts = vars(shares) | {"fold": folds * shares.fold}
+        parts["ridge"] = (folds + held) * shares.ridge
+        assert sum(parts.values()) == pytest.approx(1.0)
+
+
+def test_work_that_time_does_not_allow_is_left_out() -> None:
+    heard: list[int] = []
+
+    class Heard:
+        def message(self, text: str) -> None: ...
+
+        def advance(self, stage: str, done: int, total: int) -> None:
+            heard.append(done)
+
+    work = Workload(Heard(), "Working", seconds=None, threads=2)
+    assert work.each(lambda x: x * x, [3, 1, 2], [3.0, 1.0, 2.0], 0.5) == [9, 1, 4]
+    work.finish()
+    assert heard == sorted(heard)
+    assert heard[-2:] == [500, 1000]
+    late = Workload(seconds=0.0, started=time.monotonic() - 1)
+    assert late.each(lambda x: x, [1, 2], [1.0, 1.0], 1.0) == [None, None]

@@ -1,0 +1,210 @@
+"""Learning whole graphs: nothing leaks, nothing depends on threads, new entities just work."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import hornbeam as hb
+from hornbeam.errors import InputError
+from hornbeam.graphs.graph_evidence import GraphEvidence
+from hornbeam.graphs.graph_learning import learn_graph
+from hornbeam.graphs.graph_model import GraphModel
+from hornbeam.graphs.graph_ranker import GraphRanker
+from hornbeam.graphs.graph_settings import Extent, GraphSettings
+from hornbeam.graphs.hidden_folds import hidden_folds
+from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.linked_pairs import linked_shares
+from hornbeam.graphs.path_rules import asked_along, counted
+from hornbeam.graphs.pools import pool_of
+from hornbeam.graphs.queries import Direction, Queries
+from hornbeam.graphs.ranking import evaluate_ranks
+from hornbeam.graphs.ridge import Ridge
+from hornbeam.rules.codes import step_code
+
+PEOPLE = 60
+
+
+def planted(seed: int = 0, prefix: str = "") -> list[tuple[str, str, str]]:
+    """Towns in countries, people in towns; they are citizens where their town is, mostly."""
+    rng = np.random.default_rng(seed)
+    rows = [(f"{prefix}town{i}", "in", f"{prefix}land{i % 4}") for i in range(12)]
+    for i in range(PEOPLE):
+        town = int(rng.integers(12))
+        rows.append((f"{prefix}p{i}", "lives", f"{prefix}town{town}"))
+        rows.append((f"{prefix}p{i}", "citizen", f"{prefix}land{town % 4}"))
+        friend = int(rng.integers(PEOPLE))
+        rows.append((f"{prefix}p{i}", "knows", f"{prefix}p{friend}"))
+    return rows
+
+
+def split(rows: list[tuple[str, str, str]]) -> tuple[hb.Facts, hb.Facts]:
+    """A quarter of the citizens is held out."""
+    held = [row for i, row in enumerate(rows) if row[1] == "citizen" and i % 12 == 1]
+    return hb.read_facts([row for row in rows if row not in held]), hb.read_facts(held)
+
+
+@pytest.fixture(scope="module")
+def learned() -> tuple[hb.Facts, hb.Facts, GraphModel]:
+    train, held = split(planted())
+    return train, held, learn_graph(train)
+
+
+def test_a_planted_rule_is_found_and_ranks_well(
+    learned: tuple[hb.Facts, hb.Facts, GraphModel],
+) -> None:
+    train, held, model = learned
+    (part,) = (
+        part
+        for part in model.relations
+        if part.relation == "citizen" and part.direction is Direction.OBJECT
+    )
+    best = max(part.rules, key=lambda rule: rule.hits)
+    assert [step.predicate for step in best.path] == ["lives", "in"]
+    found = evaluate_ranks(GraphRanker(model, train), train, held)
+    objects = [one for one in found.relations if one.direction == Direction.OBJECT]
+    assert objects[0].mrr > 0.9
+
+
+def test_entities_that_training_never_saw(learned: tuple[hb.Facts, hb.Facts, GraphModel]) -> None:
+    _, _, model = learned
+    train, held = split(planted(seed=5, prefix="new_"))
+    found = evaluate_ranks(GraphRanker(model, train), train, held)
+    objects = [one for one in found.relations if one.direction == Direction.OBJECT]
+    assert objects[0].mrr > 0.9
+
+
+def test_same_bytes_on_any_number_of_threads() -> None:
+    train, held = split(planted())
+    texts = {learn_graph(train, held, threads=threads, seed=3).to_text() for threads in (1, 2, 5)}
+    assert len(texts) == 1
+    assert learn_graph(train, held, seed=4).to_text() not in texts
+
+
+def test_answers_do_not_depend_on_threads_or_company(
+    learned: tuple[hb.Facts, hb.Facts, GraphModel],
+) -> None:
+    train, _, model = learned
+    n = len(train.entities)
+    citizen = train.predicates.index("citizen")
+    queries = Queries(
+        np.full(n, citizen, dtype=np.int32),
+        np.arange(n, dtype=np.int32),
+        np.arange(n) % 2 == 0,
+    )
+    together = GraphRanker(model, train, threads=3).answers(queries)
+    for row in (0, 7, n - 1):
+        alone = GraphRanker(model, train, threads=1).answers(
+            Queries(queries.relation[[row]], queries.known[[row]], queries.asks_subject[[row]])
+        )
+        part = slice(together.offsets[row], together.offsets[row + 1])
+        assert alone.entities.tolist() == together.entities[part].tolist()
+        assert alone.scores.tolist() == together.scores[part].tolist()
+
+
+def test_random_triples_are_answered_by_chance() -> None:
+    rng = np.random.default_rng(1)
+    rows = {(f"e{s}", f"r{p}", f"e{o}") for s, p, o in rng.integers((40, 3, 40), size=(1100, 3))}
+    listed = sorted(rows)
+    order = rng.permutation(len(listed))
+    train = hb.read_facts([listed[i] for i in order[150:]])
+    test = hb.read_facts([listed[i] for i in order[:150]])
+    model = learn_graph(train)
+    mrr = evaluate_ranks(GraphRanker(model, train), train, test).mrr
+    # some 40 - 9 candidates are left per query
+    chance = np.mean(1 / np.arange(1, 32))
+    assert mrr == pytest.approx(chance, abs=0.04)
+
+
+def test_features_do_not_see_their_own_hidden_fold() -> None:
+    rng = np.random.default_rng(2)
+    rows = np.unique(rng.integers((30, 3, 30), size=(300, 3)), axis=0).astype(np.int32)
+    extent = Extent(folds=5, hidden=5)
+    graph = LinkedGraph(30, 3, *rows.T)
+    for number, (rest, hidden) in enumerate(hidden_folds(graph, extent, 0)):
+        assert len(rest) + len(hidden) == len(graph)
+        fold = np.random.default_rng([0, 0]).permutation(len(graph)) % extent.folds
+        changed = rows.copy()
+        changed[fold == number, 2] = (changed[fold == number, 2] + 7) % 30
+        (others,) = (
+            some
+            for k, (some, _) in enumerate(hidden_folds(LinkedGraph(30, 3, *changed.T), extent, 0))
+            if k == number
+        )
+        step = int(step_code(number % 3))
+        paths = np.array([[2, 0], [5, 4], [6, 7]], dtype=np.int32)
+        asked = asked_along(hidden, step, None, rng)
+        pools = [
+            pool_of(
+                GraphEvidence(some, Ridge.fit(some, 5.0)),
+                counted(some, step, paths, asked_along(some, step, None, rng)),
+                asked,
+                100,
+            )
+            for some in (rest, others)
+        ]
+        assert pools[0].feature.tobytes() == pools[1].feature.tobytes()
+        assert pools[0].entity.tobytes() == pools[1].entity.tobytes()
+
+
+def test_some_relations_only() -> None:
+    train, held = split(planted())
+    model = learn_graph(train, held, relations=["citizen"])
+    assert {part.relation for part in model.relations} == {"citizen"}
+    with pytest.raises(InputError, match="no fact of the relation 'owns'"):
+        learn_graph(train, relations=["owns"])
+
+
+def test_what_cannot_be_learned_is_told() -> None:
+    with pytest.raises(InputError, match="a graph needs links"):
+        learn_graph(hb.read_facts([("a", "p")]))
+    with pytest.raises(InputError, match="`max_length` is 9"):
+        learn_graph(hb.read_facts([("a", "p", "b")]), max_length=9)
+
+
+def test_a_time_limit_ends_with_a_model() -> None:
+    train, held = split(planted())
+    began = time.monotonic()
+    model = learn_graph(train, held, time_limit=0.0)
+    assert time.monotonic() - began < 20
+    assert model.chosen["stopped_early"] == "yes"
+    assert GraphModel.from_text(model.to_text()) == model
+    evaluate_ranks(GraphRanker(model, train), train, held)
+
+
+def test_classes_can_be_left_out() -> None:
+    train, held = split(planted())
+    settings = GraphSettings(constants=False, backward=False, ridge=False, per_relation=False)
+    model = learn_graph(train, held, settings=settings)
+    assert model.ridge is None
+    assert not model.constants
+    assert all(part.weights is None for part in model.relations)
+
+
+def test_linked_pairs() -> None:
+    rows = np.array([[0, 0, 1], [1, 1, 0], [2, 0, 3]], dtype=np.int32)
+    graph = LinkedGraph(4, 2, *rows.T)
+    held = np.array([0, 2], dtype=np.int32), np.array([1, 0], dtype=np.int32)
+    found = linked_shares(graph, *held)
+    assert (found.train, found.valid) == (2 / 3, 1 / 2)
+
+
+def test_linked_candidates_can_be_left_out(
+    learned: tuple[hb.Facts, hb.Facts, GraphModel],
+) -> None:
+    train, _, model = learned
+    p0 = train.entities.index("p0")
+    query = Queries(
+        np.array([train.predicates.index("knows")], dtype=np.int32),
+        np.array([p0], dtype=np.int32),
+        np.array([False]),
+    )
+    graph = LinkedGraph.of(train)
+    linked = {int(o) for s, o in zip(graph.subject, graph.object, strict=True) if s == p0}
+    linked |= {int(s) for s, o in zip(graph.subject, graph.object, strict=True) if o == p0}
+    usual = set(GraphRanker(model, train).answers(query).entities.tolist())
+    without = set(GraphRanker(model, train, leave_out_linked=True).answers(query).entities.tolist())
+    assert usual & linked
+    assert not without & linked

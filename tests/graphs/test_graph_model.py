@@ -1,0 +1,108 @@
+"""The text of a model of a graph: read again it is the same, whatever the names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hornbeam.errors import DataError
+from hornbeam.graphs.graph_model import (
+    Calibration,
+    ConstantRule,
+    GraphModel,
+    GraphRule,
+    LinkedShares,
+    RelationRules,
+)
+from hornbeam.graphs.queries import Direction
+from hornbeam.rules.body import Step
+
+names = st.one_of(
+    st.sampled_from(["X", "Y", "A", "_", "<-", "#", '"', "a b", "p(X, Y)", "queries", "ü/.", "\\"]),
+    st.text(
+        st.characters(exclude_characters="\t\r\n\0", exclude_categories=["Cs"]),
+        min_size=1, max_size=8,
+    ),
+)  # fmt: skip
+floats = st.floats(allow_nan=False, allow_infinity=False)
+counts = st.integers(0, 10**9)
+a_step = st.builds(Step, names, st.booleans())
+path_rules = st.builds(
+    GraphRule, st.lists(a_step, min_size=1, max_size=5).map(tuple), counts, counts, floats
+)
+constants = st.builds(ConstantRule, a_step, st.none() | names, names, counts, counts)
+sections = st.builds(
+    RelationRules,
+    names,
+    st.sampled_from(Direction),
+    counts,
+    st.lists(path_rules, max_size=4).map(tuple),
+    st.lists(constants, max_size=4).map(tuple),
+    st.none() | st.tuples(floats, floats),
+)
+models = st.builds(
+    GraphModel,
+    st.lists(sections, max_size=4).map(tuple),
+    st.just(("path_best", "ridge_sum")),
+    st.tuples(floats, floats),
+    st.none() | floats,
+    st.booleans(),
+    st.booleans(),
+    counts,
+    st.integers(1, 5),
+    st.builds(Calibration, floats, floats),
+    st.builds(LinkedShares, floats, st.none() | floats),
+    counts,
+    st.dictionaries(names, st.one_of(floats, counts, names, st.none()), max_size=3),
+)
+
+
+@given(models)
+def test_reading_what_was_written_gives_the_same(model: GraphModel) -> None:
+    text = model.to_text()
+    again = GraphModel.from_text(text)
+    assert again == model
+    assert again.to_text() == text
+
+
+def a_model() -> GraphModel:
+    rule = GraphRule((Step("born in"), Step("part_of")), 3, 4, 0.5)
+    constant = ConstantRule(Step("speaks"), "Greek", "Athens", 2, 2)
+    section = RelationRules("lives_in", Direction.OBJECT, 7, (rule,), (constant,))
+    return GraphModel(
+        (section,), ("best",), (1.0,), None, True, True, 100, 2, Calibration(), LinkedShares(0.5)
+    )  # fmt: skip
+
+
+def test_people_can_read_it() -> None:
+    text = a_model().to_text()
+    assert "\n## lives_in(X, Y), Y is asked for\n" in text
+    assert '\n0.3333\t3\t4\t0.5\tlives_in(X, Y) <- "born in"(X, A), part_of(A, Y)\n' in text
+    assert '\n0.2857\t2\t2\tlives_in(X, "Athens") <- speaks(X, "Greek")\n' in text
+
+
+def test_files(tmp_path: Path) -> None:
+    path = tmp_path / "graph.hornbeam"
+    a_model().save(path)
+    assert GraphModel.load(path) == a_model()
+    with pytest.raises(DataError, match="cannot be read"):
+        GraphModel.load(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda text: "1.0: p(A, B)", "is no model of a graph"),
+        (lambda text: text.replace('"format": 1', '"format": 9'), "has format 9"),
+        (lambda text: text.replace('"pool"', '"pond"'), "damaged header"),
+        (lambda text: text.replace("<-", "->"), "line 8"),
+        (lambda text: text.replace("queries\t7", "queries\tmany"), "line 7"),
+        (lambda text: text.replace("## ", "# "), "line 7"),
+    ],
+)
+def test_a_damaged_text_is_told_with_its_line(damage, told) -> None:  # type: ignore[no-untyped-def] # noqa: ANN001
+    with pytest.raises(DataError, match=told):
+        GraphModel.from_text(damage(a_model().to_text()), "m")

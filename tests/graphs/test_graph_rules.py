@@ -1,0 +1,236 @@
+"""Confidences and features against brute force on small random graphs."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hornbeam.graphs.constants import LEAST_CONFIDENCE, constant_rules, priors
+from hornbeam.graphs.discovery import discover_paths, turned_paths
+from hornbeam.graphs.graph_evidence import GraphEvidence
+from hornbeam.graphs.graph_reasons import connecting_walks
+from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.model_parts import property_of
+from hornbeam.graphs.path_rules import PathRules, asked_along, best_rules, counted
+from hornbeam.graphs.pools import FEATURES, firings_of, pool_of
+from hornbeam.graphs.ridge import Ridge
+from hornbeam.rules.codes import step_code
+from tests.support.brute_graphs import ENTITIES, RELATIONS, BruteGraph, Triple, graph_of, triples
+from tests.support.kernels import both_ways, kernels_are
+
+STEPS = [int(step_code(p, inverse)) for p in range(RELATIONS) for inverse in (False, True)]
+RNG = np.random.default_rng(0)
+
+steps = st.sampled_from(STEPS)
+paths = st.lists(
+    st.lists(steps, min_size=1, max_size=3).map(tuple), min_size=1, max_size=12, unique=True
+)
+
+
+def padded(some: list[tuple[int, ...]]) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
+    rows = np.zeros((len(some), 3), dtype=np.int32)
+    for row, path in enumerate(some):
+        rows[row, : len(path)] = path
+    return rows
+
+
+@given(triples)
+def test_links_are_those_of_the_triples(some: set[Triple]) -> None:
+    graph, brute = graph_of(some), BruteGraph(some)
+    for entity, step in product(range(ENTITIES), STEPS):
+        assert graph.ends(entity, step).tolist() == sorted(brute.answers(entity, step))
+    for step in STEPS:
+        assert graph.holders(step).tolist() == sorted({a for a, _ in brute.queries(step)})
+    links = graph.links
+    for entity in range(ENTITIES):
+        first, last = links.run_start[links.first_run[entity : entity + 2]]
+        held = {property_of(graph, int(p)) for p in links.property[first:last]}
+        assert held == {some for some in brute.properties(entity) if some[1] is not None}
+
+
+@both_ways
+@given(triples, steps, paths)
+def test_path_confidences(
+    compiled: bool, some: set[Triple], step: int, listed: list[tuple[int, ...]]
+) -> None:
+    graph, brute = graph_of(some), BruteGraph(some)
+    with kernels_are(compiled):
+        rules = counted(graph, step, padded(listed), asked_along(graph, step, None, RNG))
+    for row, path in enumerate(listed):
+        assert (rules.hits[row], rules.predicted[row]) == brute.path_counts(path, step)
+
+
+@both_ways
+@given(triples, steps)
+def test_constant_confidences(compiled: bool, some: set[Triple], step: int) -> None:
+    graph, brute = graph_of(some), BruteGraph(some)
+    with kernels_are(compiled):
+        rules = constant_rules(graph, step)
+    found = {
+        (property_of(graph, int(p)), int(c)): (int(h), int(n))
+        for p, c, h, n in zip(
+            rules.property, rules.answer, rules.hits, rules.predicted, strict=True
+        )
+    }
+    expected = {
+        rule: (hits, predicted)
+        for rule, (hits, predicted) in brute.constant_counts(step).items()
+        if hits >= 2 and hits / (predicted + 5) >= LEAST_CONFIDENCE
+    }
+    assert found == expected
+
+
+@both_ways
+@given(triples, steps, paths)
+def test_features(
+    compiled: bool, some: set[Triple], step: int, listed: list[tuple[int, ...]]
+) -> None:
+    graph, brute = graph_of(some), BruteGraph(some)
+    with kernels_are(compiled):
+        asked = asked_along(graph, step, None, RNG)
+        rules = counted(graph, step, padded(listed), asked)
+        if not len(asked.sources):
+            return
+        pool = pool_of(GraphEvidence(graph), rules, asked, limit=100)
+    constants = brute.constant_counts(step)
+    place = {name: column for column, name in enumerate(FEATURES)}
+    for i, a in enumerate(pool.source.tolist()):
+        known = brute.answers(a, step)
+        held = brute.properties(a)
+        for row in range(pool.offsets[i], pool.offsets[i + 1]):
+            c = int(pool.entity[row])
+            assert c not in known
+            fired = {
+                "path": [
+                    confidence
+                    for path, confidence in zip(listed, rules.confidence, strict=True)
+                    if c in brute.proposed(path, a)
+                ],
+                "forward": [
+                    hits / (predicted + 5)
+                    for (rule, answer), (hits, predicted) in constants.items()
+                    if answer == c and rule in held and hits >= 2
+                ],
+                "backward": [confidence for confidence, new in brute.backward(a, step) if c in new],
+            }
+            for group, confidences in fired.items():
+                best = [*sorted(confidences, reverse=True), 0.0, 0.0, 0.0]
+                total = -sum(math.log1p(-value) for value in confidences)
+                expected = {
+                    "best": math.log(max(best[0], 1e-4)),
+                    "second": math.log(max(best[1], 1e-4)),
+                    "third": math.log(max(best[2], 1e-4)),
+                    "noisy_or": math.log(max(-math.expm1(-total), 1e-4)),
+                    "fired": math.log1p(len(confidences)),
+                    "sum": math.log1p(total),
+                }
+                for name, value in expected.items():
+                    found = pool.feature[row, place[f"{group}_{name}"]]
+                    assert found == pytest.approx(value, abs=1e-5), (group, name)
+            assert pool.feature[row, place["itself"]] == (c == a)
+
+
+@given(triples, steps, paths)
+def test_firings_and_groundings_agree(
+    some: set[Triple], step: int, listed: list[tuple[int, ...]]
+) -> None:
+    graph = graph_of(some)
+    asked = asked_along(graph, step, None, RNG)
+    if not len(asked.sources):
+        return
+    rules = counted(graph, step, padded(listed), asked)
+    pool = pool_of(GraphEvidence(graph), rules, asked, limit=100)
+    firings = firings_of(graph, rules, pool)
+    for i, a in enumerate(pool.source.tolist()):
+        for row in range(pool.offsets[i], pool.offsets[i + 1]):
+            fired = sorted(firings.rule[firings.start[row] : firings.start[row + 1]].tolist())
+            grounded = [
+                k
+                for k, path in enumerate(listed)
+                if any(connecting_walks(graph, a, int(pool.entity[row]), list(path)))
+            ]
+            assert fired == grounded
+
+
+@both_ways
+@given(triples)
+def test_discovered_paths_are_the_distinct_ones(compiled: bool, some: set[Triple]) -> None:
+    graph, brute = graph_of(some), BruteGraph(some)
+    step = STEPS[0]
+    with kernels_are(compiled):
+        found = discover_paths(graph, step, 3, RNG, 10**6)
+    every: dict[tuple[int, ...], int] = {}
+    for path in (p for n in (1, 2, 3) for p in product(STEPS, repeat=n)):
+        links = sum(_simple(brute, path, a, c) for a, c in brute.queries(step) if a != c)
+        if links and path != (step,):
+            every[path] = links
+    often = 2 if len(brute.queries(step)) > 20 else 1
+    expected = {path for path, links in every.items() if links >= often}
+    assert {tuple(code for code in row if code) for row in found.tolist()} == expected
+    turned = {tuple(code for code in row if code) for row in turned_paths(found).tolist()}
+    assert turned == {tuple(code ^ 1 for code in reversed(path)) for path in expected}
+
+
+def _simple(brute: BruteGraph, path: tuple[int, ...], a: int, c: int) -> bool:
+    """Whether a walk along the path leads from a to c without passing either."""
+    reached = {a}
+    for step in path[:-1]:
+        reached = {y for x in reached for y in brute.answers(x, step)} - {a, c}
+    return any(c in brute.answers(x, path[-1]) for x in reached)
+
+
+def test_frequent_answers_and_their_share() -> None:
+    graph = graph_of([(0, 0, 4), (1, 0, 4), (2, 0, 5)])
+    found = priors(graph, STEPS[0])
+    assert found.frequent.tolist() == [4, 5]
+    assert np.exp(found.log_share[[4, 5, 6, 7]]) == pytest.approx(
+        [2.5 / 4, 1.5 / 4, 0.5 / 4, 0.5 / 4]
+    )
+
+
+def test_rules_are_kept_half_by_confidence_half_by_gain() -> None:
+    hits, predicted = np.array([3, 100, 1, 0]), np.array([3, 400, 300, 9])
+    rules = PathRules(2, np.ones((4, 1), dtype=np.int32), hits, predicted)
+    assert best_rules(rules, 0.001, 2).tolist() == [0, 1]
+    assert best_rules(rules, 0.001, 9).tolist() == [0, 1, 2]
+
+
+@both_ways
+@given(triples, steps)
+def test_ridge_is_the_autoencoder_with_zero_diagonal(
+    compiled: bool, some: set[Triple], step: int
+) -> None:
+    graph, brute = graph_of(some), BruteGraph(some)
+    with kernels_are(compiled):
+        ridge = Ridge.fit(graph, 2.0)
+        forward, backward = ridge.scores(step, np.arange(ENTITIES))
+    properties = sorted(
+        {p for x in range(ENTITIES) for p in brute.properties(x) if p[1] is not None},
+        key=lambda p: (p[0], p[1] or 0),
+    )
+    x = np.array(
+        [[p in brute.properties(e) for p in properties] for e in range(ENTITIES)], dtype=float
+    )
+    inverse = np.linalg.inv(x.T @ x + 2.0 * np.eye(len(properties)))
+    weights = np.eye(len(properties)) - inverse / np.diag(inverse)
+    predicted = x @ weights
+    for a, c in product(range(ENTITIES), repeat=2):
+        if c in brute.answers(a, step):
+            continue
+        for found, row, rule in (
+            (forward[a, c], a, (step, c)),
+            (backward[a, c], c, (step ^ 1, a)),
+        ):
+            expected = predicted[row, properties.index(rule)] if rule in properties else 0.0
+            assert 2.0 * found == pytest.approx(expected, abs=1e-3)
+
+
+def test_nothing_to_answer_from() -> None:
+    graph = LinkedGraph(3, 1, *(np.empty(0, dtype=np.int32) for _ in range(3)))
+    assert graph.ends(0, 2).tolist() == []
+    assert len(constant_rules(graph, 2)) == 0

@@ -1,0 +1,94 @@
+"""Answers by all kinds of rules, however they are counted, against brute force."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hornbeam as hb
+from hornbeam.choices import Score
+from hornbeam.graphs import rule_ranker, separable_scores
+from hornbeam.graphs.queries import Queries
+from hornbeam.graphs.rule_ranker import RuleRanker
+from hornbeam.rules.body import Kind
+from tests.support.rich_worlds import (
+    ENTITIES,
+    Pair,
+    RichWorld,
+    pairs_of,
+    rich_models,
+    rich_worlds,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
+
+
+def spoken_for(model: hb.Model, world: RichWorld, near: int) -> set[Pair]:
+    """Pairs, known ones too, that a positive rule speaks for which asks of the far argument.
+
+    Where there is no such rule, any positive one counts, for arguments that the target has.
+    """
+    pulling = [
+        rule.clause.body
+        for rule in model.rules
+        if rule.weight > 0 and not rule.clause.negated and not rule.clause.is_prior
+    ]
+    asking = [
+        body
+        for body in pulling
+        if any(p.body.kind is Kind.PATH or p.body.argument != near for p in body.parts)
+    ]
+    seen = {atom[2 - near] for atom in world.values if atom[0] == "t"}
+    return {
+        (s, "t", o)
+        for s in ENTITIES
+        for o in ENTITIES
+        if (asking or (s, o)[1 - near] in seen)
+        and any(world.count(body, (s, "t", o), model.semantics) for body in asking or pulling)
+    }
+
+
+@settings(max_examples=200)
+@given(rich_worlds(), rich_models(), st.sampled_from(list(Score)), st.sampled_from([1, 2, 100]))
+def test_answers_are_what_rules_speak_for_by_their_scores(
+    world: RichWorld, model: hb.Model, score: Score, block: int
+) -> None:
+    ranker = RuleRanker.of(model, world.facts, score=score, threads=1)
+    n = len(ENTITIES)
+    ids = np.tile(np.arange(n, dtype=np.int32), 2)
+    relation = np.full(2 * n, ranker.facts.predicates.index("t"), dtype=np.int32)
+    with patch.object(separable_scores, "MOST_PAIRS", block * n):
+        found = ranker.answers(Queries(relation, ids, np.repeat([False, True], n)))
+    for near in (0, 1):
+        expected = spoken_for(model, world, near)
+        proposed = {}
+        for i in range(near * n, near * n + n):
+            rows = slice(found.offsets[i], found.offsets[i + 1])
+            scores = found.scores[rows].tolist()
+            assert scores == sorted(scores, reverse=True)
+            for entity, value in zip(found.entities[rows].tolist(), scores, strict=True):
+                pair = (ENTITIES[ids[i]], "t", ENTITIES[entity])
+                proposed[pair if near == 0 else pair[::-1]] = value
+        assert set(proposed) == expected
+        if proposed:
+            exact = model.predict(world.facts, pairs_of(*proposed), score=score, threads=1)
+            assert list(proposed.values()) == pytest.approx(exact.tolist(), rel=1e-9)
+
+
+@settings(max_examples=100)
+@given(rich_worlds(), rich_models())
+def test_equal_strengths_tie(world: RichWorld, model: hb.Model) -> None:
+    """Where strengths are added up end by end, candidates that are alike score alike."""
+    ranker = RuleRanker.of(model, world.facts, threads=1)
+    ids = np.arange(len(ENTITIES), dtype=np.int32)
+    relation = np.full(len(ids), ranker.facts.predicates.index("t"), dtype=np.int32)
+    queries = Queries(relation, ids, np.zeros(len(ids), dtype=np.bool_))
+    found = ranker.answers(queries)
+    with patch.object(rule_ranker, "is_separable", lambda *_: False):
+        exact = RuleRanker.of(model, world.facts, threads=1).answers(queries)
+    assert found.offsets.tolist() == exact.offsets.tolist()
+    assert found.scores.tolist() == pytest.approx(exact.scores.tolist(), rel=1e-9)

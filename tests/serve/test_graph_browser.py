@@ -1,0 +1,106 @@
+"""The explorer of a whole graph in a real browser: mouse, keyboard, phone, no JavaScript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.serve.test_browser import DESKTOP, FAINT, PHONE, UNNAMED, opened
+from tests.support.commands import HOSTILE
+from tests.support.servers import SCRIPT, graph_explorer, serving
+
+pytestmark = pytest.mark.browser
+
+WHY = "/reasons?subject=ann&relation=trusts&object=dora"
+PAGES = [
+    "/", "/search?q=o", "/entity?name=ann", f"/entity?name={quote(SCRIPT)}", WHY,
+    "/query?subject=ann&relation=trusts", "/relation?name=trusts",
+    f"/relation?name={quote(SCRIPT)}",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def graph_port() -> Iterator[int]:
+    """Port of a running server."""
+    with serving(graph_explorer()) as client:
+        yield client.port
+
+
+@pytest.fixture
+def page(browser: Browser, graph_port: int) -> Iterator[Page]:
+    """A new visitor's window; nothing may go wrong in it."""
+    yield from opened(browser, graph_port)
+
+
+def test_from_a_few_letters_to_the_reasons(page: Page) -> None:
+    page.goto("/")
+    box = page.get_by_role("searchbox", name="Search an entity")
+    expect(box).to_be_focused()
+    box.press_sequentially("an")
+    page.locator("#found").get_by_role("link", name="ann", exact=True).click()
+    expect(page).to_have_title("ann · Hornbeam")
+    page.get_by_role("link", name="ann trusts dora").first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("ann trusts dora")
+    expect(page.get_by_role("heading", level=2)).to_have_text(
+        ["Asked as ann trusts ?", "Asked as ? trusts dora"]
+    )
+    first = page.locator("article.reason").first
+    expect(first).to_contain_text("trusts(X, Y) <- knows(X, A), trusts(A, Y)")
+    first.get_by_role("link", name="bob").first.click()
+    expect(page).to_have_title("bob · Hornbeam")
+
+
+def test_a_question_is_asked_by_a_form(page: Page) -> None:
+    page.goto("/")
+    page.get_by_label("Subject").fill("ann")
+    page.get_by_label("Relation").select_option("trusts")
+    page.get_by_role("button", name="Ask").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("ann trusts ?")
+    page.get_by_label("Subject").fill("")
+    page.get_by_label("Object").fill("dora")
+    page.get_by_role("button", name="Ask").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("? trusts dora")
+    page.keyboard.press("/")
+    page.keyboard.type("cy")
+    expect(page.locator("#found").get_by_role("link", name="cy", exact=True)).to_be_visible()
+
+
+@pytest.mark.parametrize("name", [SCRIPT, *HOSTILE])
+def test_hostile_names_are_only_text(page: Page, name: str) -> None:
+    page.goto(f"/entity?name={quote(name, safe='')}")
+    heading = page.get_by_role("heading", level=1)
+    assert heading.evaluate("heading => heading.textContent") == name
+    page.goto(f"/reasons?subject=ann&relation=trusts&object={quote(name, safe='')}")
+    page.locator("h1 a").last.click()
+    assert heading.evaluate("heading => heading.textContent") == name
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_fit_and_can_be_read(
+    browser: Browser, graph_port: int, size: tuple[int, int], scheme: str
+) -> None:
+    """No page scrolls sideways, every field has a name, and text stands out from its ground."""
+    viewport = {"width": size[0], "height": size[1]}
+    for window in opened(browser, graph_port, viewport=viewport, color_scheme=scheme):
+        for address in PAGES:
+            window.goto(address)
+            assert window.evaluate(
+                "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+            ), address
+            assert window.locator("h1").count() == 1
+            assert window.evaluate(UNNAMED) == [], address
+            assert window.evaluate(FAINT) == [], address
+
+
+def test_everything_reads_without_javascript(browser: Browser, graph_port: int) -> None:
+    for window in opened(browser, graph_port, java_script_enabled=False):
+        window.goto("/")
+        window.get_by_role("searchbox").fill("ann")
+        window.get_by_role("searchbox").press("Enter")
+        window.get_by_role("link", name="ann", exact=True).click()
+        window.get_by_role("link", name="ann trusts dora").first.click()
+        expect(window.locator("article.reason").first).to_be_visible()

@@ -1,0 +1,62 @@
+"""Ranks by the definition, candidate by candidate; and a ranker that is a table of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from hornbeam.facts.table import Facts
+from hornbeam.graphs.queries import Answers, Queries, collected_answers
+from hornbeam.progress import SILENT, Progress
+
+Triple = tuple[str, str, str]
+#: Scores of proposed answers, by (relation, known, asks_subject).
+Scores = Mapping[tuple[str, str, bool], Mapping[str, float]]
+
+
+@dataclass(frozen=True, eq=False)
+class TableRanker:
+    """Proposes what a table says."""
+
+    facts: Facts
+    scores: Scores
+
+    def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
+        assert queries.askable.all()
+        rows = []
+        columns = (queries.relation.tolist(), queries.known.tolist(), queries.asks_subject.tolist())
+        for i, (p, e, asks_subject) in enumerate(zip(*columns, strict=True)):
+            key = (self.facts.predicates[p], self.facts.entities[e], asks_subject)
+            for name, score in self.scores.get(key, {}).items():
+                rows.append((i, self.facts.entities.index(name), score))
+        query, entity, scores = np.array(rows, dtype=float).reshape(-1, 3).T
+        return collected_answers(
+            len(queries), query.astype(np.int64), entity.astype(np.int32), scores
+        )
+
+
+def naive_ranks(
+    scores: Scores, train: Iterable[Triple], also_known: Iterable[Triple], test: Iterable[Triple]
+) -> dict[tuple[Triple, bool], tuple[int, int]]:
+    """Optimistic and pessimistic filtered rank of every test triple in both directions."""
+    train, also_known, test = set(train), set(also_known), set(test)
+    true = train | also_known | test
+    entities = {name for s, _, o in true for name in (s, o)}
+    found = {}
+    for s, p, o in test:
+        for asks_subject in (False, True):
+            known, answer = (o, s) if asks_subject else (s, o)
+            proposed = scores.get((p, known, asks_subject), {})
+            mine = proposed.get(answer, -np.inf)
+            better = as_good = 0
+            for candidate in entities:
+                triple = (candidate, p, o) if asks_subject else (s, p, candidate)
+                if candidate == answer or triple in true:
+                    continue
+                score = proposed.get(candidate, -np.inf)
+                better += score > mine
+                as_good += score >= mine
+            found[(s, p, o), asks_subject] = (better + 1, as_good + 1)
+    return found
