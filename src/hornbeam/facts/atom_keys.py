@@ -19,7 +19,7 @@ def pair_keys(subject: Integers, object_: Integers, n_entities: int) -> Ints:
     return subject.astype(np.int64) * n_entities + object_
 
 
-def contained(keys: Ints, among: Ints) -> Bools:
+def contained(keys: Integers, among: Integers) -> Bools:
     """Which keys a sorted table of keys holds."""
     if not len(among):
         return np.zeros(len(keys), dtype=np.bool_)

@@ -15,6 +15,7 @@ from itertools import islice
 import numpy as np
 
 from hornbeam.arrays import Bools, Ids, Ints
+from hornbeam.facts.atom_keys import contained
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.constants import LEAST_CONFIDENCE, LEAST_HITS
 from hornbeam.graphs.graph_model import ConstantRule, GraphRule
@@ -209,7 +210,7 @@ def _backward(ranker: GraphRanker, step: int, a: int, c: int) -> Iterator[GraphR
         if number in own:
             continue
         holders = holders_of(graph, number)
-        hits = int(np.isin(known, holders).sum())
+        hits = int(contained(known, holders).sum())  # both ascend
         confidence = hits / (len(holders) + SMOOTHING)
         if hits >= LEAST_HITS and confidence >= LEAST_CONFIDENCE:
             rule = _about_answers(ranker, step, a, number)

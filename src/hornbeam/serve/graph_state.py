@@ -29,8 +29,8 @@ from hornbeam.serve.expected_steps import ExpectedSteps
 CACHED = 200
 #: A question is asked about an entity where so many like it have an answer.
 LEAST_EXPECTED = 0.25
-#: Rules and groundings that an explanation names.
-REASONS, GROUNDINGS = 10, 3
+#: Rules that an explanation names, alone and fitted together, and groundings of each.
+REASONS, GROUNDINGS = 100, 3
 
 
 class UnknownNameError(InputError):
