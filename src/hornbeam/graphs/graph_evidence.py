@@ -32,7 +32,7 @@ class Classes:
     backward: bool = True
 
 
-class Scratch(NamedTuple):
+class GatherScratch(NamedTuple):
     """Arrays that a kernel fills and clears for every source; one set per thread.
 
     They are as long as there are entities or properties, so to make them for a single query would
@@ -53,7 +53,7 @@ class Scratch(NamedTuple):
     listed: Ints
 
     @classmethod
-    def of(cls, graph: LinkedGraph) -> Scratch:
+    def of(cls, graph: LinkedGraph) -> GatherScratch:
         """Make the arrays of a graph."""
         n, depths = graph.n_entities, MAX_PATH + 1
         properties = len(graph.links.run_step) + graph.step_limit
@@ -112,11 +112,11 @@ class GraphEvidence:
         return found
 
     @property
-    def scratch(self) -> Scratch:
+    def scratch(self) -> GatherScratch:
         """Arrays of this thread."""
         if not hasattr(self._local, "scratch"):
-            self._local.scratch = Scratch.of(self.graph)
-        scratch: Scratch = self._local.scratch
+            self._local.scratch = GatherScratch.of(self.graph)
+        scratch: GatherScratch = self._local.scratch
         return scratch
 
 
