@@ -9,6 +9,7 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.errors import InputError
+from hornbeam.graphs.discovery import longest_path
 from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.graph_learning import learn_graph
 from hornbeam.graphs.graph_model import GraphModel
@@ -162,6 +163,10 @@ def test_what_cannot_be_learned_is_told() -> None:
         learn_graph(hb.read_facts([("a", "p")]))
     with pytest.raises(InputError, match="`max_length` is 9"):
         learn_graph(hb.read_facts([("a", "p", "b")]), max_length=9)
+    many = hb.read_facts([("a", f"p{i}", f"b{i}") for i in range(3000)])
+    assert longest_path(LinkedGraph.of(many)) == 3
+    with pytest.raises(InputError, match="too much for 3,000 relations"):
+        learn_graph(many, max_length=5)
 
 
 def test_a_time_limit_ends_with_a_model() -> None:

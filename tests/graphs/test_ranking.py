@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -229,24 +227,3 @@ class RandomRanker:
         entities = step.cumsum(axis=1).astype(np.int32).ravel()
         query = np.repeat(np.arange(n), self.size)
         return collected_answers(n, query, entities, rng.random(len(query)).round(2))
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
-def test_a_graph_of_the_size_of_fb15k_237_takes_seconds() -> None:
-    rng = np.random.default_rng(1)
-    n, relations = 14_500, 237
-
-    def triples(count: int) -> list[Triple]:
-        return [
-            (f"e{s}", f"r{p}", f"e{o}")
-            for s, p, o in zip(rng.integers(n, size=count).tolist(),
-                               rng.integers(relations, size=count).tolist(),
-                               rng.integers(n, size=count).tolist(), strict=True)
-        ]  # fmt: skip
-
-    facts, test = read_facts(triples(270_000)), read_facts(triples(20_000))
-    began = time.process_time()
-    found = evaluate_ranks(RandomRanker(len(facts.entities), 300), facts, test)
-    assert found.queries == 2 * len(test)
-    assert time.process_time() - began < 60

@@ -25,7 +25,13 @@ def longest_path(graph: LinkedGraph) -> int:
         return 2
     if links > MEDIUM:
         return 3
-    return 4 if links > THIN else 5
+    length = 4 if links > THIN else 5
+    return length if is_keyed(graph, length) else 3
+
+
+def is_keyed(graph: LinkedGraph, length: int) -> bool:
+    """Whether paths of a length are told apart by 64-bit keys: not with too many relations."""
+    return graph.step_limit <= 1 << key_bits(length)
 
 
 def discover_paths(

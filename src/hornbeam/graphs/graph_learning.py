@@ -14,7 +14,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.calibration import fit_calibration, log_odds
-from hornbeam.graphs.discovery import THIN, longest_path
+from hornbeam.graphs.discovery import THIN, is_keyed, longest_path
 from hornbeam.graphs.graph_evidence import MAX_PATH
 from hornbeam.graphs.graph_model import Calibration, GraphModel, LinkedShares
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
@@ -99,10 +99,14 @@ def learn_graph(
         raise InputError("there are no facts of two arguments: a graph needs links")
     if max_length != "auto" and not 1 <= max_length <= MAX_PATH:
         raise InputError(f"`max_length` is {max_length}, expected 1 to {MAX_PATH} or 'auto'")
+    length = longest_path(graph) if max_length == "auto" else max_length
+    if not is_keyed(graph, length):
+        raise InputError(
+            f"`max_length` is {length}, too much for {graph.n_predicates:,} relations: expected 3"
+        )
     steps = _steps(facts, graph, relations)
     degree = np.bincount(graph.predicate, minlength=graph.n_predicates)
     sizes = [float(min(degree[predicate_of(step)], 1000) + 100) for step in steps]
-    length = longest_path(graph) if max_length == "auto" else max_length
     work = Workload(progress, "Learning the graph", time_limit, threads)
     extent = settings.extent or Extent.of(graph)
     with_ridge = settings.ridge and graph.n_entities <= MOST_ENTITIES

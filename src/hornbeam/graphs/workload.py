@@ -92,6 +92,9 @@ class Workload:
 
         # large ones first, so that no thread is left alone with one in the end
         order = sorted(range(len(items)), key=lambda i: (-sizes[i], i))
-        with ThreadPoolExecutor(worker_threads(self.threads)) as pool:
+        pool = ThreadPoolExecutor(worker_threads(self.threads))
+        try:
             results = dict(zip(order, pool.map(one, order), strict=True))
+        finally:
+            pool.shutdown(cancel_futures=True)  # an interrupt does not wait for what is not begun
         return [results[i] for i in range(len(items))]
