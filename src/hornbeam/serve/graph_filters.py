@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from markupsafe import Markup
 
-from hornbeam.graphs.graph_reasons import GraphReason, RuleClass
 from hornbeam.graphs.queries import Direction
 from hornbeam.serve.filters import FILTERS, quoted
 
@@ -16,8 +15,6 @@ from hornbeam.serve.filters import FILTERS, quoted
 ATOM_END = re.compile(r"(?<=\)), ")
 #: The longest bar of a part of a score, as this many logarithms of odds.
 LONGEST_BAR = 10.0
-#: Rules of one class that are shown.
-BEST = 5
 
 
 def reasons_url(subject: str, relation: str, object_: str) -> Markup:
@@ -64,16 +61,6 @@ def lift_bar(lift: float) -> Markup:
     )
 
 
-def by_class(reasons: Sequence[GraphReason]) -> list[tuple[RuleClass, list[GraphReason], int]]:
-    """The best rules of every class that speaks, and how many there are."""
-    found = []
-    for kind in RuleClass:
-        some = [reason for reason in reasons if reason.kind is kind]
-        if some:
-            found.append((kind, some[:BEST], len(some)))
-    return found
-
-
 def rank_text(rank: float | None) -> str:
     """A rank; the mean of places that are shared may end in a half."""
     return "–" if rank is None else f"{rank:,g}"
@@ -86,5 +73,4 @@ GRAPH_FILTERS: dict[str, Callable[..., Any]] = FILTERS | {
     "graph_rule": graph_rule,
     "lift_bar": lift_bar,
     "rank": rank_text,
-    "by_class": by_class,
 }

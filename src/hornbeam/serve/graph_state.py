@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,8 +12,9 @@ from hornbeam.arrays import Bools
 from hornbeam.errors import InputError
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.graph_explanation import GraphExplanation, explain_triple
+from hornbeam.graphs.graph_explanation import GraphExplanation, RankedReasons, explain_triple
 from hornbeam.graphs.graph_model import GraphModel, RelationRules
+from hornbeam.graphs.graph_reasons import GraphReason, RuleClass
 from hornbeam.graphs.model_parts import step_of
 from hornbeam.graphs.queries import Direction, Queries
 from hornbeam.graphs.ranked_answers import tied_ranks
@@ -29,8 +30,8 @@ from hornbeam.serve.expected_steps import ExpectedSteps
 CACHED = 200
 #: A question is asked about an entity where so many like it have an answer.
 LEAST_EXPECTED = 0.25
-#: Rules that an explanation names, alone and fitted together, and groundings of each.
-REASONS, GROUNDINGS = 100, 3
+#: Rules of every class that an explanation names, of so many that speak, and groundings of each.
+REASONS, MOST_SPEAKING, GROUNDINGS = 8, 10_000, 3
 
 
 class UnknownNameError(InputError):
@@ -271,13 +272,22 @@ class GraphExplorer:
             self.entity(name)
         self.relation(relation)
         triple = (subject, relation, object_)
-        return self._explained.get(
-            triple,
-            lambda: explain_triple(
-                self.model, self.facts, triple, reasons=REASONS, groundings=GROUNDINGS,
+
+        def made() -> GraphExplanation:
+            found = explain_triple(
+                self.model, self.facts, triple, reasons=MOST_SPEAKING, groundings=GROUNDINGS,
                 ranker=self.ranker,
-            ),
-        )  # fmt: skip
+            )  # fmt: skip
+            shown = (replace(one, reasons=_best_by_class(one)) for one in found.directions)
+            return replace(found, directions=tuple(shown))
+
+        return self._explained.get(triple, made)
+
+
+def _best_by_class(one: RankedReasons) -> tuple[GraphReason, ...]:
+    """The best rules of every class, so that none crowds out the others."""
+    classes = ([r for r in one.reasons if r.kind is kind][:REASONS] for kind in RuleClass)
+    return tuple(reason for some in classes for reason in some)
 
 
 def _triples(known: str, step: Step, answers: Sequence[str]) -> Iterator[tuple[str, str, str]]:
