@@ -152,7 +152,8 @@ def _show_learned(model: GraphModel, output: Path, seconds: dict[str, float]) ->
     chosen = model.chosen
     out.print(
         f"{len({part.relation for part in model.relations}):,} relations, {n_rules:,} path rules; "
-        f"MRR {chosen['held_out_mrr']:.3f} on held-out queries of {chosen['held_out']}; load "
+        f"chosen by an MRR of {chosen['held_out_mrr']:.3f} on held-out queries of "
+        f"{chosen['held_out']}, where true answers that it lacks count as wrong; load "
         f"{seconds['load']:.2f} s, learn {seconds['learn']:.2f} s. Wrote {escape(str(output))}.",
         soft_wrap=True,
     )

@@ -16,7 +16,7 @@ from hornbeam.facts.table import Facts
 from hornbeam.graphs.calibration import fit_calibration, log_odds
 from hornbeam.graphs.discovery import THIN, is_keyed, longest_path
 from hornbeam.graphs.graph_evidence import MAX_PATH
-from hornbeam.graphs.graph_model import Calibration, GraphModel, LinkedShares
+from hornbeam.graphs.graph_model import Calibration, GraphModel
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_stages import (
     GraphLearning,
@@ -42,8 +42,6 @@ from hornbeam.rules.codes import predicate_of, step_code
 
 #: Without held-out facts, every so-manieth source of training queries decides.
 EVERY = 5
-#: Shares of linked pairs that differ by more are told.
-DIFFERENT = 0.2
 
 
 def learn_graph(
@@ -155,7 +153,6 @@ def _ranked(
     triples = None if valid is None else held_triples(facts, valid)
     ends = (None, None) if triples is None else (triples[0], triples[2])
     linked = linked_shares(graph, *ends)
-    _tell(linked, work.progress)
     own: dict[int, Floats] = {}
     if train is None:
         ranking, calibration = _unfitted(), Calibration()
@@ -194,15 +191,6 @@ def _ranked(
             "stopped_early": "yes" if work.expired() else "no",
         },
     )
-
-
-def _tell(linked: LinkedShares, progress: Progress) -> None:
-    if linked.valid is not None and abs(linked.train - linked.valid) > DIFFERENT:
-        progress.message(
-            f"{linked.train:.0%} of the facts' pairs have a further link, {linked.valid:.0%} of "
-            "those held out: they were chosen by their links, so figures on them say less about "
-            "what is missing in the graph."
-        )
 
 
 def _fitted(

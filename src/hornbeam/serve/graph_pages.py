@@ -153,7 +153,6 @@ class GraphPages:
             "pages": pages,
             "n_rules": sum(one.rules for one in known),
             "caution": model.linked.caution,
-            "held_out_mrr": model.chosen.get("held_out_mrr"),
         }
         return View("graph_home.html", values, plain)
 
