@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.graphs.constants import LEAST_CONFIDENCE, constant_rules, priors
+from hornbeam.graphs.constants import LEAST_CONFIDENCE, ConstantRules, constant_rules, priors
 from hornbeam.graphs.discovery import discover_paths, turned_paths
 from hornbeam.graphs.graph_evidence import GraphEvidence
-from hornbeam.graphs.graph_reasons import connecting_walks
+from hornbeam.graphs.graph_reasons import connecting_walks, properties_of
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import property_of
 from hornbeam.graphs.path_rules import PathRules, asked_along, best_rules, counted
@@ -83,6 +83,24 @@ def test_constant_confidences(compiled: bool, some: set[Triple], step: int) -> N
         if hits >= 2 and hits / (predicted + 5) >= LEAST_CONFIDENCE
     }
     assert found == expected
+
+
+@both_ways
+@given(triples, steps)
+def test_constants_of_some_sources(compiled: bool, some: set[Triple], step: int) -> None:
+    """The rules that are counted for a source are those about its properties."""
+    graph = graph_of(some)
+
+    def rows(rules: ConstantRules) -> set[tuple[int, ...]]:
+        columns = (rules.property, rules.answer, rules.hits, rules.predicted)
+        return set(zip(*(column.tolist() for column in columns), strict=True))
+
+    with kernels_are(compiled):
+        everything = rows(constant_rules(graph, step))
+        for source in range(graph.n_entities):
+            own = set(properties_of(graph, source).tolist())
+            found = rows(constant_rules(graph, step, np.array([source], dtype=np.int32)))
+            assert found == {row for row in everything if row[0] in own}
 
 
 @both_ways

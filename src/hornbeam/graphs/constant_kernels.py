@@ -28,19 +28,22 @@ def find_run(links, entity, step):
 
 
 @kernel
-def count_constants(links, step, n_entities, n_steps, smoothing, least_hits, least_confidence):
+def count_constants(
+    links, step, sources, n_entities, n_steps, smoothing, least_hits, least_confidence
+):
     """Rules t(X, c) <- property of X: exact hits and predictions over all queries along `step`.
 
-    Per property p the loop adds up, over the queries' sources x that have p and over their answers
-    c, 1 and |answers of x| - 1. The second sum is what other answers' queries do not predict.
+    Rules are counted for the properties of `sources`. Per property p the loop adds up, over the
+    queries' sources x that have p and over their answers c, 1 and |answers of x| - 1. The second
+    sum is what other answers' queries do not predict.
     """
     n_runs = len(links.run_step)
     run_of = np.full(n_entities, -1, dtype=np.int64)
     for k in range(links.first_holder[step], links.first_holder[step + 1]):
         run_of[links.holder[k]] = find_run(links, links.holder[k], step)
     listed = np.zeros(n_runs + n_steps, dtype=np.bool_)
-    for k in range(links.first_holder[step], links.first_holder[step + 1]):
-        x = links.holder[k]
+    for k in range(len(sources)):
+        x = sources[k]
         for run in range(links.first_run[x], links.first_run[x + 1]):
             if links.run_step[run] != step and not listed[n_runs + links.run_step[run]]:
                 listed[n_runs + links.run_step[run]] = True

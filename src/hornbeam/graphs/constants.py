@@ -66,11 +66,15 @@ class ConstantRules:
         return cls(step, nothing, nothing.astype(np.int32), nothing, nothing)
 
 
-def constant_rules(graph: LinkedGraph, step: int) -> ConstantRules:
-    """Count all rules with constants of a step, exactly; keep those above the thresholds."""
+def constant_rules(graph: LinkedGraph, step: int, sources: Ids | None = None) -> ConstantRules:
+    """Count rules with constants of a step, exactly; keep those above the thresholds.
+
+    All of them, or those that speak about some `sources`: a query needs few of many.
+    """
+    about = graph.holders(step) if sources is None else sources
     count = count_constants.for_size(len(graph), WORTH_COMPILING)
     found = count(
-        graph.links, step, graph.n_entities, graph.step_limit, SMOOTHING, LEAST_HITS,
+        graph.links, step, about, graph.n_entities, graph.step_limit, SMOOTHING, LEAST_HITS,
         LEAST_CONFIDENCE,
     )  # fmt: skip
     return ConstantRules(step, *found)

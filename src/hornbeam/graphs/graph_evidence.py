@@ -20,6 +20,8 @@ from hornbeam.graphs.constants import (
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.ridge import Ridge
 
+#: Sources for which rules with constants are counted as they are needed, not all of a step.
+FEW = 8
 #: The longest paths that can be walked.
 MAX_PATH = 5
 
@@ -94,18 +96,20 @@ class GraphEvidence:
     _tables: dict[int, StepTables] = field(default_factory=dict, repr=False)
     _local: local = field(default_factory=local, repr=False)
 
-    def constants(self, step: int) -> ConstantRules:
-        """Rules with constants of a step."""
+    def constants(self, step: int, sources: Ids | None = None) -> ConstantRules:
+        """Rules with constants of a step: all, or those about some sources."""
         if not self.classes.constants:
             return ConstantRules.none(step)
-        return constant_rules(self.graph, step)
+        return constant_rules(self.graph, step, sources)
 
-    def tables(self, step: int) -> StepTables:
-        """What all queries of a step share."""
+    def tables(self, step: int, sources: Ids) -> StepTables:
+        """What queries of a step share; for few sources no more than they need is counted."""
         found = self._tables.get(step)
         if found is None:
-            found = StepTables(self.constants(step).table, priors(self.graph, step))
-            if self.remembered:
+            few = len(sources) <= FEW
+            constants = self.constants(step, sources if few else None)
+            found = StepTables(constants.table, priors(self.graph, step))
+            if self.remembered and not few:
                 for oldest in list(self._tables)[: len(self._tables) + 1 - self.remembered]:
                     self._tables.pop(oldest, None)
                 self._tables[step] = found

@@ -181,7 +181,7 @@ def holders_of(graph: LinkedGraph, number: int) -> Ids:
 def _forward(ranker: GraphRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
     """The rules t(X, c) <- property of X, for the properties of a."""
     facts, graph = ranker.facts, ranker.graph
-    rules = ranker.evidence.constants(step)
+    rules = ranker.evidence.constants(step, np.array([a], dtype=np.int32))
     spoken: Bools = (rules.answer == c) & np.isin(rules.property, properties_of(graph, a))
     for number in np.flatnonzero(spoken).tolist():
         code, entity = property_of(graph, int(rules.property[number]))

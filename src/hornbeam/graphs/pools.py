@@ -94,7 +94,7 @@ def pool_of(
 ) -> Pool:
     """Gather at most `limit` candidates of every source along the rules' step."""
     graph, step = evidence.graph, rules.step
-    constants, prior = evidence.tables(step)
+    constants, prior = evidence.tables(step, asked.sources)
     run = gather.for_size(len(graph), WORTH_COMPILING)
     counts, entities, features = [], [], []
     for start in range(0, len(asked.sources), BLOCK):

@@ -1,0 +1,124 @@
+"""Large graphs with planted rules: time, memory, rules found, and how fast a query is answered.
+
+    python benchmarks/bench_large_graphs.py --facts 1000000 10000000
+
+A synthetic graph has 100 relations and a tenth as many entities as facts. Eighty relations are
+drawn at random; each of the other twenty follows a planted rule t(X, Y) <- p(X, A), q(A, Y) of two
+of these, with a fifth of its links at random. Every graph is learned in a fresh process, after
+compilation, with the same number of training queries per relation. Found is a planted rule that is
+among the first three of its relation by confidence. Then single queries are asked of the model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+
+import numpy as np
+
+import hornbeam as hb
+from common import Figures, finish, in_fresh_process, markdown, peak
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import Atoms
+from hornbeam.graphs.queries import Direction
+from hornbeam.rules.body import Step
+
+RELATIONS, PLANTED = 100, 20
+#: Share of a planted relation's links that follow its rule.
+FOLLOWING = 0.8
+QUERIES = 300
+BEST = 3
+
+
+def planted_rules() -> dict[int, tuple[int, int]]:
+    """Relation by relation the two that its rule walks."""
+    first = RELATIONS - PLANTED
+    return {first + k: (2 * k, 2 * k + 1) for k in range(PLANTED)}
+
+
+def graph(n_facts: int, seed: int = 0) -> hb.Facts:
+    """Draw a graph."""
+    rng = np.random.default_rng(seed)
+    n, each = n_facts // 10, n_facts // RELATIONS
+    subject = rng.integers(n, size=(RELATIONS, each))
+    object_ = rng.integers(n, size=(RELATIONS, each))
+    for target, (p, q) in planted_rules().items():
+        order = np.argsort(subject[q], kind="stable")
+        starts = np.searchsorted(subject[q][order], object_[p])
+        met = np.flatnonzero(starts < each)
+        met = met[subject[q][order][starts[met]] == object_[p][met]]
+        walked = rng.permutation(met)[: int(FOLLOWING * each)]
+        subject[target, : len(walked)] = subject[p, walked]
+        object_[target, : len(walked)] = object_[q][order][starts[walked]]
+    predicate = np.repeat(np.arange(RELATIONS), each)
+    rows = np.unique(np.stack([subject.ravel(), predicate, object_.ravel()]), axis=1)
+    width = len(str(n))
+    entities = Names.of(f"e{i:0{width}}" for i in range(n))
+    predicates = Names.of(f"r{i:03}" for i in range(RELATIONS))
+    ends = rows[0].astype(np.int32), rows[2].astype(np.int32)
+    return hb.Facts(entities, predicates, {2: Atoms(rows[1].astype(np.uint16), ends)})
+
+
+def measure(n_facts: int) -> Figures:
+    """Learn one graph and ask it."""
+    hb.learn_graph(graph(20_000), max_length=2)  # compiles
+    facts = graph(n_facts)
+    loaded, clock = peak(), time.process_time()
+    model = hb.learn_graph(facts, max_length=2)
+    learned = time.process_time() - clock
+    found = sum(
+        (Step(f"r{p:03}"), Step(f"r{q:03}")) in [rule.path for rule in part.rules[:BEST]]
+        for part in model.relations
+        if part.direction is Direction.OBJECT and int(part.relation[1:]) in planted_rules()
+        for p, q in [planted_rules()[int(part.relation[1:])]]
+    )
+    ranker = model.ranker(facts)
+    rng = np.random.default_rng(1)
+    seconds = []
+    for _ in range(QUERIES):
+        s = int(rng.integers(len(facts.entities)))
+        query = (facts.entities[s], f"r{int(rng.integers(RELATIONS)):03}", "?")
+        began = time.perf_counter()
+        ranker.rank([query], top=10)
+        seconds.append(time.perf_counter() - began)
+    return {
+        "facts": len(facts),
+        "learn": learned,
+        "found": found,
+        "gigabytes": peak() / 1e9,
+        "before": loaded / 1e9,
+        "median": float(np.median(seconds[QUERIES // 3 :])),
+        "late": float(np.quantile(seconds[QUERIES // 3 :], 0.9)),
+    }
+
+
+def main() -> None:
+    """Measure every size in a process of its own."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--facts", type=int, nargs="+", default=[100_000, 1_000_000])
+    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.one:
+        print(json.dumps(measure(given.one)))
+        return
+    rows = []
+    for n_facts in given.facts:
+        one = in_fresh_process(__file__, "--one", str(n_facts))
+        rows.append(
+            [
+                f"{one['facts']:,}", f"{one['learn']:.0f}", f"{one['gigabytes']:.1f}",
+                f"{one['before']:.1f}", f"{one['found']} of {PLANTED}",
+                f"{1e3 * one['median']:.0f}", f"{1e3 * one['late']:.0f}",
+            ]
+        )  # fmt: skip
+    header = [
+        "facts", "learn, CPU s", "peak GB", "of which before", "planted rules found",
+        "query, median ms", "90 %",
+    ]  # fmt: skip
+    print(markdown(header, rows))
+    finish()
+
+
+if __name__ == "__main__":
+    main()
