@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,23 @@ def a_model() -> GraphModel:
     return GraphModel(
         (section,), ("best",), (1.0,), None, True, True, 100, 2, Calibration(), LinkedShares(0.5)
     )  # fmt: skip
+
+
+def test_weights_go_by_their_names() -> None:
+    """Whoever edits the text may put them in any order, and must leave none out."""
+    model = a_model()
+    section = replace(model.relations[0], weights=(0.25, -1.0))
+    model = replace(
+        model, features=("path_best", "ridge_sum"), weights=(1.0, 2.0), relations=(section,)
+    )
+    text = model.to_text()
+    turned = text.replace(
+        '{"path_best": 0.25, "ridge_sum": -1.0}', '{"ridge_sum": -1.0, "path_best": 0.25}'
+    )
+    assert turned != text
+    assert GraphModel.from_text(turned) == model
+    with pytest.raises(DataError, match="expected weights of path_best, ridge_sum"):
+        GraphModel.from_text(text.replace(', "ridge_sum": -1.0}', "}"))
 
 
 def test_people_can_read_it() -> None:

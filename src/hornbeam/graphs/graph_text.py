@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -162,7 +162,7 @@ def read_model(text: str, source: str) -> GraphModel:
     sections: list[_Section] = []
     for number, line in enumerate(lines[1:], start=2):
         try:
-            _read_line(line, sections)
+            _read_line(line, sections, model["features"])
         except (ValueError, IndexError, KeyError, AttributeError) as error:
             raise DataError(source, f"cannot be read as part of a model: {error}", number) from None
     return GraphModel(tuple(section.frozen() for section in sections), **model)
@@ -184,9 +184,9 @@ def _of_header(header: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _read_line(line: str, sections: list[_Section]) -> None:
+def _read_line(line: str, sections: list[_Section], features: Sequence[str]) -> None:
     if line.startswith(SECTION):
-        step, here, _, _ = _readrule_atom(TOKEN.findall(line[len(SECTION) :]), 0)
+        step, here, _, _ = _read_atom(TOKEN.findall(line[len(SECTION) :]), 0)
         direction = Direction.OBJECT if here == "X" else Direction.SUBJECT
         sections.append(_Section(step.predicate, direction, 0, [], []))
     elif line and not line.startswith("#"):
@@ -195,7 +195,10 @@ def _read_line(line: str, sections: list[_Section]) -> None:
         if cells[0] == "queries":
             section.queries = int(cells[1])
         elif cells[0] == "weights":
-            section.weights = tuple(float(weight) for weight in json.loads(cells[1]).values())
+            named = json.loads(cells[1])
+            if set(named) != set(features):
+                raise ValueError(f"expected weights of {', '.join(features)}")
+            section.weights = tuple(float(named[name]) for name in features)
         elif len(cells) == 5:
             path = tuple(step for step, _, _ in _read_body(cells[4]))
             section.rules.append(GraphRule(path, int(cells[1]), int(cells[2]), float(cells[3])))
@@ -205,7 +208,7 @@ def _read_line(line: str, sections: list[_Section]) -> None:
 
 def _read_constant(cells: list[str]) -> ConstantRule:
     tokens = TOKEN.findall(cells[3])
-    _, first, second, _ = _readrule_atom(tokens, 0)
+    _, first, second, _ = _read_atom(tokens, 0)
     answer = json.loads(first if second == "X" else second)
     ((step, _, there),) = _read_body(cells[3])
     constant = None if there == "_" else json.loads(there)
@@ -215,13 +218,13 @@ def _read_constant(cells: list[str]) -> ConstantRule:
 def _read_body(text: str) -> list[tuple[Step, str, str]]:
     """Steps from X on, with the terms they lead from and to."""
     tokens = TOKEN.findall(text)
-    _, _, _, at = _readrule_atom(tokens, 0)
+    _, _, _, at = _read_atom(tokens, 0)
     if tokens[at] != "<-":
         raise ValueError("expected <- after the head of a rule")
     at += 1
     here, steps = "X", []
     while at < len(tokens):
-        step, first, second, at = _readrule_atom(tokens, at)
+        step, first, second, at = _read_atom(tokens, at)
         inverse = first != here
         there = first if inverse else second
         steps.append((Step(step.predicate, inverse), here, there))
@@ -230,7 +233,7 @@ def _read_body(text: str) -> list[tuple[Step, str, str]]:
     return steps
 
 
-def _readrule_atom(tokens: list[str], at: int) -> tuple[Step, str, str, int]:
+def _read_atom(tokens: list[str], at: int) -> tuple[Step, str, str, int]:
     name, opened, first, comma, second, closed = tokens[at : at + 6]
     if (opened, comma, closed) != ("(", ",", ")"):
         raise ValueError("expected relation(X, Y)")
