@@ -273,15 +273,17 @@ def test_a_master_that_does_not_answer(java: str, monkeypatch: pytest.MonkeyPatc
 
 @pyspark
 @pytest.mark.java
-def test_learning_and_scoring_on_spark(java: str, countries_model: Path, tmp_path: Path) -> None:
+def test_learning_and_scoring_on_spark(java: str, tmp_path: Path) -> None:
     """One process each, as a user runs it: the same model, the same scores."""
     facts = as_parquet(tmp_path)
     model, scores = tmp_path / "model.psl", tmp_path / "scores.parquet"
+    in_memory, short = tmp_path / "memory.psl", ("--max-length", "2")
+    assert hornbeam_("learn", *EVIDENCE, *TRAIN, *short, "-o", in_memory).code == 0
     small = ("--spark-conf", "spark.sql.shuffle.partitions=2")
     engine = ("--facts", facts, "--engine", "spark", "--master", "local[2]", *small)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     for words in (
-        ("learn", *engine, *TRAIN, "-o", model, "--json"),
+        ("learn", *engine, *TRAIN, *short, "-o", model, "--json"),
         ("predict", model, *engine, *PAIRS, "-o", scores, "--quiet"),
     ):
         done = subprocess.run(
@@ -295,8 +297,8 @@ def test_learning_and_scoring_on_spark(java: str, countries_model: Path, tmp_pat
         assert done.returncode == 0, done.stderr[-3000:]
         if words[0] == "learn":
             assert json.loads(done.stdout)["rules"]
-    assert model.read_text() == countries_model.read_text()
-    expected = hornbeam_("predict", countries_model, *EVIDENCE, *PAIRS, "--json").json
+    assert model.read_text() == in_memory.read_text()
+    expected = hornbeam_("predict", in_memory, *EVIDENCE, *PAIRS, "--json").json
     found = sorted(rows_of(scores))
     predictions = sorted(tuple(row.values()) for row in expected["predictions"])
     assert [row[:3] for row in found] == [row[:3] for row in predictions]
