@@ -26,10 +26,10 @@ from hornbeam.graphs.graph_text import rule_text
 from hornbeam.graphs.queries import Direction, Queries, answered
 from hornbeam.graphs.ranking import GraphEvaluation, RelationRanks, evaluate_ranks
 from hornbeam.progress import SILENT, Progress
-from hornbeam.reporting.charts import Series, column_chart, line_chart, unit_axis
+from hornbeam.reporting.charts import column_chart
 from hornbeam.reporting.evaluation import evaluate
 from hornbeam.reporting.report import OPEN_ROWS, ROWS, environment, policy_of, template
-from hornbeam.reporting.report_charts import Figure
+from hornbeam.reporting.report_charts import Figure, reliability_chart
 
 #: Test queries whose answers show how true probabilities are.
 CALIBRATED = 2000
@@ -147,23 +147,8 @@ def _reliability(ranker: GraphRanker, ranks: Ranks, progress: Progress) -> Figur
     """Draw how often answers of a probability are right, by what the test knows."""
     stated, true = _stated_and_true(ranker, ranks, progress)
     judged = evaluate(true, stated)
-    bins = judged.calibration
-    chart = line_chart(
-        "reliability",
-        "Reliability",
-        "; ".join(f"probability {b.mean_score:.2f}: {b.fraction_true:.0%} true" for b in bins),
-        unit_axis("stated probability"),
-        unit_axis("share of true answers"),
-        [
-            Series(
-                "",
-                np.array([b.mean_score for b in bins]),
-                np.array([b.fraction_true for b in bins]),
-                dots=True,
-            )
-        ],
-        diagonal=True,
-    )
+    axes = ("stated probability", "share of true answers")
+    chart = reliability_chart("reliability", "Reliability", judged.calibration, axes)
     return Figure(
         chart,
         f"Reliability of probabilities on answers to {min(CALIBRATED, len(ranks.rank)):,} test "

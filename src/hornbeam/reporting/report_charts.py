@@ -21,7 +21,7 @@ from hornbeam.reporting.charts import (
     unit_axis,
 )
 from hornbeam.reporting.data_profile import DataProfile
-from hornbeam.reporting.evaluation import Evaluation, pr_points, roc_points
+from hornbeam.reporting.evaluation import CalibrationBin, Evaluation, pr_points, roc_points
 from hornbeam.rules.rule_model import Semantics
 
 #: Bars of the histogram of scores.
@@ -108,13 +108,26 @@ def _scores(labels: Targets, scores: Floats, threshold: float) -> Figure:
 
 
 def _calibration(evaluation: Evaluation) -> Figure:
-    bins = evaluation.calibration
-    chart = line_chart(
-        "calibration",
-        "Calibration",
+    chart = reliability_chart(
+        "calibration", "Calibration", evaluation.calibration, ("mean score", "share of true pairs")
+    )
+    caption = (
+        f"Calibration: on the dashed line a score of 0.8 is true 8 times in 10. On average scores "
+        f"are {evaluation.calibration_error:.3f} away from it."
+    )
+    return Figure(chart, caption)
+
+
+def reliability_chart(
+    name: str, title: str, bins: Sequence[CalibrationBin], axes: tuple[str, str]
+) -> Markup:
+    """Draw how often what has a score is true; `axes` are the words at its two axes."""
+    return line_chart(
+        name,
+        title,
         "; ".join(f"score {b.mean_score:.2f}: {100 * b.fraction_true:.0f} % true" for b in bins),
-        unit_axis("mean score"),
-        unit_axis("share of true pairs"),
+        unit_axis(axes[0]),
+        unit_axis(axes[1]),
         [
             Series(
                 "",
@@ -125,11 +138,6 @@ def _calibration(evaluation: Evaluation) -> Figure:
         ],
         diagonal=True,
     )
-    caption = (
-        f"Calibration: on the dashed line a score of 0.8 is true 8 times in 10. On average scores "
-        f"are {evaluation.calibration_error:.3f} away from it."
-    )
-    return Figure(chart, caption)
 
 
 def _degrees(data: DataProfile) -> Figure:
