@@ -28,9 +28,7 @@ from hornbeam.facts.reading.readers import read_facts
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.graph_learning import learn_graph
 from hornbeam.graphs.graph_model import GraphModel
-from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_settings import GraphSettings
-from hornbeam.graphs.ranking import evaluate_ranks
 
 #: MRR at least, CPU seconds at most, GB at most.
 LIMITS = {
@@ -49,8 +47,6 @@ ABLATIONS = {
     "confidences of all of train": replace(WHOLE, hidden_confidences=False),
     "global weights only": replace(WHOLE, per_relation=False, rule_weights=False),
 }
-#: Shares of linked pairs that differ by more are told.
-DIFFERENT = 0.2
 
 
 def read(graph: str) -> tuple[Facts, Facts, Facts]:
@@ -70,7 +66,7 @@ def compile_all() -> None:
     facts, held = read_facts(rows[50:]), read_facts(rows[:50])
     for ridge in (True, False):
         model = learn_graph(facts, held, settings=replace(WHOLE, ridge=ridge), max_length=3)
-        evaluate_ranks(GraphRanker(model, facts), facts, held)
+        model.evaluate(facts, held)
 
 
 def measure(graph: str, settings: GraphSettings, seed: int) -> Figures:
@@ -85,7 +81,8 @@ def measure(graph: str, settings: GraphSettings, seed: int) -> Figures:
         learned.save(path)
         size = path.stat().st_size
         model = GraphModel.load(path)
-    found = evaluate_ranks(GraphRanker(model, train), train, test, [valid])
+    ranker = model.ranker(train)
+    found = ranker.evaluate(test, valid)
     cpu, wall = time.process_time() - began, time.perf_counter() - started
     figures: Figures = {
         "mrr": found.mrr,
@@ -100,10 +97,9 @@ def measure(graph: str, settings: GraphSettings, seed: int) -> Figures:
         "chosen": dict(model.chosen),
     }
     linked = model.linked
-    if linked.valid is not None and abs(linked.train - linked.valid) > DIFFERENT:
-        ranker = GraphRanker(model, train, leave_out_linked=True)
+    if linked.caution:
         figures["linked"] = [linked.train, linked.valid]
-        figures["mrr_unlinked"] = evaluate_ranks(ranker, train, test, [valid]).mrr
+        figures["mrr_unlinked"] = ranker.without_linked().evaluate(test, valid).mrr
     return figures
 
 

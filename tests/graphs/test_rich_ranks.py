@@ -14,12 +14,12 @@ from hornbeam.choices import Score
 from hornbeam.graphs import rule_ranker, separable_scores
 from hornbeam.graphs.queries import Queries
 from hornbeam.graphs.rule_ranker import RuleRanker
-from hornbeam.rules.body import Kind
 from tests.support.rich_worlds import (
     ENTITIES,
     Pair,
     RichWorld,
     pairs_of,
+    positive_bodies,
     rich_models,
     rich_worlds,
 )
@@ -32,16 +32,7 @@ def spoken_for(model: hb.Model, world: RichWorld, near: int) -> set[Pair]:
 
     Where there is no such rule, any positive one counts, for arguments that the target has.
     """
-    pulling = [
-        rule.clause.body
-        for rule in model.rules
-        if rule.weight > 0 and not rule.clause.negated and not rule.clause.is_prior
-    ]
-    asking = [
-        body
-        for body in pulling
-        if any(p.body.kind is Kind.PATH or p.body.argument != near for p in body.parts)
-    ]
+    pulling, asking = positive_bodies(model, near)
     seen = {atom[2 - near] for atom in world.values if atom[0] == "t"}
     return {
         (s, "t", o)

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.choices import Score
-from hornbeam.rules.body import Kind
 from hornbeam.scoring import reach
 from tests.support.rich_worlds import (
     CRISP,
@@ -17,6 +16,7 @@ from tests.support.rich_worlds import (
     Pair,
     RichWorld,
     pairs_of,
+    positive_bodies,
     rich_models,
     rich_worlds,
 )
@@ -31,16 +31,7 @@ def spoken_for(model: hb.Model, world: RichWorld, target: str, given: int = 0) -
 
     What speaks of that one alone counts only where no rule asks of the other.
     """
-    pulling = [
-        rule.clause.body
-        for rule in model.rules
-        if rule.weight > 0 and not rule.clause.negated and not rule.clause.is_prior
-    ]
-    asking = [
-        body
-        for body in pulling
-        if any(p.body.kind is Kind.PATH or p.body.argument != given for p in body.parts)
-    ]
+    pulling, asking = positive_bodies(model, given)
     known = {atom[2 - given] for atom in world.values if atom[0] == target}
     return {
         (s, target, o)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -186,9 +186,16 @@ def test_pages_fit_and_can_be_read(
     browser: Browser, port: int, size: tuple[int, int], scheme: str
 ) -> None:
     """No page scrolls sideways, every field has a name, and text stands out from its ground."""
+    check_pages(browser, port, PAGES, size, scheme)
+
+
+def check_pages(
+    browser: Browser, port: int, pages: Sequence[str], size: tuple[int, int], scheme: str
+) -> None:
+    """Look at pages in a window of a size and a colour scheme."""
     viewport = {"width": size[0], "height": size[1]}
     for window in opened(browser, port, viewport=viewport, color_scheme=scheme):
-        for address in PAGES:
+        for address in pages:
             window.goto(address)
             assert window.evaluate(
                 "document.documentElement.scrollWidth <= document.documentElement.clientWidth"

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.serve.test_browser import DESKTOP, FAINT, PHONE, UNNAMED, opened
+from tests.serve.test_browser import DESKTOP, PHONE, check_pages, opened
 from tests.support.commands import HOSTILE
 from tests.support.servers import SCRIPT, graph_explorer, serving
 
@@ -84,16 +84,7 @@ def test_pages_fit_and_can_be_read(
     browser: Browser, graph_port: int, size: tuple[int, int], scheme: str
 ) -> None:
     """No page scrolls sideways, every field has a name, and text stands out from its ground."""
-    viewport = {"width": size[0], "height": size[1]}
-    for window in opened(browser, graph_port, viewport=viewport, color_scheme=scheme):
-        for address in PAGES:
-            window.goto(address)
-            assert window.evaluate(
-                "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-            ), address
-            assert window.locator("h1").count() == 1
-            assert window.evaluate(UNNAMED) == [], address
-            assert window.evaluate(FAINT) == [], address
+    check_pages(browser, graph_port, PAGES, size, scheme)
 
 
 def test_everything_reads_without_javascript(browser: Browser, graph_port: int) -> None:

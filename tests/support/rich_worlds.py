@@ -274,3 +274,18 @@ def rich_pairs(target: str = "t") -> st.SearchStrategy[Pair]:
     """A pair whose names may be unseen or the same."""
     name = st.sampled_from([*ENTITIES, "unseen"])
     return st.tuples(name, st.just(target), name)
+
+
+def positive_bodies(model: hb.Model, given: int) -> tuple[list[AnyBody], list[AnyBody]]:
+    """Bodies of rules that pull upwards, and those of them that ask of the argument not given."""
+    pulling = [
+        rule.clause.body
+        for rule in model.rules
+        if rule.weight > 0 and not rule.clause.negated and not rule.clause.is_prior
+    ]
+    asking = [
+        body
+        for body in pulling
+        if any(p.body.kind is Kind.PATH or p.body.argument != given for p in body.parts)
+    ]
+    return pulling, asking

@@ -184,13 +184,11 @@ def evaluate_graph_model(
         known = read_files(hb.read_facts, facts, progress)
         triples = read_files(hb.read_facts, test, progress)
         further = read_files(hb.read_facts, filters, progress) if filters else None
-        return [
-            model.evaluate(
-                known, triples, filter=further, leave_out_linked=without,
-                threads=engine.threads, progress=progress,
-            )
-            for without in (False, True)[: 1 + leave_out_linked]
-        ]  # fmt: skip
+        ranker = model.ranker(known, engine.threads)
+        found = [ranker.evaluate(triples, further, progress)]
+        if leave_out_linked:
+            found.append(ranker.without_linked().evaluate(triples, further, progress))
+        return found
 
 
 def in_memory(engine: options.EngineOptions) -> None:
@@ -216,13 +214,12 @@ def predict_graph_model(
     """Answers of queries, or the likeliest new facts of every relation."""
     import hornbeam as hb
     from hornbeam.graphs.asked import read_queries
-    from hornbeam.graphs.graph_ranker import GraphRanker
     from hornbeam.graphs.new_facts import new_facts
 
     in_memory(engine)
     model = hb.GraphModel.load(path)
     known = read_files(hb.read_facts, facts, progress)
-    ranker = GraphRanker(model, known, leave_out_linked, engine.threads)
+    ranker = model.ranker(known, engine.threads, leave_out_linked=leave_out_linked)
     if queries:
         return ranker.rank(read_files(read_queries, queries, progress), top=top, progress=progress)
     wanted = [relation] if relation else None

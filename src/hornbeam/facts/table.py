@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from hornbeam.arrays import Array, Bools, Floats, Ids, Integers, Millionths
+from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.result_table import html_table
 
@@ -98,6 +99,19 @@ class Facts:
             if arity != 2
             for p in np.unique(table.predicate)
         }
+
+    def entity(self, name: str) -> int:
+        """The id of an entity.
+
+        Raises
+        ------
+        hornbeam.errors.InputError
+            Where no fact has it.
+        """
+        found = self.entities.index(name)
+        if found < 0:
+            raise InputError(f"no fact has the entity {name!r}")
+        return found
 
     @property
     def soft(self) -> bool:

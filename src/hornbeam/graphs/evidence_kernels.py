@@ -71,19 +71,26 @@ def expand(links, step, source, depth, node, first, size, seen, stamp, most):
     return reached
 
 
+def walk_arrays(trie, n_entities):
+    """Entities reached per depth, the first of their walks, when they were seen, how many."""
+    depths = 1
+    for i in range(len(trie.depth)):
+        depths = max(depths, trie.depth[i] + 1)
+    return (
+        np.empty((depths, n_entities), dtype=np.int32),
+        np.empty((depths, n_entities), dtype=np.int32),
+        np.zeros((depths, n_entities), dtype=np.int64),
+        np.zeros(depths, dtype=np.int64),
+    )
+
+
 @kernel
 def count_paths(links, trie, n_rules, sources, offsets, asked, n_entities, most):
     """Hits and predictions of path rules over queries (source i, the answers `asked` of it).
 
     A query predicts the rule's answers less the other known ones.
     """
-    depths = 1
-    for i in range(len(trie.depth)):
-        depths = max(depths, trie.depth[i] + 1)
-    node = np.empty((depths, n_entities), dtype=np.int32)
-    first = np.empty((depths, n_entities), dtype=np.int32)
-    seen = np.zeros((depths, n_entities), dtype=np.int64)
-    size = np.zeros(depths, dtype=np.int64)
+    node, first, seen, size = walk_arrays(trie, n_entities)
     known = np.zeros(n_entities, dtype=np.int8)
     hits = np.zeros(n_rules, dtype=np.int64)
     predicted = np.zeros(n_rules, dtype=np.int64)
@@ -418,13 +425,7 @@ def fired_paths(links, trie, sources, offsets, entity, n_entities, most):
 
     The candidates of source i stand in the rows `offsets[i]` to `offsets[i + 1]` of `entity`.
     """
-    depths = 1
-    for i in range(len(trie.depth)):
-        depths = max(depths, trie.depth[i] + 1)
-    node = np.empty((depths, n_entities), dtype=np.int32)
-    first = np.empty((depths, n_entities), dtype=np.int32)
-    seen = np.zeros((depths, n_entities), dtype=np.int64)
-    size = np.zeros(depths, dtype=np.int64)
+    node, first, seen, size = walk_arrays(trie, n_entities)
     row_of = np.full(n_entities, -1, dtype=np.int64)
     row = np.empty(1024, dtype=np.int64)
     fired = np.empty(1024, dtype=np.int32)

@@ -214,7 +214,7 @@ def explain_triple(
         Where the facts lack an entity or the relation, or the model has no rules for it.
     """
     subject, relation, object_ = triple
-    s, o = (_entity(facts, name) for name in (subject, object_))
+    s, o = facts.entity(subject), facts.entity(object_)
     p = facts.predicates.index(relation)
     if p < 0 or relation not in {part.relation for part in model.relations}:
         known = ", ".join(sorted({part.relation for part in model.relations})[:10])
@@ -233,13 +233,6 @@ def explain_triple(
             if ranker.knows(step_code(p, inverse))
         ),
     )
-
-
-def _entity(facts: Facts, name: str) -> int:
-    found = facts.entities.index(name)
-    if found < 0:
-        raise InputError(f"no fact has the entity {name!r}")
-    return found
 
 
 def _without(facts: Facts, s: int, p: int, o: int) -> tuple[Facts, bool]:

@@ -158,11 +158,13 @@ class GraphModel:
         names = len({part.relation for part in self.relations})
         return f"GraphModel({names:,} relations, {rules:,} path rules)"
 
-    def ranker(self, facts: Input, threads: int | None = None) -> GraphRanker:
+    def ranker(
+        self, facts: Input, threads: int | None = None, *, leave_out_linked: bool = False
+    ) -> GraphRanker:
         """Prepare to answer many queries from the same facts."""
         from hornbeam.graphs.graph_ranker import GraphRanker
 
-        return GraphRanker(self, as_facts(facts), threads=threads)
+        return GraphRanker(self, as_facts(facts), leave_out_linked, threads)
 
     def rank(
         self,
@@ -203,16 +205,8 @@ class GraphModel:
 
         `leave_out_linked` uses knowledge of how some data sets were split (`LinkedShares`).
         """
-        from hornbeam.graphs.graph_ranker import GraphRanker
-        from hornbeam.graphs.ranking import evaluate_ranks
-
-        known = as_facts(facts)
-        ranker = GraphRanker(self, known, leave_out_linked, threads)
-        further = [] if filter is None else [as_facts(filter)]
-        relations = {part.relation for part in self.relations}
-        return evaluate_ranks(
-            ranker, known, as_facts(test), further, relations=relations, progress=progress
-        )
+        ranker = self.ranker(facts, threads, leave_out_linked=leave_out_linked)
+        return ranker.evaluate(test, filter, progress)
 
     def explain(
         self, facts: Input, triple: tuple[str, str, str], *, reasons: int = 5, groundings: int = 3

@@ -9,6 +9,7 @@ import numpy as np
 
 from hornbeam.arrays import Floats, Ids, Ints, pointers, ranges
 from hornbeam.compiled import announced
+from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.asked import as_queries
 from hornbeam.graphs.calibration import log_odds, probabilities
@@ -20,6 +21,7 @@ from hornbeam.graphs.path_rules import Asked, PathRules
 from hornbeam.graphs.pools import Pool, firings_of, pool_of
 from hornbeam.graphs.queries import Answers, Direction, Queries
 from hornbeam.graphs.ranked_answers import ranked_answers
+from hornbeam.graphs.ranking import GraphEvaluation, evaluate_ranks
 from hornbeam.graphs.ranking_fit import columns_of
 from hornbeam.graphs.ridge import MOST_ENTITIES, Ridge
 from hornbeam.graphs.softmax import fired_scores, linear_scores
@@ -50,12 +52,15 @@ class GraphRanker:
         figures.
     threads
         Threads to use; one per core by default.
+    shared
+        The evidence of another ranker of the model over the same facts, not to be made anew.
     """
 
     model: GraphModel
     facts: Facts
     leave_out_linked: bool = False
     threads: int | None = None
+    shared: GraphEvidence | None = field(default=None, repr=False)
     _rules: dict[int, tuple[PathRules, Floats]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -64,17 +69,23 @@ class GraphRanker:
     @cached_property
     def graph(self) -> LinkedGraph:
         """The facts as a graph."""
-        return LinkedGraph.of(self.facts)
+        return LinkedGraph.of(self.facts) if self.shared is None else self.shared.graph
 
     @cached_property
     def evidence(self) -> GraphEvidence:
         """The graph and, where the model has it and the graph is not too large, its ridge."""
+        if self.shared is not None:
+            return self.shared
         ridge = None
         if self.model.ridge is not None and self.graph.n_entities <= MOST_ENTITIES:
             ridge = Ridge.fit(self.graph, self.model.ridge)
             assert len(ridge.rest)
         classes = Classes(self.model.constants, self.model.backward)
         return GraphEvidence(self.graph, ridge, classes, REMEMBERED)
+
+    def without_linked(self) -> GraphRanker:
+        """The same with `leave_out_linked`; nothing is counted again."""
+        return GraphRanker(self.model, self.facts, True, self.threads, self.evidence)
 
     @cached_property
     def _weights(self) -> dict[int, Floats]:
@@ -93,6 +104,19 @@ class GraphRanker:
         # known answers are no candidates, so that none has to be looked for
         return ranked_answers(
             self, asked, top, known=True, probabilities=self.probabilities, progress=progress
+        )
+
+    def evaluate(
+        self,
+        test: Input,
+        filter: Input | None = None,  # noqa: A002
+        progress: Progress = SILENT,
+    ) -> GraphEvaluation:
+        """Rank the answers of true triples among all entities; see `evaluate_ranks`."""
+        further = [] if filter is None else [as_facts(filter)]
+        relations = {part.relation for part in self.model.relations}
+        return evaluate_ranks(
+            self, self.facts, as_facts(test), further, relations=relations, progress=progress
         )
 
     def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:

@@ -39,7 +39,7 @@ def new_facts(
             raise InputError(f"the model has no rules for the relation {name!r}")
     given = None
     if subjects is not None:
-        given = np.array([_entity(ranker, name) for name in subjects], dtype=np.int32)
+        given = np.array([facts.entity(name) for name in subjects], dtype=np.int32)
     rows: list[NewFact] = []
     for name in relations or there:
         predicate = facts.predicates.index(name)
@@ -48,13 +48,6 @@ def new_facts(
             rows += _best_of(ranker, predicate, known, top, progress)
     columns: list[tuple[object, ...]] = list(zip(*rows, strict=True)) or [()] * len(COLUMNS)
     return ResultTable(dict(zip(COLUMNS, columns, strict=True)))
-
-
-def _entity(ranker: GraphRanker, name: str) -> int:
-    found = ranker.facts.entities.index(name)
-    if found < 0:
-        raise InputError(f"no fact has the entity {name!r}")
-    return found
 
 
 def _best_of(

@@ -29,7 +29,7 @@ from typing import NamedTuple
 from hornbeam.errors import DataError, InputError
 from hornbeam.files import save_text
 from hornbeam.graphs.graph_model import ConstantRule, GraphModel, GraphRule, RelationRules
-from hornbeam.graphs.graph_text import rule_text
+from hornbeam.graphs.graph_text import BETWEEN, rule_text
 from hornbeam.graphs.queries import Direction
 from hornbeam.rules.body import Step
 
@@ -39,8 +39,6 @@ AnyPath = tuple[Step, ...]
 ATOM = re.compile(r"\s*(.+?)\(([A-Z]),\s*([A-Z])\)(?:,\s|\s*$)")
 #: What AMIE puts between the words of a rule: names may have single spaces.
 WIDE = re.compile(r"\s{2,}")
-#: Variables of AnyBURL between X and Y.
-BETWEEN = "ABCDEFGHIJKLMNOPQRSTUVW"
 
 
 # --- reading --------------------------------------------------------------------------------------
