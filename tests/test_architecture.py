@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import hornbeam
-
-# cheap, and every module is a case
-pytestmark = pytest.mark.quick_cases(1_000_000)
 
 ROOT = Path(hornbeam.__file__).parent
 
@@ -45,9 +43,12 @@ OUTSIDE = {"__init__", "examples"}
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 
 MODULES = sorted(ROOT.rglob("*.py"))
-every_module = pytest.mark.parametrize(
-    "path", MODULES, ids=[str(path.relative_to(ROOT)) for path in MODULES]
-)
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """What a module says, parsed once for all tests."""
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def part_of(path: Path) -> str:
@@ -58,7 +59,7 @@ def part_of(path: Path) -> str:
 def imported_parts(path: Path) -> set[str]:
     """Parts of the package that a module imports, wherever in its text; "" is the package."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -82,27 +83,36 @@ def test_every_part_has_its_place() -> None:
     assert parts - OUTSIDE == set(RANK), "put the new part into LAYERS"
 
 
-@every_module
-def test_a_part_imports_only_from_above(path: Path) -> None:
-    part = part_of(path)
-    if part in OUTSIDE:
-        return
+def test_a_part_imports_only_from_above() -> None:
     public = set(hornbeam.__all__) | {"__version__"}
-    for imported in imported_parts(path):
-        if imported == "" or (imported in public and imported not in RANK):
-            # `import hornbeam as hb` is for the command line, the outermost user
-            assert part == "cli", f"{path} imports the package's public names"
-        else:
-            assert RANK[imported] <= RANK[part], f"{part} imports {imported}, which is below it"
+    wrong = []
+    for path in MODULES:
+        part = part_of(path)
+        if part in OUTSIDE:
+            continue
+        for imported in imported_parts(path):
+            if imported == "" or (imported in public and imported not in RANK):
+                # `import hornbeam as hb` is for the command line, the outermost user
+                allowed = part == "cli"
+            else:
+                allowed = RANK[imported] <= RANK[part]
+            if not allowed:
+                wrong.append(f"{path} imports {imported or 'the public names'}")
+    assert not wrong
 
 
-@every_module
-def test_every_module_and_public_name_says_what_it_is(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    assert ast.get_docstring(tree), f"{path} has no docstring"
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
-            assert ast.get_docstring(node), f"{path}: {node.name} has no docstring"
+def test_every_module_and_public_name_says_what_it_is() -> None:
+    silent = []
+    for path in MODULES:
+        public = [
+            node
+            for node in tree_of(path).body
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
+        ]
+        silent += [f"{path}: {node.name}" for node in public if not ast.get_docstring(node)]
+        if not ast.get_docstring(tree_of(path)):
+            silent.append(str(path))
+    assert not silent
 
 
 def test_print_is_for_the_command_line() -> None:
@@ -112,20 +122,23 @@ def test_print_is_for_the_command_line() -> None:
             continue
         calls = [
             node.func.id
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            for node in ast.walk(tree_of(path))
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         ]
         assert "print" not in calls, f"{path} prints"
 
 
-@every_module
-def test_flags_are_for_the_command_line(path: Path) -> None:
+def test_flags_are_for_the_command_line() -> None:
     """The library's messages name parameters, as in `max_length`, and never `--max-length`."""
-    if part_of(path) == "cli":
-        return
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            assert not FLAG.search(node.value), f"{path}, line {node.lineno}: {node.value}"
+    wrong = [
+        f"{path}, line {node.lineno}: {node.value}"
+        for path in MODULES
+        if part_of(path) != "cli"
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if FLAG.search(node.value)
+    ]
+    assert not wrong
 
 
 def test_the_public_names_are_there() -> None:
@@ -149,7 +162,7 @@ def test_no_two_public_classes_or_types_have_one_name() -> None:
     """One word, one thing. Type aliases are the assigned names in CamelCase."""
     places: dict[str, list[str]] = {}
     for path in MODULES:
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef):
                 names = [node.name]
             elif isinstance(node, ast.Assign):

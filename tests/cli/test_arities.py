@@ -88,6 +88,7 @@ def test_candidates_have_them(folder: Path) -> None:
     assert not any("ta(" in text for text in without)
 
 
+@pytest.mark.slow
 def test_learn_and_what_comes_after(folder: Path) -> None:
     """From facts to a report: every command takes the same files."""
     learn = hornbeam_("learn", *FACTS, "--labels", "labels.tsv", "-o", "learned.psl", "--json")
@@ -229,6 +230,7 @@ def test_wrong_tables(folder: Path, table: str, said: str) -> None:
     assert refused(folder, "candidates", *words).startswith(said)
 
 
+@pytest.mark.slow
 def test_targets_are_pairs(folder: Path) -> None:
     expected = "among the facts; expected a target of two, subject and object"
     for name, arity in (("student", "1 argument"), ("ta", "3 arguments")):

@@ -52,6 +52,7 @@ def asked(command: str, files: dict[str, Path], *words: object) -> Ended:
     return hornbeam_(command, files["model"], "--facts", files["train"], *words)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_model_and_json_has_all_rules(
     files: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -129,6 +130,7 @@ def test_report(files: dict[str, Path], tmp_path: Path) -> None:
     assert "Reliability of probabilities" in text
 
 
+@pytest.mark.slow
 def test_rules_go_out_and_come_in_again(files: dict[str, Path], tmp_path: Path) -> None:
     for suffix in ("csv", "jsonl", "anyburl"):
         ended = hornbeam_("export", files["model"], "-o", tmp_path / f"rules.{suffix}", "--json")

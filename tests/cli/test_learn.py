@@ -264,6 +264,7 @@ def test_long_names_are_whole_in_files_and_json(tmp_path: Path) -> None:
     assert f"{name}(A, B) -> {name} ?(A, B)" in [str(rule.clause) for rule in model.rules]
 
 
+@pytest.mark.slow
 def test_what_scores_depend_on_is_said(tmp_path: Path) -> None:
     model = tmp_path / "model.psl"
     words = ("learn", *EVIDENCE, "--target", "located_in", "-o", model, "--min-coverage", "1")

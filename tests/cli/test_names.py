@@ -49,6 +49,7 @@ def test_explain(files: dict[str, Path]) -> None:
     }
 
 
+@pytest.mark.slow
 def test_predict(files: dict[str, Path], tmp_path: Path) -> None:
     rows = hornbeam_(*words(files, "predict"), "--pairs", files["labels"]).rows
     assert [[*row[:3], *row[4:]] for row in rows] == [

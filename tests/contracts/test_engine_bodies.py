@@ -128,6 +128,7 @@ SEARCHES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "language", "soft"),
     [

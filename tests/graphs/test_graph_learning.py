@@ -77,6 +77,7 @@ def test_entities_that_training_never_saw(learned: tuple[hb.Facts, hb.Facts, Gra
     assert objects[0].mrr > 0.9
 
 
+@pytest.mark.slow
 def test_same_bytes_on_any_number_of_threads() -> None:
     train, held = split(planted())
     texts = {learn_graph(train, held, threads=threads, seed=3).to_text() for threads in (1, 2, 5)}
@@ -105,6 +106,7 @@ def test_answers_do_not_depend_on_threads_or_company(
         assert alone.scores.tolist() == together.scores[part].tolist()
 
 
+@pytest.mark.slow
 def test_random_triples_are_answered_by_chance() -> None:
     rng = np.random.default_rng(1)
     rows = {(f"e{s}", f"r{p}", f"e{o}") for s, p, o in rng.integers((40, 3, 40), size=(1100, 3))}
@@ -150,6 +152,7 @@ def test_features_do_not_see_their_own_hidden_fold() -> None:
         assert pools[0].entity.tobytes() == pools[1].entity.tobytes()
 
 
+@pytest.mark.slow
 def test_some_relations_only() -> None:
     train, held = split(planted())
     model = learn_graph(train, held, relations=["citizen"])

@@ -166,6 +166,7 @@ def test_map_states_agree(
     same_map(model, facts, pairs, atoms, 1e-4)
 
 
+@pytest.mark.slow
 def test_boolean_targets_over_soft_facts_are_computed(tmp_path: Path) -> None:
     facts, pairs = evidence(1, soft=True)
     model = hb.Model(ALL, Semantics())
@@ -207,6 +208,7 @@ def test_psl_gives_the_same_map(psl_runtime: Path, java: str, tmp_path: Path) ->
     same_map(model, facts, pairs, original(program.parent, theirs), 1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("brackets", [False, True])
 def test_atoms_of_three_arguments_are_exported(tmp_path: Path, brackets: bool) -> None:
     facts, pairs = evidence(5)

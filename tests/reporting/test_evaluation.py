@@ -37,6 +37,7 @@ def cases(
     )
 
 
+@pytest.mark.slow
 @given(cases(SOFT, FEW_SCORES, both_classes=True) | cases(SOFT, both_classes=True))
 def test_ranking_is_scikit_learns(case: Case) -> None:
     from sklearn import metrics
@@ -57,6 +58,7 @@ def test_ranking_is_scikit_learns(case: Case) -> None:
     assert metrics.f1_score(positive, predicted) == pytest.approx(found.best_f1)
 
 
+@pytest.mark.slow
 @given(cases(score=st.floats(1e-9, 1 - 1e-9)))
 def test_probability_scores_are_scikit_learns(case: Case) -> None:
     from sklearn import metrics
