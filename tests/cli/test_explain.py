@@ -19,18 +19,32 @@ ROWS = [("ann", "knows", "bob"), ("ann", "knows", "eve"), ("bob", "knows", "cid"
 TEXT = """ann  trusts  cid
 score 0.8176, so true (true from 0.5); MAP state 1
 
+How the score adds up
+  log-odds   score
+     -1.00  0.2689  ██████                    Without evidence a pair is false: not A trusts B.
+     +4.00  0.9526  ████████████████████████  If A knows B and B knows C, then A trusts C.
+     -1.50  0.8176                 █████████  If A owes B, then not A trusts B.
+     +1.50  0.8176  together
+
+Rule by rule: how far the score would move without it
+
+Starting point
+  -0.1066  Without evidence a pair is false: not A trusts B.
+           !trusts(A, B)
+           weight 1, needs no path
+
 For
-  +0.7417  knows(A, B) & knows(B, C) -> trusts(A, C)
+  +0.7417  If A knows B and B knows C, then A trusts C.
+           knows(A, B) & knows(B, C) -> trusts(A, C)
            weight 2, 2 paths
            ann -knows-> bob -knows-> cid
            ann -knows-> eve -knows-> cid
 
 Against
-  -0.1350  owes(A, B) -> !trusts(A, B)
+  -0.1350  If A owes B, then not A trusts B.
+           owes(A, B) -> !trusts(A, B)
            weight 1.5, 1 path
            ann -owes-> cid
-  -0.1066  !trusts(A, B)
-           weight 1, needs no path
 
 What would flip it
   without this fact the score is 0.3775, so false (no smaller set of facts flips the decision)

@@ -16,6 +16,7 @@ from hornbeam.explaining.collective_explainer import CollectiveExplainer
 from hornbeam.explaining.explainer import Explainer, open_explainer
 from hornbeam.explaining.independent_explainer import IndependentExplainer
 from hornbeam.rules.rule_model import Relaxation
+from hornbeam.rules.rule_words import rule_words
 from hornbeam.scoring.collective_scorer import CollectiveScorer
 from hornbeam.scoring.independent_scorer import IndependentScorer
 from hornbeam.scoring.scorer import Scorer, open_scorer
@@ -108,6 +109,7 @@ def test_counts_paths_and_pulls_agree(collective: bool) -> None:
                 assert len(reason.groundings) == counted.count[rows][mine].sum() == reason.count
                 again = explainer.groundings(clause.body, pair[0], pair[2], 100)
                 assert again == reason.groundings
-        pulls = [abs(reason.pull) for reason in found.reasons]
-        assert pulls == sorted(pulls, reverse=True)
+            assert (reason.is_prior, reason.words) == (clause.is_prior, rule_words(clause))
+        strengths = [abs(reason.strength) for reason in found.reasons]
+        assert strengths == sorted(strengths, reverse=True)
         assert explainer.explain(*pair, flip=False).flip is None

@@ -116,8 +116,8 @@ def check_reasons(world: World, drawn: ReferenceModel, pair: Triple, paths: int)
                 assert fact.object is not None
                 stated = world.values[fact.subject, fact.predicate, fact.object]
                 assert round(fact.truth * ONE) == stated
-    pulls = [abs(reason.pull) for reason in found.reasons]
-    assert pulls == sorted(pulls, reverse=True)
+    strengths = [abs(reason.strength) for reason in found.reasons]
+    assert strengths == sorted(strengths, reverse=True)
 
 
 @both_ways

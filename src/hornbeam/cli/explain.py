@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from hornbeam.explaining.explanation import Explanation
     from hornbeam.facts.names import Names
 
-#: Colours of the lines by their role; colours show on terminals only.
+#: Colours of the lines by their role; colours show on terminals only. As on pages, blue speaks for
+#: and orange against: people tell them apart who do not see red and green.
 STYLES = {
     "pair": "bold",
     "note": "dim",
     "heading": "bold",
-    "for": "green",
-    "against": "red",
+    "total": "bold",
+    "for": "dodger_blue1",
+    "against": "dark_orange3",
     "fact": "yellow",
 }
 #: Most entities among which a name that is nearly the given one is looked for.
@@ -58,10 +60,12 @@ def explain(
 ) -> None:
     """Say why a pair scores as it does: the rules for and against it, and what would flip it.
 
-    Beside each rule stands its [bold]pull[/bold]: how far the score moves when that rule alone is
-    taken away. Below it stand its weight, the number of paths by which it connects the two
-    entities, and the first of them in the order of names. At the end come the fewest facts
-    whose removal would flip the decision.
+    First comes how the score adds up: the prior, from which every pair starts, and what each rule
+    adds to the log-odds (a model of another relaxation than boolean has no such sum). Then every
+    rule with its [bold]pull[/bold]: how far the score moves when that rule alone is taken away.
+    Below it stand its weight, the number of paths by which it connects the two entities, and the
+    first of them in the order of names. At the end come the fewest facts whose removal would flip
+    the decision.
 
     [dim]Examples:[/dim]
 
@@ -167,6 +171,6 @@ def _show_lines(lines: Iterable[tuple[str, str]], decision: bool) -> None:
             out.print()
         style = STYLES.get(role, "")
         if role == "verdict":
-            style = "bold green" if decision else "bold red"
+            style = f"bold {STYLES['for' if decision else 'against']}"
         # as text, not as markup: names may hold anything
         out.print(Text(line, style=style), soft_wrap=True)

@@ -21,9 +21,10 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import group_hinges, hinge_moments
 from hornbeam.densities.integrals import score_mean
 from hornbeam.errors import InputError
-from hornbeam.explaining.explanation import PATHS, Explanation, Reason
+from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.explaining.independent_explainer import IndependentExplainer
 from hornbeam.explaining.named_facts import Fact, Grounding, MetCondition
+from hornbeam.explaining.reason import Reason, by_strength
 from hornbeam.explaining.scored_pair import one_pair
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.hlmrf.potentials import Potentials
@@ -31,6 +32,7 @@ from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import AnyBody, Kind, body_texts
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation, RuleModel
+from hornbeam.rules.rule_words import rule_words
 from hornbeam.scoring.collective_scorer import (
     ONE_RULE,
     CollectiveState,
@@ -175,6 +177,8 @@ class CollectiveExplainer:
                     whole - self._mean(_PairHinges(*(column[~mine] for column in hinges))),
                     self._conditions(rule.clause, count, pair, paths, progress),
                     self._linked_pairs(k, variable, literals, paths),
+                    rule_words(rule.clause),
+                    is_prior=rule.clause.is_prior,
                 )
             )
         known = self.walker.facts.entities
@@ -186,7 +190,7 @@ class CollectiveExplainer:
             whole,
             float(self._map[at]),
             self.model.semantics.threshold,
-            tuple(sorted(reasons, key=lambda reason: (-abs(reason.pull), reason.index))),
+            tuple(sorted(reasons, key=by_strength)),
             None,
             tuple(name for name in dict.fromkeys([subject, object_]) if known.index(name) < 0),
         )

@@ -18,16 +18,18 @@ from hornbeam.counting.engine import PathCounter
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.counterfactual import Removals
-from hornbeam.explaining.explanation import PATHS, Explanation, Flip, Reason
+from hornbeam.explaining.explanation import PATHS, Explanation, Flip
 from hornbeam.explaining.flips import FlipStatus, growing_sets, smallest_flip
 from hornbeam.explaining.grounding_finder import GroundingFinder
 from hornbeam.explaining.named_facts import Grounding, MetCondition
+from hornbeam.explaining.reason import Reason, by_strength
 from hornbeam.explaining.scored_pair import ScoredPair, one_pair
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import AnyBody, Part, body_texts
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import RuleModel
+from hornbeam.rules.rule_words import rule_words
 from hornbeam.rules.weighing import Counts
 from hornbeam.scoring.independent_scorer import score_targets
 
@@ -117,6 +119,9 @@ class IndependentExplainer:
                 scored.groundings_of(rule.clause.body),
                 scored.pull(place),
                 tuple(self._conditions(scored, rule.clause, paths, progress)),
+                words=rule_words(rule.clause),
+                log_odds=scored.log_odds(place),
+                is_prior=rule.clause.is_prior,
             )
             for place, rule in scored.grounded_rules.items()
             if rule.weight > 0
@@ -129,7 +134,7 @@ class IndependentExplainer:
             scored.mean,
             scored.map,
             self.model.semantics.threshold,
-            tuple(sorted(reasons, key=lambda reason: (-abs(reason.pull), reason.index))),
+            tuple(sorted(reasons, key=by_strength)),
             self._flip(scored, progress) if flip else None,
             tuple(name for name in dict.fromkeys([subject, object_]) if known.index(name) < 0),
         )

@@ -17,7 +17,7 @@ from hornbeam.facts.table import Targets
 from hornbeam.rules.body import AnyBody, Body
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel
 from hornbeam.rules.weighing import Counts, Weighing
-from hornbeam.scoring.independent_scorer import score_targets
+from hornbeam.scoring.independent_scorer import score_targets, strengths
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +160,14 @@ class ScoredPair:
     def pull(self, place: int) -> float:
         """How far the score moves when a rule is taken away, above 0 where it is for the pair."""
         return self.mean - self.score(r for k, r in self.grounded_rules.items() if k != place)
+
+    def log_odds(self, place: int) -> float | None:
+        """What a rule adds to the log-odds of the score, None where these are no sum."""
+        if self.model.semantics.relaxation is not Relaxation.BOOLEAN:
+            return None
+        alone = self.model.with_rules([self.grounded_rules[place]])
+        up, down = strengths(alone, self._grounded, self.pair)
+        return float(up[0] - down[0])
 
     def without_bodies(self, gone: Sequence[Body]) -> float:
         """Score by the rules that have none of these conditions."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from hornbeam.explaining.explanation import Explanation, Reason
+from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.named_facts import Fact, Grounding, MetCondition
+from hornbeam.explaining.reason import Reason
 from hornbeam.facts.entity_names import EntityNames
+from hornbeam.rules.rule_words import with_shown_entities
 
 
 def explanation_in_names(explained: Explanation, names: EntityNames) -> Explanation:
@@ -58,6 +60,7 @@ def _reason(reason: Reason, names: EntityNames) -> Reason:
         reason,
         conditions=tuple(_condition(one, names) for one in reason.conditions),
         linked_pairs=_facts(reason.linked_pairs, names),
+        words=with_shown_entities(reason.words, names.shown),
     )
 
 

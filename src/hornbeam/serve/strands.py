@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hornbeam.explaining.explanation import Reason
 from hornbeam.explaining.named_facts import Fact, Grounding, MetCondition
+from hornbeam.explaining.reason import Reason
 from hornbeam.rules.body import Kind
 
 #: Most entities of one step that are drawn.

@@ -1,0 +1,75 @@
+"""How an explanation shows itself at the end of a notebook's cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from hornbeam.explaining.explanation_text import signed_pull, step_words
+from hornbeam.explaining.reason import Reason
+from hornbeam.explaining.waterfall import Waterfall
+from hornbeam.explaining.waterfall_bar import waterfall_bar
+from hornbeam.printable import printable
+from hornbeam.rules.rule_words import said
+
+if TYPE_CHECKING:
+    from hornbeam.explaining.explanation import Explanation
+
+#: Rules that get a bar of their own.
+MOST_BARS = 12
+
+
+def explanation_html(explained: Explanation) -> str:
+    """The waterfall, the reasons with their first groundings, and what would flip the decision."""
+    title = (
+        f"{explained.subject} {explained.predicate} {explained.object}: "
+        f"score {explained.score:.4g}, "
+        f"{'true' if explained.decision else 'false'} (true from {explained.threshold:.4g})"
+    )
+    fall = explained.waterfall(MOST_BARS)
+    parts = [Markup("<p><strong>{}</strong></p>").format(printable(title))]
+    if fall is not None and explained.reasons:
+        columns = ["adds to the log-odds", "", "score so far", "rule"]
+        parts.append(_table("How the score adds up", columns, _steps(fall)))
+    reasons = (
+        *explained.starting_point, *explained.supporting, *explained.opposing, *explained.neutral,
+    )  # fmt: skip
+    columns = ["moves the score by", "rule", "weight", "count", "first grounding"]
+    parts.append(_table("What each rule does", columns, map(_reason, reasons)))
+    if explained.flip is not None:
+        facts = [
+            (fact.subject, fact.predicate, ", ".join(fact.arguments[1:]))
+            for fact in explained.flip.facts
+        ]
+        status = f"What would flip it ({explained.flip.status.value})"
+        parts.append(_table(status, ["subject", "predicate", "object"], facts))
+    return str(Markup("").join(parts))
+
+
+def _steps(fall: Waterfall) -> Iterator[Sequence[str]]:
+    for step in fall.all_steps:
+        figures = f"{step.log_odds:+.2f}", waterfall_bar(step, fall), f"{step.probability:.4f}"
+        yield *figures, step_words(step, fall)
+    yield f"{fall.total:+.2f}", "", f"{fall.score:.4f}", "together"
+
+
+def _reason(reason: Reason) -> Sequence[str]:
+    formula = Markup("{}<br><code>{}</code>").format(
+        printable(said(reason.words)), printable(reason.rule)
+    )
+    first = str(reason.groundings[0]) if reason.groundings else ""
+    return signed_pull(reason.pull), formula, f"{reason.weight:.4g}", f"{reason.count:,}", first
+
+
+def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
+    """A table of escaped cells."""
+    head = Markup("").join(Markup("<th>{}</th>").format(name) for name in columns)
+    body = Markup("").join(
+        Markup("<tr>{}</tr>").format(
+            Markup("").join(Markup("<td>{}</td>").format(cell) for cell in row)
+        )
+        for row in rows
+    )
+    return Markup("<table><caption>{}</caption><tr>{}</tr>{}</table>").format(title, head, body)

@@ -1,0 +1,116 @@
+"""How an explanation reads in a terminal: lines of text with their roles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hornbeam.explaining.reason import Reason
+from hornbeam.explaining.waterfall import Waterfall, WaterfallStep
+from hornbeam.printable import printable
+from hornbeam.rules.rule_words import said
+
+if TYPE_CHECKING:
+    from hornbeam.explaining.explanation import Explanation, Flip
+
+#: Letters of the widest bar of a waterfall.
+BAR = 24
+#: Rules that get a bar of their own.
+MOST_BARS = 20
+#: What stands before the lines below a rule.
+INDENT = " " * 11
+
+Line = tuple[str, str]
+
+
+def explanation_lines(explained: Explanation) -> Iterator[Line]:
+    """Text for a person, line by line, each with its role; see `Explanation.lines`."""
+    yield "pair", printable(f"{explained.subject}  {explained.predicate}  {explained.object}")
+    answer = f"{'true' if explained.decision else 'false'} (true from {explained.threshold:.4g})"
+    yield "verdict", f"score {explained.score:.4g}, so {answer}; MAP state {explained.map:.4g}"
+    for name in explained.unseen:
+        yield "note", f"no fact has {printable(repr(name))}: only the prior can speak"
+    fall = explained.waterfall(MOST_BARS)
+    if not explained.reasons:
+        yield "note", "no rule speaks about this pair: it scores a half"
+    elif fall is not None:
+        yield from _waterfall_lines(fall)
+    if explained.reasons:
+        yield "heading", "Rule by rule: how far the score would move without it"
+    if fall is None:
+        yield "note", "  Log-odds are no sum over rules here, and these numbers do not add up."
+    for heading, role, reasons in (
+        ("Starting point", "neutral", explained.starting_point),
+        ("For", "for", explained.supporting),
+        ("Against", "against", explained.opposing),
+        ("Without effect on the score", "neutral", explained.neutral),
+    ):
+        if reasons:
+            yield "heading", heading
+        for reason in reasons:
+            yield role, f"  {signed_pull(reason.pull):7}  {printable(said(reason.words))}"
+            yield from _evidence_lines(reason)
+    if explained.flip is not None:
+        yield from _flip_lines(explained.flip, explained.decision)
+
+
+def signed_pull(pull: float) -> str:
+    """A pull with its sign; a tiny one still shows where it goes."""
+    return f"{pull:+.0e}" if 0 < abs(pull) < 5e-5 else f"{pull:+.4f}"
+
+
+def step_words(step: WaterfallStep, fall: Waterfall) -> str:
+    """What a step of a waterfall is called."""
+    if step is fall.start and not step.reasons:
+        return "no prior: every pair starts at a half"
+    if step is fall.rest:
+        return f"{len(step.reasons):,} weaker rules together"
+    return printable(" ".join(said(reason.words) for reason in step.reasons))
+
+
+def _waterfall_lines(fall: Waterfall) -> Iterator[Line]:
+    """The steps from the prior to the score, each with its bar."""
+    yield "heading", "How the score adds up"
+    yield "note", "  log-odds   score"
+    for step in fall.all_steps:
+        figures = f"  {step.log_odds:+8.2f}  {step.probability:6.4f}"
+        yield step.side, f"{figures}  {_bar(step, fall.span):{BAR}}  {step_words(step, fall)}"
+    yield "total", f"  {fall.total:+8.2f}  {fall.score:6.4f}  together"
+
+
+def _bar(step: WaterfallStep, span: tuple[float, float]) -> str:
+    """Where a step goes from and to, between the least and the greatest log-odds."""
+    low, high = span
+    scale = BAR / (high - low) if high > low else 0.0
+    first, last = sorted(round((end - low) * scale) for end in (step.before, step.after))
+    first = min(first, BAR - 1)
+    return " " * first + "█" * max(last - first, 1)
+
+
+def _evidence_lines(reason: Reason) -> Iterator[Line]:
+    """A rule as it stands, its weight and its groundings, below its words."""
+    yield "note", f"{INDENT}{printable(reason.rule)}"
+    yield "note", f"{INDENT}weight {reason.weight:.4g}, {reason.figures}"
+    several = len(reason.conditions) > 1
+    for condition in reason.conditions:
+        if several:
+            yield "note", f"{INDENT}{printable(condition.text)}: {condition.figures}"
+        inner = INDENT + "  " * several
+        for grounding in condition.groundings:
+            yield "path", inner + str(grounding)
+        if condition.unnamed:
+            yield "note", f"{inner}... and {condition.unnamed:,} more"
+    for fact in reason.linked_pairs:
+        yield "path", f"{INDENT}together with the pair {fact}"
+
+
+def _flip_lines(flip: Flip, decision: bool) -> Iterator[Line]:
+    yield "heading", "What would flip it"
+    if not flip.facts:
+        yield "note", f"  {flip.status.sentence}"
+        return
+    many = "this fact" if len(flip.facts) == 1 else f"these {len(flip.facts):,} facts"
+    after = f"{flip.score:.4g}, so {'false' if decision else 'true'}"
+    yield "note", f"  without {many} the score is {after} ({flip.status.sentence})"
+    for fact in flip.facts:
+        yield "fact", f"    {fact}"
