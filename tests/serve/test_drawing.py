@@ -7,8 +7,9 @@ import re
 
 import pytest
 
-from hornbeam.explaining.explanation import Explanation, Reason
+from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.named_facts import Fact, Grounding, MetCondition
+from hornbeam.explaining.reason import Reason
 from hornbeam.rules.body import Kind
 from hornbeam.serve.drawing import GUTTER, MOST_BANDS, NODE_HEIGHT, WIDTH, Drawing, draw
 from hornbeam.serve.strands import MOST_NODES
