@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbeam.counting.memory import memory_engine as memory
+from hornbeam.counting.memory import path_search
 from hornbeam.counting.memory.graph import Graph
-from hornbeam.counting.memory.memory_engine import MemoryEngine, Work
+from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.memory.path_search import Work
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
@@ -68,7 +69,8 @@ def assert_same(one: Statistics | None, other: Statistics | None) -> None:
 def works_of(world: World, language: Language) -> list[Work]:
     """What is searched for every target predicate."""
     engine = MemoryEngine(world.facts)
-    return [engine._work(pairs, language) for pairs in engine._located(world.targets)]
+    search = engine._path_search(language)
+    return [search.work(pairs) for pairs in engine._located(world.targets)]
 
 
 @contextmanager
@@ -228,7 +230,7 @@ def test_a_long_search_says_what_to_expect(monkeypatch: pytest.MonkeyPatch) -> N
     engine, language, told = MemoryEngine(facts), Language(2, 1), Recorder()
     discovery = engine.discover(targets, language, progress=told)
     assert told.messages == []
-    monkeypatch.setattr(memory, "LONG_SEARCH", 0)
+    monkeypatch.setattr(path_search, "LONG_SEARCH", 0)
     engine.discover(targets, language, progress=told)
     total = int(discovery.candidates.paths.sum())
     # every target is in the sample, so the forecast is exact
@@ -240,8 +242,8 @@ def test_a_table_that_does_not_fit_is_refused_before_the_search(
 ) -> None:
     facts = random_facts(n_entities=100, n_facts=1000, n_predicates=3)
     targets = random_targets(facts, 200)
-    monkeypatch.setattr(memory, "LONG_SEARCH", 0)
-    monkeypatch.setattr(memory, "ROW_BYTES", 10**12)
+    monkeypatch.setattr(path_search, "LONG_SEARCH", 0)
+    monkeypatch.setattr(path_search, "ROW_BYTES", 10**12)
     with pytest.raises(InputError, match="use fewer targets, a smaller `max_length`"):
         MemoryEngine(facts).discover(targets, Language(2, 1))
     # coverage alone needs no table

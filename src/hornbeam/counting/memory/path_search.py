@@ -1,0 +1,256 @@
+"""Paths between targets: from which end they are searched, on which threads, and what is found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from hornbeam.arrays import Bools, Ids, Integers, Ints, Keys
+from hornbeam.counting.memory.conditions import LocatedPairs
+from hornbeam.counting.memory.graph import Graph
+from hornbeam.counting.memory.parallel import (
+    Found,
+    Rows,
+    WorkerPool,
+    balanced_blocks,
+    run_blocks,
+)
+from hornbeam.counting.memory.search import NO_KEYS, Plan, search_block, two_step_cost
+from hornbeam.counting.statistics import ROW_BYTES
+from hornbeam.errors import InputError
+from hornbeam.facts.names import Names
+from hornbeam.machine import physical_memory
+from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.body import MAX_LENGTH
+from hornbeam.rules.candidates import Candidates, Language
+from hornbeam.rules.codes import (
+    codes_of_keys,
+    from_subject,
+    key_bits,
+    predicate_of,
+    sequence_key,
+    turned,
+    turned_sequence,
+)
+
+assert MAX_LENGTH == 4, "the kernel joins heads and tails of up to two steps each"
+
+#: Blocks of work per thread, so that the last one to finish is not waited for long.
+BLOCKS_PER_THREAD = 32
+#: Edges to look at above which a search is long enough for a forecast.
+LONG_SEARCH = 100_000_000
+#: Targets in the sample behind a forecast.
+SAMPLE = 256
+
+#: Edges to look at (see `Work.cost`), and with paths of four steps how many times that, above
+#: which compiling the search pays. As it is, it takes some 15 microseconds per edge.
+WORTH_COMPILING = 100_000
+LONG_PATHS_COST = 5
+#: Nodes to look at for an estimate of cost above which compiling pays.
+WORTH_COMPILING_ESTIMATE = 500_000
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """Targets of one predicate as node pairs, sorted by the node where the search starts.
+
+    The search starts at the subjects, or, `flipped`, at the objects; `row` says which target a
+    pair is, `own` which pairs stand among the facts, as steps of `own_code`.
+    """
+
+    graph: Graph
+    source: Ids
+    sink: Ids
+    positive: Ints
+    own: Bools
+    row: Ints
+    own_code: int
+    flipped: bool
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @cached_property
+    def cost(self) -> Ints:
+        """Estimate of the work of every target: what its source shares out, and its own edges."""
+        distinct, place, size = np.unique(self.source, return_inverse=True, return_counts=True)
+        offsets = self.graph.forward.offsets
+        neighbours = int((offsets[distinct + 1] - offsets[distinct]).sum())
+        estimate_from = two_step_cost.choose(neighbours, WORTH_COMPILING_ESTIMATE)
+        shared = estimate_from(self.graph.forward, distinct) // size
+        offsets = self.graph.backward.offsets
+        estimate: Ints = shared[place] + np.diff(offsets)[self.sink] + 1
+        return estimate
+
+    def take(self, rows: Integers) -> Work:
+        """The targets at `rows`, in that order.
+
+        By number, not by slice: the kernel is compiled for contiguous arrays only.
+        """
+        names = ("source", "sink", "positive", "own", "row")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+
+
+@dataclass(frozen=True, eq=False)
+class PathSearch:
+    """The search over a graph for the paths of a language.
+
+    Parameters
+    ----------
+    graph
+        The graph under the language's fan-out limit.
+    predicates
+        Of the graph's steps.
+    """
+
+    graph: Graph
+    predicates: Names
+    language: Language
+    threads: int
+
+    def discover(
+        self, works: Sequence[Work], keep_entries: bool, progress: Progress
+    ) -> list[Found]:
+        """Find every sequence that has paths, and with `keep_entries` count them per target."""
+        if not works:
+            return []
+        plan = self._plan(keep_entries)
+        if sum(int(work.cost.sum()) for work in works) > LONG_SEARCH:
+            self._forecast(works, plan, progress)
+        return [self._run(work, plan, NO_KEYS, progress) for work in works]
+
+    def work(self, pairs: LocatedPairs) -> Work:
+        """Targets of one predicate, searched from the end that is cheaper to start at."""
+        graph, positive = self.graph, pairs.positive.astype(np.int64)
+        own, row, code = pairs.own, pairs.row, pairs.own_code
+        forth = Work(graph, pairs.subject, pairs.object, positive, own, row, code, flipped=False)
+        back = Work(
+            graph.reversed, pairs.object, pairs.subject, positive, own, row, turned(code),
+            flipped=True,
+        )  # fmt: skip
+        chosen = back if back.cost.sum() < forth.cost.sum() else forth
+        return chosen.take(np.argsort(chosen.source, kind="stable"))
+
+    def count(self, work: Work, known: dict[int, list[int]], progress: Progress) -> Rows:
+        """Rows (path, target, body, count) of the known sequences; `known` maps path to codes."""
+        bits = key_bits(self.language.max_length)
+        walked = {
+            i: turned_sequence(codes) if work.flipped else codes for i, codes in known.items()
+        }
+        keys = np.array([sequence_key(codes, bits) for codes in walked.values()], dtype=np.uint64)
+        distinct, place = np.unique(keys, return_inverse=True)
+        plan = self._plan(keep_entries=True)._replace(
+            frozen=True,
+            first=_sorted_keys(codes[0] for codes in walked.values()),
+            pair=_sorted_keys(sequence_key(codes[:2], bits) for codes in walked.values()),
+            last=_sorted_keys(codes[-1] for codes in walked.values()),
+        )
+        found = self._run(work, plan, distinct, progress)
+        # a model may hold the same sequence more than once, so rows are handed out by path
+        order = np.argsort(found.path, kind="stable")
+        starts = np.searchsorted(found.path[order], np.arange(len(distinct) + 1))
+        mine = [order[starts[row] : starts[row + 1]] for row in place.tolist()]
+        path = np.repeat(np.array(list(walked)), [len(rows) for rows in mine])
+        rows = np.concatenate(mine)
+        return path, found.target[rows], found.body[rows], found.count[rows]
+
+    def candidates(
+        self, works: Sequence[Work], found: Sequence[Found], targets: tuple[str, ...]
+    ) -> Candidates:
+        """Everything found, as one table over the facts' predicates.
+
+        In soft graphs a sequence may have paths of positive truth none of which rounds to true;
+        such a sequence is no candidate: its coverage is 0.
+        """
+        language = self.language
+        bits = key_bits(language.max_length)
+        steps = [
+            np.empty((0, language.max_length), dtype=np.uint32),
+            *(
+                from_subject(codes_of_keys(part.key, bits, language.max_length), work.flipped)
+                for part, work in zip(found, works, strict=True)
+            ),
+        ]
+        none = np.empty((3, 0), dtype=np.int64)
+        figures = np.concatenate([none, *(part.figures for part in found)], axis=1)
+        sizes = [len(part.key) for part in found]
+        return Candidates(
+            tuple(self.predicates),
+            targets,
+            np.concatenate(steps),
+            np.repeat(np.arange(len(found), dtype=np.int32), sizes),
+            coverage=figures[0],
+            coverage_true=figures[1],
+            paths=figures[2],
+            distinct=language.distinct_variables,
+        )
+
+    def _plan(self, keep_entries: bool) -> Plan:
+        language = self.language
+        bits = key_bits(language.max_length)
+        if self.graph.n_codes >= 1 << bits:
+            most = predicate_of(1 << bits) - 1
+            raise InputError(
+                f"bodies of {language.max_length} atoms take at most {most:,} "
+                f"predicates; the facts have {len(self.predicates):,}: try `max_length=3`"
+            )
+        return Plan(language.max_length, language.distinct_variables, bits, keep_entries)
+
+    def _forecast(self, works: Sequence[Work], plan: Plan, progress: Progress) -> None:
+        """Count a sample of the targets; say how many paths to expect, refuse too many rows."""
+        paths = rows = 0.0
+        total = sum(len(work) for work in works)
+        counting_only = plan._replace(keep_entries=False)
+        for work in works:
+            sample = work.take(np.arange(0, len(work), max(1, total // SAMPLE)))
+            if len(sample):
+                found = self._run(sample, counting_only, NO_KEYS, SILENT)
+                scale = len(work) / len(sample)
+                paths += scale * float(found.figures[2].sum())
+                rows += scale * float(found.figures[0].sum())
+        progress.message(f"About {paths:,.0f} paths to count for {total:,} targets.")
+        needed = rows * ROW_BYTES if plan.keep_entries else 0.0
+        memory = physical_memory()
+        if needed > memory:
+            raise InputError(
+                f"the table of counts would take about {needed / 1e9:.0f} GB of memory and this "
+                f"machine has {memory / 1e9:.0f}: use fewer targets, a smaller `max_length`, or "
+                "`max_fanout`"
+            )
+
+    def _run(self, work: Work, plan: Plan, known: Keys, progress: Progress) -> Found:
+        """Run the blocks of one work on the threads and merge what they found."""
+        plan = plan._replace(own_code=work.own_code)
+        steeper = LONG_PATHS_COST if plan.max_length > 3 else 1
+        run = search_block.choose(int(work.cost.sum()) * steeper, WORTH_COMPILING)
+        # what is interpreted holds the interpreter's lock
+        threads = 1 if run == search_block.interpreted else self.threads
+        pool = WorkerPool(threads, work.graph.n_entities, known)
+
+        def search(low: int, high: int) -> tuple[int, Rows]:
+            part = slice(low, high)
+            with pool.lent() as worker:
+                worker.counters, worker.size, *rows = run(
+                    work.graph.forward, work.graph.backward, work.graph.n_codes, plan,
+                    work.source[part], work.sink[part], work.positive[part], work.own[part], low,
+                    worker.near_slot, worker.far_slot, worker.counters, worker.size,
+                )  # fmt: skip
+                return worker.number, tuple(rows)
+
+        bounds = balanced_blocks(work.source, work.cost, threads * BLOCKS_PER_THREAD)
+        return pool.merged(run_blocks(search, bounds, threads, progress), work.row)
+
+
+def path_rows(found: Sequence[Found]) -> Iterator[Rows]:
+    """Rows (path, target, body, count) of what was found, numbered on from part to part."""
+    start = 0
+    for part in found:
+        yield part.path + start, part.target, part.body, part.count
+        start += len(part.key)
+
+
+def _sorted_keys(keys: Iterable[int]) -> Keys:
+    return np.array(sorted(set(keys)), dtype=np.uint64)
