@@ -5,12 +5,14 @@ import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from hornbeam.errors import DataError
-from hornbeam.files import save_text
+from hornbeam import files
+from hornbeam.errors import DataError, InputError
+from hornbeam.files import save_folder, save_text, working_folder
 
 LINES = "né\r\n\u2028 last"
 
@@ -115,3 +117,80 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(
     monkeypatch.undo()
     assert os.listdir(tmp_path) == ["model.psl"]
     assert (tmp_path / "model.psl").read_text() == "old"
+
+
+ABANDONED = f".hornbeam-{'0123456789abcdef'}.tmp"
+
+
+def test_what_a_killed_run_left_is_deleted(tmp_path: Path) -> None:
+    (tmp_path / ABANDONED).write_text("half")
+    (tmp_path / ABANDONED.replace("0", "1")).mkdir()
+    (tmp_path / ABANDONED.replace("0", "1") / "file").touch()
+    others = [".hornbeam-x.tmp", f"{ABANDONED}.mine", "hornbeam"]
+    for name in others:
+        (tmp_path / name).touch()
+    save_text(tmp_path / "new", "text")
+    assert sorted(os.listdir(tmp_path)) == sorted([*others, "new"])
+
+
+def test_a_link_with_a_temporary_name_stays_with_what_it_names(tmp_path: Path) -> None:
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "file").touch()
+    (tmp_path / ABANDONED).symlink_to(tmp_path / "precious")
+    save_text(tmp_path / "new", "text")
+    assert (tmp_path / ABANDONED).is_symlink()
+    assert (tmp_path / "precious" / "file").exists()
+
+
+def test_what_another_run_is_writing_stays(tmp_path: Path) -> None:
+    with working_folder(tmp_path) as working:
+        (working / "spilt").touch()
+        save_text(tmp_path / "new", "text")
+        assert (working / "spilt").exists()
+    assert os.listdir(tmp_path) == ["new"]
+
+
+def _write(text: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / "file").write_text(text) and None
+
+
+def _only_file(folder: Path) -> str | None:
+    return next((path.name for path in folder.iterdir() if path.name != "file"), None)
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+def test_a_folder_is_replaced_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchange: bool
+) -> None:
+    if not exchange:
+        monkeypatch.setattr(files, "_exchanged", lambda *_: False)
+    folder = tmp_path / "folder"
+    for text in ("first", "second"):
+        save_folder(folder, _write(text), _only_file)
+        assert (folder / "file").read_text() == text
+        assert os.listdir(tmp_path) == ["folder"]
+        folder.chmod(0o750)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o750
+
+
+def test_a_folder_with_other_things_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine").touch()
+    with pytest.raises(InputError, match="holds mine; expected a new or an empty folder"):
+        save_folder(tmp_path, _write("text"), _only_file)
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="is a file; expected a folder"):
+        save_folder(tmp_path / "file", _write("text"), _only_file)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(InputError, match="you are in it"):
+        save_folder(".", _write("text"), _only_file)
+
+
+def test_no_working_folder_is_said(tmp_path: Path) -> None:
+    with (
+        pytest.raises(InputError, match="missing: cannot be written to .*give `spill_dir` another"),
+        working_folder(tmp_path / "missing"),
+    ):
+        pass

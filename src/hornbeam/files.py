@@ -1,13 +1,32 @@
-"""Writing files, all of a text or nothing; and the fingerprints of texts."""
+"""Writing files and folders, all or nothing; and the fingerprints of texts.
+
+Whatever is written goes to a temporary name beside its place first, and takes its place in one
+step. A run that is killed leaves such a name behind at worst. Its owner holds a lock on it, which
+the system takes back whatever happens, so that the next run knows what nobody needs any more.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import errno
+import fcntl
 import hashlib
 import os
+import re
 import secrets
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, InputError
+
+#: Names of what is being written; also those of folders that gave way and are being deleted.
+TEMPORARY = re.compile(r"\.hornbeam-[0-9a-f]{16}\.tmp")
+#: Of Linux: both names exist, and exchange what they name.
+RENAME_EXCHANGE = 2
+AT_FDCWD = -100
 
 
 def fingerprint(text: str) -> str:
@@ -31,14 +50,183 @@ def save_text(path: str | os.PathLike[str], text: str) -> None:
 
 def save_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """Write bytes as `save_text` writes a text, all of them or nothing."""
-    try:
+    with cannot_be_written(path):
         if os.path.exists(path) and _is_device(path):
             with open(path, "ab") as stream:
                 stream.write(data)
-        else:
-            _replace(Path(os.path.realpath(path)), data)
+            return
+    with replaced_file(path) as temporary, temporary.open("wb") as stream:
+        stream.write(data)
+
+
+@contextmanager
+def replaced_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary file to write to; it takes the place of `path` where the block ends well."""
+    with cannot_be_written(path):
+        place = Path(os.path.realpath(path))
+        if place.is_dir():
+            raise IsADirectoryError
+        with _temporary(place.parent, _new_file) as temporary:
+            yield temporary
+            _to_disk(temporary)
+            if place.exists():
+                os.chmod(temporary, place.stat().st_mode & 0o7777)
+            os.replace(temporary, place)
+
+
+def check_folder(folder: str | os.PathLike[str], ours: Callable[[Path], str | None]) -> None:
+    """Refuse a folder that may not be replaced as a whole.
+
+    A missing or an empty one may. Of any other `ours` says what in it is not ours to delete, or
+    None.
+    """
+    place = Path(os.path.realpath(folder))
+    if place.is_file():
+        raise InputError(f"{folder}: is a file; expected a folder")
+    if not place.is_dir():
+        return
+    if Path.cwd().is_relative_to(place):
+        raise InputError(f"{folder}: you are in it, and it is replaced as a whole; go elsewhere")
+    with cannot_be_written(folder):
+        foreign = ours(place) if any(place.iterdir()) else None
+    if foreign is not None:
+        raise InputError(f"{folder}: holds {foreign}; expected a new or an empty folder")
+
+
+def save_folder(
+    folder: str | os.PathLike[str],
+    write: Callable[[Path], None],
+    ours: Callable[[Path], str | None],
+) -> None:
+    """Let `write` fill a new folder, which then takes the place of `folder` in one step.
+
+    See `check_folder` for `ours`. What was there is deleted after that. Where the system cannot
+    exchange two folders, the old one stands beside as `.hornbeam-*.old` for the moment between.
+    """
+    check_folder(folder, ours)
+    place = Path(os.path.realpath(folder))
+    with cannot_be_written(folder), _temporary(place.parent, Path.mkdir) as temporary:
+        write(temporary)
+        for file in sorted(temporary.rglob("*")):
+            if file.is_file():
+                _to_disk(file)
+        if not place.exists():
+            os.rename(temporary, place)
+            return
+        shutil.copymode(place, temporary)
+        if not _exchanged(temporary, place):
+            aside = temporary.with_suffix(".old")
+            os.rename(place, aside)
+            os.rename(temporary, place)
+            os.rename(aside, temporary)
+
+
+def refuse_inputs(output: str | os.PathLike[str], inputs: Iterable[str]) -> None:
+    """Refuse to write over one of the files that something is read from."""
+    for name in inputs:
+        there = os.path.exists(name) and os.path.exists(output) and not _is_device(output)
+        if there and os.path.samefile(name, output):
+            raise InputError(f"{output}: is read from; expected another output")
+
+
+@contextmanager
+def cannot_be_written(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Say which output an error of the system is about, and what to do."""
+    try:
+        yield
     except OSError as error:
         raise DataError(os.fspath(path), f"cannot be written: {_reason(error)}") from None
+
+
+@contextmanager
+def _temporary(folder: Path, make: Callable[[Path], None]) -> Iterator[Path]:
+    """A new file or folder under a temporary name, whose lock is held; afterwards it is gone."""
+    _delete_abandoned(folder)
+    while True:
+        # Not made by `tempfile`, whose files only their owner may read.
+        path = folder / f".hornbeam-{secrets.token_hex(8)}.tmp"
+        make(path)
+        owner = os.open(path, os.O_RDONLY)
+        fcntl.flock(owner, fcntl.LOCK_EX)
+        if os.path.exists(path):
+            break
+        os.close(owner)  # another run took it for abandoned before it was locked
+    try:
+        yield path
+    finally:
+        # an interrupt leaves nothing behind either
+        _delete(path)
+        os.close(owner)
+
+
+@contextmanager
+def working_folder(
+    parent: str | os.PathLike[str] | None = None, mode: int = 0o700
+) -> Iterator[Path]:
+    """A folder for what is needed for a while, in the system's place for such by default.
+
+    Raises
+    ------
+    InputError
+        Where it cannot be made.
+    """
+    with ExitStack() as stack:
+        try:
+            place = Path(parent or tempfile.gettempdir())
+            folder = stack.enter_context(_temporary(place, lambda path: path.mkdir(mode)))
+        except OSError as error:
+            what = "the temporary folder" if parent is None else os.fspath(parent)
+            advice = "set TMPDIR to another" if parent is None else "give `spill_dir` another"
+            raise InputError(f"{what}: cannot be written to ({_cause(error)}); {advice}") from None
+        yield folder
+
+
+def _new_file(path: Path) -> None:
+    path.touch(exist_ok=False)
+
+
+def _delete_abandoned(folder: Path) -> None:
+    """Delete what runs that were killed have left in a folder."""
+    names = list[str]()
+    with suppress(OSError):  # a folder may be written to that cannot be listed
+        names = [name for name in os.listdir(folder) if TEMPORARY.fullmatch(name)]
+    for name in names:
+        with suppress(OSError):  # in use, not ours to delete, or just gone
+            seen = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                fcntl.flock(seen, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _delete(folder / name)
+            finally:
+                os.close(seen)
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _to_disk(file: Path) -> None:
+    """Have the system write a file out, so that no power failure leaves a name without a text."""
+    seen = os.open(file, os.O_RDONLY)
+    try:
+        os.fsync(seen)
+    finally:
+        os.close(seen)
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Let two folders change places in one step; False where the system does not know how."""
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if rename is None:
+        return False
+    if not rename(AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE):
+        return True
+    code = ctypes.get_errno()
+    if code in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+        return False
+    raise OSError(code, os.strerror(code))
 
 
 def _is_device(path: str | os.PathLike[str]) -> bool:
@@ -46,23 +234,6 @@ def _is_device(path: str | os.PathLike[str]) -> bool:
     return os.path.dirname(path) in ("/dev", "/dev/fd") or not (
         os.path.isfile(path) or os.path.isdir(path)
     )
-
-
-def _replace(path: Path, data: bytes) -> None:
-    if path.is_dir():
-        raise IsADirectoryError
-    # Not made by `tempfile`, whose files only their owner may read.
-    temporary = path.with_name(f".hornbeam-{secrets.token_hex(8)}.tmp")
-    try:
-        with temporary.open("xb") as stream:
-            if path.exists():
-                os.chmod(temporary, path.stat().st_mode & 0o7777)
-            stream.write(data)
-        os.replace(temporary, path)
-    except BaseException:
-        # An interrupt leaves nothing behind either.
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def _reason(error: OSError) -> str:
@@ -74,4 +245,8 @@ def _reason(error: OSError) -> str:
         return "its folder is a file"
     if isinstance(error, PermissionError):
         return "its folder cannot be written to; choose another, or change its permissions"
+    return _cause(error)
+
+
+def _cause(error: OSError) -> str:
     return error.strerror or str(error)

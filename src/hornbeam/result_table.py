@@ -8,15 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from hornbeam.arrays import Array
-from hornbeam.errors import InputError
-from hornbeam.files import save_bytes, save_text
+from hornbeam.errors import DataError, InputError
+from hornbeam.files import replaced_file, save_text
 
 #: Rows that a notebook or a terminal shows.
 SHOWN = 20
@@ -150,11 +149,14 @@ class ResultTable:
             name: column if isinstance(column, np.ndarray) else np.array(column, dtype=object)
             for name, column in self.columns.items()
         }
-        with TemporaryDirectory(prefix="hornbeam-") as folder, duckdb.connect() as connection:
-            file = Path(folder) / "result.parquet"
+        with replaced_file(path) as file, duckdb.connect() as connection:
             connection.register("result", arrays)
-            connection.table("result").write_parquet(os.fspath(file))
-            save_bytes(path, file.read_bytes())
+            place = os.fspath(file).replace("'", "''")
+            options = "FORMAT parquet, USE_TMP_FILE false"
+            try:
+                connection.execute(f"COPY result TO '{place}' ({options})")
+            except duckdb.IOException as error:
+                raise DataError(os.fspath(path), f"cannot be written: {error}") from None
 
     def html(self, title: str = "") -> str:
         """The first rows as an escaped HTML table."""

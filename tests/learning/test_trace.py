@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import hornbeam as hb
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, HornbeamWarning
 from hornbeam.files import fingerprint
-from hornbeam.learning.trace import FitReport, Screening, Trace, read_trace
+from hornbeam.learning.trace import FitReport, Screening, Trace, trace_of
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,17 @@ def test_written_then_read_it_is_the_same(model: hb.Model, tmp_path: Path) -> No
     for one in (trace, unknown, replace(trace, fit=screened)):
         path = tmp_path / "model.trace.json"
         path.write_text(one.text, encoding="utf-8")
-        assert read_trace(path) == one
+        model.save(tmp_path / "model.psl")
+        assert trace_of(tmp_path / "model.psl") == one
+
+
+def test_the_trace_of_another_model_is_left_out(model: hb.Model, tmp_path: Path) -> None:
+    assert model.trace is not None
+    path = tmp_path / "model.psl"
+    (tmp_path / "model.trace.json").write_text(model.trace.text, encoding="utf-8")
+    path.write_text(f"{model.text}0.5: !t(A, B)\n")
+    with pytest.warns(HornbeamWarning, match="is the trace of another model"):
+        assert trace_of(path) is None
 
 
 @pytest.mark.slow
@@ -40,7 +50,7 @@ def test_it_has_the_fingerprint_of_the_models_text(model: hb.Model) -> None:
 
 
 def test_no_file_is_no_trace(tmp_path: Path) -> None:
-    assert read_trace(tmp_path / "model.trace.json") is None
+    assert trace_of(tmp_path / "model.psl") is None
 
 
 @pytest.mark.slow
@@ -53,8 +63,9 @@ def test_what_is_no_trace_is_refused(model: hb.Model, key: str, tmp_path: Path) 
         Trace.from_dict(written)
     path = tmp_path / "model.trace.json"
     path.write_text(json.dumps(written))
+    model.save(tmp_path / "model.psl")
     with pytest.raises(DataError, match="is no trace as learn writes it"):
-        read_trace(path)
+        trace_of(tmp_path / "model.psl")
 
 
 def test_a_trace_with_one_validation_per_way_of_counting_is_of_another_time(
@@ -65,5 +76,6 @@ def test_a_trace_with_one_validation_per_way_of_counting_is_of_another_time(
     written["validation"] = {"log": written["validation"], "raw": written["validation"]}
     path = tmp_path / "model.trace.json"
     path.write_text(json.dumps(written))
+    model.save(tmp_path / "model.psl")
     with pytest.raises(DataError, match="delete it, or learn the model again"):
-        read_trace(path)
+        trace_of(tmp_path / "model.psl")

@@ -328,6 +328,33 @@ def test_other_peoples_files_stay(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.parametrize("mine", ["notes.txt", "data/mine.tsv", "inferred-predicates/T.txt"])
+def test_an_export_with_other_peoples_files_stays(tmp_path: Path, mine: str) -> None:
+    facts, pairs = evidence(0)
+    folder = tmp_path / "program"
+    export_program(RuleModel(ALL), facts, pairs, folder)
+    (folder / mine).parent.mkdir(exist_ok=True)
+    (folder / mine).write_text("mine")
+    with pytest.raises(InputError, match=f"holds '{mine.split('/T')[0]}', which is no part"):
+        export_program(RuleModel(PATHS), facts, pairs, folder)
+    assert (folder / mine).read_text() == "mine"
+
+
+def test_a_program_of_somebody_else_stays(tmp_path: Path) -> None:
+    facts, pairs = evidence(0)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "knows.txt").write_text("a\tb\n")
+    program = {"rules": [], "predicates": {"Knows/2": {"observations": ["data/knows.txt"]}}}
+    (tmp_path / "program.json").write_text(json.dumps(program))
+    with pytest.raises(InputError, match="holds other files than an export"):
+        export_program(RuleModel(PATHS), facts, pairs, tmp_path)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == [
+        "data",
+        "knows.txt",
+        "program.json",
+    ]
+
+
 def test_an_older_export_gives_way(tmp_path: Path) -> None:
     facts, pairs = evidence(0)
     folder = tmp_path / "program"

@@ -13,6 +13,7 @@ from typer.main import get_command
 from hornbeam.cli.flags import flags_of, messages_in_flags
 from hornbeam.cli.help import help_text
 from hornbeam.cli.option_groups import with_options
+from hornbeam.cli.outputs import check_outputs
 from hornbeam.cli.plain_values import without_pydantic
 
 #: A context of Click, which older Typers import and newer ones bring along.
@@ -65,6 +66,7 @@ class Command(TyperCommand):
     def invoke(self, ctx: Context) -> object:
         """Run the command; messages may also name options of `learn`, whose model it takes."""
         with messages_in_flags(lambda: flags_of(load("learn")) | flags_of(self)):
+            check_outputs(self, ctx.params)
             return super().invoke(ctx)
 
 

@@ -80,11 +80,15 @@ def infer(
       hornbeam infer knows.psl --solver exact --json
     """
     import hornbeam as hb
+    from hornbeam.programs.program import read_program
+    from hornbeam.programs.result_files import check_results
 
     with console.progress() as progress:
+        read = read_program(program, split)
+        if output is not None:
+            check_results(output, read)
         found = hb.infer(
-            program,
-            split=split,
+            read,
             solver=solver,
             tolerance=tolerance,
             max_ground_rules=max_ground_rules,

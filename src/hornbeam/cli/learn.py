@@ -14,8 +14,9 @@ from hornbeam.cli.console import print_json, print_table, read_files, screen
 from hornbeam.cli.evidence import open_evidence
 from hornbeam.cli.graph_commands import GraphOptions, in_memory, learn_graph_model
 from hornbeam.cli.learner_options import FitOptions, LearnerOptions
+from hornbeam.cli.outputs import check_output, input_files
 from hornbeam.errors import InputError
-from hornbeam.files import save_text
+from hornbeam.files import refuse_inputs, save_text
 
 if TYPE_CHECKING:
     from hornbeam.learning.trace import Trace
@@ -56,14 +57,17 @@ def learn(
       hornbeam learn --facts train.tsv --all-relations --valid valid.tsv -o graph.hornbeam
     """
     import hornbeam as hb
+    from hornbeam.learning.trace import trace_path
 
     check_output(output)
     if graph.all_relations:
         _refuse(labels, fitting, settings, rules, engine)
         learn_graph_model(facts, output, target, graph, rules.max_length, seed, engine, console)
         return
-    if trace_path(output).is_dir():
-        raise InputError(f"{trace_path(output)}: is a folder; the model's trace would go there")
+    trace_file = trace_path(output)
+    if trace_file.is_dir():
+        raise InputError(f"{trace_file}: is a folder; the model's trace would go there")
+    refuse_inputs(trace_file, input_files([*facts, *(labels or ())]))
     learner = settings.learner(fitting.method, seed)
     clock = time.perf_counter()
     with console.progress() as progress, open_evidence(facts, engine, progress) as evidence:
@@ -90,7 +94,7 @@ def learn(
     trace = replace(model.trace, seconds={"load": load, **model.trace.seconds})
     model.save(output)
     if output.is_file():
-        save_text(trace_path(output), trace.text)
+        save_text(trace_file, trace.text)
     if console.as_json:
         print_json(_as_dict(model, trace))
     else:
@@ -116,19 +120,6 @@ def _refuse(
         if value:
             raise InputError(f"`{name}` is for single targets: leave it out of --all-relations")
     in_memory(engine)
-
-
-def trace_path(model: Path) -> Path:
-    """Where the trace of a model goes: model.psl -> model.trace.json."""
-    return model.with_name(f"{model.stem}.trace.json")
-
-
-def check_output(output: Path) -> None:
-    """Refuse before any work what could not be written after it."""
-    if not output.parent.is_dir():
-        raise InputError(f"{output}: the folder {output.parent} does not exist; make it first")
-    if output.is_dir():
-        raise InputError(f"{output}: is a folder; name a file in it")
 
 
 def _as_dict(model: Model, trace: Trace) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from hornbeam.cli.console import print_json, read_files
 from hornbeam.cli.evidence import entity_names, open_evidence, with_known_pairs
 from hornbeam.cli.graph_commands import LeaveOutLinked, predict_graph_model
 from hornbeam.cli.option_groups import Options
+from hornbeam.cli.outputs import check_output
 from hornbeam.errors import InputError
 from hornbeam.files import save_text
 
@@ -112,6 +113,7 @@ def predict(
         _write(_graph_answers(model, facts, wanted, names, engine, console), output, console)
         return
     loaded = open_model(model)
+    _check_parquet(output, engine.engine)
     with console.progress() as progress, open_evidence(facts, engine, progress) as opened:
         called = entity_names(names, progress)
         evidence = with_known_pairs(opened, loaded, known, progress)
@@ -225,6 +227,19 @@ def _is_parquet(output: Path | None) -> bool:
     return output is not None and output.suffix.lower() == ".parquet"
 
 
+def _check_parquet(output: Path | None, engine: EngineName) -> None:
+    """Refuse before any work what an engine could not write; Spark writes folders."""
+    if output is None or not _is_parquet(output) or "://" in str(output):
+        return
+    if engine is EngineName.SPARK:
+        from hornbeam.counting.sql.spark_engine import not_parquet
+        from hornbeam.files import check_folder
+
+        check_folder(output, not_parquet)
+    else:
+        check_output(output)
+
+
 def _write_parquet(
     model: Model,
     evidence: Evidence,
@@ -238,6 +253,4 @@ def _write_parquet(
     from hornbeam.scoring.batches import write_scores
 
     writer = sql_engine(evidence, f"{output}: is written by --engine duckdb or spark")
-    if not output.parent.is_dir():
-        raise InputError(f"{output}: the folder {output.parent} does not exist; make it first")
     write_scores(writer, model, pairs, output, Score(score), progress)

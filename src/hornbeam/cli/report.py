@@ -10,9 +10,9 @@ import typer
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, read_files, screen
 from hornbeam.cli.evidence import entity_names, facts_with_known
-from hornbeam.cli.learn import check_output, trace_path
+from hornbeam.cli.outputs import check_output
 from hornbeam.errors import InputError
-from hornbeam.files import save_text
+from hornbeam.files import refuse_inputs, save_text
 
 
 def report(
@@ -42,7 +42,7 @@ def report(
 
     The page is one HTML file that needs no network, for any browser, a phone or paper. Give it
     labelled pairs that the model has not learned from. How the model was learned is read from
-    the trace beside it (model.trace.json), where there is one.
+    the trace beside it (model.trace.json), where there is one of this very model.
 
     [dim]Example:[/dim]
 
@@ -51,7 +51,7 @@ def report(
       hornbeam report graph.hornbeam --facts train.tsv --test test.tsv -o report.html
     """
     import hornbeam as hb
-    from hornbeam.learning.trace import read_trace
+    from hornbeam.learning.trace import trace_of, trace_path
     from hornbeam.opened_model import is_graph_model, open_model
 
     check_output(output)
@@ -63,9 +63,10 @@ def report(
         return
     if test or filter_ or not labels:
         raise InputError("a rule model is judged by labelled pairs: give --labels")
+    refuse_inputs(output, [str(trace_path(Path(model)))])
     with console.progress() as progress:
         loaded = open_model(model)
-        trace = read_trace(trace_path(Path(model)))
+        trace = trace_of(Path(model))
         evidence = facts_with_known(facts, loaded, known, progress)
         labelled = read_files(hb.read_labels, labels, progress)
         page = loaded.report(

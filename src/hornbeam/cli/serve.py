@@ -12,7 +12,6 @@ import typer
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, read_files, say
 from hornbeam.cli.evidence import entity_names, facts_with_known
-from hornbeam.cli.learn import trace_path
 from hornbeam.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -155,12 +154,12 @@ def _rule_explorer(
 ) -> Preparing:
     """Load models of rules, and say how their explorer is made."""
     import hornbeam as hb
-    from hornbeam.learning.trace import read_trace
+    from hornbeam.learning.trace import trace_of
     from hornbeam.opened_model import open_model
     from hornbeam.serve.state import Explorer, refuse_without_pairs
 
     loaded, other = open_model(model), open_model(compare) if compare else None
-    loaded = replace(loaded, trace=read_trace(trace_path(Path(model))))
+    loaded = replace(loaded, trace=trace_of(Path(model)))
     refuse_without_pairs([(loaded, model), (other, compare or "")], bool(pairs))
     name, other_name = _names(model, compare or "")
 

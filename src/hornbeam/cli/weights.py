@@ -43,14 +43,17 @@ def weights(
     """
     import hornbeam as hb
     from hornbeam.errors import InputError
+    from hornbeam.files import refuse_inputs
+    from hornbeam.programs.program import read_program
 
     if weight_variance <= 0:
         raise InputError(f"--weight-variance is {weight_variance:g}; expected a number above 0")
     with console.progress() as progress:
+        read = read_program(program, split or "learn")
+        refuse_inputs(output, read.files)
         learned = hb.learn_weights(
-            program,
+            read,
             method=method,
-            split=split,
             weight_variance=weight_variance,
             max_ground_rules=max_ground_rules,
             threads=threads,

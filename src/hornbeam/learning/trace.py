@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, HornbeamWarning
+from hornbeam.files import fingerprint
 from hornbeam.rules.body import Kind
 from hornbeam.rules.candidates import Language
 
@@ -190,17 +192,37 @@ class Trace:
         return json.dumps(self.as_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def read_trace(path: Path) -> Trace | None:
-    """Read a trace file; None where there is none."""
+def trace_path(model: Path) -> Path:
+    """Where the trace of a model goes: model.psl -> model.trace.json."""
+    return model.with_name(f"{model.stem}.trace.json")
+
+
+def trace_of(model: Path) -> Trace | None:
+    """Read the trace beside a model file; None where there is none, or only that of another text.
+
+    Model and trace are two files, and either may change without the other: by hand, or where
+    learning was interrupted between the two.
+    """
+    path = trace_path(model)
     if not path.is_file():
         return None
     try:
-        return Trace.from_dict(json.loads(path.read_text(encoding="utf-8")))
+        trace = Trace.from_dict(json.loads(path.read_text(encoding="utf-8")))
+        text = model.read_bytes().decode()
     except OSError as error:
         raise DataError(str(path), f"cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         problem = "is no trace as learn writes it; delete it, or learn the model again"
         raise DataError(str(path), problem) from None
+    if trace.model not in ("", fingerprint(text)):
+        warnings.warn(
+            f"{path}: is the trace of another model than {model} is now (edited, or learned "
+            "again); it is left out",
+            HornbeamWarning,
+            stacklevel=2,
+        )
+        return None
+    return trace
 
 
 def _language(written: Mapping[str, Any]) -> Language:

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path as FilePath
 
 import numpy as np
@@ -22,10 +20,11 @@ import numpy as np
 from hornbeam.arrays import Bools, Ids, Integers, Ints
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.errors import DataError, InputError
+from hornbeam.errors import InputError
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.folds import among_facts
 from hornbeam.facts.table import ONE, Facts, Targets
+from hornbeam.files import check_folder, save_folder
 from hornbeam.language.syntax import LogicalRule
 from hornbeam.machine import worker_threads
 from hornbeam.programs.computed_rules import Addends, ComputedRule
@@ -33,6 +32,9 @@ from hornbeam.programs.exported_names import ExportedNames
 from hornbeam.programs.plain_rules import PlainRules, RuleNotPlainError, why_not_plain
 from hornbeam.rules.body import Body
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel
+
+#: What an export consists of, besides the folder of its data.
+PROGRAM, RULES, NAMES = "program.json", "rules.psl", "names.json"
 
 #: Of PSL's runtime. By its own tolerances its state may be two thousandths away from the optimum.
 OPTIONS = {
@@ -255,23 +257,32 @@ def export_program(
         Where no rule of the model is about the pairs, or a rule cannot be exported. With `plain`
         these are all that plain PSL cannot say.
     """
+    check_folder(folder, not_exported)
     export = Export(model, facts, pairs, plain)
     if not export.targets:
         raise InputError("no rule of the model is about the predicates of the pairs")
-    folder = FilePath(folder)
-    if folder.is_file():
-        raise InputError(f"{folder}: is a file; expected a folder to write the program to")
+    save_folder(folder, partial(_write, export), not_exported)
+    return FilePath(folder) / PROGRAM
+
+
+def not_exported(folder: FilePath) -> str | None:
+    """What a folder holds besides an export, if anything."""
     try:
-        with tempfile.TemporaryDirectory(prefix=".hornbeam-", dir=folder.parent) as place:
-            _write(export, FilePath(place) / "new")
-            _take_place(FilePath(place) / "new", folder)
-    except OSError as error:
-        raise DataError(str(folder), f"cannot be written: {error.strerror}") from None
-    return folder / "program.json"
+        program = json.loads((folder / PROGRAM).read_text(encoding="utf-8"))
+        names = json.loads((folder / NAMES).read_text(encoding="utf-8"))
+        if names.keys() != {"predicates", "entities", "rules"}:
+            return "a program of other making"
+        partitions = [files for entry in program["predicates"].values() for files in entry.values()]
+        written = {PROGRAM, NAMES, RULES, "data", *(name for files in partitions for name in files)}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return "other files than an export"
+    found = (path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")))
+    return next((f"{name!r}, which is no part of an export" for name in found
+                 if name not in written), None)  # fmt: skip
 
 
 def _write(export: Export, folder: FilePath) -> None:
-    (folder / "data").mkdir(parents=True)
+    (folder / "data").mkdir()
     predicates: dict[str, dict[str, list[str]]] = {}
     for file in export.files():
         path = f"data/{file.predicate}_{file.partition}.txt"
@@ -279,33 +290,19 @@ def _write(export: Export, folder: FilePath) -> None:
         if file.text:
             (folder / path).write_text(file.text, encoding="utf-8", newline="\n")
             entry[file.partition] = [path]
-    (folder / "rules.psl").write_text(
+    (folder / RULES).write_text(
         "".join(f"{rule}\n" for rule in export.psl_rules()), encoding="utf-8", newline="\n"
     )
-    program = {"rules": "rules.psl", "predicates": predicates, "options": OPTIONS}
+    program = {"rules": RULES, "predicates": predicates, "options": OPTIONS}
     spelt, texts = export.names.plain, export.model.clause_texts
     names = {
         "predicates": {spelt[name]: name for name in sorted(spelt)},
         "entities": {other: name for name, other in export.names.entities.items()},
         "rules": {name: texts[place] for place, name in export.names.computed.items()},
     }
-    for name, content in (("program.json", program), ("names.json", names)):
+    for name, content in ((PROGRAM, program), (NAMES, names)):
         text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
-
-
-def _take_place(made: FilePath, folder: FilePath) -> None:
-    """Move the new folder to its place, over an older export there."""
-    if folder.is_dir() and any(folder.iterdir()):
-        if not (folder / "program.json").is_file():
-            raise InputError(f"{folder}: holds other files; expected a new or an empty folder")
-        shutil.rmtree(folder / "data", ignore_errors=True)
-        for part in sorted(made.iterdir()):
-            os.replace(part, folder / part.name)
-    else:
-        if folder.is_dir():
-            folder.rmdir()
-        os.replace(made, folder)
 
 
 def _lines(columns: Sequence[list[str]]) -> str:

@@ -18,7 +18,6 @@ import numpy as np
 from hornbeam.arrays import Floats
 from hornbeam.choices import Solver
 from hornbeam.errors import InfeasibleError, InputError
-from hornbeam.files import save_text
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.map_inference import solve
 from hornbeam.hlmrf.map_state import MapState
@@ -27,6 +26,7 @@ from hornbeam.programs.grounding.ground import GroundProgram, ground
 from hornbeam.programs.program import Program, read_program
 from hornbeam.programs.program_data import AtomTable, ProgramData
 from hornbeam.programs.program_options import InferenceOptions, inference_options
+from hornbeam.programs.result_files import check_results, save_results
 from hornbeam.programs.truth import TruthEvaluation, evaluate_truth
 from hornbeam.progress import SILENT, Progress
 from hornbeam.result_table import html_table
@@ -92,18 +92,16 @@ class Inference:
         return {name: one for name, one in found.items() if one is not None}
 
     def save(self, folder: str | os.PathLike[str]) -> list[Path]:
-        """Write each open predicate's values as PSL does: NAME.txt, arguments and value by tabs."""
-        written = []
-        try:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{folder}: cannot be made: {error.strerror}") from None
-        for name in self.open_predicates:
-            rows = zip(self.atoms(name), self.values(name).tolist(), strict=True)
-            lines = ["\t".join([*arguments, f"{value:.10g}"]) + "\n" for arguments, value in rows]
-            written.append(Path(folder) / f"{name.upper()}.txt")
-            save_text(written[-1], "".join(lines))
-        return written
+        """Write each open predicate's values as PSL does: NAME.txt, arguments and value by tabs.
+
+        Several files are written together or not at all: their folder is replaced as a whole.
+        """
+        check_results(folder, self.program, self.open_predicates)
+        return save_results(folder, {name: self._lines(name) for name in self.open_predicates})
+
+    def _lines(self, predicate: str) -> str:
+        rows = zip(self.atoms(predicate), self.values(predicate).tolist(), strict=True)
+        return "".join("\t".join([*arguments, f"{value:.10g}"]) + "\n" for arguments, value in rows)
 
     def as_dict(self) -> dict[str, Any]:
         """Figures of the inference, ready for JSON."""

@@ -11,7 +11,6 @@ A program is one JSON or YAML file, or a `.psl` file of rules beside a `.data` f
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +20,13 @@ from hornbeam.errors import DataError, InputError
 from hornbeam.facts.reading.documents import document_text
 from hornbeam.facts.reading.input_files import File, find_file, is_empty
 from hornbeam.facts.reading.psl_data import SPLITS, program_document
+from hornbeam.files import working_folder
 from hornbeam.language.rule_parts import constants_of
 from hornbeam.language.syntax import PslRule, parse_rules
 from hornbeam.programs.checks import check_rules
 from hornbeam.programs.locating import rule_entries
 from hornbeam.programs.normal_form import normal_rules
-from hornbeam.programs.partitions import load_partitions
+from hornbeam.programs.partitions import PARTITIONS, load_partitions
 from hornbeam.programs.program_data import ProgramData
 from hornbeam.programs.program_predicates import ProgramPredicate, program_predicates, text_options
 
@@ -61,6 +61,8 @@ class Program:
         Predicates in their order.
     options
         Options by their names in lower case.
+    files
+        Every file that it is read from, those of its atoms among them.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Program:
     sources: tuple[str, ...]
     predicates: tuple[ProgramPredicate, ...]
     options: Mapping[str, str]
+    files: tuple[str, ...] = ()
 
     @property
     def closed(self) -> frozenset[str]:
@@ -100,14 +103,14 @@ def read_program(path: str | os.PathLike[str], split: str | None = None) -> Prog
     if split not in SPLITS:
         raise InputError(f"unknown split {split!r}; expected {', '.join(SPLITS)}")
     rules_path, data_path = _located(Path(path), split)
-    with tempfile.TemporaryDirectory(prefix="hornbeam-") as folder:
-        file = find_file(str(data_path), Path(folder))
+    with working_folder() as folder:
+        file = find_file(str(data_path), folder)
         document, text = program_document(file)
         if rules_path == data_path:
             _check_sections(file, document)
-            written = _listed_rules(file, document, text, split, Path(folder))
+            written = _listed_rules(file, document, text, split, folder)
         else:
-            written = _rule_file(str(rules_path), Path(folder))
+            written = _rule_file(str(rules_path), folder)
     predicates = program_predicates(file, document, split)
     options = _options(file, document, split)
     names = {one.name.lower(): one.name for one in predicates}
@@ -116,7 +119,10 @@ def read_program(path: str | os.PathLike[str], split: str | None = None) -> Prog
         raise DataError(str(rules_path), "holds no rules; expected at least one")
     check_rules(rules, predicates)
     normal, sources = zip(*rules, strict=True)
-    return Program(str(path), normal, sources, tuple(predicates), options)
+    atoms = [getattr(one, part) for one in predicates for part in PARTITIONS]
+    files = dict.fromkeys([str(rules_path), str(data_path), *sources])
+    files |= dict.fromkeys(name for listed in atoms for name in listed.files)
+    return Program(str(path), normal, sources, tuple(predicates), options, tuple(files))
 
 
 def _listed_rules(

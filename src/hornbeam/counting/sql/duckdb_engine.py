@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import weakref
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 import duckdb
@@ -24,8 +23,10 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.reading.readers import Input, sources_of
 from hornbeam.facts.reading.sources import Role, literal
 from hornbeam.facts.reading.storing import Stored, atom_table, resource_error, store_facts
+from hornbeam.facts.reading.tables import reason
 from hornbeam.facts.reading.workspace import workspace
 from hornbeam.facts.table import Facts
+from hornbeam.files import replaced_file
 from hornbeam.progress import SILENT, Progress
 
 
@@ -66,8 +67,6 @@ class DuckDB:
 
     def write_parquet(self, path: str, batches: Iterable[TableColumns]) -> None:
         """Write batches of columns to one file, in their order; all of them or nothing."""
-        target = os.path.realpath(path)
-        unfinished = f"{target}.{secrets.token_hex(8)}.tmp"
         try:
             for number, columns in enumerate(batches):
                 self.upload("batch", columns)
@@ -75,13 +74,13 @@ class DuckDB:
                     self.create("written", "SELECT * FROM batch LIMIT 0")
                 self._execute("INSERT INTO written SELECT * FROM batch")
             rows = "SELECT * FROM written ORDER BY rowid"
-            self._execute(f"COPY ({rows}) TO {literal(unfinished)} (FORMAT parquet)")
-            os.replace(unfinished, target)
-        except (OSError, duckdb.IOException) as error:
-            raise DataError(path, f"cannot be written: {error}") from None
+            with replaced_file(path) as file:
+                # in place: DuckDB's own temporary file would be no name that a next run knows
+                options = "FORMAT parquet, USE_TMP_FILE false"
+                self._execute(f"COPY ({rows}) TO {literal(str(file))} ({options})")
+        except duckdb.IOException as error:
+            raise DataError(path, f"cannot be written: {reason(error)}") from None
         finally:
-            with suppress(FileNotFoundError):
-                os.remove(unfinished)
             self.drop("batch", "written")
 
     def _execute(self, statement: str) -> duckdb.DuckDBPyConnection:

@@ -6,14 +6,15 @@ The driver sees targets, candidates and counts; facts and names stay with the ex
 from __future__ import annotations
 
 import os
+import re
 import secrets
-import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.arrays import Array
@@ -25,6 +26,7 @@ from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_colu
 from hornbeam.counting.sql.step_queries import DEGREES
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.table import Facts
+from hornbeam.files import save_folder, working_folder
 from hornbeam.progress import SILENT, Progress
 
 if TYPE_CHECKING:
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 #: Bytes of one row in a table that every worker holds, and the share of a worker's memory for it.
 BROADCAST_BYTES = 64
 BROADCAST_SHARE = 8
+
+#: What Spark puts into a folder of Parquet.
+PARQUET_PART = re.compile(r"\.?(part-.+\.parquet|_SUCCESS)(\.crc)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,18 +103,21 @@ class Spark:
 
     def write_parquet(self, path: str, batches: Iterable[TableColumns]) -> None:
         """Write batches of columns to a folder of Parquet files; all of them or nothing."""
-        on_disk = "://" not in path
-        unfinished = f"{os.path.realpath(path)}.{secrets.token_hex(8)}.tmp" if on_disk else path
-        try:
+
+        def write(place: object) -> None:
             for columns in batches:
-                self._frame(columns).write.mode("append").parquet(unfinished)
-            if on_disk:
-                if os.path.isdir(path):
-                    shutil.rmtree(path)
-                os.replace(unfinished, path)
-        finally:
-            if on_disk:
-                shutil.rmtree(unfinished, ignore_errors=True)
+                self._frame(columns).write.mode("append").parquet(str(place))
+
+        if "://" in path:
+            write(path)
+        else:
+            save_folder(path, write, not_parquet)
+
+
+def not_parquet(folder: Path) -> str | None:
+    """What a folder holds besides Parquet as Spark writes it, if anything."""
+    names = sorted(path.name for path in folder.iterdir())
+    return next((repr(name) for name in names if not PARQUET_PART.fullmatch(name)), None)
 
 
 def broadcast_rows(settings: Mapping[str, str], to_bytes: Callable[[str], int]) -> int:
@@ -142,8 +150,9 @@ def _explained() -> Iterator[None]:
 
 def spark_engine(session: SparkSession, facts: Facts) -> SqlEngine:
     """Search facts that are in memory already on a session; for small ones, and tests."""
-    database = _place(session, tempfile.gettempdir())
-    weakref.finalize(database, shutil.rmtree, database.folder, ignore_errors=True)
+    stack = ExitStack()
+    database = Spark(session.newSession(), str(stack.enter_context(working_folder())))
+    weakref.finalize(database, stack.close)
     edges = walked(facts)
     database.upload("facts", fact_columns(edges))
     database.upload("unary_facts", unary_columns(edges))
@@ -188,17 +197,26 @@ def open_spark(
             "hdfs:///tmp or s3a://bucket/tmp"
         )
     folder = os.fspath(spill_dir or tempfile.gettempdir())
-    # on one machine, what tasks write for one another goes there too
-    scratch = {"spark.local.dir": folder} if master.startswith("local") else {}
-    with spark_session(master, scratch | dict(conf or {}), progress) as session:
+    with ExitStack() as stack:
+        place = stack.enter_context(_own_folder(folder))
+        # on one machine, what tasks write for one another goes there too
+        scratch = {"spark.local.dir": place} if master.startswith("local") else {}
+        session = stack.enter_context(spark_session(master, scratch | dict(conf or {}), progress))
         progress.message("Storing the facts in Spark ...")
-        database = _place(session, folder)
+        # a session of its own has its own tables, on the same cluster
+        database = Spark(session.newSession(), place)
         try:
             yield read_facts(database, [os.fspath(item) for item in inputs])
         finally:
             database.close()
 
 
-def _place(session: SparkSession, folder: str) -> Spark:
-    """A place for one search; its session has its own tables, on the same cluster."""
-    return Spark(session.newSession(), f"{folder.rstrip('/')}/hornbeam-{secrets.token_hex(8)}")
+@contextmanager
+def _own_folder(parent: str) -> Iterator[str]:
+    """A folder for the tables of one search; on other stores Spark makes and removes it."""
+    if "://" in parent:
+        yield f"{parent.rstrip('/')}/hornbeam-{secrets.token_hex(8)}"
+    else:
+        # workers may run as somebody else
+        with working_folder(parent, mode=0o755) as folder:
+            yield str(folder)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from hornbeam.facts.reading.diagnosis import name_problem, quote
 from hornbeam.facts.reading.input_files import find_file
 from hornbeam.facts.reading.sources import Row
 from hornbeam.facts.reading.text import field_lines
+from hornbeam.files import working_folder
 
 #: What the fields are called in messages, and in a header.
 FIELDS = ("id", "name", "type")
@@ -61,8 +61,8 @@ def _rows(given: str | os.PathLike[str] | Sequence[Sequence[str]]) -> Iterator[R
         return
     item = os.fspath(given)
     is_csv = Path(item.lower().removesuffix(".gz")).suffix == ".csv"
-    with tempfile.TemporaryDirectory(prefix="hornbeam-") as folder:
-        file = find_file(item, Path(folder))
+    with working_folder() as folder:
+        file = find_file(item, folder)
         for k, (at, fields) in enumerate(field_lines(file, "," if is_csv else "\t")):
             if k or tuple(field.strip().casefold() for field in fields) != FIELDS[: len(fields)]:
                 yield at, fields

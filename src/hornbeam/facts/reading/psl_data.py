@@ -23,6 +23,8 @@ from hornbeam.facts.reading.text import delimited
 from hornbeam.facts.reading.workspace import Workspace
 
 PARTITIONS = {Role.FACTS: "observations", Role.LABELS: "truth", Role.PAIRS: "targets"}
+#: How the names of programs and data files end.
+PROGRAM_SUFFIXES = (".json", ".yaml", ".yml", ".data")
 #: Splits of a partition besides "all", which belongs to each of them.
 SPLITS = ("learn", "validation", "infer")
 
@@ -82,6 +84,20 @@ def psl_sources(space: Workspace, file: File, role: Role, split: str | None = No
         problem = f"no predicate has {wanted}; expected files under {wanted!r} to read {role} from"
         raise DataError(file.name, problem)
     return sources
+
+
+def data_files(name: str) -> list[str]:
+    """Files that a program or `.data` file names; none where it is no such thing."""
+    if Path(name).suffix.lower() not in PROGRAM_SUFFIXES or not Path(name).is_file():
+        return []
+    file = File(Path(name), name)
+    try:
+        document, _ = program_document(file)
+        by_partition = partitions(file, document, declared(file, document))
+    except DataError:  # whoever reads it says what is wrong
+        return []
+    listed = [one for found in by_partition.values() for one in found]
+    return [name for one in listed for name in AtomList.of(file, one, one.splits).files]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,6 +9,8 @@ from itertools import count
 from pathlib import Path
 
 import duckdb
+
+from hornbeam.files import working_folder
 
 #: What reading may hold besides the table of facts it makes; more spills to the folder.
 MEMORY_LIMIT = "2GB"
@@ -37,10 +38,10 @@ def workspace(
     `spill_dir` is where the folder goes; `on_disk` keeps tables in a file there from the start.
     """
     with (
-        tempfile.TemporaryDirectory(prefix="hornbeam-", dir=spill_dir) as folder,
+        working_folder(spill_dir) as folder,
         duckdb.connect(
-            Path(folder) / "facts.duckdb" if on_disk else ":memory:",
-            config={"temp_directory": folder, "memory_limit": memory_limit},
+            folder / "facts.duckdb" if on_disk else ":memory:",
+            config={"temp_directory": str(folder), "memory_limit": memory_limit},
         ) as connection,
     ):
         # Reading a file must not fetch extensions from the network.
@@ -48,7 +49,7 @@ def workspace(
         connection.execute("SET autoload_known_extensions = false")
         connection.execute("SET enable_progress_bar = false")
         try:
-            yield Workspace(connection, Path(folder))
+            yield Workspace(connection, folder)
         except RuntimeError as error:
             # What DuckDB makes of Ctrl-C.
             if "interrupted" in str(error).lower():

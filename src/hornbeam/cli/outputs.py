@@ -1,0 +1,60 @@
+"""What a command writes must not be what it reads: outputs are held against inputs before work."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hornbeam.errors import InputError
+from hornbeam.files import refuse_inputs
+
+if TYPE_CHECKING:
+    from typer.core import TyperCommand
+
+#: How the help calls options and arguments that name inputs.
+INPUT_KINDS = ("FILE", "MODEL", "PROGRAM", "TASK_DIR")
+#: And an output that may be a folder, which is replaced as a whole; so does Spark write Parquet.
+FOLDER_KIND, FOLDER_SUFFIX = "PATH", ".parquet"
+
+
+def check_outputs(command: TyperCommand, given: Mapping[str, Any]) -> None:
+    """Refuse an output that is one of the inputs, or a folder that inputs come from."""
+    output = given.get("output")
+    if output is None:
+        return
+    kinds = {option.name: option.metavar for option in command.params}
+    items: list[str] = []
+    for name, value in given.items():
+        if name != "output" and kinds.get(name) in INPUT_KINDS and value is not None:
+            items += [str(value)] if isinstance(value, str | Path) else value
+    inputs = list(input_files(items))
+    refuse_inputs(output, inputs)
+    whole = kinds["output"] == FOLDER_KIND or output.suffix.lower() == FOLDER_SUFFIX
+    if whole and os.path.isdir(output):
+        place = Path(os.path.realpath(output))
+        for name in inputs:
+            if Path(os.path.realpath(name)).is_relative_to(place):
+                raise InputError(f"{output}: {name} is read from it; expected another output")
+
+
+def input_files(items: Iterable[str]) -> Iterator[str]:
+    """Files that inputs are read from, as options name them; of a program also its data files."""
+    from hornbeam.facts.reading.argument_tables import named_table
+    from hornbeam.facts.reading.psl_data import data_files, split_of
+
+    for item in map(os.fspath, items):
+        table = named_table(item)
+        name = table[1] if table is not None else split_of(item)[0]
+        if os.path.exists(name):
+            yield name
+            yield from data_files(name)
+
+
+def check_output(output: Path) -> None:
+    """Refuse before any work what could not be written after it."""
+    if not output.parent.is_dir():
+        raise InputError(f"{output}: the folder {output.parent} does not exist; make it first")
+    if output.is_dir():
+        raise InputError(f"{output}: is a folder; name a file in it")
