@@ -151,7 +151,10 @@ def test_what_another_run_is_writing_stays(tmp_path: Path) -> None:
 
 
 def _write(text: str) -> Callable[[Path], None]:
-    return lambda folder: (folder / "file").write_text(text) and None
+    def write(folder: Path) -> None:
+        (folder / "file").write_text(text)
+
+    return write
 
 
 def _only_file(folder: Path) -> str | None:
@@ -189,8 +192,6 @@ def test_a_folder_with_other_things_is_not_replaced(
 
 
 def test_no_working_folder_is_said(tmp_path: Path) -> None:
-    with (
-        pytest.raises(InputError, match="missing: cannot be written to .*give `spill_dir` another"),
-        working_folder(tmp_path / "missing"),
-    ):
+    said = r"missing: cannot be written to .*give `spill_dir` another"
+    with pytest.raises(InputError, match=said), working_folder(tmp_path / "missing"):
         pass

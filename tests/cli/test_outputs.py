@@ -79,18 +79,8 @@ def test_the_trace_goes_over_no_input_either(inputs: dict[str, str]) -> None:
     ended = hornbeam_("learn", "--facts", "m.trace.json", "--labels", "labels.tsv", "-o", "m.psl")
     assert (ended.code, "m.trace.json: is read from" in ended.stderr) == (2, True)
     Path("model.trace.json").write_text("{}")
-    ended = hornbeam_(
-        *[
-            "report",
-            "model.psl",
-            "--facts",
-            "facts.tsv",
-            "--labels",
-            "labels.tsv",
-            "-o",
-            "model.trace.json",
-        ]
-    )
+    words = ("report", "model.psl", "--facts", "facts.tsv", "--labels", "labels.tsv")
+    ended = hornbeam_(*words, "-o", "model.trace.json")
     assert (ended.code, "model.trace.json: is read from" in ended.stderr) == (2, True)
     assert inputs.keys() | {"m.trace.json", "model.trace.json", "link.tsv"} == {
         path.name for path in Path().iterdir()
