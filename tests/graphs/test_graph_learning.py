@@ -24,6 +24,7 @@ from hornbeam.graphs.queries import Direction, Queries
 from hornbeam.graphs.ranking import evaluate_ranks
 from hornbeam.graphs.ridge import Ridge
 from hornbeam.rules.codes import step_code
+from tests.support.kernels import kernels_are
 
 PEOPLE = 60
 
@@ -83,6 +84,17 @@ def test_same_bytes_on_any_number_of_threads() -> None:
     texts = {learn_graph(train, held, threads=threads, seed=3).to_text() for threads in (1, 2, 5)}
     assert len(texts) == 1
     assert learn_graph(train, held, seed=4).to_text() not in texts
+
+
+def test_same_bytes_interpreted_and_compiled() -> None:
+    rows = planted()[:36]
+    train, held = hb.read_facts(rows[:5] + rows[8:]), hb.read_facts(rows[5:8])
+    settings = GraphSettings(extent=Extent(pool=6, folds=4, hidden=1))
+    texts = set()
+    for compiled in (False, True):
+        with kernels_are(compiled):
+            texts.add(learn_graph(train, held, settings=settings).to_text())
+    assert len(texts) == 1
 
 
 def test_answers_do_not_depend_on_threads_or_company(

@@ -14,6 +14,8 @@ entity of the walks that led there, or that there were several (`MANY`).
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from hornbeam.compiled import kernels
@@ -46,11 +48,14 @@ def find_run(links, entity, step):
     return -1
 
 
-def expand(links, step, source, depth, node, first, size, seen, stamp, most):
+def expand(links, step, source, depth, walk, most):
     """Walk one step from the entities at `depth` - 1; more than `most` ends count as none."""
+    walk.stamp[0] += 1
+    stamp = walk.stamp[0]
+    first, seen = walk.first[depth], walk.seen[depth]
     reached = 0
-    for i in range(size[depth - 1]):
-        x = node[depth - 1, i]
+    for i in range(walk.size[depth - 1]):
+        x = walk.node[depth - 1, i]
         if depth > 1 and x == source:
             continue
         run = find_run(links, x, step)
@@ -58,46 +63,56 @@ def expand(links, step, source, depth, node, first, size, seen, stamp, most):
             continue
         for k in range(links.run_start[run], links.run_start[run + 1]):
             y = links.end[k]
-            origin = y if depth == 1 else first[depth - 1, x]
-            if seen[depth, y] != stamp:
+            origin = y if depth == 1 else walk.first[depth - 1, x]
+            if seen[y] != stamp:
                 if reached == most:
                     return 0
-                seen[depth, y] = stamp
-                first[depth, y] = origin
-                node[depth, reached] = y
+                seen[y] = stamp
+                first[y] = origin
+                walk.node[depth, reached] = y
                 reached += 1
-            elif first[depth, y] != origin:
-                first[depth, y] = MANY
+            elif first[y] != origin:
+                first[y] = MANY
     return reached
 
 
-def walk_arrays(trie, n_entities):
-    """Entities reached per depth, the first of their walks, when they were seen, how many."""
-    depths = 1
-    for i in range(len(trie.depth)):
-        depths = max(depths, trie.depth[i] + 1)
-    return (
-        np.empty((depths, n_entities), dtype=np.int32),
-        np.empty((depths, n_entities), dtype=np.int32),
-        np.zeros((depths, n_entities), dtype=np.int64),
-        np.zeros(depths, dtype=np.int64),
-    )
+def proposing_rules(links, trie, source, walk, most):
+    """Walk the trie from a source; yield every rule that proposes answers, and how many.
+
+    The answers are the first so many of `walk.answer`, until the next rule.
+    """
+    walk.node[0, 0] = source
+    walk.size[0] = 1
+    i = 0
+    while i < len(trie.depth):
+        depth = trie.depth[i]
+        reached = expand(links, trie.step[i], source, depth, walk, most)
+        walk.size[depth] = reached
+        if reached == 0:
+            i = trie.skip[i]
+            continue
+        if trie.rule[i] >= 0:
+            answers = 0
+            for k in range(reached):
+                c = walk.node[depth, k]
+                if depth == 1 or walk.first[depth, c] != c:
+                    walk.answer[answers] = c
+                    answers += 1
+            yield trie.rule[i], answers
+        i += 1
 
 
 @kernel
-def count_paths(links, trie, n_rules, sources, offsets, asked, n_entities, most):
+def count_paths(links, trie, n_rules, sources, offsets, asked, walk, most):
     """Hits and predictions of path rules over queries (source i, the answers `asked` of it).
 
     A query predicts the rule's answers less the other known ones.
     """
-    node, first, seen, size = walk_arrays(trie, n_entities)
-    known = np.zeros(n_entities, dtype=np.int8)
+    known = np.zeros(walk.node.shape[1], dtype=np.int8)
     hits = np.zeros(n_rules, dtype=np.int64)
     predicted = np.zeros(n_rules, dtype=np.int64)
-    stamp = 0
     for s in range(len(sources)):
-        a = sources[s]
-        run = find_run(links, a, trie.target)
+        run = find_run(links, sources[s], trie.target)
         if run < 0:
             continue
         for k in range(links.run_start[run], links.run_start[run + 1]):
@@ -105,42 +120,66 @@ def count_paths(links, trie, n_rules, sources, offsets, asked, n_entities, most)
         for k in range(offsets[s], offsets[s + 1]):
             known[asked[k]] = 2
         queries = offsets[s + 1] - offsets[s]
-        node[0, 0] = a
-        size[0] = 1
-        i = 0
-        while i < len(trie.depth):
-            depth = trie.depth[i]
-            stamp += 1
-            size[depth] = expand(
-                links, trie.step[i], a, depth, node, first, size, seen, stamp, most
-            )
-            if size[depth] == 0:
-                i = trie.skip[i]
-                continue
-            rule = trie.rule[i]
-            if rule >= 0:
-                for k in range(size[depth]):
-                    c = node[depth, k]
-                    if depth > 1 and first[depth, c] == c:
-                        continue
-                    if known[c] == 0:
-                        predicted[rule] += queries
-                    elif known[c] == 2:
-                        predicted[rule] += 1
-                        hits[rule] += 1
-            i += 1
+        for rule, answers in proposing_rules(links, trie, sources[s], walk, most):
+            unknown, hit = 0, 0
+            for k in range(answers):
+                state = known[walk.answer[k]]
+                unknown += state == 0
+                hit += state == 2
+            hits[rule] += hit
+            predicted[rule] += queries * unknown + hit
         for k in range(links.run_start[run], links.run_start[run + 1]):
             known[links.end[k]] = 0
     return hits, predicted
 
 
-def fire(evidence, touched, n_touched, is_touched, c, group, confidence, loss):
-    """A rule of a class speaks for c; the number of candidates then."""
-    if not is_touched[c]:
-        is_touched[c] = True
-        touched[n_touched] = c
-        n_touched += 1
-    row = evidence[c, group]
+@kernel
+def fired_paths(links, trie, sources, offsets, entity, walk, most):
+    """Which path rules speak for which candidates: pairs of row and rule, in the order of sources.
+
+    The candidates of source i stand in the rows `offsets[i]` to `offsets[i + 1]` of `entity`.
+    """
+    row_of = np.full(walk.node.shape[1], -1, dtype=np.int64)
+    row = np.empty(1024, dtype=np.int64)
+    fired = np.empty(1024, dtype=np.int32)
+    filled = 0
+    for s in range(len(sources)):
+        for k in range(offsets[s], offsets[s + 1]):
+            row_of[entity[k]] = k
+        for rule, answers in proposing_rules(links, trie, sources[s], walk, most):
+            if filled + answers > len(row):
+                larger_row = np.empty(2 * (filled + answers), dtype=np.int64)
+                larger_fired = np.empty(2 * (filled + answers), dtype=np.int32)
+                for k in range(filled):
+                    larger_row[k] = row[k]
+                    larger_fired[k] = fired[k]
+                row, fired = larger_row, larger_fired
+            for k in range(answers):
+                at = row_of[walk.answer[k]]
+                if at >= 0:
+                    row[filled] = at
+                    fired[filled] = rule
+                    filled += 1
+        for k in range(offsets[s], offsets[s + 1]):
+            row_of[entity[k]] = -1
+    return row[:filled], fired[:filled]
+
+
+# --- the evidence of all classes ----------------------------------------------------------------
+
+
+def propose(found, c):
+    """Make c a candidate, if it is none yet."""
+    if not found.is_listed[c]:
+        found.is_listed[c] = True
+        found.listed[found.size[0]] = c
+        found.size[0] += 1
+
+
+def fire(found, c, group, confidence, loss):
+    """A rule of a class speaks for c."""
+    propose(found, c)
+    row = found.evidence[c, group]
     if confidence > row[2]:
         if confidence > row[1]:
             row[2] = row[1]
@@ -153,37 +192,9 @@ def fire(evidence, touched, n_touched, is_touched, c, group, confidence, loss):
             row[2] = confidence
     row[TOTAL] += loss
     row[FIRED] += 1
-    return n_touched
 
 
-def fire_paths(links, trie, a, walk, stamp, most, evidence, touched, n_touched, is_touched):
-    """All path rules of a source; the number of candidates and the last stamp."""
-    node, first, seen, size = walk
-    node[0, 0] = a
-    size[0] = 1
-    i = 0
-    while i < len(trie.depth):
-        depth = trie.depth[i]
-        stamp += 1
-        size[depth] = expand(links, trie.step[i], a, depth, node, first, size, seen, stamp, most)
-        if size[depth] == 0:
-            i = trie.skip[i]
-            continue
-        rule = trie.rule[i]
-        if rule >= 0:
-            confidence, loss = trie.confidence[rule], trie.loss[rule]
-            for k in range(size[depth]):
-                c = node[depth, k]
-                if depth > 1 and first[depth, c] == c:
-                    continue
-                n_touched = fire(
-                    evidence, touched, n_touched, is_touched, c, PATH, confidence, loss
-                )
-        i += 1
-    return n_touched, stamp
-
-
-def fire_forward(links, constants, p, evidence, touched, n_touched, is_touched):
+def fire_forward(constants, p, found):
     """Rules of one property of the source."""
     low, high = 0, len(constants.property)
     while low < high:
@@ -194,41 +205,34 @@ def fire_forward(links, constants, p, evidence, touched, n_touched, is_touched):
             high = middle
     if low < len(constants.property) and constants.property[low] == p:
         for k in range(constants.start[low], constants.start[low + 1]):
-            n_touched = fire(
-                evidence, touched, n_touched, is_touched, constants.answer[k], FORWARD,
-                constants.confidence[k], constants.loss[k],
-            )  # fmt: skip
-    return n_touched
+            fire(found, constants.answer[k], FORWARD, constants.confidence[k], constants.loss[k])
 
 
-def fire_backward(
-    links, a, step, run, shared, listed, is_known, smoothing, least, evidence, touched, n_touched,
-    is_touched,
-):  # fmt: skip
+def share_property(properties, p):
+    """One more known answer has the property."""
+    if properties.shared[p] == 0:
+        properties.listed[properties.size[0]] = p
+        properties.size[0] += 1
+    properties.shared[p] += 1
+
+
+def fire_backward(links, a, step, run, properties, is_known, smoothing, least, found):
     """Rules t(a, Y) <- property of Y, for what at least two known answers of a share."""
     n_runs = len(links.run_step)
-    n_listed = 0
+    properties.size[0] = 0
     for k in range(links.run_start[run], links.run_start[run + 1]):
         c = links.end[k]
         for r in range(links.first_run[c], links.first_run[c + 1]):
-            p = n_runs + links.run_step[r]
-            if links.run_step[r] != step ^ 1:
-                if shared[p] == 0:
-                    listed[n_listed] = p
-                    n_listed += 1
-                shared[p] += 1
+            returns = links.run_step[r] == step ^ 1
+            if not returns:
+                share_property(properties, n_runs + links.run_step[r])
             for i in range(links.run_start[r], links.run_start[r + 1]):
-                if links.end[i] == a and links.run_step[r] == step ^ 1:
-                    continue
-                p = links.property[i]
-                if shared[p] == 0:
-                    listed[n_listed] = p
-                    n_listed += 1
-                shared[p] += 1
-    for j in range(n_listed):
-        p = listed[j]
-        hits = shared[p]
-        shared[p] = 0
+                if not (returns and links.end[i] == a):
+                    share_property(properties, links.property[i])
+    for j in range(properties.size[0]):
+        p = properties.listed[j]
+        hits = properties.shared[p]
+        properties.shared[p] = 0
         if hits < 2:
             continue
         if p < n_runs:
@@ -240,13 +244,49 @@ def fire_backward(
         confidence = hits / (stop - start + smoothing)
         if confidence < least or stop - start == hits:
             continue
-        loss = -np.log1p(-confidence)
+        loss = -math.log1p(-confidence)
         for k in range(start, stop):
             if not is_known[holders[k]]:
-                n_touched = fire(
-                    evidence, touched, n_touched, is_touched, holders[k], BACKWARD, confidence, loss
-                )
-    return n_touched
+                fire(found, holders[k], BACKWARD, confidence, loss)
+
+
+def fire_all(links, trie, constants, a, run, backward_rules, smoothing, least, most, scratch):
+    """Rules of all classes about one source, whose run along the step asked for is `run`."""
+    found = scratch.found
+    for rule, answers in proposing_rules(links, trie, a, scratch.walk, most):
+        for k in range(answers):
+            fire(found, scratch.walk.answer[k], PATH, trie.confidence[rule], trie.loss[rule])
+    if len(constants.property):
+        n_runs = len(links.run_step)
+        for r in range(links.first_run[a], links.first_run[a + 1]):
+            fire_forward(constants, n_runs + links.run_step[r], found)
+            for k in range(links.run_start[r], links.run_start[r + 1]):
+                fire_forward(constants, links.property[k], found)
+    if backward_rules and run >= 0:
+        fire_backward(
+            links, a, trie.target, run, scratch.properties, scratch.is_known, smoothing, least,
+            found,
+        )  # fmt: skip
+
+
+def mark(ends, start, stop, is_known, value):
+    """Say of entities whether they are known."""
+    for k in range(start, stop):
+        is_known[ends[k]] = value
+
+
+def drop_known(found, is_known):
+    """Take the known ones off the candidates; those left are still listed, and marked no more."""
+    free = 0
+    for k in range(found.size[0]):
+        c = found.listed[k]
+        found.is_listed[c] = False
+        if is_known[c]:
+            found.evidence[c] = 0.0
+        else:
+            found.listed[free] = c
+            free += 1
+    found.size[0] = free
 
 
 def chosen_candidates(evidence, listed, limit, strength, has_ridge):
@@ -288,24 +328,40 @@ def chosen_candidates(evidence, listed, limit, strength, has_ridge):
 
 
 def describe(evidence, c, a, prior, degree, feature):
-    """Features of a candidate without the ridge's (see `hornbeam.graphs.features`)."""
+    """Features of a candidate without the ridge's (see `hornbeam.graphs.pools`)."""
     best = 0.0
     total = 0.0
     for g in range(3):
         row = evidence[c, g]
         for k in range(3):
-            feature[6 * g + k] = np.log(max(row[k], LEAST))
-        feature[6 * g + 3] = np.log(max(-np.expm1(-row[TOTAL]), LEAST))
-        feature[6 * g + 4] = np.log1p(row[FIRED])
-        feature[6 * g + 5] = np.log1p(row[TOTAL])
+            feature[6 * g + k] = math.log(max(row[k], LEAST))
+        feature[6 * g + 3] = math.log(max(-math.expm1(-row[TOTAL]), LEAST))
+        feature[6 * g + 4] = math.log1p(row[FIRED])
+        feature[6 * g + 5] = math.log1p(row[TOTAL])
         best = max(best, row[0])
         total += row[TOTAL]
-    feature[18] = np.log(max(best, LEAST))
-    feature[19] = np.log(max(-np.expm1(-total), LEAST))
+    feature[18] = math.log(max(best, LEAST))
+    feature[19] = math.log(max(-math.expm1(-total), LEAST))
     feature[20] = prior[c]
     feature[21] = 1.0 if prior[c] > prior[len(prior) - 1] else 0.0
-    feature[22] = np.log1p(degree[c])
+    feature[22] = math.log1p(degree[c])
     feature[23] = 1.0 if c == a else 0.0
+
+
+def describe_ridge(listed, chosen, forward, backward, feature):
+    """The ridge's features of the chosen candidates, relative to the best of all listed."""
+    best_forward, best_backward, best_sum = 1e-9, 1e-9, 1e-9
+    for c in listed:
+        ahead, back = max(float(forward[c]), 0.0), max(float(backward[c]), 0.0)
+        best_forward = max(best_forward, ahead)
+        best_backward = max(best_backward, back)
+        best_sum = max(best_sum, ahead + back)
+    for k in range(len(chosen)):
+        c = chosen[k]
+        ahead, back = max(float(forward[c]), 0.0), max(float(backward[c]), 0.0)
+        feature[k, 24] = math.log(max(ahead / best_forward, LEAST_SHARE))
+        feature[k, 25] = math.log(max(back / best_backward, LEAST_SHARE))
+        feature[k, 26] = math.log(max((ahead + back) / best_sum, LEAST_SHARE))
 
 
 @kernel
@@ -319,148 +375,43 @@ def gather(
     are rows of ridge scores (or have none), `proposed` the ridge's candidates. `scratch` is left as
     it was found, but for stamps.
     """
-    n_runs = len(links.run_step)
     has_ridge = len(forward) > 0
-    walk = (scratch.node, scratch.first, scratch.seen, scratch.size)
-    evidence, touched, strength = scratch.evidence, scratch.touched, scratch.strength
-    is_touched, is_known = scratch.is_touched, scratch.is_known
-    shared, listed = scratch.shared, scratch.listed
+    found, is_known = scratch.found, scratch.is_known
     entity = np.empty((len(sources), limit), dtype=np.int32)
-    n_features = 27 if has_ridge else 24
-    feature = np.empty((len(sources), limit, n_features), dtype=np.float32)
+    feature = np.empty((len(sources), limit, 27 if has_ridge else 24), dtype=np.float32)
     count = np.zeros(len(sources), dtype=np.int64)
-    stamp = scratch.stamp[0]
     for s in range(len(sources)):
         a = sources[s]
-        n_touched = 0
+        found.size[0] = 0
         run = find_run(links, a, trie.target)
+        known, known_stop = 0, 0
         if run >= 0:
-            for k in range(links.run_start[run], links.run_start[run + 1]):
-                is_known[links.end[k]] = True
-        n_touched, stamp = fire_paths(
-            links, trie, a, walk, stamp, most, evidence, touched, n_touched, is_touched
-        )
-        if len(constants.property):
-            for r in range(links.first_run[a], links.first_run[a + 1]):
-                n_touched = fire_forward(
-                    links, constants, n_runs + links.run_step[r], evidence, touched, n_touched,
-                    is_touched,
-                )  # fmt: skip
-                for k in range(links.run_start[r], links.run_start[r + 1]):
-                    n_touched = fire_forward(
-                        links, constants, links.property[k], evidence, touched, n_touched,
-                        is_touched,
-                    )  # fmt: skip
-        if backward_rules and run >= 0:
-            n_touched = fire_backward(
-                links, a, trie.target, run, shared, listed, is_known, smoothing, least, evidence,
-                touched, n_touched, is_touched,
-            )  # fmt: skip
-        for k in range(len(frequent)):
-            if not is_touched[frequent[k]]:
-                is_touched[frequent[k]] = True
-                touched[n_touched] = frequent[k]
-                n_touched += 1
+            known, known_stop = links.run_start[run], links.run_start[run + 1]
+        mark(links.end, known, known_stop, is_known, True)
+        fire_all(links, trie, constants, a, run, backward_rules, smoothing, least, most, scratch)
+        for c in frequent:
+            propose(found, c)
         if has_ridge:
-            for k in range(proposed.shape[1]):
-                if not is_touched[proposed[s, k]]:
-                    is_touched[proposed[s, k]] = True
-                    touched[n_touched] = proposed[s, k]
-                    n_touched += 1
+            for c in proposed[s]:
+                propose(found, c)
         if leave_out_linked:
-            for k in range(
-                links.run_start[links.first_run[a]], links.run_start[links.first_run[a + 1]]
-            ):
-                is_known[links.end[k]] = True
-        free = 0
-        for k in range(n_touched):
-            c = touched[k]
-            is_touched[c] = False
-            if is_known[c]:
-                for g in range(3):
-                    for f in range(5):
-                        evidence[c, g, f] = 0.0
-            else:
-                touched[free] = c
-                free += 1
-        best_forward, best_backward, best_sum = 1e-9, 1e-9, 1e-9
+            known = links.run_start[links.first_run[a]]
+            known_stop = links.run_start[links.first_run[a + 1]]
+            mark(links.end, known, known_stop, is_known, True)
+        drop_known(found, is_known)
+        mark(links.end, known, known_stop, is_known, False)
+        listed = found.listed[: found.size[0]]
         if has_ridge:
-            for k in range(free):
-                c = touched[k]
-                ahead, back = max(forward[s, c], 0.0), max(backward[s, c], 0.0)
-                strength[c] = ahead + back
-                best_forward = max(best_forward, ahead)
-                best_backward = max(best_backward, back)
-                best_sum = max(best_sum, ahead + back)
-        chosen = chosen_candidates(evidence, touched[:free], limit, strength, has_ridge)
+            for c in listed:
+                strength = max(float(forward[s, c]), 0.0) + max(float(backward[s, c]), 0.0)
+                scratch.strength[c] = strength
+        chosen = chosen_candidates(found.evidence, listed, limit, scratch.strength, has_ridge)
         count[s] = len(chosen)
         for k in range(len(chosen)):
-            c = chosen[k]
-            entity[s, k] = c
-            describe(evidence, c, a, prior, degree, feature[s, k])
-            if has_ridge:
-                ahead, back = max(forward[s, c], 0.0), max(backward[s, c], 0.0)
-                feature[s, k, 24] = np.log(max(ahead / best_forward, LEAST_SHARE))
-                feature[s, k, 25] = np.log(max(back / best_backward, LEAST_SHARE))
-                feature[s, k, 26] = np.log(max((ahead + back) / best_sum, LEAST_SHARE))
-        for k in range(free):
-            for g in range(3):
-                for f in range(5):
-                    evidence[touched[k], g, f] = 0.0
-        if run >= 0:
-            for k in range(links.run_start[run], links.run_start[run + 1]):
-                is_known[links.end[k]] = False
-        if leave_out_linked:
-            for k in range(
-                links.run_start[links.first_run[a]], links.run_start[links.first_run[a + 1]]
-            ):
-                is_known[links.end[k]] = False
-    scratch.stamp[0] = stamp
+            entity[s, k] = chosen[k]
+            describe(found.evidence, chosen[k], a, prior, degree, feature[s, k])
+        if has_ridge:
+            describe_ridge(listed, chosen, forward[s], backward[s], feature[s])
+        for c in listed:
+            found.evidence[c] = 0.0
     return count, entity, feature
-
-
-@kernel
-def fired_paths(links, trie, sources, offsets, entity, n_entities, most):
-    """Which path rules speak for which candidates: pairs of row and rule, in the order of sources.
-
-    The candidates of source i stand in the rows `offsets[i]` to `offsets[i + 1]` of `entity`.
-    """
-    node, first, seen, size = walk_arrays(trie, n_entities)
-    row_of = np.full(n_entities, -1, dtype=np.int64)
-    row = np.empty(1024, dtype=np.int64)
-    fired = np.empty(1024, dtype=np.int32)
-    filled = 0
-    stamp = 0
-    for s in range(len(sources)):
-        for k in range(offsets[s], offsets[s + 1]):
-            row_of[entity[k]] = k
-        node[0, 0] = sources[s]
-        size[0] = 1
-        i = 0
-        while i < len(trie.depth):
-            depth = trie.depth[i]
-            stamp += 1
-            size[depth] = expand(
-                links, trie.step[i], sources[s], depth, node, first, size, seen, stamp, most
-            )
-            if size[depth] == 0:
-                i = trie.skip[i]
-                continue
-            if trie.rule[i] >= 0:
-                if filled + size[depth] > len(row):
-                    larger_row = np.empty(2 * (filled + size[depth]), dtype=np.int64)
-                    larger_fired = np.empty(2 * (filled + size[depth]), dtype=np.int32)
-                    for k in range(filled):
-                        larger_row[k] = row[k]
-                        larger_fired[k] = fired[k]
-                    row, fired = larger_row, larger_fired
-                for k in range(size[depth]):
-                    c = node[depth, k]
-                    if row_of[c] >= 0 and not (depth > 1 and first[depth, c] == c):
-                        row[filled] = row_of[c]
-                        fired[filled] = trie.rule[i]
-                        filled += 1
-            i += 1
-        for k in range(offsets[s], offsets[s + 1]):
-            row_of[entity[k]] = -1
-    return row[:filled], fired[:filled]

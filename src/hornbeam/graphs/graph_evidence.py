@@ -18,12 +18,11 @@ from hornbeam.graphs.constants import (
     priors,
 )
 from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.path_rules import MAX_PATH, WalkArrays
 from hornbeam.graphs.ridge import Ridge
 
 #: Sources for which rules with constants are counted as they are needed, not all of a step.
 FEW = 8
-#: The longest paths that can be walked.
-MAX_PATH = 5
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,23 @@ class Classes:
     backward: bool = True
 
 
+class CandidateArrays(NamedTuple):
+    """The `size[0]` candidates `listed` of a source, and what rules of each class say of them."""
+
+    evidence: Floats
+    listed: Ids
+    is_listed: Bools
+    size: Ints
+
+
+class PropertyArrays(NamedTuple):
+    """The `size[0]` properties `listed` of known answers, and how many of these share each."""
+
+    shared: Ids
+    listed: Ints
+    size: Ints
+
+
 class GatherScratch(NamedTuple):
     """Arrays that a kernel fills and clears for every source; one set per thread.
 
@@ -41,38 +57,28 @@ class GatherScratch(NamedTuple):
     take longer than to answer it.
     """
 
-    node: Ids
-    first: Ids
-    seen: Ints
-    size: Ints
-    stamp: Ints
-    evidence: Floats
-    touched: Ids
+    walk: WalkArrays
+    found: CandidateArrays
+    properties: PropertyArrays
     strength: Floats
-    is_touched: Bools
     is_known: Bools
-    shared: Ids
-    listed: Ints
 
     @classmethod
     def of(cls, graph: LinkedGraph) -> GatherScratch:
         """Make the arrays of a graph."""
-        n, depths = graph.n_entities, MAX_PATH + 1
-        properties = len(graph.links.run_step) + graph.step_limit
-        return cls(
-            np.empty((depths, n), dtype=np.int32),
-            np.empty((depths, n), dtype=np.int32),
-            np.zeros((depths, n), dtype=np.int64),
-            np.zeros(depths, dtype=np.int64),
-            np.zeros(1, dtype=np.int64),
-            np.zeros((n, 3, 5)),
-            np.empty(n, dtype=np.int32),
-            np.zeros(n),
-            np.zeros(n, dtype=np.bool_),
-            np.zeros(n, dtype=np.bool_),
-            np.zeros(properties, dtype=np.int32),
-            np.empty(properties, dtype=np.int64),
+        n = graph.n_entities
+        n_properties = len(graph.links.run_step) + graph.step_limit
+        one = np.zeros(1, dtype=np.int64)
+        found = CandidateArrays(
+            np.zeros((n, 3, 5)), np.empty(n, dtype=np.int32), np.zeros(n, dtype=np.bool_), one
         )
+        properties = PropertyArrays(
+            np.zeros(n_properties, dtype=np.int32),
+            np.empty(n_properties, dtype=np.int64),
+            one.copy(),
+        )
+        walk = WalkArrays.of(n, MAX_PATH)
+        return cls(walk, found, properties, np.zeros(n), np.zeros(n, dtype=np.bool_))
 
 
 class StepTables(NamedTuple):

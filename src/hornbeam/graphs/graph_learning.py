@@ -15,7 +15,6 @@ from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.calibration import fit_calibration, log_odds
 from hornbeam.graphs.discovery import THIN, is_keyed, longest_path
-from hornbeam.graphs.graph_evidence import MAX_PATH
 from hornbeam.graphs.graph_model import Calibration, GraphModel
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_stages import (
@@ -29,7 +28,7 @@ from hornbeam.graphs.graph_stages import (
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.linked_pairs import linked_shares
 from hornbeam.graphs.model_parts import relation_rules
-from hornbeam.graphs.path_rules import PathRules
+from hornbeam.graphs.path_rules import MAX_PATH, PathRules
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_fit import Ranking, fit_ranking, refit, scores_of
 from hornbeam.graphs.ridge import MOST_ENTITIES

@@ -19,6 +19,8 @@ from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 
 #: Added to predictions: what few cases say is believed less.
 SMOOTHING = 5.0
+#: The longest paths that can be walked.
+MAX_PATH = 5
 #: A rule that proposes more answers than this says nothing about the query.
 MOST_PROPOSED = 500
 
@@ -103,6 +105,34 @@ def build_trie(step: int, paths: PathTable, confidence: Floats) -> Trie:
     return Trie(step, arrays[0], arrays[1], arrays[2], arrays[3], confidence, loss)
 
 
+class WalkArrays(NamedTuple):
+    """What kernels need to walk a trie from a source.
+
+    Per depth the entities reached, the first entity of the walks that led to each, when it was
+    seen, and how many were reached; the last stamp; the answers of one rule.
+    """
+
+    node: Ids
+    first: Ids
+    seen: Ints
+    size: Ints
+    stamp: Ints
+    answer: Ids
+
+    @classmethod
+    def of(cls, n_entities: int, length: int) -> WalkArrays:
+        """Arrays for paths of up to `length` steps."""
+        shape = (length + 1, n_entities)
+        return cls(
+            np.empty(shape, dtype=np.int32),
+            np.empty(shape, dtype=np.int32),
+            np.zeros(shape, dtype=np.int64),
+            np.zeros(length + 1, dtype=np.int64),
+            np.zeros(1, dtype=np.int64),
+            np.empty(n_entities, dtype=np.int32),
+        )
+
+
 class Asked(NamedTuple):
     """Queries by source: those of source i ask for `answers[offsets[i]:offsets[i + 1]]`."""
 
@@ -134,7 +164,8 @@ def counted(graph: LinkedGraph, step: int, paths: PathTable, asked: Asked) -> Pa
     """Count hits and predictions of paths over queries."""
     trie = build_trie(step, paths, np.zeros(len(paths)))
     count = count_paths.for_size(len(graph), WORTH_COMPILING)
-    hits, predicted = count(graph.links, trie, len(paths), *asked, graph.n_entities, MOST_PROPOSED)
+    walk = WalkArrays.of(graph.n_entities, paths.shape[1])
+    hits, predicted = count(graph.links, trie, len(paths), *asked, walk, MOST_PROPOSED)
     return PathRules(step, paths, hits, predicted)
 
 

@@ -30,6 +30,6 @@ def add_quadratic(run_start, end, inverse, first, last, out):
         for i in range(start, stop):
             row = inverse[end[i]]
             for k in range(start, i):
-                total += 2.0 * row[end[k]]
-            total += row[end[i]]
+                total += 2.0 * float(row[end[k]])  # doubles, compiled or not
+            total += float(row[end[i]])
         out[p] = total

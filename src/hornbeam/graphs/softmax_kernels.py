@@ -11,6 +11,8 @@ ranked among the candidates that are not true, so the loss of a source with scor
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from hornbeam.compiled import kernels
@@ -59,7 +61,7 @@ def loss_and_gradient(offsets, feature, truth, fired_start, fired, weights, scor
             continue
         base = 0.0
         for i in range(start, stop):
-            score[i - start] = np.exp(score[i - start] - top)
+            score[i - start] = math.exp(score[i - start] - top)
             if not truth[i]:
                 base += score[i - start]
         shared = 0.0  # sum of 1 / (base + e^(s_t)) over the true answers
@@ -68,7 +70,7 @@ def loss_and_gradient(offsets, feature, truth, fired_start, fired, weights, scor
                 whole = base + score[i - start]
                 share = score[i - start] / whole
                 if share > 0.0:
-                    loss -= np.log(share)
+                    loss -= math.log(share)
                 else:
                     loss += 700.0
                 shared += 1.0 / whole
