@@ -18,7 +18,7 @@ from hornbeam.graphs.constants import (
     priors,
 )
 from hornbeam.graphs.linked_graph import LinkedGraph
-from hornbeam.graphs.path_rules import MAX_PATH, WalkArrays
+from hornbeam.graphs.path_rules import MAX_PATH, TrieWalk
 from hornbeam.graphs.ridge import Ridge
 
 #: Sources for which rules with constants are counted as they are needed, not all of a step.
@@ -57,7 +57,7 @@ class GatherScratch(NamedTuple):
     take longer than to answer it.
     """
 
-    walk: WalkArrays
+    walk: TrieWalk
     found: CandidateArrays
     properties: PropertyArrays
     strength: Floats
@@ -77,7 +77,7 @@ class GatherScratch(NamedTuple):
             np.empty(n_properties, dtype=np.int64),
             one.copy(),
         )
-        walk = WalkArrays.of(n, MAX_PATH)
+        walk = TrieWalk.of(n, MAX_PATH)
         return cls(walk, found, properties, np.zeros(n), np.zeros(n, dtype=np.bool_))
 
 

@@ -105,7 +105,7 @@ def build_trie(step: int, paths: PathTable, confidence: Floats) -> Trie:
     return Trie(step, arrays[0], arrays[1], arrays[2], arrays[3], confidence, loss)
 
 
-class WalkArrays(NamedTuple):
+class TrieWalk(NamedTuple):
     """What kernels need to walk a trie from a source.
 
     Per depth the entities reached, the first entity of the walks that led to each, when it was
@@ -120,7 +120,7 @@ class WalkArrays(NamedTuple):
     answer: Ids
 
     @classmethod
-    def of(cls, n_entities: int, length: int) -> WalkArrays:
+    def of(cls, n_entities: int, length: int) -> TrieWalk:
         """Arrays for paths of up to `length` steps."""
         shape = (length + 1, n_entities)
         return cls(
@@ -164,7 +164,7 @@ def counted(graph: LinkedGraph, step: int, paths: PathTable, asked: Asked) -> Pa
     """Count hits and predictions of paths over queries."""
     trie = build_trie(step, paths, np.zeros(len(paths)))
     count = count_paths.for_size(len(graph), WORTH_COMPILING)
-    walk = WalkArrays.of(graph.n_entities, paths.shape[1])
+    walk = TrieWalk.of(graph.n_entities, paths.shape[1])
     hits, predicted = count(graph.links, trie, len(paths), *asked, walk, MOST_PROPOSED)
     return PathRules(step, paths, hits, predicted)
 

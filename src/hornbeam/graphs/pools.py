@@ -13,7 +13,7 @@ from hornbeam.graphs.constants import LEAST_CONFIDENCE
 from hornbeam.graphs.evidence_kernels import fired_paths, gather
 from hornbeam.graphs.graph_evidence import GraphEvidence, RidgeRows
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
-from hornbeam.graphs.path_rules import MOST_PROPOSED, SMOOTHING, Asked, PathRules, WalkArrays
+from hornbeam.graphs.path_rules import MOST_PROPOSED, SMOOTHING, Asked, PathRules, TrieWalk
 from hornbeam.graphs.ridge import PROPOSED, Ridge
 from hornbeam.graphs.softmax import Firings
 
@@ -127,7 +127,7 @@ def pool_of(
 def firings_of(graph: LinkedGraph, rules: PathRules, pool: Pool) -> Firings:
     """Which path rules speak for which candidates of a pool of the rules' step."""
     run = fired_paths.for_size(len(graph), WORTH_COMPILING)
-    walk = WalkArrays.of(graph.n_entities, rules.paths.shape[1])
+    walk = TrieWalk.of(graph.n_entities, rules.paths.shape[1])
     row, rule = run(
         graph.links, rules.trie, pool.source, pool.offsets, pool.entity, walk, MOST_PROPOSED
     )
