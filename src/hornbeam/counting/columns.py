@@ -56,9 +56,9 @@ class Columns:
         parts = body.parts
         if len(parts) == 1 and parts[0].threshold is None:
             return self._weighed(parts[0].body, weighing)
-        rows, n = self._factor(parts[0])
+        rows, n = self.factor(parts[0])
         for part in parts[1:]:
-            others, m = self._factor(part)
+            others, m = self.factor(part)
             rows, here, there = np.intersect1d(rows, others, True, return_indices=True)
             n = n[here] * m[there]
         return rows, weighed(n, weighing)
@@ -74,7 +74,7 @@ class Columns:
         part = slice(int(indptr[j]), int(indptr[j + 1]))
         return row[part], x[part]
 
-    def _factor(self, part: Part) -> Column:
+    def factor(self, part: Part) -> Column:
         """What a condition multiplies the groundings of its conjunction by."""
         if part.threshold is None:
             return self._single(part.body, Counts.RAW)

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Positions, run_starts
+from hornbeam.arrays import Bools, Floats, Ids, Positions
 from hornbeam.choices import Score
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.projections import walked
@@ -24,6 +24,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.body import AnyBody, Body, Kind, Step
 from hornbeam.rules.rule_model import Rule, RuleModel
+from hornbeam.scoring.end_conditions import strangers
 from hornbeam.scoring.independent_scorer import strengths
 from hornbeam.scoring.proposals import grounded_for, pulls_up
 from hornbeam.scoring.reach import Reach
@@ -126,7 +127,7 @@ class SeparableScores:
         """What conditions on the asked argument, and priors, add; where a positive one is met."""
         rules = self._far_rules
         everyone = np.arange(len(self.facts.entities), dtype=np.int32)
-        pairs = self._pairs(self._strangers(1 - self.near), everyone)
+        pairs = self._pairs(strangers(self.facts, self.target, 1 - self.near), everyone)
         counted = self.engine.count(pairs, rules.bodies, self.model.language)
         up, down = strengths(rules, counted, pairs)
         met = np.zeros(len(everyone), dtype=np.bool_)
@@ -136,26 +137,8 @@ class SeparableScores:
     def _near(self, starts: Ids) -> tuple[Floats, Floats]:
         """What conditions on the known argument add."""
         rules = self._conditions(self.near)
-        pairs = self._pairs(starts, self._strangers(self.near)[starts])
+        pairs = self._pairs(starts, strangers(self.facts, self.target, self.near)[starts])
         return strengths(rules, self.engine.count(pairs, rules.bodies, rules.language), pairs)
-
-    def _strangers(self, argument: int) -> Ids:
-        """For every entity in a place the first that the target does not link it to.
-
-        With that one it has no edge of its own, so that what conditions on the one place add is
-        what they add beside any other entity; 0 for an entity that is linked to all.
-        """
-        table, n = self.facts.binary, len(self.facts.entities)
-        mine = table.predicate == self.facts.predicates.index(self.target)
-        here, there = table.arguments[argument][mine], table.arguments[1 - argument][mine]
-        order = np.lexsort((there, here))
-        here, there = here[order], there[order]
-        starts = run_starts(here) if len(here) else np.empty(0, dtype=np.int64)
-        sizes = np.diff(np.append(starts, len(here)))
-        # neighbours ascend, so those that are equal to their places are the first ones
-        in_place = there == np.arange(len(here)) - np.repeat(starts, sizes)
-        first_gap = np.bincount(here, in_place, n).astype(np.int32)
-        return np.where(first_gap < n, first_gap, 0).astype(np.int32)
 
     def _pairs(self, start: Ids, end: Ids) -> Targets:
         """Pairs of known and asked entities."""

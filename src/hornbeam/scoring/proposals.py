@@ -1,8 +1,9 @@
 """New links: follow the rules forward from subjects instead of scoring every pair.
 
 A pair that no positive rule reaches scores as its prior, so the best new links are among the
-pairs that positive rules reach. They are found a block of subjects at a time (`Reach`), and then
-counted and scored exactly like any other pair.
+pairs that positive rules reach. Of each subject's, they are found a block of subjects at a time
+(`Reach`), and then counted and scored exactly like any other pair. The best of all subjects are
+found without scoring all of these (`hornbeam.scoring.bounded_search`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import AnyBody
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.weighing import Counts, Weighing
+from hornbeam.scoring.bounded_search import best_pairs
 from hornbeam.scoring.independent_scorer import score_targets
+from hornbeam.scoring.margins import Margins, are_bounded
 from hornbeam.scoring.reach import Reach
 
 
@@ -49,14 +52,38 @@ def best_new_links(
     """
     if model.semantics.collective:
         raise InputError("a collective model scores pairs together and proposes none: give `pairs`")
-    mine, names = model.of_target(target), Names.of([target])
+    mine = model.of_target(target)
     reach = target_reach(mine, facts, target)
+    if not per_subject and are_bounded(mine, facts):
+        return _best_of_all(mine, facts, engine, reach, subjects, top, score, progress)
     blocks = list[tuple[Targets, Floats]]()
     for done, pairs, found in scored_pairs(mine, facts, engine, reach, subjects, score):
         kept = _best(found, pairs, top, per_subject)
         blocks.append((pairs.select(kept), found[kept]))
         progress.advance("Following rules", done, len(subjects))
-    return _united(blocks, facts, names, top, per_subject)
+    return _united(blocks, facts, Names.of([target]), top, per_subject)
+
+
+def _best_of_all(
+    model: RuleModel,
+    facts: Facts,
+    engine: Engine,
+    reach: Reach,
+    subjects: Ids,
+    top: int,
+    score: Score,
+    progress: Progress,
+) -> tuple[Targets, Floats]:
+    """The best pairs overall, by upper bounds."""
+
+    def exactly(subject: Ids, object_: Ids) -> tuple[Ids, Ids, Floats]:
+        pairs, found = _scored(model, engine, reach, _pairs(facts, reach.target, subject, object_),
+                               score)  # fmt: skip
+        return pairs.subject, pairs.object, found
+
+    margins = Margins(model, facts, engine, reach)
+    best = best_pairs(margins, exactly, subjects, top, score, progress)
+    return _pairs(facts, reach.target, best.subject, best.object), best.score
 
 
 def target_reach(model: RuleModel, facts: Facts, target: str, near: int = 0) -> Reach:
@@ -80,14 +107,24 @@ def scored_pairs(
     Comes with the number of starts done; pairs among the facts are left out unless `known`. The
     model's rules are those of the reach's target.
     """
-    names = Names.of([reach.target])
     for done, start, end in reach.blocks(starts, known=known):
         subject, object_ = (end, start) if reach.near else (start, end)
-        predicate = np.zeros(len(subject), dtype=np.int32)
-        pairs = Targets(facts.entities, names, predicate, subject, object_)
-        counted = engine.count(pairs, model.bodies, model.language)
-        reached = grounded_for(counted, reach.leading)
-        yield done, pairs.select(reached), score_targets(model, counted, pairs, score)[reached]
+        pairs = _pairs(facts, reach.target, subject, object_)
+        yield done, *_scored(model, engine, reach, pairs, score)
+
+
+def _pairs(facts: Facts, target: str, subject: Ids, object_: Ids) -> Targets:
+    predicate = np.zeros(len(subject), dtype=np.int32)
+    return Targets(facts.entities, Names.of([target]), predicate, subject, object_)
+
+
+def _scored(
+    model: RuleModel, engine: Engine, reach: Reach, pairs: Targets, score: Score
+) -> tuple[Targets, Floats]:
+    """The pairs for which some rule of the reach has a grounding, and their scores."""
+    counted = engine.count(pairs, model.bodies, model.language)
+    reached = grounded_for(counted, reach.leading)
+    return pairs.select(reached), score_targets(model, counted, pairs, score)[reached]
 
 
 def grounded_for(counted: Statistics, bodies: Sequence[AnyBody]) -> Positions:

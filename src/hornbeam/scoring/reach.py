@@ -62,6 +62,15 @@ class Reach:
         """Whether every known object is taken, for want of a body that leads to some."""
         return not any(leads(body, self.near) for body in self.bodies)
 
+    @cached_property
+    def ends_by_conditions(self) -> Bools:
+        """Entities that bodies without a path may lead to, from some start or other."""
+        found = np.zeros(len(self.facts.entities), dtype=np.bool_)
+        for body in self.leading:
+            if not any(part.body.kind is Kind.PATH for part in body.parts):
+                found |= self._ends(body)
+        return found
+
     def ends_of(self, start: int, walked: Mapping[Body, Ids]) -> Ids:
         """Entities that some body leads one start to, known ones among them.
 

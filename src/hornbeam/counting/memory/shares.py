@@ -116,6 +116,11 @@ class ShareCounter:
             return self._forward
         return Weights.of(*self._at_edges(self.graph.backward))
 
+    @property
+    def step_weights(self) -> Floats:
+        """What every edge of the graph, walked forwards, multiplies a path's share by."""
+        return self._forward.weight
+
     def _work(self, source: Ids) -> int:
         """Edges of the first steps; what is walked besides is of the same order."""
         return int(np.diff(self.graph.forward.offsets)[source].sum()) + len(source)

@@ -1,0 +1,94 @@
+"""What conditions on one end of a pair say of every entity there, whoever the other end is.
+
+Only a fact of the target itself is seen by its own pair otherwise, since a pair's own edge is no
+evidence for it. So conditions are counted beside a stranger, an entity that the target does not
+link: that is what they say beside all others that it does not link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hornbeam.arrays import Floats, Ids, run_starts
+from hornbeam.counting.columns import Columns
+from hornbeam.counting.engine import Engine
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import Facts, Targets
+from hornbeam.rules.body import Kind, Part
+from hornbeam.rules.rule_model import Rule, RuleModel
+from hornbeam.scoring.independent_scorer import strengths
+
+
+@dataclass(frozen=True, eq=False)
+class EndConditions:
+    """Conditions of rules on the subject (`argument` 0) or object (1) of one target."""
+
+    model: RuleModel
+    facts: Facts
+    engine: Engine
+    target: str
+    argument: int
+
+    def strengths(self) -> tuple[Floats, Floats]:
+        """A and B of rules on this end alone, for every entity; priors are with subjects."""
+        rules = (rule for rule in self.model.rules if lone_end(rule) == self.argument)
+        return strengths(self.model.with_rules(rules), self._columns.statistics, self._pairs)
+
+    def factor(self, parts: Sequence[Part]) -> Floats:
+        """What conditions multiply the groundings of their conjunction by, for every entity."""
+        product = np.ones(len(self.facts.entities))
+        for part in parts:
+            rows, x = self._columns.factor(part)
+            factor = np.zeros(len(product))
+            factor[rows] = x
+            product *= factor
+        return product
+
+    @cached_property
+    def _pairs(self) -> Targets:
+        everyone = np.arange(len(self.facts.entities), dtype=np.int32)
+        others = strangers(self.facts, self.target, self.argument)
+        subject, object_ = (others, everyone) if self.argument else (everyone, others)
+        names = Names.of([self.target])
+        return Targets(self.facts.entities, names, np.zeros_like(everyone), subject, object_)
+
+    @cached_property
+    def _columns(self) -> Columns:
+        bodies = [
+            body
+            for body in self.model.bodies
+            if body.kind is not Kind.PATH and body.argument == self.argument
+        ]
+        return Columns(self.engine.count(self._pairs, bodies, self.model.language))
+
+
+def lone_end(rule: Rule) -> int | None:
+    """The argument that alone decides over a rule; None with a path, or conditions on both."""
+    parts = rule.clause.body.parts
+    if any(part.body.kind is Kind.PATH for part in parts):
+        return None
+    arguments = {part.body.argument for part in parts} or {0}
+    return arguments.pop() if len(arguments) == 1 else None
+
+
+def strangers(facts: Facts, target: str, argument: int) -> Ids:
+    """For every entity in a place the first that the target does not link it to.
+
+    With that one it has no edge of its own, so that what conditions on the one place add is
+    what they add beside any other entity; 0 for an entity that is linked to all.
+    """
+    table, n = facts.binary, len(facts.entities)
+    mine = table.predicate == facts.predicates.index(target)
+    here, there = table.arguments[argument][mine], table.arguments[1 - argument][mine]
+    order = np.lexsort((there, here))
+    here, there = here[order], there[order]
+    starts = run_starts(here) if len(here) else np.empty(0, dtype=np.int64)
+    sizes = np.diff(np.append(starts, len(here)))
+    # neighbours ascend, so those that are equal to their places are the first ones
+    in_place = there == np.arange(len(here)) - np.repeat(starts, sizes)
+    first_gap = np.bincount(here, in_place, n).astype(np.int32)
+    return np.where(first_gap < n, first_gap, 0).astype(np.int32)

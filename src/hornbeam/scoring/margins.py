@@ -1,0 +1,112 @@
+"""Margins of all pairs of a subject at once, so that only the best need be counted one by one.
+
+The margin of a pair is A - B, what its rules add for the link less what they add against it. It is
+a sum of
+
+    near(a)         rules whose conditions speak of the subject, and priors
+    far(b)          rules whose conditions speak of the object
+    term(a, b)      rules with a path, or with conditions on both ends
+
+and a path's groundings and shares come for all objects together by walking forward from the
+subject, common first steps once. Where a rule has two paths, the second one's groundings are not
+known at the end of the first: they are bounded by all that the subject may have, and a rule against
+the link is taken for silent. So margins are upper bounds, and equal to the truth but for that and
+for rounding, which `SLACK` covers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hornbeam.arrays import Floats, Ids, pointers
+from hornbeam.counting.engine import Engine
+from hornbeam.facts.table import Facts
+from hornbeam.rules.rule_model import RuleModel
+from hornbeam.scoring import margin_kernels as kernels
+from hornbeam.scoring.end_conditions import EndConditions
+from hornbeam.scoring.margin_terms import TermBuilder
+from hornbeam.scoring.reach import Reach
+from hornbeam.scoring.walk_bounds import WalkBounds
+
+#: Of all strengths that went into a margin: far more than rounding can amount to.
+SLACK = 1e-11
+#: Edges to walk above which compiling pays.
+WORTH_COMPILING = 20_000
+
+
+def are_bounded(model: RuleModel, facts: Facts) -> bool:
+    """Whether margins say what pairs score: facts are 0/1, and variables may coincide."""
+    return not facts.soft and not model.semantics.distinct_variables
+
+
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """Upper bounds on the margins of new pairs of one target, where they `are_bounded`.
+
+    The model's rules are those of the reach's target.
+    """
+
+    model: RuleModel
+    facts: Facts
+    engine: Engine
+    reach: Reach
+
+    def above(self, subjects: Ids, floor: float) -> tuple[Ids, Ids, Floats]:
+        """Pairs that are no facts and whose margin may be `floor`: subject, object and margin.
+
+        All that some rule for the target may speak for is among them.
+        """
+        edges = int(np.diff(self._walks.offsets)[subjects].sum()) + len(subjects)
+        run = kernels.margins_above.choose(edges * len(self._rules.trie.step), WORTH_COMPILING)
+        row, end, margin = run(
+            self._walks, self._rules.trie, self._rules.arrays, self._ends, SLACK, subjects, floor
+        )
+        return subjects[row], end, margin
+
+    def most(self, subjects: Ids) -> Floats:
+        """Upper bound on the margins of each subject, whatever the object."""
+        ends, n = self._ends, len(self.facts.entities)
+        pull = sum((term.most(self._bounds, n) for term in self._rules.terms if term.weight > 0),
+                   start=np.zeros(n))  # fmt: skip
+        strength = pull + ends.near_strength + ends.far_strength.max(initial=0.0)
+        bound: Floats = pull + ends.near + ends.far.max(initial=-np.inf) + 2 * SLACK * strength
+        return bound[subjects]
+
+    @cached_property
+    def _bounds(self) -> WalkBounds:
+        return WalkBounds(self.facts, self.model.semantics.max_fanout)
+
+    @cached_property
+    def _conditions(self) -> tuple[EndConditions, EndConditions]:
+        known = self.model, self.facts, self.engine, self.reach.target
+        return EndConditions(*known, 0), EndConditions(*known, 1)
+
+    @cached_property
+    def _rules(self) -> TermBuilder:
+        return TermBuilder(self.model, self.engine.predicates, self._conditions, self._bounds)
+
+    @cached_property
+    def _walks(self) -> kernels.Walks:
+        """The graph, and the objects of the target's facts by subject."""
+        table, n = self.facts.binary, len(self.facts.entities)
+        mine = table.predicate == self.facts.predicates.index(self.reach.target)
+        subject, object_ = (column[mine] for column in table.arguments)
+        order = np.argsort(subject, kind="stable")
+        offsets, neighbour, code, _ = self._bounds.graph.forward
+        weight = self._bounds.step_weights if self.model.shares else np.ones(len(code))
+        known = pointers(np.bincount(subject, minlength=n))
+        return kernels.Walks(offsets, neighbour, code, weight, known, object_[order])
+
+    @cached_property
+    def _ends(self) -> kernels.Ends:
+        """What conditions say of both ends, and the objects that they lead to, best first."""
+        near, far = (end.strengths() for end in self._conditions)
+        margin, strength = far[0] - far[1], far[0] + far[1]
+        led_to = np.flatnonzero(self.reach.ends_by_conditions)
+        order = np.argsort(-(margin + SLACK * strength)[led_to], kind="stable")
+        return kernels.Ends(
+            near[0] - near[1], near[0] + near[1], margin, strength, led_to[order].astype(np.int32)
+        )

@@ -1,0 +1,84 @@
+"""How many groundings, or what share, a path may have at most from every entity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hornbeam.arrays import Floats
+from hornbeam.counting.memory.graph import Graph
+from hornbeam.counting.memory.shares import ShareCounter
+from hornbeam.counting.projections import walked
+from hornbeam.facts.table import Facts
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+
+@dataclass(frozen=True, eq=False)
+class WalkBounds:
+    """Bounds over the graph of some facts under a fan-out limit."""
+
+    facts: Facts
+    max_fanout: int | None = None
+
+    @cached_property
+    def _whole(self) -> Graph:
+        return Graph.of(walked(self.facts))
+
+    @cached_property
+    def graph(self) -> Graph:
+        """What is walked."""
+        limit = self.max_fanout
+        return self._whole if limit is None else self._whole.limited(limit)
+
+    @cached_property
+    def step_weights(self) -> Floats:
+        """What every edge of the graph multiplies a path's share by."""
+        return ShareCounter(self.graph, self._whole).step_weights
+
+    def groundings(self, codes: Sequence[int]) -> Floats:
+        """The most groundings of a path from every entity to any other.
+
+        n(a, b) is the sum over a's first steps to u of n'(u, b), and the greatest of a sum is at
+        most the sum of the greatest.
+        """
+        return self._most(codes, shares=False)
+
+    def shares(self, codes: Sequence[int]) -> Floats:
+        """The greatest share of a path from every entity to any other.
+
+        It is at most 1: the matrix of a step's weights has no singular value above that.
+        """
+        return np.minimum(self._most(codes, shares=True), 1.0)
+
+    def _most(self, codes: Sequence[int], shares: bool) -> Floats:
+        *first, last = (self._matrix(code, shares) for code in codes)
+        most: Floats = last.max(axis=1).toarray().astype(np.float64).ravel()
+        for matrix in reversed(first):
+            most = matrix @ most
+        return most
+
+    def _matrix(self, code: int, shares: bool) -> sparse.csr_array:
+        """A step as a matrix: its edges, or their weights; parallel edges are added up."""
+        if (code, shares) not in self._matrices:
+            from scipy import sparse  # a quarter of a second that other work need not wait for
+
+            offsets, neighbour, codes, _ = self.graph.forward
+            mine = np.flatnonzero(codes == code)
+            node = np.searchsorted(offsets, mine, side="right") - 1
+            entries = self.step_weights[mine] if shares else np.ones(len(mine))
+            n = len(self.facts.entities)
+            self._matrices[code, shares] = sparse.csr_array(
+                (entries, (node, neighbour[mine])), shape=(n, n)
+            )
+        return self._matrices[code, shares]
+
+    @cached_property
+    def _matrices(self) -> dict[tuple[int, bool], sparse.csr_array]:
+        """Matrices of steps, each that was asked for."""
+        return {}
