@@ -31,7 +31,7 @@ class Walks(NamedTuple):
     known: Ids
 
 
-class Trie(NamedTuple):
+class StepTrie(NamedTuple):
     """Sequences of steps by their common beginnings, each behind the one that it goes on from.
 
     Its terms are `first[i]` to below `first[i + 1]`. The empty sequence comes first.
@@ -42,7 +42,7 @@ class Trie(NamedTuple):
     first: Ints
 
 
-class TermArrays(NamedTuple):
+class TermColumns(NamedTuple):
     """Terms in the order of the trie; `near` and `far` are rows of their factors, or -1."""
 
     weight: Floats
@@ -56,7 +56,7 @@ class TermArrays(NamedTuple):
     far_factor: Floats
 
 
-class Ends(NamedTuple):
+class EndMargins(NamedTuple):
     """What rules with conditions on one end add: margins, and strengths of either sign.
 
     `led_to` are the objects that conditions lead to, those of highest margin first.

@@ -32,7 +32,7 @@ WAYS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Term:
+class MarginTerm:
     """A rule with a path, or with conditions on both ends.
 
     Parameters
@@ -96,13 +96,13 @@ class TermBuilder:
     walks: WalkBounds
 
     @cached_property
-    def terms(self) -> list[Term]:
+    def terms(self) -> list[MarginTerm]:
         """In the order of their sequences; what the facts cannot ground is left out."""
         found = (self._term(rule) for rule in self.model.rules if lone_end(rule) is None)
         return sorted((term for term in found if term is not None), key=lambda term: term.codes)
 
     @cached_property
-    def trie(self) -> kernels.Trie:
+    def trie(self) -> kernels.StepTrie:
         """The sequences of the terms by their common beginnings."""
         sequences = [term.codes for term in self.terms]
         prefixes = sorted({(), *(c[:k] for c in sequences for k in range(1, len(c) + 1))})
@@ -110,19 +110,19 @@ class TermBuilder:
         sizes = np.zeros(len(prefixes), dtype=np.int64)
         for sequence in sequences:
             sizes[place[sequence]] += 1
-        return kernels.Trie(
+        return kernels.StepTrie(
             np.array([len(prefix) for prefix in prefixes], dtype=np.int64),
             np.array([prefix[-1] if prefix else 0 for prefix in prefixes], dtype=np.int64),
             pointers(sizes),
         )
 
     @cached_property
-    def arrays(self) -> kernels.TermArrays:
+    def arrays(self) -> kernels.TermColumns:
         """The terms as columns, and the distinct factors of both ends."""
         terms, n = self.terms, self.walks.graph.n_entities
         near, near_factor = _stacked([term.near for term in terms], n)
         far, far_factor = _stacked([term.far for term in terms], n)
-        return kernels.TermArrays(
+        return kernels.TermColumns(
             np.array([term.weight for term in terms], dtype=np.float64),
             np.array([term.kind for term in terms], dtype=np.int64),
             np.array([term.bound for term in terms], dtype=np.float64),
@@ -134,7 +134,7 @@ class TermBuilder:
             far_factor,
         )
 
-    def _term(self, rule: Rule) -> Term | None:
+    def _term(self, rule: Rule) -> MarginTerm | None:
         clause, parts = rule.clause, rule.clause.body.parts
         paths = [part for part in parts if part.body.kind is Kind.PATH]
         sequences = [path_codes(part.body, self.predicates) for part in paths]
@@ -151,7 +151,7 @@ class TermBuilder:
             most = self.walks.groundings(codes or ())
             most = most if part.threshold is None else np.minimum(most, 1.0)
             near = most if near is None else near * most
-        return Term(
+        return MarginTerm(
             -rule.weight if clause.negated else rule.weight,
             self.model.counts_of(clause),
             tuple(sequences[0] or ()) if paths else (),

@@ -101,12 +101,12 @@ class Margins:
         return kernels.Walks(offsets, neighbour, code, weight, known, object_[order])
 
     @cached_property
-    def _ends(self) -> kernels.Ends:
+    def _ends(self) -> kernels.EndMargins:
         """What conditions say of both ends, and the objects that they lead to, best first."""
         near, far = (end.strengths() for end in self._conditions)
         margin, strength = far[0] - far[1], far[0] + far[1]
         led_to = np.flatnonzero(self.reach.ends_by_conditions)
         order = np.argsort(-(margin + SLACK * strength)[led_to], kind="stable")
-        return kernels.Ends(
+        return kernels.EndMargins(
             near[0] - near[1], near[0] + near[1], margin, strength, led_to[order].astype(np.int32)
         )
