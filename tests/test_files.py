@@ -195,3 +195,17 @@ def test_no_working_folder_is_said(tmp_path: Path) -> None:
     said = r"missing: cannot be written to .*give `spill_dir` another"
     with pytest.raises(InputError, match=said), working_folder(tmp_path / "missing"):
         pass
+
+
+def test_what_another_run_took_for_abandoned_is_made_again(tmp_path: Path) -> None:
+    made: list[Path] = []
+
+    def make(path: Path) -> None:
+        path.mkdir()
+        made.append(path)
+        if len(made) == 1:
+            path.rmdir()
+
+    with files._temporary(tmp_path, make) as folder:
+        assert folder.is_dir()
+    assert len(made) == 2

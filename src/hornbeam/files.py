@@ -146,17 +146,28 @@ def _temporary(folder: Path, make: Callable[[Path], None]) -> Iterator[Path]:
         # Not made by `tempfile`, whose files only their owner may read.
         path = folder / f".hornbeam-{secrets.token_hex(8)}.tmp"
         make(path)
-        owner = os.open(path, os.O_RDONLY)
-        fcntl.flock(owner, fcntl.LOCK_EX)
-        if os.path.exists(path):
+        owner = _locked(path)
+        if owner is not None:
             break
-        os.close(owner)  # another run took it for abandoned before it was locked
     try:
         yield path
     finally:
         # an interrupt leaves nothing behind either
         _delete(path)
         os.close(owner)
+
+
+def _locked(path: Path) -> int | None:
+    """Hold what was just made; None where another run took it for abandoned before that."""
+    try:
+        owner = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    fcntl.flock(owner, fcntl.LOCK_EX)
+    if os.path.exists(path):
+        return owner
+    os.close(owner)
+    return None
 
 
 @contextmanager
