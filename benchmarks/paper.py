@@ -222,7 +222,7 @@ def run_task(data: str, task: str, folds: int, *, paper: bool = True) -> Outcome
             outcome.add("rules", name, len(model.rules))
             for row in rows:
                 if row.model == name:
-                    score = model.predict(test_facts, test, score=row.score)
+                    score = model.predict(test_facts, test, score=row.score)["score"]
                     record(outcome, row.name, test.positive, score)
         outcome.candidates.append(len(hb.discover(facts, train).candidates))
         found = tree_scores(facts, train, test_facts, test)

@@ -47,7 +47,7 @@ def ascent(data: str, task: str) -> Ascent:
         pairs = zip(weights.tolist(), problem.clauses, strict=True)
         rules = tuple(Rule(weight, clause) for weight, clause in pairs if weight > 0)
         model = hb.Model(rules, Semantics(Counts.RAW, Relaxation.LINEAR))
-        return value, auc_and_ties(test.positive, model.predict(test_facts, test))[0]
+        return value, auc_and_ties(test.positive, model.predict(test_facts, test)["score"])[0]
 
     def climbed(k: int, step: float, sign: float) -> float:
         weight = 0.0

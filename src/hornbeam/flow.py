@@ -19,6 +19,7 @@ from hornbeam.counting.leaks import warn_of_leaks
 from hornbeam.counting.mirrors import with_mirrors
 from hornbeam.counting.opening import (
     Evidence,
+    as_evidence,
     discover,
     facts_in_memory,
     open_engine,
@@ -28,6 +29,7 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.evidence_folds import deal_evidence
 from hornbeam.facts.negatives import origins, with_negatives_of_each
+from hornbeam.facts.reading.readers import Input, as_labels
 from hornbeam.facts.symmetry import is_symmetric, with_known
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.files import fingerprint
@@ -50,8 +52,8 @@ from hornbeam.rules.weighing import Counts
 
 
 def learn(
-    facts: Evidence,
-    labels: Targets | None = None,
+    facts: Input,
+    labels: Input | None = None,
     *,
     target: str | Sequence[str] | None = None,
     method: str | Learner = "joint",
@@ -75,9 +77,9 @@ def learn(
     Parameters
     ----------
     facts
-        The evidence.
+        The evidence: a file, a frame, tuples, a list of these, `Facts`, or an open engine.
     labels
-        Labelled targets, or None.
+        Labelled targets as a file, a frame, tuples or what `read_labels` returns, or None.
     target
         Learn this target predicate only, or these in one model; required without labels.
     method
@@ -118,9 +120,9 @@ def learn(
         shares=Counts.SHARE in ways,
     )
     began = time.perf_counter()
-    sampled = labels is None
-    labels = _labels(facts, labels, target, negatives, negative_sampling, seed)
-    search = _Search(facts, labels, language, engine, threads, progress)
+    sampled, evidence = labels is None, as_evidence(facts)
+    labels = _labels(evidence, labels, target, negatives, negative_sampling, seed)
+    search = _Search(evidence, labels, language, engine, threads, progress)
     if collective:
         found, problem = search.collectively(semantics, sampled)
     elif sampled or cross_evidence:
@@ -196,7 +198,7 @@ def _ways_of_counting(learner: Learner, counts: Counts | str, collective: bool) 
 
 def _labels(
     facts: Evidence,
-    labels: Targets | None,
+    labels: Input | None,
     target: str | Sequence[str] | None,
     negatives: float,
     sampling: Sampling,
@@ -204,19 +206,20 @@ def _labels(
 ) -> Targets:
     """Choose the labels to learn from, or sample them from the facts."""
     if labels is not None:
-        labels = select_target(labels, target)
+        known = as_labels(labels, target if isinstance(target, str) else None)
+        chosen = select_target(known, target)
     elif not target:
         raise InputError("without labels, name the predicate to learn: `target=PREDICATE`")
     else:
-        known = facts_in_memory(
+        in_memory = facts_in_memory(
             facts,
             "this engine leaves the facts where they are and samples no negatives: give `labels`",
         )
         rng = np.random.default_rng(seed)
         names = [target] if isinstance(target, str) else target
-        labels = with_negatives_of_each(known, names, negatives, sampling, rng=rng)
-    check_labels(labels)
-    return labels
+        chosen = with_negatives_of_each(in_memory, names, negatives, sampling, rng=rng)
+    check_labels(chosen)
+    return chosen
 
 
 @dataclass(frozen=True, eq=False)

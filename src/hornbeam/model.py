@@ -1,4 +1,4 @@
-"""The face of a model: score, propose, evaluate, explain, report, export."""
+"""The face of a model: score, propose, rank, evaluate, explain, report, export."""
 
 from __future__ import annotations
 
@@ -7,51 +7,50 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 
-from hornbeam.arrays import Floats
 from hornbeam.choices import Score
-from hornbeam.counting.opening import Evidence, open_engine
-from hornbeam.explaining.explainer import Explainer, open_explainer
+from hornbeam.explaining.explainer import Explainer, explain_pair, open_explainer
 from hornbeam.explaining.explanation import PATHS, Explanation
-from hornbeam.facts.entity_names import NO_NAMES, EntityNames
-from hornbeam.facts.reading.readers import as_facts
-from hornbeam.facts.table import Facts, Targets
+from hornbeam.facts.reading.name_files import as_names
+from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.files import save_text
-from hornbeam.graphs.asked import as_queries
-from hornbeam.graphs.ranked_answers import ranked_answers
-from hornbeam.graphs.ranking import GraphEvaluation, evaluate_ranks
+from hornbeam.graphs.ranking import GraphEvaluation
 from hornbeam.graphs.rule_ranker import RuleRanker
 from hornbeam.learning.trace import Trace
 from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting.evaluation import Evaluation, evaluate
+from hornbeam.reporting.rule_quality import judged_rules
 from hornbeam.result_table import ResultTable
 from hornbeam.rules.model_file import load_model, model_text, parse_model
 from hornbeam.rules.rule_model import RuleModel
-from hornbeam.scoring import model_checks as checks
 from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
-from hornbeam.scoring.proposals import best_new_links, subjects_of
-from hornbeam.scoring.scorer import open_scorer
+from hornbeam.scoring.model_checks import labels_for, pairs_for
+from hornbeam.scoring.scored_links import propose_links, score_pairs, with_names
 
 
 @dataclass(frozen=True, eq=False)
 class Model(RuleModel):
-    r"""Weighted rules that score links.
+    r"""Weighted rules that score links; models of the same rules and semantics are equal.
+
+    Facts, labels and pairs come as files, frames, tuples, lists of files or frames, or what was
+    read before; read once what you use often. Pairs and labels may leave out the predicate where
+    the model has one target. `names` are what people call entities (see `hornbeam.read_names`).
 
     Examples
     --------
     >>> import hornbeam as hb
-    >>> facts = hb.read_facts([("a", "knows", "b"), ("b", "trusts", "c")])
-    >>> text = "2.0: knows(A, B) & trusts(B, C) -> trusts(A, C)\n1.0: !trusts(A, B)\n"
-    >>> model = hb.Model.parse(text)
-    >>> model.predict(facts, hb.read_pairs([("a", "trusts", "c")])).round(3)
-    array([0.731])
+    >>> model = hb.Model.parse("2: knows(A, B) & trusts(B, C) -> trusts(A, C)\n1: !trusts(A, B)\n")
+    >>> model.predict([("a", "knows", "b"), ("b", "trusts", "c")], [("a", "c"), ("a", "b")])
+    subject  predicate  object  score
+    a        trusts     c       0.731059
+    a        trusts     b       0.268941
     """
 
     trace: Trace | None = None
 
     @property
     def text(self) -> str:
-        """The model as a file: PSL rules behind one line of JSON."""
+        """The model as a file: PSL rules behind one line of JSON; `parse` gives back the same."""
         return model_text(self)
 
     @classmethod
@@ -70,139 +69,86 @@ class Model(RuleModel):
         """Write the model; either all of it is there afterwards or nothing."""
         save_text(FilePath(path), self.text)
 
-    def predict(
-        self,
-        facts: Evidence,
-        pairs: Targets,
-        *,
-        score: Score | str = Score.MEAN,
-        engine: str = "memory",
-        threads: int | None = None,
-        progress: Progress = SILENT,
-    ) -> Floats:
-        """Score pairs in their order."""
-        checks.warn_of_missing_predicates(self, facts)
-        checks.warn_of_missing_constants(self, facts)
-        checks.warn_of_other_targets(self, pairs)
-        scorer = open_scorer(self, facts, engine, threads)
-        checks.tell_unseen(self, scorer.locate(pairs.entities), pairs, progress)
-        return scorer.scores(pairs, Score(score), progress)
+    def to_table(self, facts: Input | None = None, labels: Input | None = None) -> ResultTable:
+        """The rules: text, words, weight, counts and, on labels, coverage and precision."""
+        return judged_rules(self, facts, labels)
 
-    def infer(self, facts: Facts, pairs: Targets, *, threads: int | None = None) -> CollectiveState:
+    def predict(
+        self, facts: Input, pairs: Input, *, score: Score | str = Score.MEAN,
+        names: Input | None = None, engine: str = "memory", threads: int | None = None,
+        progress: Progress = SILENT,
+    ) -> ResultTable:  # fmt: skip
+        """Score pairs: a row per pair in their order, with the scores as an array in `["score"]`.
+
+        The table is an array of its scores to whatever computes. Facts may be an open engine.
+        """
+        return score_pairs(self, facts, pairs, names, score, engine, threads, progress)
+
+    def infer(self, facts: Input, pairs: Input, *, threads: int | None = None) -> CollectiveState:
         """Find the MAP state of all pairs together, as a collective model scores them."""
-        return infer_pairs(self, facts, pairs, threads=threads)
+        return infer_pairs(self, as_facts(facts), pairs_for(self, pairs), threads=threads)
 
     def propose(
-        self,
-        facts: Facts,
-        *,
-        target: str | None = None,
-        top: int = 20,
-        per_subject: bool = False,
-        subjects: Sequence[str] | None = None,
-        score: Score | str = Score.MEAN,
-        engine: str = "memory",
-        threads: int | None = None,
+        self, facts: Input, *, target: str | None = None, top: int = 20, per_subject: bool = False,
+        subjects: Sequence[str] | None = None, score: Score | str = Score.MEAN,
+        names: Input | None = None, engine: str = "memory", threads: int | None = None,
         progress: Progress = SILENT,
-    ) -> tuple[Targets, Floats]:
+    ) -> ResultTable:  # fmt: skip
         """Find the best new links by following the rules forward from subjects.
 
-        Returns the pairs and their scores, best first (by subject where `per_subject`); by default
-        of the target's known subjects, or, where the facts have none, of every entity.
+        Best first (by subject where `per_subject`); by default of the target's known subjects, or,
+        where the facts have none, of every entity.
         """
-        name = checks.one_target(self, target)
-        checks.warn_of_missing_predicates(self, facts)
-        checks.warn_of_missing_constants(self, facts)
-        return best_new_links(
-            self,
-            facts,
-            open_engine(facts, engine, threads),
-            name,
-            subjects_of(facts, name, subjects),
-            top=top,
-            per_subject=per_subject,
-            score=Score(score),
-            progress=progress,
-        )
-
-    def evaluate(
-        self,
-        facts: Evidence,
-        labels: Targets,
-        *,
-        score: Score | str = Score.MEAN,
-        engine: str = "memory",
-        threads: int | None = None,
-        progress: Progress = SILENT,
-    ) -> Evaluation:
-        """How well the scores agree with labels."""
-        predicted = self.predict(
-            facts, labels, score=score, engine=engine, threads=threads, progress=progress
-        )
-        return evaluate(labels.truth, predicted)
-
-    def rank(
-        self,
-        facts: Facts,
-        queries: object,
-        *,
-        top: int = 10,
-        known: bool = False,
-        score: Score | str = Score.MEAN,
-        threads: int | None = None,
-        progress: Progress = SILENT,
-    ) -> ResultTable:
-        """Answer queries, `(subject, relation, "?")` or `("?", relation, object)`, best first.
-
-        They come as a file, a frame, tuples or what `read_queries` returns. Answers that are facts
-        already are left out unless `known`.
-        """
-        asked = as_queries(queries)
-        ranker = self.ranker(facts, score=Score(score), threads=threads)
-        return ranked_answers(ranker, asked, top, known, progress=progress)
-
-    def evaluate_ranks(
-        self,
-        facts: Facts,
-        test: object,
-        *,
-        filter: object = None,  # noqa: A002
-        score: Score | str = Score.MEAN,
-        threads: int | None = None,
-        progress: Progress = SILENT,
-    ) -> GraphEvaluation:
-        """Filtered ranks of the true answers of test triples, in both directions.
-
-        Test triples, and those of a filter that are no wrong answers either, come as facts, a
-        file, a frame or tuples; those of other relations than the model's targets are left out.
-        """
-        ranker = self.ranker(facts, score=Score(score), threads=threads)
-        further = [] if filter is None else [as_facts(filter)]
-        return evaluate_ranks(
-            ranker, ranker.facts, as_facts(test), further, relations=self.targets,
-            progress=progress,
+        return propose_links(
+            self, facts, target, names, subjects=subjects, top=top, per_subject=per_subject,
+            score=score, engine=engine, threads=threads, progress=progress,
         )  # fmt: skip
 
+    def evaluate(
+        self, facts: Input, labels: Input, *, score: Score | str = Score.MEAN,
+        engine: str = "memory", threads: int | None = None, progress: Progress = SILENT,
+    ) -> Evaluation:  # fmt: skip
+        """How well the scores agree with labels. Facts may be an open engine."""
+        known = labels_for(self, labels)
+        found = score_pairs(self, facts, known, None, score, engine, threads, progress)
+        return evaluate(known.truth, found["score"])
+
+    def rank(
+        self, facts: Input, queries: Input, *, top: int = 10, known: bool = False,
+        score: Score | str = Score.MEAN, names: Input | None = None, threads: int | None = None,
+        progress: Progress = SILENT,
+    ) -> ResultTable:  # fmt: skip
+        """Answer queries, `(subject, relation, "?")` or `("?", relation, object)`, best first.
+
+        Answers that are facts already are left out unless `known`.
+        """
+        ranker = self.ranker(facts, score=score, threads=threads)
+        table = ranker.rank(queries, top=top, known=known, progress=progress)
+        return with_names(table, names)
+
+    def evaluate_ranks(
+        self, facts: Input, test: Input, *, filter: Input | None = None,  # noqa: A002
+        score: Score | str = Score.MEAN, threads: int | None = None, progress: Progress = SILENT,
+    ) -> GraphEvaluation:  # fmt: skip
+        """Filtered ranks of the true answers of test triples, in both directions.
+
+        Triples of the `filter` are no wrong answers either; test triples of other relations than
+        the model's targets are left out.
+        """
+        ranker = self.ranker(facts, score=score, threads=threads)
+        return ranker.evaluate(test, filter, progress)
+
     def ranker(
-        self, facts: Facts, *, score: Score = Score.MEAN, threads: int | None = None
+        self, facts: Input, *, score: Score | str = Score.MEAN, threads: int | None = None
     ) -> RuleRanker:
         """Prepare to rank answers of many queries."""
-        checks.warn_of_missing_predicates(self, facts)
-        checks.warn_of_missing_constants(self, facts)
-        return RuleRanker.of(self, facts, score=score, threads=threads)
+        return RuleRanker.of(self, as_facts(facts), score=Score(score), threads=threads)
 
     def explain(
-        self,
-        facts: Facts,
-        pair: Sequence[str],
-        *,
-        target: str | None = None,
-        pairs: Targets | None = None,
-        paths: int = PATHS,
-        flip: bool = True,
-        threads: int = 1,
-        progress: Progress = SILENT,
-    ) -> Explanation:
+        self, facts: Input, pair: Sequence[str], *, target: str | None = None,
+        pairs: Input | None = None, paths: int = PATHS, flip: bool = True,
+        names: Input | None = None, threads: int = 1, progress: Progress = SILENT,
+    ) -> Explanation:  # fmt: skip
         """Say why a pair scores as it does: rules for and against, their paths, what would flip it.
 
         Parameters
@@ -216,46 +162,30 @@ class Model(RuleModel):
         flip
             Look for the fewest facts whose removal flips the decision (not for collective models).
         """
-        atom = checks.named_atom(self, pair, target)
-        checks.warn_of_missing_predicates(self, facts)
-        checks.warn_of_missing_constants(self, facts)
-        explainer = self.explainer(facts, pairs, threads=threads)
-        return explainer.explain(*atom, paths=paths, flip=flip, progress=progress)
+        explainer = self.explainer(facts, pairs, threads)
+        return explain_pair(explainer, pair, target, names, paths, flip, progress)
 
-    def explainer(self, facts: Facts, pairs: Targets | None = None, threads: int = 1) -> Explainer:
+    def explainer(self, facts: Input, pairs: Input | None = None, threads: int = 1) -> Explainer:
         """Prepare to explain many pairs; a collective model needs all that it scores together."""
-        return open_explainer(self, facts, pairs, threads=threads)
+        wanted = None if pairs is None else pairs_for(self, pairs)
+        return open_explainer(self, as_facts(facts), wanted, threads=threads)
 
     def report(
-        self,
-        facts: Facts,
-        labels: Targets,
-        *,
-        trace: Trace | None = None,
-        names: EntityNames = NO_NAMES,
-        threads: int | None = None,
-        progress: Progress = SILENT,
-    ) -> str:
+        self, facts: Input, labels: Input, *, trace: Trace | None = None,
+        names: Input | None = None, threads: int | None = None, progress: Progress = SILENT,
+    ) -> str:  # fmt: skip
         """Write one HTML page: what was learned, how good it is on labels, where it fails.
 
         `trace` says how the model was learned; one that has just been learned knows it by itself.
-        `names` are shown for the ids of entities (see `hornbeam.read_names`).
         """
         from hornbeam.reporting.report import report
 
-        checks.warn_of_missing_predicates(self, facts)
-        checks.warn_of_missing_constants(self, facts)
-        checks.warn_of_other_targets(self, labels)
-        explainer = open_explainer(self, facts, labels, threads=worker_threads(threads))
-        return report(explainer, labels, trace or self.trace, progress, names=names)
+        known = labels_for(self, labels)
+        explainer = self.explainer(facts, known, worker_threads(threads))
+        return report(explainer, known, trace or self.trace, progress, names=as_names(names))
 
     def export(
-        self,
-        facts: Facts,
-        pairs: Targets,
-        folder: str | os.PathLike[str],
-        *,
-        plain: bool = False,
+        self, facts: Input, pairs: Input, folder: str | os.PathLike[str], *, plain: bool = False
     ) -> FilePath:
         """Write a PSL program that the Java runtime runs as it is; returns its path.
 
@@ -264,8 +194,7 @@ class Model(RuleModel):
         """
         from hornbeam.programs.export import export_program
 
-        checks.check_arities(self, facts)
-        return export_program(self, facts, pairs, folder, plain=plain)
+        return export_program(self, as_facts(facts), pairs_for(self, pairs), folder, plain=plain)
 
     def __repr__(self) -> str:
         return f"Model({len(self.rules)} rules for {', '.join(self.targets)})"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -36,6 +36,8 @@ class ResultTable:
     object  score
     peru    0.9
     chile   0.25
+    >>> table["score"]
+    array([0.9 , 0.25])
     """
 
     columns: Mapping[str, Sequence[Any] | Array]
@@ -53,8 +55,25 @@ class ResultTable:
         """Names of the columns."""
         return list(self.columns)
 
-    def __getitem__(self, name: str) -> Sequence[Any] | Array:
-        return self.columns[name]
+    @overload
+    def __getitem__(self, wanted: str) -> Array: ...
+    @overload
+    def __getitem__(self, wanted: slice) -> ResultTable: ...
+    def __getitem__(self, wanted: str | slice) -> Array | ResultTable:
+        """A column as an array, or a slice of the rows."""
+        if isinstance(wanted, slice):
+            return ResultTable({name: column[wanted] for name, column in self.columns.items()})
+        if wanted not in self.columns:
+            raise KeyError(f"no column {wanted!r}; there is {', '.join(self.names)}")
+        column = self.columns[wanted]
+        return column if isinstance(column, np.ndarray) else np.array(list(column), dtype=object)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:  # noqa: ANN401
+        """The scores alone, for whatever computes with numbers."""
+        scores = self["score"]
+        if dtype is not None and scores.dtype != dtype:
+            return scores.astype(dtype)
+        return scores.copy() if copy else scores
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         """Rows, one after the other, as tuples of plain values."""
@@ -78,23 +97,40 @@ class ResultTable:
 
     def head(self, rows: int) -> ResultTable:
         """The first rows."""
-        return ResultTable({name: column[:rows] for name, column in self.columns.items()})
+        return self[:rows]
 
     def to_pandas(self) -> Any:  # noqa: ANN401
         """As a frame of pandas."""
-        return _library("pandas").DataFrame(dict(self.columns))
+        return _library("pandas").DataFrame(self._frame)
 
     def to_polars(self) -> Any:  # noqa: ANN401
         """As a frame of polars."""
-        return _library("polars").DataFrame(dict(self.columns))
+        return _library("polars").DataFrame(self._frame)
 
     def to_arrow(self) -> Any:  # noqa: ANN401
         """As a table of Arrow."""
-        return _library("pyarrow").table(dict(self.columns))
+        return _library("pyarrow").table(self._frame)
+
+    @property
+    def _frame(self) -> dict[str, list[Any] | Array]:
+        """Columns as every frame library takes them."""
+        return {
+            name: column if isinstance(column, np.ndarray) else list(column)
+            for name, column in self.columns.items()
+        }
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The table as an Arrow stream, for whatever reads one: `read_pairs`, DuckDB, frames."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
+        """The table as an Arrow stream, for whatever reads one; needs no library but DuckDB."""
+        import duckdb
+
+        connection = duckdb.connect()
+        connection.register("result", self.arrays)
+        return connection.table("result").__arrow_c_stream__(requested_schema)
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """Columns as arrays, texts as objects."""
+        return {name: self[name] for name in self.columns}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file, all of it or nothing: .tsv with a header, .csv, .json, .jsonl or .parquet.
@@ -145,12 +181,8 @@ class ResultTable:
         """Let DuckDB write, which needs no further library."""
         import duckdb
 
-        arrays = {
-            name: column if isinstance(column, np.ndarray) else np.array(column, dtype=object)
-            for name, column in self.columns.items()
-        }
         with replaced_file(path) as file, duckdb.connect() as connection:
-            connection.register("result", arrays)
+            connection.register("result", self.arrays)
             place = os.fspath(file).replace("'", "''")
             options = "FORMAT parquet, USE_TMP_FILE false"
             try:
@@ -161,14 +193,14 @@ class ResultTable:
     def html(self, title: str = "") -> str:
         """The first rows as an escaped HTML table."""
         more = f"<p>{len(self):,} rows</p>" if len(self) > SHOWN else ""
-        rows = [tuple(map(_text, row)) for row in self.head(SHOWN)]
+        rows = [tuple(map(_text, row)) for row in self[:SHOWN]]
         return html_table(title, self.names, rows) + more
 
     def _repr_html_(self) -> str:
         return self.html()
 
     def __repr__(self) -> str:
-        rows = [self.names, *([*map(_text, row)] for row in self.head(SHOWN))]
+        rows = [self.names, *([*map(_text, row)] for row in self[:SHOWN])]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -118,8 +118,8 @@ def test_options_reach_the_model(tmp_path: Path, words: tuple[str, ...]) -> None
     # what scoring needs is in the file: the loaded model scores alike
     facts = hb.read_facts(*(word for word in EVIDENCE if word != "--facts"))
     labels = hb.read_labels(TEST[1])
-    assert model.predict(facts, labels).tolist() == pytest.approx(
-        hb.Model.parse(model.text).predict(facts, labels).tolist(), rel=0, abs=0
+    assert model.predict(facts, labels)["score"].tolist() == pytest.approx(
+        hb.Model.parse(model.text).predict(facts, labels)["score"].tolist(), rel=0, abs=0
     )
 
 

@@ -32,7 +32,7 @@ def test_the_pairs_columns_then_the_score(countries_model: Path) -> None:
     assert all(0 <= score <= 1 for score in scores)
     model = hb.Model.load(countries_model)
     facts = hb.read_facts(*(word for word in EVIDENCE if word != "--facts"))
-    direct = model.predict(facts, hb.read_pairs(TEST[1]))
+    direct = model.predict(facts, hb.read_pairs(TEST[1]))["score"]
     assert scores == pytest.approx(direct.tolist(), rel=1e-5)
     found = hornbeam_("predict", countries_model, *EVIDENCE, *PAIRS, "--json").json["predictions"]
     assert [list(row) for row in found[:1]] == [["subject", "predicate", "object", "score"]]

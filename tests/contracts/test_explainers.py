@@ -79,14 +79,14 @@ def test_scores_are_those_of_predict(collective: bool, relaxation: Relaxation) -
     model, facts, pairs = opened(collective, relaxation)
     scorer, explainer = open_scorer(model, facts), open_explainer(model, facts, pairs)
     for score in Score:
-        expected = model.predict(facts, pairs, score=score, threads=1)
+        expected = model.predict(facts, pairs, score=score, threads=1)["score"]
         np.testing.assert_array_equal(scorer.scores(pairs, score), expected)
         for row, pair in enumerate(PAIRS):
             found = explainer.explain(*pair)
             value = found.map if score is Score.MAP else found.score
             assert value == pytest.approx(expected[row], abs=1e-9)
     scores = explainer.scores(pairs, explainer.count(pairs))
-    np.testing.assert_array_equal(scores, model.predict(facts, pairs, threads=1))
+    np.testing.assert_array_equal(scores, model.predict(facts, pairs, threads=1)["score"])
     assert (scorer.locate(pairs.entities) < 0).sum() == 1
 
 

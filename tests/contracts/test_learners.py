@@ -163,7 +163,7 @@ def test_every_meaning_of_targets_and_counts_is_learned(
     # a share has a median of its own, which stands with every rule
     assert model.semantics.counts is (Counts.RAW if counts is Counts.SHARE else counts)
     assert all(np.isfinite(rule.weight) and rule.weight >= 0 for rule in model.rules)
-    score = model.predict(synthetic().facts, synthetic().labels)
+    score = model.predict(synthetic().facts, synthetic().labels)["score"]
     assert ((score >= 0) & (score <= 1)).all()
     assert model.evaluate(synthetic().facts, synthetic().labels).auc_roc > 0.6  # type: ignore[operator]
 
@@ -303,7 +303,7 @@ def test_several_targets_are_learned_at_once(make: Callable[[], Learner]) -> Non
     model = fitted(make, both)
     assert model.targets == ["other", "target"]
     facts, labels = both.read()
-    score = model.predict(facts, labels)
+    score = model.predict(facts, labels)["score"]
     truth = labels.truth
     half = len(data.labels)
     assert score[:half][truth[:half] > 0.5].mean() > score[:half][truth[:half] < 0.5].mean() + 0.1

@@ -47,9 +47,11 @@ def test_pulls_are_those_of_the_energy(
     row = 0
     pair = world.labels[row][0]
     found = explainer.explain(*pair)
-    scores = model.predict(world.facts, world.targets, threads=1)
+    scores = model.predict(world.facts, world.targets, threads=1)["score"]
     assert found.score == pytest.approx(scores[row], abs=1e-6)
-    assert found.map == model.predict(world.facts, world.targets, score="map", threads=1)[row]
+    assert (
+        found.map == model.predict(world.facts, world.targets, score="map", threads=1)["score"][row]
+    )
     slack = 1e-9 if relaxation is Relaxation.BOOLEAN else 2e-3
     reasons = {reason.index: reason for reason in found.reasons}
     for k, rule in enumerate(rules):
@@ -134,6 +136,6 @@ def test_the_report_of_a_collective_model() -> None:
     model = hb.Model(tuple(RULES), Semantics(collective=True))
     labels = hb.read_labels([(s, "t", o, float(s < "b")) for (s, _, o), _ in world.labels])
     page = model.report(world.facts, labels)
-    scores = model.predict(world.facts, labels)
+    scores = model.predict(world.facts, labels)["score"]
     worst = int(np.argmax(np.where(labels.positive, -1, scores)))
     assert f"{scores[worst]:.4g}" in page

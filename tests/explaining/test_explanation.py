@@ -53,7 +53,7 @@ def model_of(drawn: ReferenceModel, threshold: float = 0.5) -> hb.Model:
 
 def score(model: hb.Model, values: Values, pair: Triple) -> float:
     """Score a pair as `predict` does."""
-    return float(model.predict(facts_of(values), targets_of([(pair, 0)]), threads=1)[0])
+    return float(model.predict(facts_of(values), targets_of([(pair, 0)]), threads=1)["score"][0])
 
 
 def every_path(
@@ -87,7 +87,7 @@ def check_reasons(world: World, drawn: ReferenceModel, pair: Triple, paths: int)
     found = model.explain(world.facts, pair, paths=paths, flip=False)
     assert found.flip is None
     assert found.score == pytest.approx(score(model, world.values, pair), abs=1e-12)
-    assert found.map == model.predict(world.facts, targets_of([(pair, 0)]), score="map")[0]
+    assert found.map == model.predict(world.facts, targets_of([(pair, 0)]), score="map")["score"][0]
     reasons = {reason.index: reason for reason in found.reasons}
     for k, rule in enumerate(model.rules):
         others = hb.Model((*model.rules[:k], *model.rules[k + 1 :]), model.semantics)

@@ -36,7 +36,7 @@ def atom_of(fact: Fact) -> Atom:
 
 def score(model: hb.Model, world: RichWorld, pair: Pair) -> float:
     """Score a pair as `predict` does."""
-    return float(model.predict(world.facts, pairs_of(pair), threads=1)[0])
+    return float(model.predict(world.facts, pairs_of(pair), threads=1)["score"][0])
 
 
 def check_reasons(model: hb.Model, world: RichWorld, pair: Pair, paths: int) -> None:

@@ -66,7 +66,7 @@ def test_answers_are_what_rules_speak_for_by_their_scores(
                 proposed[pair if near == 0 else pair[::-1]] = value
         assert set(proposed) == expected
         if proposed:
-            exact = model.predict(world.facts, pairs_of(*proposed), score=score, threads=1)
+            exact = model.predict(world.facts, pairs_of(*proposed), score=score, threads=1)["score"]
             assert list(proposed.values()) == pytest.approx(exact.tolist(), rel=1e-9)
 
 

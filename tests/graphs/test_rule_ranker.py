@@ -59,7 +59,9 @@ def test_what_positive_rules_reach_is_proposed_with_the_scores_of_pairs(
         assert len(set(own)) == len(own)
         pairs |= set(own)
         if own:
-            scores = model.predict(facts, hb.read_pairs([(s, "works_in", o) for s, o in own]))
+            scores = model.predict(facts, hb.read_pairs([(s, "works_in", o) for s, o in own]))[
+                "score"
+            ]
             assert found.scores[rows].tolist() == scores.tolist()
     assert pairs == reached
 
@@ -71,7 +73,7 @@ def test_ranks_are_those_of_the_scores(facts: hb.Facts, model: hb.Model) -> None
     scores: dict[tuple[str, str, bool], dict[str, float]] = {}
     proposed = [("ann", "oslo"), ("ann", "rome"), ("dan", "oslo"), ("dan", "rome"), ("eve", "bonn")]
     pairs = hb.read_pairs([(s, "works_in", o) for s, o in proposed])
-    for (s, o), score in zip(proposed, model.predict(facts, pairs).tolist(), strict=True):
+    for (s, o), score in zip(proposed, model.predict(facts, pairs)["score"].tolist(), strict=True):
         scores.setdefault(("works_in", s, False), {})[o] = score
         scores.setdefault(("works_in", o, True), {})[s] = score
     naive = naive_ranks(scores, FACTS, valid, test)

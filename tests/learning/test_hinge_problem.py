@@ -133,6 +133,6 @@ def test_every_learner_learns_and_scores(method: str, relaxation: Relaxation) ->
     model = hb.learn(facts, labels, method=method, language=language, relaxation=relaxation)
     again = hb.Model.parse(model.text)
     for score in ("mean", "map"):
-        found = again.predict(facts, labels, score=score)
+        found = again.predict(facts, labels, score=score)["score"]
         assert np.all((found >= 0) & (found <= 1))
     assert again.evaluate(facts, labels).auc_roc > 0.5  # type: ignore[operator]

@@ -25,7 +25,9 @@ def test_nothing_to_beware_of_is_nothing_said() -> None:
 @pytest.mark.parametrize("relaxation", Relaxation)
 def test_a_positive_prior_says_what_it_scores(relaxation: Relaxation) -> None:
     model = hb.Model((Rule(1.5, TRUE),), Semantics(relaxation=relaxation))
-    [score] = model.predict(hb.read_facts([("a", "p", "b")]), hb.read_pairs([("a", "t", "b")]))
+    [score] = model.predict(hb.read_facts([("a", "p", "b")]), hb.read_pairs([("a", "t", "b")]))[
+        "score"
+    ]
     [said] = cautions(model, trace(negatives=4))
     assert "The prior of t is positive (weight 1.5)" in said
     assert f"scores {score:.2f} and is called true" in said

@@ -55,7 +55,7 @@ def test_the_figures_are_those_of_the_model() -> None:
     found = model.evaluate(facts, labels)
     assert f"AUC-ROC {found.auc_roc:.3f}" in page.words
     assert f"Log-loss {found.log_loss:.3f}" in page.words
-    scores = model.predict(facts, labels)
+    scores = model.predict(facts, labels)["score"]
     table = confusion(labels, scores, 0.5)
     called, true = scores >= 0.5, labels.positive
     assert table.true_positive == int((called & true).sum())

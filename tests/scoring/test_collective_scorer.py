@@ -225,7 +225,7 @@ def test_support_is_handed_on(relaxation: Relaxation) -> None:
     closed = hb.Model(tuple(RULES), Semantics(relaxation=relaxation))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        alone = closed.predict(world.facts, world.targets)
+        alone = closed.predict(world.facts, world.targets)["score"]
     assert alone[world.labels.index((("a", "t", "d"), 0))] < 0.5
 
 

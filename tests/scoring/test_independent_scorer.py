@@ -74,7 +74,7 @@ def test_where_no_rule_speaks_the_score_is_a_half(relaxation: Relaxation) -> Non
     rules = (Rule(2.0, Clause(Body((Step("p", True),), "t"))), Rule(0.0, prior("t")))
     model = hb.Model(rules, Semantics(relaxation=relaxation))
     for score in Score:
-        assert model.predict(facts, pairs, score=score).tolist() == [0.5] * 3
+        assert model.predict(facts, pairs, score=score)["score"].tolist() == [0.5] * 3
 
 
 @pytest.mark.quick_cases(1)
@@ -93,7 +93,7 @@ def test_entities_never_seen_score_by_the_prior(relaxation: Relaxation) -> None:
             pass
 
     model = hb.Model(rules, Semantics(relaxation=relaxation))
-    score = model.predict(facts, pairs, progress=Listener())
+    score = model.predict(facts, pairs, progress=Listener())["score"]
     assert score[0] > 0.5 > score[1] == score[2]
     assert told == ["2 pairs name an entity that no fact has; they score by the prior."]
 
@@ -121,7 +121,9 @@ def test_a_pair_among_the_facts_is_no_evidence_for_itself() -> None:
     facts = hb.read_facts([("a", "t", "b"), ("b", "t", "a"), ("a", "t", "c")])
     rules = (Rule(3.0, Clause(Body((Step("t"),), "t"))),
              Rule(3.0, Clause(Body((Step("t", True),), "t"))))  # fmt: skip
-    score = hb.Model(rules).predict(facts, hb.read_pairs([("a", "t", "b"), ("a", "t", "c")]))
+    score = hb.Model(rules).predict(facts, hb.read_pairs([("a", "t", "b"), ("a", "t", "c")]))[
+        "score"
+    ]
     assert score.tolist() == pytest.approx([1 / (1 + np.exp(-3)), 0.5])
 
 
@@ -131,7 +133,7 @@ def test_the_map_state_is_where_the_energy_is_least(
 ) -> None:
     rules = (Rule(up, prior("t", negated=False)), Rule(down, prior("t")))
     model = hb.Model(rules, Semantics(relaxation=relaxation))
-    [state] = model.predict(FACTS, PAIR, score="map")
+    [state] = model.predict(FACTS, PAIR, score="map")["score"]
     if up == down == 0:
         assert state == 0.5
     elif relaxation is Relaxation.SQUARED:
@@ -143,14 +145,14 @@ def test_the_map_state_is_where_the_energy_is_least(
 def test_rules_over_unknown_predicates_warn_and_have_no_groundings() -> None:
     rules = (Rule(5.0, Clause(Body((Step("gone"),), "t"))), Rule(1.0, prior("t")))
     with pytest.warns(HornbeamWarning, match="no predicate 'gone'") as caught:
-        [score] = hb.Model(rules).predict(FACTS, PAIR)
+        [score] = hb.Model(rules).predict(FACTS, PAIR)["score"]
     assert len(caught) == 1
     assert score == pytest.approx(1 / (1 + np.e))
 
 
 def test_pairs_no_rule_speaks_of_warn_and_score_a_half() -> None:
     with pytest.warns(HornbeamWarning, match="no rule for 't'"):
-        assert hb.Model((Rule(1.0, prior("u")),)).predict(FACTS, PAIR).tolist() == [0.5]
+        assert hb.Model((Rule(1.0, prior("u")),)).predict(FACTS, PAIR)["score"].tolist() == [0.5]
 
 
 def test_an_unknown_engine_is_refused() -> None:
@@ -160,4 +162,4 @@ def test_an_unknown_engine_is_refused() -> None:
 
 def test_a_model_without_rules_scores_a_half() -> None:
     with pytest.warns(HornbeamWarning, match="no rule for"):
-        assert hb.Model(()).predict(FACTS, PAIR).tolist() == [0.5]
+        assert hb.Model(()).predict(FACTS, PAIR)["score"].tolist() == [0.5]

@@ -20,7 +20,7 @@ def test_unknown_constants_warn_and_have_no_groundings() -> None:
     """
     model = hb.Model.parse(text)
     with pytest.warns(HornbeamWarning, match="no fact has 'cleo', 'coffee'; conditions on such"):
-        scores = model.predict(FACTS, PAIRS)
+        scores = model.predict(FACTS, PAIRS)["score"]
     assert scores.tolist() == [0.5]
 
 
@@ -34,7 +34,7 @@ def test_engines_are_asked_for_constants(engine: str) -> None:
 
 def test_known_constants_do_not_warn(recwarn: pytest.WarningsRecorder) -> None:
     model = hb.Model.parse("5: knows(A, 'ben') & (B == 'tea') -> likes(A, B)\n1: !likes(A, B)")
-    [score] = model.predict(FACTS, PAIRS)
+    [score] = model.predict(FACTS, PAIRS)["score"]
     assert score == pytest.approx(0.9820138)
     assert not recwarn.list
 

@@ -69,7 +69,7 @@ def test_scores_and_figures_are_those_of_the_downloaded_model(
     again = hb.Model.parse(explorer.edited_text(edits))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HornbeamWarning)
-        expected = again.predict(world.facts, world.targets, threads=1)
+        expected = again.predict(world.facts, world.targets, threads=1)["score"]
     order = np.argsort(~some, kind="stable")  # the labelled pairs stand first
     found = np.concatenate(explorer.scores(edits))
     np.testing.assert_allclose(found, expected[order], atol=1e-9)
@@ -81,7 +81,7 @@ def test_scores_and_figures_are_those_of_the_downloaded_model(
 
 def test_every_page_shows_the_scores_of_predict(explorer: Explorer) -> None:
     names = [ALL_PAIRS.entities.take(ids) for ids in (ALL_PAIRS.subject, ALL_PAIRS.object)]
-    scores = MODEL.predict(WORLD, ALL_PAIRS).tolist()
+    scores = MODEL.predict(WORLD, ALL_PAIRS)["score"].tolist()
     expected = dict(zip(zip(*names, strict=True), scores, strict=True))
     links, total = explorer.listed_page(NO_EDITS, "score", 0, 100)
     assert total == len(expected)
@@ -132,7 +132,7 @@ def test_beside_a_model_whose_pairs_stand_alone() -> None:
     for one, other in ((alone, MODEL), (MODEL, alone)):
         both = Explorer(facts, one, other=other, labels=hb.read_labels(LABELS), pairs=pairs)
         found = compare(both, NO_EDITS, 4)
-        scores = [model.predict(facts, pairs) for model in (one, other)]
+        scores = [model.predict(facts, pairs)["score"] for model in (one, other)]
         assert abs(found.links[0].change) == pytest.approx(np.abs(scores[0] - scores[1]).max())
         for figures, score in zip((found.figures_here, found.figures_there), scores, strict=True):
             assert figures is not None

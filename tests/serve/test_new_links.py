@@ -125,7 +125,7 @@ def test_rules_of_all_kinds_lead_from_either_end(
     assert {(link.subject, "t", link.object) for link in found.links} == set(spoken)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HornbeamWarning)
-        scores = edited.predict(world.facts, pairs_of(*spoken), threads=1)
+        scores = edited.predict(world.facts, pairs_of(*spoken), threads=1)["score"]
     by_pair = dict(zip(spoken, scores.tolist(), strict=True))
     for link in found.links:
         expected = by_pair[link.subject, "t", link.object]

@@ -102,7 +102,7 @@ def test_edits_of_every_rule_score_as_the_downloaded_model(rich: Explorer, rule:
         text = pages.download(Visit(edits=answer.edits)).body
         again = hb.Model.parse(text)
         assert len(again.rules) == N_RULES - ("on" in form)
-        expected = again.predict(rich.facts, labels)
+        expected = again.predict(rich.facts, labels)["score"]
         np.testing.assert_allclose(rich.scores(answer.edits)[0], expected, atol=1e-12)
 
 
@@ -145,7 +145,7 @@ def test_pages_of_any_model(data: st.DataObject) -> None:
         pages.entity(Visit({"name": pair[0]})),
     ):  # fmt: skip
         assert answer.status == 200
-    expected = model.predict(world.facts, pairs_of(pair), threads=1)[0]
+    expected = model.predict(world.facts, pairs_of(pair), threads=1)["score"][0]
     assert f"{expected:.3f}" in pages.link(Visit(query)).body
 
 

@@ -39,7 +39,7 @@ def test_scores_and_figures_are_those_of_the_downloaded_model(data: st.DataObjec
     again = Model.parse(explorer.edited_text(edits))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HornbeamWarning)  # about predicates that facts lack
-        expected = again.predict(world.facts, world.targets, threads=1)
+        expected = again.predict(world.facts, world.targets, threads=1)["score"]
     np.testing.assert_allclose(explorer.scores(edits)[0], expected, atol=1e-12)
 
 
@@ -61,7 +61,7 @@ def test_explanations_follow_edits(explorer: Explorer) -> None:
     edits = NO_EDITS.with_weight(0, 0.1)
     explained = explorer.explain("ann", "trusts", "dora", edits)
     facts, pairs = hb.read_facts(FACTS), hb.read_pairs([("ann", "trusts", "dora")])
-    expected = Model.parse(explorer.edited_text(edits)).predict(facts, pairs)[0]
+    expected = Model.parse(explorer.edited_text(edits)).predict(facts, pairs)["score"][0]
     assert explained.score == pytest.approx(expected)
     assert {reason.index: reason.weight for reason in explained.reasons} == {0: 0.1, 3: 1.0}
     off = explorer.explain("ann", "trusts", "dora", NO_EDITS.switched(0, on=False))
@@ -107,7 +107,7 @@ def test_comparison(explorer: Explorer) -> None:
     facts, labels = hb.read_facts(FACTS), hb.read_labels(LABELS)
     for text, figures in ((RULES, found.figures_here), (OTHER_RULES, found.figures_there)):
         assert figures == Model.parse(text).evaluate(facts, labels)
-    scores = [Model.parse(text).predict(facts, labels) for text in (RULES, OTHER_RULES)]
+    scores = [Model.parse(text).predict(facts, labels)["score"] for text in (RULES, OTHER_RULES)]
     assert abs(found.links[0].change) == pytest.approx(np.abs(scores[0] - scores[1]).max())
     off = compare(explorer, NO_EDITS.switched(1, on=False), 4)
     assert [pair.text for pair in off.only_here] == ["dislikes(A, B) -> !trusts(A, B)"]

@@ -20,10 +20,8 @@ from hornbeam.errors import InputError
 from hornbeam.files import save_text
 
 if TYPE_CHECKING:
-    from hornbeam.arrays import Floats
     from hornbeam.cli.console import TerminalProgress
     from hornbeam.counting.opening import Evidence
-    from hornbeam.facts.entity_names import EntityNames
     from hornbeam.facts.table import Targets
     from hornbeam.model import Model
     from hornbeam.result_table import ResultTable
@@ -108,6 +106,7 @@ def predict(
     """
     import hornbeam as hb
     from hornbeam.opened_model import is_graph_model, open_model
+    from hornbeam.scoring.scored_links import with_names
 
     if is_graph_model(model):
         _write(_graph_answers(model, facts, wanted, names, engine, console), output, console)
@@ -125,7 +124,7 @@ def predict(
             _write_parquet(loaded, evidence, pairs, output, wanted.score, progress)
             return
         table = _predicted(loaded, evidence, pairs, wanted, engine, progress)
-    _write(_with_names(table, called) if names else table, output, console)
+    _write(with_names(table, called) if names else table, output, console)
 
 
 def _graph_answers(
@@ -137,6 +136,8 @@ def _graph_answers(
     console: options.ConsoleOptions,
 ) -> ResultTable:
     """What a model of a whole graph answers, or believes most."""
+    from hornbeam.scoring.scored_links import with_names
+
     if wanted.pairs:
         raise InputError(f"{model}: a model of a whole graph answers --queries, not --pairs")
     if wanted.per_subject:
@@ -147,14 +148,7 @@ def _graph_answers(
             model, facts, wanted.queries, wanted.target, wanted.subject, wanted.top or 10,
             wanted.leave_out_linked, engine, progress,
         )  # fmt: skip
-        return _with_names(table, called) if names else table
-
-
-def _with_names(table: ResultTable, called: EntityNames) -> ResultTable:
-    """Names of subject and object behind everything else."""
-    return table.with_columns(
-        {f"{end}_name": [*map(called.named, table[end])] for end in ("subject", "object")}
-    )
+        return with_names(table, called) if names else table
 
 
 def _write(table: ResultTable, output: Path | None, console: options.ConsoleOptions) -> None:
@@ -182,8 +176,7 @@ def _predicted(
 
     score, threads = wanted.score, engine.threads
     if pairs is not None:
-        found = model.predict(evidence, pairs, score=score, threads=threads, progress=progress)
-        return _table(pairs, found)
+        return model.predict(evidence, pairs, score=score, threads=threads, progress=progress)
     facts = facts_in_memory(evidence, f"--engine {engine.engine} scores given pairs: give --pairs")
     if wanted.queries:
         return model.rank(
@@ -194,7 +187,7 @@ def _predicted(
             threads=threads,
             progress=progress,
         )
-    new, found = model.propose(
+    found = model.propose(
         facts,
         target=wanted.target,
         top=wanted.top or 20,
@@ -204,23 +197,9 @@ def _predicted(
         threads=threads,
         progress=progress,
     )
-    if not len(new):
+    if not len(found):
         progress.message("No rule reaches a new link.")
-    return _table(new, found)
-
-
-def _table(pairs: Targets, found: Floats) -> ResultTable:
-    """Pairs and their scores."""
-    from hornbeam.result_table import ResultTable
-
-    return ResultTable(
-        {
-            "subject": pairs.entities.take(pairs.subject.tolist()),
-            "predicate": pairs.predicates.take(pairs.predicate.tolist()),
-            "object": pairs.entities.take(pairs.object.tolist()),
-            "score": found,
-        }
-    )
+    return found
 
 
 def _is_parquet(output: Path | None) -> bool:

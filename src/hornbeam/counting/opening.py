@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
+from hornbeam.facts.reading.readers import Input, as_facts, as_labels
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 
 #: Facts in memory, or an engine that has its own.
 Evidence = Facts | Engine
+
+
+def as_evidence(given: Input) -> Evidence:
+    """Facts in memory or an engine as they are, or facts read from whatever `read_facts` takes."""
+    return cast("Engine", given) if hasattr(given, "discover") else as_facts(given)
 
 
 def open_engine(evidence: Evidence, engine: str = "memory", threads: int | None = None) -> Engine:
@@ -52,8 +58,8 @@ def sql_engine(evidence: Evidence, why: str) -> SqlEngine:
 
 
 def discover(
-    facts: Evidence,
-    labels: Targets,
+    facts: Input,
+    labels: Input,
     language: Language | None = None,
     *,
     engine: str = "memory",
@@ -64,6 +70,8 @@ def discover(
 ) -> Discovery:
     """Find the candidate clauses for labelled targets, and count their groundings.
 
+    Facts and labels come as files, frames, tuples or what was read before.
+
     Examples
     --------
     >>> from hornbeam import Language, discover, read_facts, read_labels
@@ -73,8 +81,9 @@ def discover(
     >>> [candidate.text for candidate in found.candidates][0]
     'cites(A, B) & mentions(B, C) -> mentions(A, C)'
     """
-    check_targets(facts, labels.predicates)
-    opened, language = open_engine(facts, engine, threads), language or Language()
+    evidence, labels = as_evidence(facts), as_labels(labels)
+    check_targets(evidence, labels.predicates)
+    opened, language = open_engine(evidence, engine, threads), language or Language()
     for name in language.exclude:
         if opened.predicates.index(name) < 0:
             text = f"no fact has the predicate {name!r}, which `exclude` names"

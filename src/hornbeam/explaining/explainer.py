@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from hornbeam.arrays import Floats
@@ -11,10 +12,14 @@ from hornbeam.explaining.collective_explainer import CollectiveExplainer
 from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.explaining.independent_explainer import IndependentExplainer
 from hornbeam.explaining.named_facts import Grounding
+from hornbeam.explaining.shown_names import explanation_in_names
+from hornbeam.facts.reading.name_files import as_names
+from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import AnyBody
 from hornbeam.rules.rule_model import RuleModel
+from hornbeam.scoring.model_checks import named_atom, warn_of_missing_names
 
 
 class Explainer(Protocol):
@@ -72,6 +77,7 @@ def open_explainer(
 
     `threads` are worker threads; they change no result.
     """
+    warn_of_missing_names(model, facts)
     if not model.semantics.collective:
         return IndependentExplainer.of(model, facts, threads)
     if pairs is None:
@@ -80,3 +86,22 @@ def open_explainer(
             "name them with `pairs`"
         )
     return CollectiveExplainer.of(model, facts, pairs, threads)
+
+
+def explain_pair(
+    explainer: Explainer,
+    pair: Sequence[str],
+    target: str | None = None,
+    names: Input | None = None,
+    paths: int = PATHS,
+    flip: bool = True,
+    progress: Progress = SILENT,
+) -> Explanation:
+    """Explain a pair that may leave out its predicate, asked for and told by `names`."""
+    subject, predicate, object_ = named_atom(explainer.model, pair, target)
+    called, known = as_names(names), explainer.facts.entities
+    found = explainer.explain(
+        called.entity(subject, known), predicate, called.entity(object_, known),
+        paths=paths, flip=flip, progress=progress,
+    )  # fmt: skip
+    return explanation_in_names(found, called)

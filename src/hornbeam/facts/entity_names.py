@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+
+from hornbeam.errors import InputError
+from hornbeam.facts.names import Names
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,22 +29,40 @@ class EntityNames:
     def __len__(self) -> int:
         return len(self.names)
 
-    @cached_property
-    def _owners(self) -> Counter[str]:
-        """How many entities have a name."""
-        return Counter(self.names.values())
-
     def shown(self, entity: str) -> str:
         """What a person is shown: the name, with the id behind it where others are called so."""
         name = self.names.get(entity)
         if name is None:
             # an id that is another entity's name
-            return f"{entity} ({entity})" if entity in self._owners else entity
-        return f"{name} ({entity})" if self._owners[name] > 1 else name
+            return f"{entity} ({entity})" if entity in self._bearers else entity
+        return f"{name} ({entity})" if len(self._bearers[name]) > 1 else name
 
     def named(self, entity: str) -> str:
         """The name alone, or the id where there is none."""
         return self.names.get(entity, entity)
+
+    @cached_property
+    def _bearers(self) -> dict[str, list[str]]:
+        """Ids by the name that they have."""
+        bearers: dict[str, list[str]] = {}
+        for entity, name in self.names.items():
+            bearers.setdefault(name, []).append(entity)
+        return bearers
+
+    def entity(self, text: str, known: Names) -> str:
+        """The id that is meant: the text itself where that is known, else whoever is called so.
+
+        Raises
+        ------
+        hornbeam.errors.InputError
+            Where several are called so.
+        """
+        if known.index(text) >= 0:
+            return text
+        bearers = [one for one in self._bearers.get(text, []) if known.index(one) >= 0]
+        if len(bearers) > 1:
+            raise InputError(f"{len(bearers)} entities are called {text!r}: {', '.join(bearers)}")
+        return bearers[0] if bearers else text
 
     def type_of(self, entity: str) -> str | None:
         """What kind of thing it is, where that is known."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from hornbeam.arrays import Bools, Ids, Ints, Positions, run_starts
 from hornbeam.errors import DataError, InputError
-from hornbeam.facts.table import ONE, Atoms, Facts, Targets
+from hornbeam.facts.table import Facts, Targets
 
 SUFFIXES = (".tsv", ".tsv.gz")
 LAYOUTS = (
@@ -145,9 +145,7 @@ def without_targets(facts: Facts, targets: Targets) -> Facts:
     keep[rows] = ~np.isin(of_row, of_target)
     if keep.all():
         return facts
-    values = None if table.millionths is None else table.millionths[keep]
-    values = None if values is None or bool(np.all(values == ONE)) else values
-    kept = Atoms(table.predicate[keep], tuple(column[keep] for column in table.arguments), values)
+    kept = table.select(keep)
     others = {arity: atoms for arity, atoms in facts.atoms.items() if arity != 2}
     return Facts(facts.entities, facts.predicates, {**others, 2: kept} if len(kept) else others)
 

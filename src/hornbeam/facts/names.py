@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 
@@ -102,6 +103,40 @@ class Names:
         translate = translated.choose(len(self), limit)
         ids: Ids = translate(mine, self.ends, theirs, other.ends)
         return ids
+
+
+@dataclass(frozen=True, eq=False)
+class NamedIds(Sequence[str | None]):
+    """A column of names that are made when they are looked at; an id below 0 is nobody's.
+
+    Examples
+    --------
+    >>> column = NamedIds(Names.of(["bonn", "ulm"]), np.array([1, 0, -1], dtype=np.int32))
+    >>> column[0], list(column[1:])
+    ('ulm', ['bonn', None])
+    """
+
+    names: Names
+    ids: Ids
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, at: int) -> str | None: ...
+    @overload
+    def __getitem__(self, at: slice) -> NamedIds: ...
+    def __getitem__(self, at: int | slice) -> str | NamedIds | None:
+        """The name at a place, or a part of the column."""
+        if isinstance(at, slice):
+            return NamedIds(self.names, self.ids[at])
+        number = int(self.ids[at])
+        return None if number < 0 else self.names[number]
+
+    def __iter__(self) -> Iterator[str | None]:
+        distinct, place = np.unique(self.ids, return_inverse=True)
+        texts = [None if i < 0 else self.names[i] for i in distinct.tolist()]
+        return (texts[i] for i in place.tolist())
 
 
 @kernel

@@ -8,6 +8,7 @@ import numpy as np
 
 from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.facts.known import with_targets
+from hornbeam.facts.reading.readers import Input, as_facts, as_labels
 from hornbeam.facts.table import Facts, Targets
 
 #: Share of a relation's edges that must have their mirror image.
@@ -48,8 +49,10 @@ def with_mirror_images(pairs: Targets) -> Targets:
     )
 
 
-def with_known(facts: Facts, known: Targets) -> Facts:
+def with_known(facts: Input, known: Input) -> Facts:
     """Facts and the labelled pairs of at least 0.5, in both directions where that is the same.
+
+    Both come as files, frames, tuples or what was read before.
 
     Examples
     --------
@@ -58,5 +61,6 @@ def with_known(facts: Facts, known: Targets) -> Facts:
     >>> with_known(facts, read_labels([("b", "knows", "c", 1), ("a", "knows", "c", 0)]))
     Facts(2 facts, 3 entities, 1 predicates)
     """
+    facts, known = as_facts(facts), as_labels(known)
     true = known.select(known.positive)
     return with_targets(facts, with_mirror_images(true) if is_symmetric(facts, known) else true)

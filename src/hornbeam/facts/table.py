@@ -6,16 +6,17 @@ as integer millionths, so that every engine adds up the same numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from hornbeam.arrays import Array, Bools, Floats, Ids, Integers, Millionths
 from hornbeam.errors import InputError
-from hornbeam.facts.names import Names
-from hornbeam.result_table import html_table
+from hornbeam.facts.names import NamedIds, Names
+from hornbeam.result_table import ResultTable, html_table
 
 #: Truth values are integers in units of one millionth.
 ONE = 1_000_000
@@ -55,6 +56,13 @@ class Atoms:
             return np.ones(len(self))
         return self.millionths / ONE
 
+    def select(self, rows: Bools) -> Atoms:
+        """Those of the atoms, in their order."""
+        values = None if self.millionths is None else self.millionths[rows]
+        crisp = values is None or bool(np.all(values == ONE))
+        arguments = tuple(column[rows] for column in self.arguments)
+        return Atoms(self.predicate[rows], arguments, None if crisp else values)
+
 
 @dataclass(frozen=True, eq=False)
 class Facts:
@@ -69,6 +77,8 @@ class Facts:
     >>> facts = read_facts([("paper1", "cites", "paper2"), ("paper2", "mentions", "gene")])
     >>> facts
     Facts(2 facts, 3 entities, 2 predicates)
+    >>> list(facts[:1]), len(facts)
+    ([('paper1', 'cites', 'paper2')], 2)
     """
 
     entities: Names
@@ -77,6 +87,53 @@ class Facts:
 
     def __len__(self) -> int:
         return sum(len(table) for table in self.atoms.values())
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """Facts as tuples that `read_facts` takes: those of one argument come first."""
+        for row in self.to_table():
+            yield row[:2] if len(row) == 3 and row[2] is None else row
+
+    def __getitem__(self, rows: slice | Bools | Integers) -> Facts:
+        """Some of the facts, in their order; entities and predicates keep their ids."""
+        chosen = np.zeros(len(self), dtype=np.bool_)
+        chosen[rows] = True
+        ends = np.cumsum([len(table) for table in self.atoms.values()])[:-1]
+        parts = zip(self.atoms.items(), np.split(chosen, ends), strict=True)
+        atoms = {arity: table.select(mine) for (arity, table), mine in parts if mine.any()}
+        return Facts(self.entities, self.predicates, atoms)
+
+    def __deepcopy__(self, memo: object) -> Facts:
+        """Itself: facts do not change, and are large."""
+        return self
+
+    def to_table(self, arity: int | None = None, *, values: bool = False) -> ResultTable:
+        """The facts of so many arguments, or all, by subject, predicate, object and what follows.
+
+        Where there are soft facts, or `values` are asked for, the truth value comes last. A fact of
+        one argument among others has no object.
+        """
+        tables = [self.atoms[n] for n in self.atoms if arity in (None, n)]
+        width = max([len(table.arguments) for table in tables], default=2)
+        none = [np.empty(0, dtype=np.int32)]
+        ids = [table.predicate.astype(np.int32) for table in tables]
+        predicate = NamedIds(self.predicates, np.concatenate([*none, *ids]))
+        columns: dict[str, Sequence[Any] | Array] = {}
+        for k in range(width):
+            ids = [
+                table.arguments[k] if k < table.arity else np.full(len(table), -1, dtype=np.int32)
+                for table in tables
+            ]
+            name = ("subject", "object")[k] if k < 2 else f"argument_{k + 1}"
+            columns[name] = NamedIds(self.entities, np.concatenate([*none, *ids]))
+            if k == 0:
+                columns["predicate"] = predicate
+        if values or self.soft:
+            columns["value"] = np.concatenate([np.empty(0), *(table.values for table in tables)])
+        return ResultTable(columns)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:  # noqa: ANN401
+        """The table as an Arrow stream, for `polars.DataFrame`, `pyarrow.table` and others."""
+        return self.to_table().__arrow_c_stream__(requested_schema)
 
     @cached_property
     def binary(self) -> Atoms:
@@ -164,6 +221,27 @@ class Targets:
         if self.millionths is None:
             return np.zeros(len(self), dtype=np.bool_)
         return self.millionths >= HALF
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """Subject, predicate, object and, where there is one, label of every pair."""
+        return iter(self.to_table())
+
+    def __getitem__(self, rows: slice | Bools | Integers) -> Targets:
+        """Some of the targets."""
+        return self.select(np.arange(len(self), dtype=np.int32)[rows])
+
+    def to_table(self) -> ResultTable:
+        """Subject, predicate, object and, where there is one, label of every pair."""
+        columns: dict[str, Sequence[Any] | Array] = {
+            "subject": NamedIds(self.entities, self.subject),
+            "predicate": NamedIds(self.predicates, self.predicate),
+            "object": NamedIds(self.entities, self.object),
+        }
+        return ResultTable(columns if self.millionths is None else columns | {"label": self.truth})
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:  # noqa: ANN401
+        """The table as an Arrow stream, for `polars.DataFrame`, `pyarrow.table` and others."""
+        return self.to_table().__arrow_c_stream__(requested_schema)
 
     def names_at(self, row: int) -> tuple[str, str, str]:
         """Subject, predicate and object of the target at a row."""

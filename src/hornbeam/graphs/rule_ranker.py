@@ -15,11 +15,17 @@ from hornbeam.counting.opening import open_engine
 from hornbeam.errors import InputError
 from hornbeam.facts.known import with_targets
 from hornbeam.facts.names import Names
+from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts, Targets
+from hornbeam.graphs.asked import as_queries
 from hornbeam.graphs.queries import Answers, Queries
+from hornbeam.graphs.ranked_answers import ranked_answers
+from hornbeam.graphs.ranking import GraphEvaluation, evaluate_ranks
 from hornbeam.graphs.separable_scores import SeparableScores, is_separable
 from hornbeam.progress import SILENT, PartOfWork, Progress
+from hornbeam.result_table import ResultTable
 from hornbeam.rules.rule_model import RuleModel
+from hornbeam.scoring.model_checks import warn_of_missing_names
 from hornbeam.scoring.proposals import scored_pairs, target_reach
 from hornbeam.scoring.reach import Reach
 
@@ -47,6 +53,7 @@ class RuleRanker:
         threads: int | None = None,
     ) -> RuleRanker:
         """Prepare a model over facts; those of the ranker have all targets among their names."""
+        warn_of_missing_names(model, facts)
         if model.semantics.collective:
             raise InputError(
                 "a collective model scores pairs together and ranks no answers: evaluate it on "
@@ -59,6 +66,25 @@ class RuleRanker:
                 facts, Targets(facts.entities, Names.of(missing), none, none, none)
             )
         return cls(model, facts, open_engine(facts, threads=threads), score)
+
+    def rank(
+        self, queries: Input, *, top: int = 10, known: bool = False, progress: Progress = SILENT
+    ) -> ResultTable:
+        """The best answers of queries by names; see `hornbeam.graphs.asked.read_queries`."""
+        return ranked_answers(self, as_queries(queries), top, known, progress=progress)
+
+    def evaluate(
+        self,
+        test: Input,
+        filter: Input | None = None,  # noqa: A002
+        progress: Progress = SILENT,
+    ) -> GraphEvaluation:
+        """Rank the answers of true triples among all entities; see `evaluate_ranks`."""
+        further = [] if filter is None else [as_facts(filter)]
+        return evaluate_ranks(
+            self, self.facts, as_facts(test), further, relations=self.model.targets,
+            progress=progress,
+        )  # fmt: skip
 
     def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
         """Answers of every query, best first."""

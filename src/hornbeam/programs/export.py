@@ -32,6 +32,7 @@ from hornbeam.programs.exported_names import ExportedNames
 from hornbeam.programs.plain_rules import PlainRules, RuleNotPlainError, why_not_plain
 from hornbeam.rules.body import Body
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel
+from hornbeam.scoring.model_checks import check_arities
 
 #: What an export consists of, besides the folder of its data.
 PROGRAM, RULES, NAMES = "program.json", "rules.psl", "names.json"
@@ -258,6 +259,7 @@ def export_program(
         these are all that plain PSL cannot say.
     """
     check_folder(folder, not_exported)
+    check_arities(model, facts)
     export = Export(model, facts, pairs, plain)
     if not export.targets:
         raise InputError("no rule of the model is about the predicates of the pairs")

@@ -36,6 +36,7 @@ from hornbeam.reporting.data_profile import profile
 from hornbeam.reporting.evaluation import evaluate
 from hornbeam.reporting.rule_quality import covered_rows, rule_qualities
 from hornbeam.rules.rule_words import PhraseRole, Words, counting_words, with_shown_entities
+from hornbeam.scoring.model_checks import warn_of_other_targets
 
 #: Errors of each kind that are explained.
 WORST = 5
@@ -105,6 +106,7 @@ def report(
         What entities are called.
     """
     model, semantics = explainer.model, explainer.model.semantics
+    warn_of_other_targets(model, labels)
     counted = explainer.count(labels, progress)
     scores = explainer.scores(labels, counted)
     qualities = sorted(

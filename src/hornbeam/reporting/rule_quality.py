@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,12 +10,16 @@ import numpy as np
 from hornbeam.arrays import Bools, Ids
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.statistics import Statistics
+from hornbeam.explaining.explainer import open_explainer
+from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Targets
+from hornbeam.result_table import ResultTable
 from hornbeam.rules.body import Kind
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import RuleModel
-from hornbeam.rules.rule_words import Words, rule_words
+from hornbeam.rules.rule_words import Words, rule_table, rule_words
 from hornbeam.rules.weighing import Counts, Weighing
+from hornbeam.scoring.model_checks import labels_for
 
 #: From this share on, of the true pairs covered and of the covered pairs true, a body of one
 #: atom is a copy of the target.
@@ -87,6 +92,25 @@ def rule_qualities(model: RuleModel, statistics: Statistics, labels: Targets) ->
             )
         )
     return found
+
+
+def judged_rules(
+    model: RuleModel, facts: Input | None = None, labels: Input | None = None
+) -> ResultTable:
+    """The rules as a table; on labels also what they cover, and how much of that they get right."""
+    table = rule_table(model)
+    if facts is None or labels is None:
+        return table
+    known, evidence = labels_for(model, labels), as_facts(facts)
+    counted = open_explainer(model, evidence, known).count(known)
+    qualities = rule_qualities(model, counted, known)
+    precision = [math.nan if one.precision is None else one.precision for one in qualities]
+    return table.with_columns(
+        {
+            "coverage": np.array([one.coverage for one in qualities], dtype=np.int64),
+            "precision": np.array(precision),
+        }
+    )
 
 
 def covered_rows(columns: Columns, clause: Clause) -> Ids:

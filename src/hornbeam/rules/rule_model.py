@@ -116,11 +116,6 @@ class RuleModel:
         return self.with_rules(rule for rule in self.rules if rule.clause.target == target)
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from hornbeam.rules.rule_words import rule_table
 
-        rows = "".join(
-            f"<tr><td style='text-align:right'>{rule.weight:.3g}</td>"
-            f"<td style='text-align:left'><code>{escape(text)}</code></td></tr>"
-            for rule, text in zip(self.rules, self.clause_texts, strict=True)
-        )
-        return f"<table><tr><th>weight</th><th>rule</th></tr>{rows}</table>"
+        return rule_table(self).html()

@@ -1,7 +1,8 @@
-"""What is checked and said before a model works on evidence."""
+"""What a model takes for its pairs, and what is checked and said before it works on evidence."""
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
 
@@ -11,6 +12,7 @@ from hornbeam.arrays import Ids
 from hornbeam.counting.opening import Evidence, check_targets
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.facts.names import Names
+from hornbeam.facts.reading.readers import Input, as_labels, as_pairs
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import Progress
 from hornbeam.rules.body import Body, Kind, Part
@@ -39,6 +41,16 @@ def named_atom(model: RuleModel, pair: Sequence[str], target: str | None) -> tup
     return pair[0], one_target(model, pair[1] if len(pair) == 3 else target), pair[-1]
 
 
+def pairs_for(model: RuleModel, given: Input) -> Targets:
+    """Pairs in any form; those without a predicate are of the one target that a model has."""
+    return as_pairs(given, model.targets[0] if len(model.targets) == 1 else None)
+
+
+def labels_for(model: RuleModel, given: Input) -> Targets:
+    """Labels in any form; those without a predicate are of the one target that a model has."""
+    return as_labels(given, model.targets[0] if len(model.targets) == 1 else None)
+
+
 def check_arities(model: RuleModel, facts: Evidence) -> None:
     """Refuse facts whose predicates have other numbers of arguments than in the rules."""
     check_targets(facts, model.targets)
@@ -52,9 +64,14 @@ def check_arities(model: RuleModel, facts: Evidence) -> None:
             )
 
 
-def warn_of_missing_predicates(model: RuleModel, facts: Evidence) -> None:
-    """Warn about rules over predicates that the facts do not have."""
+def warn_of_missing_names(model: RuleModel, facts: Evidence) -> None:
+    """Warn about rules over predicates, or constants, that the facts do not have."""
     check_arities(model, facts)
+    _warn_of_missing_predicates(model, facts)
+    _warn_of_missing_constants(model, facts)
+
+
+def _warn_of_missing_predicates(model: RuleModel, facts: Evidence) -> None:
     used = set[str]().union(*(body.predicates for body in model.bodies))
     missing = sorted(name for name in used if facts.predicates.index(name) < 0)
     if missing:
@@ -92,8 +109,7 @@ def check_collective(model: RuleModel) -> None:
         collective_path(rule.clause)
 
 
-def warn_of_missing_constants(model: RuleModel, facts: Evidence) -> None:
-    """Warn about rules over constants that are no entity of the facts."""
+def _warn_of_missing_constants(model: RuleModel, facts: Evidence) -> None:
     used = sorted({body.constant for body in model.bodies if body.constant is not None})
     if not used:
         return
@@ -127,5 +143,8 @@ def tell_unseen(model: RuleModel, located: Ids, pairs: Targets, progress: Progre
 
 
 def _warn(text: str) -> None:
-    # at the line that called the model's method
-    warnings.warn(text, HornbeamWarning, stacklevel=4)
+    """Warn at the line of the user that led here."""
+    level, frame = 1, sys._getframe(0)
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("hornbeam."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, HornbeamWarning, stacklevel=level)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -249,7 +250,11 @@ TUPLES: list[tuple[object, int | None, str]] = [
     (["abc"], 1, "expected a tuple, found 'abc'"),
     (5, None, "found int"),
     (None, None, "found NoneType"),
-    (pl.LazyFrame({"subject": ["a"]}), None, "found LazyFrame"),
+    (pl.LazyFrame({"subject": ["a"]}), None, "expected columns subject, predicate, object"),
+    (("a", "p", "b"), None, "expected a list of tuples: [('a', 'p', 'b')]"),
+    ({"subject": ["a"], "predicate": ["p", "q"]}, None, "columns of different lengths"),
+    ({"subject": "a"}, None, "expected columns subject, predicate, object"),
+    (np.array(["a", "p", "b"]), None, "found ndarray"),
 ]
 
 

@@ -1,25 +1,32 @@
-"""Reading names of entities: rows of id and name, or id, name and type."""
+"""Reading names of entities: rows of id and name, or id, name and type; or what facts say."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hornbeam.errors import DataError, InputError
-from hornbeam.facts.entity_names import EntityNames
+from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.reading.diagnosis import name_problem, quote
+from hornbeam.facts.reading.frames import frame_rows
 from hornbeam.facts.reading.input_files import find_file
+from hornbeam.facts.reading.learned_names import names_in
+from hornbeam.facts.reading.readers import Input, read_facts
 from hornbeam.facts.reading.sources import Row
 from hornbeam.facts.reading.text import field_lines
+from hornbeam.facts.table import Facts
 from hornbeam.files import working_folder
 
 #: What the fields are called in messages, and in a header.
 FIELDS = ("id", "name", "type")
 
 
-def read_names(*inputs: str | os.PathLike[str] | Sequence[Sequence[str]]) -> EntityNames:
-    """Read names of entities, `id, name[, type]`, from TSV or CSV files or from tuples.
+def read_names(*inputs: Input) -> EntityNames:
+    """Read names of entities, `id, name[, type]`, from files, frames, tuples, or as a mapping.
+
+    From facts, and from files of RDF, labels (`rdfs:label`) and types (`rdf:type`) are taken, or
+    types from prefixes of all ids, such as `Gene::`.
 
     Raises
     ------
@@ -30,21 +37,28 @@ def read_names(*inputs: str | os.PathLike[str] | Sequence[Sequence[str]]) -> Ent
     --------
     >>> read_names([("/m/06c62", "Rome", "city"), ("/m/03rjj", "Italy")])
     EntityNames(2 names, 1 types)
+    >>> read_names({"/m/06c62": "Rome"}).named("/m/06c62")
+    'Rome'
     """
     if not inputs:
         raise InputError("no names given; expected at least one file")
     names, types, places = dict[str, str](), dict[str, str](), dict[str, str]()
     for number, given in enumerate(inputs, start=1):
-        is_file = isinstance(given, str | os.PathLike)
-        source = os.fspath(given) if is_file else f"frame {number}"  # type: ignore[arg-type]
-        unit = "line" if is_file else "row"
-        for at, fields in _rows(given):
+        source, unit = f"frame {number}", "row"
+        if isinstance(given, str | os.PathLike):
+            source, unit = str(os.fspath(given)), "line"
+        told = _told(given)
+        if told is not None:
+            names.update(told.names)
+            types.update(told.types)
+            continue
+        for at, fields in _rows(given, source):
             problem = _problem(fields)
             entity, name, kind = [*map(str, fields), ""][:3] if problem is None else ("", "", "")
             if problem is None and names.get(entity, name) != name:
                 problem = (
                     f"{quote(entity)} is {quote(name)} here and {quote(names[entity])} in "
-                    f"{places[entity]}; expected one name"
+                    f"{places.get(entity, 'the facts')}; expected one name"
                 )
             if problem is not None:
                 raise DataError(source, problem, **{unit: at})
@@ -54,18 +68,44 @@ def read_names(*inputs: str | os.PathLike[str] | Sequence[Sequence[str]]) -> Ent
     return EntityNames(names, types)
 
 
-def _rows(given: str | os.PathLike[str] | Sequence[Sequence[str]]) -> Iterator[Row]:
-    """Numbered rows of a file or of tuples; a header is left out."""
+def as_names(given: Input | None) -> EntityNames:
+    """Names as they are, or read from whatever `read_names` takes; None are no names."""
+    if given is None:
+        return NO_NAMES
+    return given if isinstance(given, EntityNames) else read_names(given)
+
+
+def _told(given: Input) -> EntityNames | None:
+    """Names that need not be read row by row; None where they are rows."""
+    if isinstance(given, EntityNames):
+        return given
+    if isinstance(given, Facts):
+        return names_in(given)
+    if isinstance(given, str | os.PathLike) and _suffix(given) in (".nt", ".nq", ".ttl"):
+        return names_in(read_facts(given))
+    return None
+
+
+def _rows(given: Input, source: str) -> Iterator[Row]:
+    """Numbered rows of a file, a frame, tuples or a mapping; a header is left out."""
+    if isinstance(given, Mapping) and all(isinstance(name, str) for name in given.values()):
+        yield from enumerate(given.items(), start=1)
+        return
     if not isinstance(given, str | os.PathLike):
-        yield from enumerate(given, start=1)
+        for at, cells in frame_rows(given, source, FIELDS):
+            # a frame has a type for all entities or for none, and then an empty one
+            yield at, ["" if k == 2 and cell is None else cell for k, cell in enumerate(cells)]
         return
     item = os.fspath(given)
-    is_csv = Path(item.lower().removesuffix(".gz")).suffix == ".csv"
     with working_folder() as folder:
-        file = find_file(item, folder)
-        for k, (at, fields) in enumerate(field_lines(file, "," if is_csv else "\t")):
+        lines = field_lines(find_file(item, folder), "," if _suffix(item) == ".csv" else "\t")
+        for k, (at, fields) in enumerate(lines):
             if k or tuple(field.strip().casefold() for field in fields) != FIELDS[: len(fields)]:
                 yield at, fields
+
+
+def _suffix(item: str | os.PathLike[str]) -> str:
+    return Path(os.fspath(item).lower().removesuffix(".gz")).suffix
 
 
 def _problem(fields: Sequence[object]) -> str | None:

@@ -16,9 +16,9 @@ from hornbeam.errors import DataError
 from hornbeam.facts.reading.argument_tables import MAX_ARITY
 from hornbeam.facts.reading.diagnosis import FORBIDDEN
 from hornbeam.facts.reading.documents import document_text, parse_document
+from hornbeam.facts.reading.frames import tuple_source
 from hornbeam.facts.reading.input_files import File, find_file
 from hornbeam.facts.reading.sources import Role, Source
-from hornbeam.facts.reading.tables import tuple_source
 from hornbeam.facts.reading.text import delimited
 from hornbeam.facts.reading.workspace import Workspace
 

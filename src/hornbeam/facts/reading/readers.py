@@ -2,8 +2,9 @@
 
 `read_facts`, `read_labels` and `read_pairs` take one or several of: a path (TSV, CSV, Parquet,
 a DuckDB file, a PSL program or data file, N-Triples or Turtle; text plain or gzipped; "-" is the
-standard input), a frame with an Arrow interface (pandas, polars, pyarrow, DuckDB), or a list of
-tuples.
+standard input), a frame with an Arrow interface (pandas, polars, pyarrow, DuckDB), a mapping of
+columns, or rows as tuples. `as_facts`, `as_labels` and `as_pairs` take the same, a list of several,
+and what was read before: every public function that needs facts, labels or pairs calls them.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from typing import cast
 
 from hornbeam.errors import InputError
 from hornbeam.facts.reading.argument_tables import argument_source, named_table
+from hornbeam.facts.reading.frames import frame_sources
 from hornbeam.facts.reading.input_files import find_file
 from hornbeam.facts.reading.interning import intern_facts, intern_targets
 from hornbeam.facts.reading.psl_data import psl_sources, split_of
 from hornbeam.facts.reading.rdf import rdf_source
 from hornbeam.facts.reading.sources import Role, Source
-from hornbeam.facts.reading.tables import database_source, frame_source, parquet_source
+from hornbeam.facts.reading.tables import database_source, parquet_source
 from hornbeam.facts.reading.text import text_source
 from hornbeam.facts.reading.workspace import Workspace, workspace
 from hornbeam.facts.table import Facts, Targets
@@ -38,7 +40,7 @@ def read_facts(*inputs: Input) -> Facts:
     Parameters
     ----------
     *inputs
-        Paths, frames or lists of tuples; of a PSL program the observations are read. A text such
+        Paths, frames, tuples, other facts; of a PSL program the observations are read. A text such
         as "ta=ta.tsv" is a table of the predicate `ta` with one column per argument, unless a file
         has that very name.
 
@@ -57,14 +59,42 @@ def read_facts(*inputs: Input) -> Facts:
 
 
 def as_facts(given: Input) -> Facts:
-    """Facts as they are, or read from a path, a frame or tuples."""
-    return given if isinstance(given, Facts) else read_facts(given)
+    """Facts as they are, or read from whatever `read_facts` takes, or from a list of such."""
+    return given if isinstance(given, Facts) else read_facts(*_several(given))
 
 
-def read_labels(*inputs: Input) -> Targets:
+def as_labels(given: Input, target: str | None = None) -> Targets:
+    """Labels as they are, or read from whatever `read_labels` takes, or from a list of such."""
+    if not isinstance(given, Targets):
+        return read_labels(*_several(given), target=target)
+    if given.millionths is None:
+        raise InputError("these pairs have no labels; expected what `read_labels` returns")
+    return given
+
+
+def as_pairs(given: Input, target: str | None = None) -> Targets:
+    """Pairs as they are, or read from whatever `read_pairs` takes, or from a list of such."""
+    return given if isinstance(given, Targets) else read_pairs(*_several(given), target=target)
+
+
+def _several(given: Input) -> Sequence[Input]:
+    """The inputs that a list of paths or frames stands for; anything else is one input."""
+    if not isinstance(given, list) or not given:
+        return [given]
+    return [given] if all(isinstance(row, list | tuple) for row in given) else given
+
+
+def read_labels(*inputs: Input, target: str | None = None) -> Targets:
     """Read labelled targets, `subject, predicate, object, label` with labels in [0, 1].
 
     They keep the order of the first mention; of a PSL program the truth is read.
+
+    Parameters
+    ----------
+    *inputs
+        As for `read_facts`.
+    target
+        The predicate of frames and tuples that have none: `subject, object, label`.
 
     Examples
     --------
@@ -72,27 +102,41 @@ def read_labels(*inputs: Input) -> Targets:
     Targets(2 pairs of knows, 1 true)
     """
     with workspace() as space:
-        sources = sources_of(space, inputs, Role.LABELS)
+        sources = sources_of(space, inputs, Role.LABELS, target)
         return intern_targets(space.connection, sources, labelled=True)
 
 
-def read_pairs(*inputs: Input) -> Targets:
+def read_pairs(*inputs: Input, target: str | None = None) -> Targets:
     """Read pairs to score, `subject, predicate, object`; a fourth column is ignored.
 
     They keep their order and repetitions; of a PSL program the targets are read.
+
+    Parameters
+    ----------
+    *inputs
+        As for `read_facts`.
+    target
+        The predicate of frames and tuples that have none: `subject, object`.
 
     Examples
     --------
     >>> read_pairs([("a", "knows", "b")])
     Targets(1 pairs of knows)
+    >>> read_pairs([("a", "b")], target="knows").names_at(0)
+    ('a', 'knows', 'b')
     """
     with workspace() as space:
-        sources = sources_of(space, inputs, Role.PAIRS)
+        sources = sources_of(space, inputs, Role.PAIRS, target)
         return intern_targets(space.connection, sources, labelled=False)
 
 
-def sources_of(space: Workspace, inputs: Sequence[Input], role: Role) -> list[Source]:
-    """Find out what each input is and how it is selected."""
+def sources_of(
+    space: Workspace, inputs: Sequence[Input], role: Role, target: str | None = None
+) -> list[Source]:
+    """Find out what each input is and how it is selected.
+
+    `target` is the predicate of pairs in frames and tuples that name none.
+    """
     if not inputs:
         raise InputError(f"no {role} given; expected at least one file or frame")
     sources: list[Source] = []
@@ -104,7 +148,7 @@ def sources_of(space: Workspace, inputs: Sequence[Input], role: Role) -> list[So
                 continue
             sources += _file_sources(space, os.fspath(cast("os.PathLike[str]", item)), role)
         else:
-            sources.append(frame_source(space, item, role, f"frame {number}"))
+            sources += frame_sources(space, item, role, f"frame {number}", target)
     return sources
 
 

@@ -6,7 +6,7 @@ slow and strict scan in plain Python that only names the line of a mistake once 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -140,12 +140,16 @@ def select_text(
 
 
 def header_columns(
-    name: str, fields: Sequence[str], role: Role, line: int | None = None
+    name: str,
+    fields: Sequence[str],
+    role: Role,
+    line: int | None = None,
+    required: Collection[str] = ("a1", "predicate", "a2"),
 ) -> tuple[str, ...] | None:
     """Say what the columns of a header mean, or None where `fields` are no header."""
     words = [HEADER_WORDS.get(field.strip().casefold(), "") for field in fields]
     unary = role is Role.FACTS and set(words) - {"value"} == {"a1", "predicate"}
-    if not unary and not {"a1", "predicate", "a2"} <= set(words):
+    if not unary and not set(required) <= set(words):
         return None
     for i, (field, word) in enumerate(zip(fields, words, strict=True)):
         if word and word in words[:i]:

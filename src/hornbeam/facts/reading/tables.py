@@ -1,17 +1,14 @@
-"""Tables that DuckDB can describe: Parquet files, frames through Arrow, lists of tuples."""
+"""Tables that DuckDB can describe: Parquet files, tables of a database, whatever has a scan."""
 
 from __future__ import annotations
 
 import glob
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import cast
 
 import duckdb
-import numpy as np
 
 from hornbeam.errors import DataError
-from hornbeam.facts.reading.diagnosis import first_mistake, quote
 from hornbeam.facts.reading.input_files import File
 from hornbeam.facts.reading.sources import (
     HEADER_WORDS,
@@ -36,16 +33,6 @@ VALUE_TYPES = ("BOOLEAN", "FLOAT", "DOUBLE", "DECIMAL", *NAME_TYPES[:-2])
 
 #: Four bytes at both ends of every Parquet file.
 PARQUET_MAGIC = b"PAR1"
-
-
-class ArrowStream:
-    """Shows DuckDB the Arrow interface of a frame only: polars then needs no pyarrow."""
-
-    def __init__(self, frame: object) -> None:
-        self.frame = frame
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self.frame.__arrow_c_stream__(requested_schema)  # type: ignore[attr-defined]
 
 
 def parquet_source(connection: duckdb.DuckDBPyConnection, file: File, role: Role) -> Source:
@@ -88,81 +75,6 @@ def database_source(space: Workspace, file: File, role: Role) -> Source:
     return table_source(space.connection, file.name, f'{schema}."{quoted}"', role)
 
 
-def frame_source(space: Workspace, frame: object, role: Role, name: str) -> Source:
-    """Read a frame through Arrow (pandas, polars, pyarrow, DuckDB), or a list of tuples."""
-    connection, view = space.connection, space.fresh("frame")
-    if type(frame).__module__.split(".")[0] == "pandas":
-        connection.register(view, frame)
-    elif hasattr(frame, "__arrow_c_stream__"):
-        connection.register(view, ArrowStream(frame))
-        if not hasattr(frame, "__len__"):  # a stream: it can be read once only
-            connection.execute(f"CREATE TEMP TABLE stored_{view} AS FROM {view}")
-            view = f"stored_{view}"
-    elif isinstance(frame, Sequence) and not isinstance(frame, bytes):
-        return _triples_source(space, name, frame, role)
-    else:
-        kind = type(frame).__name__
-        problem = f"expected a path, a frame of pandas, polars or Arrow, or tuples, found {kind}"
-        raise DataError(name, problem)
-    return table_source(connection, name, view, role)
-
-
-def _triples_source(space: Workspace, name: str, tuples: Sequence[object], role: Role) -> Source:
-    """Tuples of (subject, predicate, object[, value]); the first one decides about the value.
-
-    Facts may be tuples of (subject, predicate) too: unary.
-    """
-    if not tuples:
-        raise DataError(name, "has no rows; expected at least one tuple")
-    if role is Role.PAIRS:
-        return tuple_source(space, name, tuples, ("a1", "predicate", "a2", ""), optional_last=True)
-    unary = role is Role.FACTS
-    widths = (len(row) if isinstance(row, list | tuple) else 0 for row in tuples)
-    width = next((width for width in widths if width != 2 or not unary), 2)
-    if width == 2 and unary:
-        return tuple_source(space, name, tuples, POSITIONS[:2])
-    columns = for_role(name, POSITIONS[: 3 if width < 4 else 4], role)
-    return tuple_source(space, name, tuples, columns, unary=unary)
-
-
-def tuple_source(
-    space: Workspace,
-    name: str,
-    tuples: Sequence[object],
-    columns: tuple[str, ...],
-    predicate: str | None = None,
-    optional_last: bool = False,
-    unary: bool = False,
-) -> Source:
-    """Check rows in memory at once and put them into columns that DuckDB scans in place."""
-
-    def rows() -> Iterator[Row]:
-        for at, row in enumerate(tuples, start=1):
-            if not isinstance(row, list | tuple):
-                raise DataError(name, f"expected a tuple, found {quote(str(row))}", row=at)
-            yield at, [None if isinstance(cell, float) and cell != cell else cell for cell in row]
-
-    view = space.fresh("tuples")
-    fields = [f"c{i}" for i in range(len(columns))]
-    select = select_text(view, columns, fields, predicate)
-    source = Source(name, select, columns, rows, "row", predicate, optional_last, unary)
-    mistake = first_mistake([source])
-    if mistake is not None:
-        raise mistake
-    arrays = {}
-    for i, (field, column) in enumerate(zip(fields, columns, strict=True)):
-        # a field may be missing where it is a value, is ignored, or a unary fact has no object
-        cells = [row[i] if i < len(row) else None for _, row in rows()]
-        if column == "value":
-            numbers = (1.0 if cell is None else cast("float", cell) for cell in cells)
-            arrays[field] = np.array([float(number) for number in numbers])
-        else:
-            texts = [None if cell is None else str(cell) for cell in cells]
-            arrays[field] = np.array(texts, dtype=object)
-    space.connection.register(view, arrays)
-    return source
-
-
 def table_source(connection: duckdb.DuckDBPyConnection, name: str, scan: str, role: Role) -> Source:
     """Anything DuckDB can describe: columns are matched by name, else by position."""
     return described_source(
@@ -177,7 +89,10 @@ def described_source(
     meaning: Callable[[Sequence[str]], tuple[str, ...]],
     predicate: str | None = None,
 ) -> Source:
-    """Anything DuckDB can describe; `meaning` says what its columns are."""
+    """Anything DuckDB can describe; `meaning` says what its columns are.
+
+    `predicate` is that of all rows where no column is.
+    """
     try:
         described = connection.execute(f"DESCRIBE SELECT * FROM {scan}").fetchall()  # noqa: S608
         for field, kind, *_ in described:
@@ -191,6 +106,8 @@ def described_source(
         raise DataError(name, "has no rows; expected at least one fact")
     fields = [row[0] for row in described]
     columns = meaning(fields)
+    if "predicate" in columns:
+        predicate = None
 
     def rows() -> Iterator[Row]:
         number = 0

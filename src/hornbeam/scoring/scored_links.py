@@ -1,0 +1,85 @@
+"""What models say of links, as tables: scores of pairs, and the best new links."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hornbeam.arrays import Floats
+from hornbeam.choices import Score
+from hornbeam.counting.opening import as_evidence, open_engine
+from hornbeam.facts.reading.name_files import as_names
+from hornbeam.facts.reading.readers import Input, as_facts
+from hornbeam.facts.table import Targets
+from hornbeam.progress import SILENT, Progress
+from hornbeam.result_table import ResultTable
+from hornbeam.rules.rule_model import RuleModel
+from hornbeam.scoring import model_checks as checks
+from hornbeam.scoring.proposals import best_new_links, subjects_of
+from hornbeam.scoring.scorer import open_scorer
+
+
+def score_pairs(
+    model: RuleModel,
+    facts: Input,
+    pairs: Input,
+    names: Input | None = None,
+    score: Score | str = Score.MEAN,
+    engine: str = "memory",
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> ResultTable:
+    """Score pairs in their order."""
+    evidence, wanted = as_evidence(facts), checks.pairs_for(model, pairs)
+    checks.warn_of_missing_names(model, evidence)
+    checks.warn_of_other_targets(model, wanted)
+    scorer = open_scorer(model, evidence, engine, threads)
+    checks.tell_unseen(model, scorer.locate(wanted.entities), wanted, progress)
+    return scored_table(wanted, scorer.scores(wanted, Score(score), progress), names)
+
+
+def propose_links(
+    model: RuleModel,
+    facts: Input,
+    target: str | None = None,
+    names: Input | None = None,
+    *,
+    subjects: Sequence[str] | None = None,
+    top: int = 20,
+    per_subject: bool = False,
+    score: Score | str = Score.MEAN,
+    engine: str = "memory",
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> ResultTable:
+    """Find the best new links of a target."""
+    known, name = as_facts(facts), checks.one_target(model, target)
+    checks.warn_of_missing_names(model, known)
+    pairs, scores = best_new_links(
+        model,
+        known,
+        open_engine(known, engine, threads),
+        name,
+        subjects_of(known, name, subjects),
+        top=top,
+        per_subject=per_subject,
+        score=Score(score),
+        progress=progress,
+    )
+    return scored_table(pairs, scores, names)
+
+
+def scored_table(pairs: Targets, scores: Floats, names: Input | None = None) -> ResultTable:
+    """Subject, predicate, object and score of every pair; with `names`, those of both ends."""
+    columns = pairs.to_table().columns
+    links = {name: columns[name] for name in ("subject", "predicate", "object")}
+    return with_names(ResultTable({**links, "score": scores}), names)
+
+
+def with_names(table: ResultTable, names: Input | None) -> ResultTable:
+    """A table of links with the names of subject and object behind everything else."""
+    if names is None:
+        return table
+    called = as_names(names)
+    return table.with_columns(
+        {f"{end}_name": [*map(called.named, table[end])] for end in ("subject", "object")}
+    )
