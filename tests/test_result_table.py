@@ -30,7 +30,21 @@ def test_rows_are_plain_values() -> None:
     assert all(type(cell) in (str, int, float) for row in TABLE for cell in row)
     assert TABLE.dicts()[0] == {"name": "a", "count": 1, "score": 0.25}
     assert list(TABLE["count"]) == [1, 2, 3]
-    assert list(TABLE.head(1)) == ROWS[:1]
+    assert list(TABLE.head(1)) == list(TABLE[:1]) == ROWS[:1]
+    assert list(TABLE[::-1]) == ROWS[::-1]
+    with pytest.raises(KeyError, match="no column 'rank'; there is name, count, score"):
+        TABLE["rank"]
+
+
+def test_numbers_are_the_scores() -> None:
+    np.testing.assert_array_equal(np.asarray(TABLE), [0.25, 1 / 3, 1.0])
+    assert np.asarray(TABLE, dtype=np.float32).dtype == np.float32
+    copied = np.array(TABLE)
+    copied[0] = 7
+    assert TABLE["score"][0] == 0.25
+    frame = TABLE.to_pandas()[["name"]]
+    frame["again"] = TABLE
+    assert frame["again"].tolist() == [0.25, 1 / 3, 1.0]
 
 
 def test_columns_are_of_one_length() -> None:
@@ -52,11 +66,16 @@ def test_frames_have_the_same_rows(library: str) -> None:
 
 
 def test_a_table_can_be_read_as_pairs() -> None:
-    pytest.importorskip("pyarrow")
     rows: dict[str, list[object]] = {
         "subject": ["a"], "relation": ["p"], "object": ["b"], "score": [0.5],
     }  # fmt: skip
     assert read_pairs(ResultTable(rows)).names_at(0) == ("a", "p", "b")
+
+
+def test_an_arrow_stream_needs_no_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    polars = pytest.importorskip("polars")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert polars.DataFrame(TABLE).rows() == ROWS
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])

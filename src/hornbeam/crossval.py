@@ -5,11 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from hornbeam.errors import InputError
+from hornbeam.facts.reading.readers import Input, as_facts, as_labels
 from hornbeam.facts.symmetry import with_known
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.model import Model
@@ -58,6 +61,55 @@ def _summary(values: Sequence[float | None]) -> dict[str, Any]:
 
 
 def cross_validate(
+    facts: Input,
+    labels: Input,
+    methods: Sequence[str] | Mapping[str, Learn] = ("joint",),
+    *,
+    target: str | None = None,
+    folds: int = 5,
+    seed: int = 0,
+    cross_evidence: bool = False,
+) -> list[MethodResult]:
+    """Deal labels into folds, learn without each of them, and evaluate on it.
+
+    Facts that state a held-out pair are taken away with it.
+
+    Parameters
+    ----------
+    facts, labels
+        Files, frames, tuples or what was read before.
+    methods
+        What to compare: names of learners, or functions from facts and labels to a model, by name.
+    target
+        The predicate of labels that name none: `subject, object, label`.
+    folds, seed
+        How many, and what they are dealt by.
+    cross_evidence
+        Make the true training pairs facts at test.
+
+    Examples
+    --------
+    >>> import hornbeam as hb
+    >>> facts = [(f"s{i}", "p", f"o{i}") for i in range(0, 40, 2)]
+    >>> labels = [(f"s{i}", "t", f"o{i}", float(i % 2 == 0)) for i in range(40)]
+    >>> [joint] = hb.cross_validate(facts, labels, ["joint"], folds=4)
+    >>> joint.figures("auc_roc")
+    [1.0, 1.0, 1.0, 1.0]
+    """
+    from hornbeam.flow import learn
+
+    if not isinstance(methods, Mapping):
+        if isinstance(methods, str):
+            raise InputError(f"`methods` is {methods!r}; expected a list: [{methods!r}]")
+        methods = {
+            name: partial(learn, method=name, cross_evidence=cross_evidence, seed=seed)
+            for name in methods
+        }
+    worlds = label_worlds(as_facts(facts), as_labels(labels, target), folds, seed)
+    return cross_validate_worlds(worlds, methods, cross_evidence=cross_evidence)
+
+
+def cross_validate_worlds(
     worlds: Iterable[World],
     methods: Mapping[str, Learn],
     on_fold: Callable[[str], None] = lambda fold: None,
@@ -65,28 +117,8 @@ def cross_validate(
 ) -> list[MethodResult]:
     """Learn on every world's training labels with every method and evaluate on its test labels.
 
-    Parameters
-    ----------
-    worlds
-        Folds (name, training facts and labels, test facts and labels): those of a task folder,
-        `hornbeam.crossval.task_worlds(folder)`, or made from one table of labels,
-        `hornbeam.crossval.label_worlds(facts, labels)`.
-    methods
-        What to compare: functions from facts and labels to a model, by name.
-    on_fold
-        Called with the name of each fold before it is worked on.
-    cross_evidence
-        Make the true training pairs facts at test, where both are of one world.
-
-    Examples
-    --------
-    >>> import hornbeam as hb
-    >>> from hornbeam.crossval import label_worlds
-    >>> facts = hb.read_facts([(f"s{i}", "p", f"o{i}") for i in range(0, 40, 2)])
-    >>> labels = hb.read_labels([(f"s{i}", "t", f"o{i}", float(i % 2 == 0)) for i in range(40)])
-    >>> [joint] = hb.cross_validate(label_worlds(facts, labels, folds=4), {"joint": hb.learn})
-    >>> joint.figures("auc_roc")
-    [1.0, 1.0, 1.0, 1.0]
+    Worlds are name, training facts and labels, test facts and labels; `on_fold` is called with the
+    name of each before it is worked on.
     """
     results: dict[str, list[FoldResult]] = {name: [] for name in methods}
     for fold, train_facts, train, test_facts, test in worlds:

@@ -136,4 +136,12 @@ def test_shows_itself() -> None:
     assert "a_b(A, B) &amp; c(C, B) -&gt; t(A, C)" in html
     assert "<caption>" not in html
     many = candidates.take(np.zeros(21, dtype=np.int64))
-    assert "first 20 of 21" in many._repr_html_()
+    assert "21 candidates" in many._repr_html_()
+    assert many._repr_html_().count("<tr>") == 21
+
+
+def test_a_table_of_them() -> None:
+    assert list(small().to_table()) == [
+        ("a_b(A, B) & c(C, B) -> t(A, C)", 12, 5, 7, 40, 2, "paths"),
+        ("a_b(B, A) -> t(A, B)", 11, 11, 0, 13, 1, "paths"),
+    ]

@@ -7,7 +7,7 @@ import pytest
 import hornbeam as hb
 from hornbeam.counting.opening import open_engine
 from hornbeam.errors import HornbeamWarning, InputError
-from hornbeam.scoring.model_checks import warn_of_missing_constants
+from hornbeam.scoring.model_checks import warn_of_missing_names
 
 FACTS = hb.read_facts([("ada", "knows", "ben"), ("ben", "likes", "tea")])
 PAIRS = hb.read_labels([("ada", "likes", "tea", 1.0)])
@@ -28,7 +28,7 @@ def test_unknown_constants_warn_and_have_no_groundings() -> None:
 def test_engines_are_asked_for_constants(engine: str) -> None:
     model = hb.Model.parse("1: knows(A, 'cleo') & knows(A, 'ben') -> likes(A, B)")
     with pytest.warns(HornbeamWarning, match="no fact has 'cleo'; conditions") as caught:
-        warn_of_missing_constants(model, open_engine(FACTS, engine))
+        warn_of_missing_names(model, open_engine(FACTS, engine))
     assert len(caught) == 1
 
 

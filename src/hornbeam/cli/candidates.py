@@ -66,18 +66,7 @@ def _as_dict(found: Discovery, n_targets: int, seconds: dict[str, float]) -> dic
     table = found.candidates
     renamed = {spelt: name for name, spelt in table.identifiers.items() if spelt != name}
     return {
-        "candidates": [
-            {
-                "clause": candidate.text,
-                "coverage": candidate.coverage,
-                "coverage_true": candidate.coverage_true,
-                "coverage_false": candidate.coverage_false,
-                "paths": candidate.paths,
-                "length": len(candidate.body),
-                "kind": candidate.body.kind.value,
-            }
-            for candidate in table
-        ],
+        "candidates": table.to_table().dicts(),
         "found": found.found,
         "targets": n_targets,
         "predicates": renamed,

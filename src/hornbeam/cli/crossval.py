@@ -53,7 +53,7 @@ def crossval(
       hornbeam crossval --facts observed.tsv --labels all.tsv --folds 5
     """
     import hornbeam as hb
-    from hornbeam.crossval import cross_validate, label_worlds, significance, task_worlds
+    from hornbeam.crossval import cross_validate_worlds, label_worlds, significance, task_worlds
     from hornbeam.learning.registry import learner_names
 
     known = learner_names()
@@ -77,7 +77,7 @@ def crossval(
         for name in names
     }  # fmt: skip
     with console.progress() as progress:
-        results = cross_validate(
+        results = cross_validate_worlds(
             worlds,
             learners,
             lambda fold: progress.message(f"{fold} ..."),

@@ -6,9 +6,12 @@ This module says what an explanation is; `hornbeam.explaining.explanation_text` 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
 
 from hornbeam.explaining.explanation_html import explanation_html
 from hornbeam.explaining.explanation_text import explanation_lines
@@ -16,6 +19,8 @@ from hornbeam.explaining.flips import FlipStatus
 from hornbeam.explaining.named_facts import Fact
 from hornbeam.explaining.reason import Reason
 from hornbeam.explaining.waterfall import Waterfall, waterfall
+from hornbeam.result_table import ResultTable
+from hornbeam.rules.rule_words import said
 
 #: Groundings of every condition that are named unless more are asked for.
 PATHS = 5
@@ -108,6 +113,24 @@ class Explanation:
         None where log-odds are no sum over rules; see `hornbeam.explaining.waterfall`.
         """
         return waterfall(self.reasons, most)
+
+    def to_table(self) -> ResultTable:
+        """The reasons: rule, words, weight, count, log-odds, pull and the first grounding.
+
+        Log-odds are NaN where they are no sum over rules.
+        """
+        log_odds = [math.nan if one.log_odds is None else one.log_odds for one in self.reasons]
+        return ResultTable(
+            {
+                "rule": [one.rule for one in self.reasons],
+                "words": [said(one.words) for one in self.reasons],
+                "weight": np.array([one.weight for one in self.reasons]),
+                "count": np.array([one.count for one in self.reasons], dtype=np.int64),
+                "log_odds": np.array(log_odds),
+                "pull": np.array([one.pull for one in self.reasons]),
+                "grounding": [str(next(iter(one.groundings), "")) for one in self.reasons],
+            }
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

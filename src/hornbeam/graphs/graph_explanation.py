@@ -22,6 +22,7 @@ from hornbeam.graphs.pools import Pool, firings_of
 from hornbeam.graphs.queries import Direction
 from hornbeam.graphs.softmax import fired_scores
 from hornbeam.printable import printable
+from hornbeam.result_table import ResultTable
 from hornbeam.rules.codes import is_inverse, step_code
 
 #: Answers above the explained one that are shown, each with its best rules.
@@ -83,6 +84,20 @@ class GraphExplanation:
     object: str
     is_fact: bool
     directions: tuple[RankedReasons, ...]
+
+    def to_table(self) -> ResultTable:
+        """The reasons of both directions: what is asked, kind, rule, confidence, hits and weight.
+
+        Figures that a kind of rule does not have are empty.
+        """
+        rows = [
+            (str(one.asks), str(reason.kind), reason.rule, reason.confidence, reason.hits,
+             reason.weight)
+            for one in self.directions
+            for reason in one.reasons
+        ]  # fmt: skip
+        names = ("asks", "kind", "rule", "confidence", "hits", "weight")
+        return ResultTable({name: [row[k] for row in rows] for k, name in enumerate(names)})
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""

@@ -19,13 +19,13 @@ from hornbeam.files import save_text
 from hornbeam.graphs.path_rules import SMOOTHING
 from hornbeam.graphs.queries import Direction
 from hornbeam.progress import SILENT, Progress
+from hornbeam.result_table import ResultTable
 from hornbeam.rules.body import Step
 
 if TYPE_CHECKING:
     from hornbeam.graphs.graph_explanation import GraphExplanation
     from hornbeam.graphs.graph_ranker import GraphRanker
     from hornbeam.graphs.ranking import GraphEvaluation
-    from hornbeam.result_table import ResultTable
 
 #: Shares of linked pairs in train and valid that differ by more than this are worth a warning.
 LINKED_APART = 0.15
@@ -216,6 +216,13 @@ class GraphModel:
 
         known = as_facts(facts)
         return explain_triple(self, known, triple, reasons=reasons, groundings=groundings)
+
+    def to_table(self) -> ResultTable:
+        """All rules: relation, direction, kind, rule, confidence, hits and predicted."""
+        from hornbeam.graphs.rule_files import RECORD_FIELDS, rule_records
+
+        records = list(rule_records(self))
+        return ResultTable({name: [one[name] for one in records] for name in RECORD_FIELDS})
 
     def to_text(self) -> str:
         """Everything as a text that people can read and `from_text` reads without loss."""

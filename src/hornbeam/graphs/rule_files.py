@@ -223,6 +223,10 @@ def _rules(part: RelationRules) -> tuple[GraphRule | ConstantRule, ...]:
     return (*part.rules, *part.constants)
 
 
+#: What a record of a rule has.
+RECORD_FIELDS = ("relation", "direction", "kind", "rule", "confidence", "hits", "predicted")
+
+
 def rule_records(model: GraphModel) -> Iterator[dict[str, str | float | int]]:
     """All rules as plain values."""
     for part in model.relations:
@@ -244,8 +248,7 @@ def _as_json(model: GraphModel) -> str:
 
 def _as_csv(model: GraphModel) -> str:
     out = io.StringIO()
-    fields = ["relation", "direction", "kind", "rule", "confidence", "hits", "predicted"]
-    writer = csv.DictWriter(out, fields, lineterminator="\n")
+    writer = csv.DictWriter(out, RECORD_FIELDS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rule_records(model))
     return out.getvalue()

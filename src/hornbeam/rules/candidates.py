@@ -17,6 +17,7 @@ from hornbeam.arrays import Bools, Ids, Integers, Ints, Unsigned
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.language.naming import identifiers
+from hornbeam.result_table import SHOWN, ResultTable
 from hornbeam.rules.body import MAX_LENGTH, Body, Kind, Step
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.codes import code_limit, step_code
@@ -304,13 +305,25 @@ class Candidates:
     def __repr__(self) -> str:
         return f"Candidates({len(self):,} bodies for {', '.join(self.targets)})"
 
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        rows = "".join(
-            f"<tr><td>{escape(c.text)}</td><td>{c.coverage:,}</td><td>{c.paths:,}</td></tr>"
-            for c in (self[row] for row in range(min(len(self), 20)))
+    def to_table(self) -> ResultTable:
+        """The rows by clause, coverage (of true pairs, of false ones), paths, length and kind."""
+        return ResultTable(
+            {
+                "clause": [self.text(row) for row in range(len(self))],
+                "coverage": self.coverage,
+                "coverage_true": self.coverage_true,
+                "coverage_false": self.coverage - self.coverage_true,
+                "paths": self.paths,
+                "length": self.lengths,
+                "kind": [
+                    (
+                        Kind.PATH if self.conditions is None else KINDS[self.conditions.kind[row]]
+                    ).value
+                    for row in range(len(self))
+                ],
+            }
         )
-        more = f"<caption>first 20 of {len(self):,}</caption>" if len(self) > 20 else ""
-        head = "<tr><th>clause</th><th>coverage</th><th>paths</th></tr>"
-        return f"<table>{more}{head}{rows}</table>"
+
+    def _repr_html_(self) -> str:
+        title = f"{len(self):,} candidates" if len(self) > SHOWN else ""
+        return self.take(np.arange(min(len(self), SHOWN))).to_table().html(title)

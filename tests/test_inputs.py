@@ -1,0 +1,142 @@
+"""Every public entry takes files, frames, tuples and what was read before, with the same result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hornbeam as hb
+from hornbeam.errors import DataError, InputError, UnknownTargetError
+
+FACTS = hb.read_facts(
+    [(f"s{i}", "p", f"m{i % 5}") for i in range(30)]
+    + [(f"m{i}", "q", f"o{i % 3}") for i in range(5)]
+    + [(f"s{i}", "t", f"o{(i % 5) % 3}") for i in range(12)]
+)
+LABELS = hb.read_labels(
+    [(f"s{i}", "t", f"o{k}", float(k == (i % 5) % 3)) for i in range(12, 30) for k in range(3)]
+)
+MODEL = hb.learn(FACTS, LABELS, seed=1)
+
+
+def pairs_alone(table: hb.ResultTable) -> hb.ResultTable:
+    """The table without its column of predicates."""
+    return hb.ResultTable({name: table[name] for name in table.names if name != "predicate"})
+
+
+def saved(table: hb.ResultTable, folder: Path, suffix: str) -> str:
+    path = folder / f"table{len(list(folder.iterdir()))}.{suffix}"
+    table.save(path)
+    return str(path)
+
+
+Form = Callable[[hb.ResultTable, Path], Any]
+FORMS: dict[str, Form] = {
+    "tsv": lambda table, folder: saved(table, folder, "tsv"),
+    "list of files": lambda table, folder: [
+        saved(table[:9], folder, "csv"), Path(saved(table[9:], folder, "parquet")),
+    ],
+    "pandas": lambda table, folder: table.to_pandas(),
+    "polars": lambda table, folder: table.to_polars(),
+    "arrow": lambda table, folder: table.to_arrow(),
+    "list of frames": lambda table, folder: [table[:9].to_pandas(), table[9:].to_polars()],
+    "tuples": lambda table, folder: list(table),
+}  # fmt: skip
+
+
+@pytest.fixture(params=FORMS)
+def given(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Any, Any]:
+    form = FORMS[request.param]
+    return form(FACTS.to_table(), tmp_path), form(LABELS.to_table(), tmp_path)
+
+
+@pytest.mark.slow
+def test_every_entry(given: tuple[Any, Any], tmp_path: Path) -> None:
+    facts, labels = given
+    assert hb.learn(facts, labels, seed=1) == MODEL
+    predicted = MODEL.predict(facts, labels)
+    assert list(predicted) == list(MODEL.predict(FACTS, LABELS))
+    assert MODEL.evaluate(facts, labels) == MODEL.evaluate(FACTS, LABELS)
+    assert list(MODEL.propose(facts)) == list(MODEL.propose(FACTS))
+    asked = [("s1", "t", "?"), ("?", "t", "o1")]
+    assert list(MODEL.rank(facts, asked)) == list(MODEL.rank(FACTS, asked))
+    assert MODEL.explain(facts, ("s20", "o0")) == MODEL.explain(FACTS, ("s20", "o0"))
+    assert list(MODEL.to_table(facts, labels)) == list(MODEL.to_table(FACTS, LABELS))
+    assert "<html" in MODEL.report(facts, labels)
+    assert MODEL.export(facts, labels, tmp_path / "program").exists()
+    assert len(hb.with_known(facts, labels)) == len(FACTS) + int(LABELS.positive.sum())
+    found = hb.discover(facts, labels).candidates
+    assert list(found.to_table()) == list(hb.discover(FACTS, LABELS).candidates.to_table())
+
+
+@pytest.mark.slow
+def test_learning_without_labels_and_of_graphs(given: tuple[Any, Any]) -> None:
+    facts, labels = given
+    assert hb.learn(facts, target="t") == hb.learn(FACTS, target="t")
+    graph = hb.learn_graph(facts, max_length=2)
+    assert graph == hb.learn_graph(FACTS, max_length=2)
+    assert graph.to_table().names[:4] == ["relation", "direction", "kind", "rule"]
+    why = graph.explain(facts, ("s20", "t", "o0")).to_table()
+    assert set(why["asks"]) <= {"subject", "object"}
+    ranks = MODEL.evaluate_ranks(facts, hb.read_facts([r[:3] for r in LABELS if r[3]]))
+    assert ranks.queries > 0
+    [joint] = hb.cross_validate(facts, labels, folds=3)
+    assert joint.figures("auc_roc") == [1.0, 1.0, 1.0]
+
+
+def test_pairs_need_no_predicate_where_there_is_one_target() -> None:
+    pairs = pairs_alone(LABELS.to_table())
+    assert list(MODEL.predict(FACTS, pairs)) == list(MODEL.predict(FACTS, LABELS))
+    assert MODEL.evaluate(FACTS, pairs) == MODEL.evaluate(FACTS, LABELS)
+    assert hb.learn(FACTS, pairs, target="t", seed=1) == MODEL
+    two = hb.Model.parse("1: p(A, B) -> t(A, B)\n1: p(A, B) -> u(A, B)\n")
+    with pytest.raises(DataError, match="or name the predicate of all: `target`"):
+        two.predict(FACTS, pairs)
+
+
+def test_an_open_engine_is_evidence() -> None:
+    with hb.open_duckdb(FACTS.to_table().to_pandas()) as engine:
+        assert hb.learn(engine, LABELS, seed=1) == MODEL
+        found = MODEL.predict(engine, LABELS)
+    np.testing.assert_allclose(found, MODEL.predict(FACTS, LABELS), rtol=1e-9)
+
+
+def test_a_model_is_what_its_text_says() -> None:
+    assert hb.Model.parse(MODEL.text) == MODEL
+    assert hash(hb.Model.parse(MODEL.text)) == hash(MODEL)
+    assert hb.Model.parse(MODEL.text.replace("[log]", "[exists]")) != MODEL
+
+
+def test_the_rules_as_a_table() -> None:
+    table = MODEL.to_table()
+    assert table.names == ["rule", "words", "weight", "counts"]
+    assert table["rule"].tolist() == MODEL.clause_texts
+    judged = MODEL.to_table(FACTS, LABELS).to_pandas()
+    prior = judged[judged["counts"] == ""].iloc[0]
+    assert prior["coverage"] == len(LABELS)
+    assert prior["precision"] == pytest.approx(2 / 3)
+
+
+def test_an_explanation_as_a_table() -> None:
+    why = MODEL.explain(FACTS, ("s20", "o0"))
+    table = why.to_table()
+    assert table.names == ["rule", "words", "weight", "count", "log_odds", "pull", "grounding"]
+    odds = table["log_odds"].sum()
+    assert 1 / (1 + np.exp(-odds)) == pytest.approx(why.score)
+
+
+def test_mistakes_are_told_in_a_sentence() -> None:
+    with pytest.raises(UnknownTargetError, match="'tt'; expected one of: 'p', 'q', 't'"):
+        hb.learn(list(FACTS), target="tt")
+    with pytest.raises(DataError, match="expected a path, a frame"):
+        MODEL.predict(5, LABELS)
+    with pytest.raises(DataError, match=r"expected a list of tuples: \[\('s1', 't', 'o1'\)\]"):
+        MODEL.predict(FACTS, ("s1", "t", "o1"))
+    with pytest.raises(DataError, match=r"row 1: expected a truth value in \[0, 1\], found 'o1'"):
+        MODEL.evaluate(FACTS, [("s1", "t", "o1")])
+    with pytest.raises(InputError, match=r"expected a list: \['joint'\]"):
+        hb.cross_validate(FACTS, LABELS, "joint")
