@@ -32,7 +32,7 @@ LAYERS: list[set[str]] = [
     {"model"},
     {"opened_model"},
     {"flow"},
-    {"crossval"},
+    {"crossval", "datasets", "sklearn"},
     {"serve"},
     {"cli"},
 ]

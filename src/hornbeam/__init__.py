@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hornbeam import errors
+from hornbeam import datasets, errors
 
 __version__ = "0.4.0"
 
@@ -96,6 +96,7 @@ __all__ = [
     "Targets",
     "__version__",
     "cross_validate",
+    "datasets",
     "discover",
     "errors",
     "infer",

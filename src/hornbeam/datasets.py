@@ -1,0 +1,54 @@
+"""Data to try things on; it comes with the package.
+
+>>> import hornbeam as hb
+>>> facts, train, test = hb.datasets.countries()
+>>> facts
+Facts(1,254 facts, 357 entities, 5 predicates)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from hornbeam.errors import InputError
+
+if TYPE_CHECKING:
+    from hornbeam.facts.table import Facts, Targets
+
+#: How often the countries are divided into known ones, those to learn from and those to test on.
+FOLDS = 5
+
+
+class Task(NamedTuple):
+    """What is known, what to learn from, and what to test on."""
+
+    facts: Facts
+    train: Targets
+    test: Targets
+
+
+def countries(fold: int = 0) -> Task:
+    """197 countries, and the question in which region of the world each of them lies.
+
+    The facts are neighbours, languages, currencies and subregions of all countries, and the regions
+    (`located_in`) of most; 40 countries are there to learn from and 40 others to test on, each with
+    its own region and two that are not.
+
+    Parameters
+    ----------
+    fold
+        Which of the five divisions, 0 to 4.
+    """
+    from importlib.resources import as_file, files
+
+    from hornbeam.facts.reading.readers import read_facts, read_labels
+
+    if fold not in range(FOLDS):
+        raise InputError(f"`fold` is {fold!r}; expected 0 to {FOLDS - 1}")
+    with as_file(files("hornbeam.examples") / "countries") as folder:
+        own = folder / f"fold{fold}"
+        return Task(
+            read_facts(folder / "observed.tsv", own / "obs.tsv"),
+            read_labels(own / "train.tsv"),
+            read_labels(own / "test.tsv"),
+        )
