@@ -9,16 +9,17 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.errors import InputError
+from hornbeam.graphs.asked_links import asked_along
 from hornbeam.graphs.discovery import longest_path
 from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.graph_learning import learn_graph
 from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
-from hornbeam.graphs.hidden_folds import hidden_folds
+from hornbeam.graphs.hidden_folds import folds_of, hidden_folds
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.linked_pairs import linked_shares
-from hornbeam.graphs.path_rules import asked_along, counted
+from hornbeam.graphs.path_rules import counted
 from hornbeam.graphs.pools import pool_of
 from hornbeam.graphs.queries import Direction, Queries
 from hornbeam.graphs.ranking import evaluate_ranks
@@ -138,11 +139,19 @@ def test_features_do_not_see_their_own_hidden_fold() -> None:
     rows = np.unique(rng.integers((30, 3, 30), size=(300, 3)), axis=0).astype(np.int32)
     extent = Extent(folds=5, hidden=5)
     graph = LinkedGraph(30, 3, *rows.T)
+    every = np.stack(np.meshgrid(*map(np.arange, (30, 3, 30)), indexing="ij"), axis=-1)
+    every = every.reshape(-1, 3).astype(np.int32)
+    possible = folds_of(LinkedGraph(30, 3, *every.T), extent.folds, 0)
     for number, (rest, hidden) in enumerate(hidden_folds(graph, extent, 0)):
         assert len(rest) + len(hidden) == len(graph)
-        fold = np.random.default_rng([0, 0]).permutation(len(graph)) % extent.folds
-        changed = rows.copy()
-        changed[fold == number, 2] = (changed[fold == number, 2] + 7) % 30
+        # the same graph with other links in the fold
+        changed = np.concatenate(
+            [
+                np.stack([rest.subject, rest.predicate, rest.object], axis=1),
+                rng.permutation(every[possible == number])[: len(hidden)],
+            ]
+        )
+        changed = np.unique(changed, axis=0)
         (others,) = (
             some
             for k, (some, _) in enumerate(hidden_folds(LinkedGraph(30, 3, *changed.T), extent, 0))
@@ -150,11 +159,11 @@ def test_features_do_not_see_their_own_hidden_fold() -> None:
         )
         step = int(step_code(number % 3))
         paths = np.array([[2, 0], [5, 4], [6, 7]], dtype=np.int32)
-        asked = asked_along(hidden, step, None, rng)
+        asked = asked_along(hidden, step)
         pools = [
             pool_of(
                 GraphEvidence(some, Ridge.fit(some, 5.0)),
-                counted(some, step, paths, asked_along(some, step, None, rng)),
+                counted(some, step, paths, asked_along(some, step)),
                 asked,
                 100,
             )
@@ -179,7 +188,7 @@ def test_what_cannot_be_learned_is_told() -> None:
     with pytest.raises(InputError, match="`max_length` is 9"):
         learn_graph(hb.read_facts([("a", "p", "b")]), max_length=9)
     many = hb.read_facts([("a", f"p{i}", f"b{i}") for i in range(3000)])
-    assert longest_path(LinkedGraph.of(many)) == 3
+    assert longest_path(LinkedGraph.of(many).size) == 3
     with pytest.raises(InputError, match="too much for 3,000 relations"):
         learn_graph(many, max_length=5)
 

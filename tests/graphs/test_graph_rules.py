@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hornbeam.graphs.asked_links import asked_along
 from hornbeam.graphs.constants import LEAST_CONFIDENCE, ConstantRules, constant_rules, priors
 from hornbeam.graphs.discovery import discover_paths, turned_paths
 from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.graph_reasons import connecting_walks, properties_of
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import property_of
-from hornbeam.graphs.path_rules import PathRules, asked_along, best_rules, counted
+from hornbeam.graphs.path_rules import PathRules, best_rules, counted
 from hornbeam.graphs.pools import FEATURES, firings_of, pool_of
 from hornbeam.graphs.ridge import Ridge
 from hornbeam.rules.codes import step_code
@@ -60,7 +61,7 @@ def test_path_confidences(
 ) -> None:
     graph, brute = graph_of(some), BruteGraph(some)
     with kernels_are(compiled):
-        rules = counted(graph, step, padded(listed), asked_along(graph, step, None, RNG))
+        rules = counted(graph, step, padded(listed), asked_along(graph, step))
     for row, path in enumerate(listed):
         assert (rules.hits[row], rules.predicted[row]) == brute.path_counts(path, step)
 
@@ -110,7 +111,7 @@ def test_features(
 ) -> None:
     graph, brute = graph_of(some), BruteGraph(some)
     with kernels_are(compiled):
-        asked = asked_along(graph, step, None, RNG)
+        asked = asked_along(graph, step)
         rules = counted(graph, step, padded(listed), asked)
         if not len(asked.sources):
             return
@@ -158,7 +159,7 @@ def test_firings_and_groundings_agree(
     some: set[Triple], step: int, listed: list[tuple[int, ...]]
 ) -> None:
     graph = graph_of(some)
-    asked = asked_along(graph, step, None, RNG)
+    asked = asked_along(graph, step)
     if not len(asked.sources):
         return
     rules = counted(graph, step, padded(listed), asked)
@@ -181,7 +182,7 @@ def test_discovered_paths_are_the_distinct_ones(compiled: bool, some: set[Triple
     graph, brute = graph_of(some), BruteGraph(some)
     step = STEPS[0]
     with kernels_are(compiled):
-        found = discover_paths(graph, step, 3, RNG, 10**6)
+        found = discover_paths(graph, step, 3, asked_along(graph, step), 10**6)
     every: dict[tuple[int, ...], int] = {}
     for path in (p for n in (1, 2, 3) for p in product(STEPS, repeat=n)):
         links = sum(_simple(brute, path, a, c) for a, c in brute.queries(step) if a != c)

@@ -5,42 +5,39 @@ from __future__ import annotations
 import numpy as np
 
 from hornbeam.arrays import Ids, Ints
+from hornbeam.graphs.asked_links import Asked
 from hornbeam.graphs.discovery_kernels import paths_between
+from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
-from hornbeam.rules.codes import codes_of_keys, key_bits, predicate_of, turned_each
+from hornbeam.rules.codes import codes_of_keys, key_bits, turned_each
 
 #: A path rule as its steps, padded with 0 behind: one row per rule.
 PathTable = Ids
 
 #: Links per entity above which paths of two, three and four steps are the longest that pay.
 DENSE, MEDIUM, THIN = 50.0, 12.0, 7.0
-#: Links of a relation that are searched for paths, links looked at and paths kept per one of them.
-SAMPLED, MOST = 300, 200_000
+#: Links that are looked at, and paths that are kept, per link that is searched.
+MOST = 200_000
 
 
-def longest_path(graph: LinkedGraph) -> int:
+def longest_path(size: GraphSize) -> int:
     """The length of paths that pays at a graph's density: 2 to 5 steps."""
-    links = graph.mean_links
+    links = size.mean_links
     if links > DENSE:
         return 2
     if links > MEDIUM:
         return 3
     length = 4 if links > THIN else 5
-    return length if is_keyed(graph, length) else 3
+    return length if is_keyed(size, length) else 3
 
 
-def is_keyed(graph: LinkedGraph, length: int) -> bool:
+def is_keyed(size: GraphSize, length: int) -> bool:
     """Whether paths of a length are told apart by 64-bit keys: not with too many relations."""
-    return graph.step_limit <= 1 << key_bits(length)
+    return size.step_limit <= 1 << key_bits(length)
 
 
 def discover_paths(
-    graph: LinkedGraph,
-    step: int,
-    length: int,
-    rng: np.random.Generator,
-    kept: int,
-    sampled: int = SAMPLED,
+    graph: LinkedGraph, step: int, length: int, asked: Asked, kept: int
 ) -> PathTable:
     """Find the paths that connect the ends of a step's links most often.
 
@@ -50,25 +47,18 @@ def discover_paths(
         Where, and along which step (a relation and a direction).
     length
         The most steps of a path.
-    rng
-        Draws the links that are searched.
+    asked
+        The links that are searched.
     kept
         The most paths, by the number of links that they connect.
-    sampled
-        The most links that are searched.
     """
-    rows = np.flatnonzero(graph.predicate == predicate_of(step))
-    if len(rows) > sampled:
-        rows = np.sort(rng.choice(rows, sampled, replace=False))
-    starts, ends = graph.subject[rows], graph.object[rows]
-    if step % 2:
-        starts, ends = ends, starts
     bits = key_bits(length)
     head, tail = (length + 1) // 2, length // 2
     search = paths_between.for_size(len(graph), WORTH_COMPILING)
+    starts, ends = asked.known, asked.answers
     keys = search(graph.links, starts, ends, step, head, tail, bits, MOST, graph.n_entities)
     found, counts = np.unique(keys, return_counts=True)
-    often = 2 if len(rows) > 20 else 1
+    often = 2 if len(asked.answers) > 20 else 1
     found, counts = found[counts >= often], counts[counts >= often]
     best = np.sort(np.argsort(-counts, kind="stable")[:kept])
     return _unpadded(found[best], bits, length)

@@ -400,7 +400,8 @@ def gather(
             mark(links.end, known, known_stop, is_known, True)
         drop_known(found, is_known)
         mark(links.end, known, known_stop, is_known, False)
-        listed = found.listed[: found.size[0]]
+        # by id, so that ties do not depend on the order in which rules were looked at
+        listed = np.sort(found.listed[: found.size[0]])
         if has_ridge:
             for c in listed:
                 strength = max(float(forward[s, c]), 0.0) + max(float(backward[s, c]), 0.0)
@@ -415,3 +416,31 @@ def gather(
         for c in listed:
             found.evidence[c] = 0.0
     return count, entity, feature
+
+
+@kernel
+def gather_fired(group, confidence, loss, rows, offsets, itself, prior, degree, limit, found):
+    """Candidates of every source and their features, of rules that were looked up elsewhere.
+
+    The rules of candidate i stand from `rows[i]` to `rows[i + 1]`, in the order in which `gather`
+    would fire them; those of source s are the candidates `offsets[s]` to `offsets[s + 1]`, by id,
+    and it is `itself[s]` among them, or -1. `prior` has one further element, and `found` has all
+    candidates listed.
+    """
+    for c in range(len(rows) - 1):
+        for k in range(rows[c], rows[c + 1]):
+            # of backward rules as `fire_backward` has it
+            one = -math.log1p(-confidence[k]) if group[k] == BACKWARD else loss[k]
+            fire(found, c, group[k], confidence[k], one)
+    count = np.minimum(offsets[1:] - offsets[:-1], limit)
+    chosen = np.empty(count.sum(), dtype=np.int32)
+    feature = np.empty((len(chosen), 24), dtype=np.float32)
+    filled = 0
+    for s in range(len(offsets) - 1):
+        listed = np.arange(offsets[s], offsets[s + 1]).astype(np.int32)
+        best = chosen_candidates(found.evidence, listed, limit, prior, False)
+        for c in best:
+            chosen[filled] = c
+            describe(found.evidence, c, itself[s], prior, degree, feature[filled])
+            filled += 1
+    return count, chosen, feature

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.calibration import fit_calibration, log_odds
 from hornbeam.graphs.discovery import THIN, is_keyed, longest_path
+from hornbeam.graphs.graph_counter import GraphCounter, Portion
 from hornbeam.graphs.graph_model import Calibration, GraphModel
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_stages import (
@@ -25,9 +27,8 @@ from hornbeam.graphs.graph_stages import (
     held_triples,
     training_pool,
 )
-from hornbeam.graphs.linked_graph import LinkedGraph
-from hornbeam.graphs.linked_pairs import linked_shares
 from hornbeam.graphs.model_parts import relation_rules
+from hornbeam.graphs.opened_graph import GraphInput, open_graph
 from hornbeam.graphs.path_rules import MAX_PATH, PathRules
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_fit import Ranking, fit_ranking, refit, scores_of
@@ -37,14 +38,14 @@ from hornbeam.graphs.rule_weights import fit_rule_weights
 from hornbeam.graphs.stage_shares import StageShares
 from hornbeam.graphs.workload import Workload
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.codes import predicate_of, step_code
+from hornbeam.rules.codes import step_code
 
 #: Without held-out facts, every so-manieth source of training queries decides.
 EVERY = 5
 
 
 def learn_graph(
-    facts: Input,
+    facts: GraphInput,
     valid: Input | None = None,
     *,
     relations: Sequence[str] | None = None,
@@ -61,8 +62,9 @@ def learn_graph(
     Parameters
     ----------
     facts
-        The graph, as a file, a frame, tuples or `Facts`; facts of other than two arguments are
-        left out.
+        The graph, as a file, a frame, tuples or `Facts`, or an engine of `open_duckdb` or
+        `open_spark`, which keeps it where it is; facts of other than two arguments are left out.
+        A database does not fit constants together, and Spark counts given `rules` alone.
     valid
         Held-out facts, which decide on features and penalties; without them a part of the training
         queries does.
@@ -89,49 +91,57 @@ def learn_graph(
         Where there is no graph, or no such relation or length.
     """
     settings = settings or GraphSettings()
-    facts = as_facts(facts)
-    valid = None if valid is None else as_facts(valid)
-    graph = LinkedGraph.of(facts)
-    if not len(graph):
+    graph = open_graph(facts, settings)
+    size = graph.size
+    if not size.facts:
         raise InputError("there are no facts of two arguments: a graph needs links")
+    if graph.only_counts:
+        _check_only_counted(rules, valid)
+    held = None if valid is None else as_facts(valid)
     if max_length != "auto" and not 1 <= max_length <= MAX_PATH:
         raise InputError(f"`max_length` is {max_length}, expected 1 to {MAX_PATH} or 'auto'")
-    length = longest_path(graph) if max_length == "auto" else max_length
-    if not is_keyed(graph, length):
+    length = longest_path(size) if max_length == "auto" else max_length
+    if not is_keyed(size, length):
         raise InputError(
-            f"`max_length` is {length}, too much for {graph.n_predicates:,} relations: expected 3"
+            f"`max_length` is {length}, too much for {size.predicates:,} relations: expected 3"
         )
-    steps = _steps(facts, graph, relations)
-    degree = np.bincount(graph.predicate, minlength=graph.n_predicates)
-    sizes = [float(min(degree[predicate_of(step)], 1000) + 100) for step in steps]
+    steps = _steps(graph, relations)
     work = Workload(progress, "Learning the graph", time_limit, threads)
-    extent = settings.extent or Extent.of(graph)
-    with_ridge = settings.ridge and graph.n_entities <= MOST_ENTITIES
-    sparse = settings.rule_weights and graph.mean_links <= THIN and valid is not None
-    shares = StageShares.of(graph, extent.hidden, with_ridge, valid is not None, sparse)
-    learning = GraphLearning(graph, steps, sizes, length, extent, settings, seed, work, shares)
-    if settings.ridge and not with_ridge:
+    extent = settings.extent or Extent.of(size)
+    sparse = settings.rule_weights and size.mean_links <= THIN and held is not None
+    shares = StageShares.of(size, extent.hidden, graph.fits_constants, held is not None, sparse)
+    learning = GraphLearning(graph, steps, length, extent, settings, seed, work, shares)
+    if settings.ridge and not graph.fits_constants:
         progress.message(
-            f"Constants are not fitted together: {graph.n_entities:,} entities are more than the "
-            f"{MOST_ENTITIES:,} that the ridge's matrix is held for."
+            "Constants are not fitted together: the ridge's matrix is held in memory, for up to "
+            f"{MOST_ENTITIES:,} entities."
         )
     with announced(progress):
         if rules is None:
             found = find_rules(learning)
         else:
-            found = count_given(learning, facts, read_rules(rules, set(facts.predicates), length))
-        model = _ranked(learning, found, facts, valid)
+            found = count_given(learning, read_rules(rules, set(graph.predicates), length))
+        model = _ranked(learning, found, held)
     work.finish()
     return model
 
 
-def _steps(facts: Facts, graph: LinkedGraph, relations: Sequence[str] | None) -> list[int]:
-    present = np.unique(graph.predicate).tolist()
+def _check_only_counted(rules: object, valid: object) -> None:
+    if rules is None:
+        raise InputError(
+            "Spark counts given rules and looks for none: give `rules`, or learn by DuckDB"
+        )
+    if valid is not None:
+        raise InputError("Spark counts rules and fits nothing that `valid` could decide on")
+
+
+def _steps(graph: GraphCounter, relations: Sequence[str] | None) -> list[int]:
+    present = np.flatnonzero(graph.links_by_predicate).tolist()
     if relations is not None:
-        wanted = {name: facts.predicates.index(name) for name in relations}
+        wanted = {name: graph.predicates.index(name) for name in relations}
         for name, number in wanted.items():
             if number not in present:
-                known = ", ".join(facts.predicates.take(present[:10]))
+                known = ", ".join(graph.predicates.take(present[:10]))
                 raise InputError(f"no fact of the relation {name!r}; there is {known}")
         present = sorted(set(wanted.values()))
     return [step_code(p, inverse) for p in present for inverse in (False, True)]
@@ -143,15 +153,16 @@ def _steps(facts: Facts, graph: LinkedGraph, relations: Sequence[str] | None) ->
 def _ranked(
     learning: GraphLearning,
     rules: dict[int, PathRules],
-    facts: Facts,
     valid: Facts | None,
 ) -> GraphModel:
     """Fit the ranking model to hidden folds, and put the model together."""
-    graph, work = learning.graph, learning.work
-    train, graphs = training_pool(learning, rules)
-    triples = None if valid is None else held_triples(facts, valid)
+    graph, work, settings = learning.graph, learning.work, learning.settings
+    if graph.only_counts:
+        settings = replace(settings, constants=False, backward=False)
+    train, graphs = (None, []) if graph.only_counts else training_pool(learning, rules)
+    triples = None if valid is None else held_triples(graph, valid)
     ends = (None, None) if triples is None else (triples[0], triples[2])
-    linked = linked_shares(graph, *ends)
+    linked = graph.linked_shares(*ends)
     own: dict[int, Floats] = {}
     if train is None:
         ranking, calibration = _unfitted(), Calibration()
@@ -161,28 +172,27 @@ def _ranked(
             held = held_pool(learning, rules, *triples)
         ranking, own, calibration = _fitted(learning, train, held, graphs, rules)
     uses_ridge = any(name.startswith("ridge") for name in ranking.features)
-    queries = np.zeros(graph.step_limit, dtype=np.int64)
+    queries = np.zeros(graph.size.step_limit, dtype=np.int64)
     if train is not None:
         step = np.repeat(train.step, np.diff(train.offsets))
         queries += np.bincount(step[train.truth], minlength=len(queries))
-    shown = learning.settings.constants
-    share = learning.shares.naming
-    parts = relation_rules(graph, facts, rules, ranking, own, queries, work, share, shown)
+    portion = Portion(work, learning.shares.naming)
+    constants = graph.best_constants(sorted(rules), portion) if settings.constants else {}
     return GraphModel(
-        parts,
+        relation_rules(graph.predicates, rules, constants, ranking, own, queries),
         ranking.features,
         tuple(ranking.weights.tolist()),
-        learning.settings.ridge_penalty if uses_ridge else None,
-        learning.settings.constants,
-        learning.settings.backward,
+        settings.ridge_penalty if uses_ridge else None,
+        settings.constants,
+        settings.backward,
         learning.extent.pool,
         learning.length,
         calibration,
         linked,
         learning.seed,
         {
-            "facts": len(graph),
-            "entities": graph.n_entities,
+            "facts": graph.size.facts,
+            "entities": graph.size.entities,
             "penalty": ranking.penalty,
             "rule_weights": "yes" if own else "no",
             "held_out": "valid" if valid is not None else "train",
@@ -196,7 +206,7 @@ def _fitted(
     learning: GraphLearning,
     train: Pool,
     held: Pool | None,
-    graphs: list[LinkedGraph],
+    graphs: list[GraphCounter],
     rules: dict[int, PathRules],
 ) -> tuple[Ranking, dict[int, Floats], Calibration]:
     settings, work = learning.settings, learning.work

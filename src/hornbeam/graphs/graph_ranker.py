@@ -12,12 +12,13 @@ from hornbeam.compiled import announced
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.asked import as_queries
+from hornbeam.graphs.asked_links import Asked
 from hornbeam.graphs.calibration import log_odds, probabilities
 from hornbeam.graphs.graph_evidence import Classes, GraphEvidence
 from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import numbered_rules
-from hornbeam.graphs.path_rules import Asked, PathRules
+from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool, firings_of, pool_of
 from hornbeam.graphs.queries import Answers, Direction, Queries
 from hornbeam.graphs.ranked_answers import ranked_answers

@@ -104,7 +104,7 @@ def _paths(ranker: GraphRanker, pool: Pool, row: int, most: int) -> Iterator[Gra
     for number in fired.rule[fired.start[row] : fired.start[row + 1]].tolist():
         codes = [code for code in rules.paths[number].tolist() if code]
         rule = GraphRule(
-            tuple(step_of(facts, code) for code in codes),
+            tuple(step_of(facts.predicates, code) for code in codes),
             int(rules.hits[number]),
             int(rules.predicted[number]),
         )
@@ -149,7 +149,7 @@ def _triples(facts: Facts, codes: list[int], walk: list[int]) -> tuple[Triple, .
     named = [facts.entities[v] for v in walk]
     triples = []
     for i, code in enumerate(codes):
-        step = step_of(facts, code)
+        step = step_of(facts.predicates, code)
         ends = named[i : i + 2][::-1] if step.inverse else named[i : i + 2]
         triples.append((ends[0], step.predicate, ends[1]))
     return tuple(triples)
@@ -186,7 +186,7 @@ def _forward(ranker: GraphRanker, step: int, a: int, c: int) -> Iterator[GraphRe
     for number in np.flatnonzero(spoken).tolist():
         code, entity = property_of(graph, int(rules.property[number]))
         rule = ConstantRule(
-            step_of(facts, code),
+            step_of(facts.predicates, code),
             None if entity is None else facts.entities[entity],
             facts.entities[c],
             int(rules.hits[number]),
@@ -230,7 +230,7 @@ def _about_answers(ranker: GraphRanker, step: int, a: int, number: int) -> str:
         facts.predicates[predicate_of(step)], direction_of(step), known=_quoted(facts, a)
     )
     there = "_" if entity is None else _quoted(facts, entity)
-    return f"{head} <- {rule_atom(step_of(facts, code), 'Y', there)}"
+    return f"{head} <- {rule_atom(step_of(facts.predicates, code), 'Y', there)}"
 
 
 def _quoted(facts: Facts, entity: int) -> str:
@@ -247,7 +247,9 @@ def _together(ranker: GraphRanker, step: int, a: int, c: int) -> Iterator[GraphR
     for number, weight in ridge_weights(ranker, a, _property(graph, step, c)):
         code, entity = property_of(graph, number)
         assert entity is not None
-        rule = ConstantRule(step_of(facts, code), facts.entities[entity], facts.entities[c], 0, 0)
+        rule = ConstantRule(
+            step_of(facts.predicates, code), facts.entities[entity], facts.entities[c], 0, 0
+        )
         text = rule_text(facts.predicates[predicate_of(step)], direction_of(step), rule)
         found.append((weight, text))
     for number, weight in ridge_weights(ranker, c, _property(graph, step ^ 1, a)):

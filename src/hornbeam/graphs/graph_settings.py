@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.graph_size import GraphSize
 
 #: Facts up to which a graph is small, or of middle size.
 SMALL, MIDDLE = 20_000, 150_000
@@ -41,11 +41,11 @@ class Extent:
     queries: int = 100_000
 
     @classmethod
-    def of(cls, graph: LinkedGraph) -> Extent:
+    def of(cls, size: GraphSize) -> Extent:
         """What a graph's size allows."""
-        if len(graph) <= SMALL:
+        if size.facts <= SMALL:
             return cls()
-        if len(graph) <= MIDDLE:
+        if size.facts <= MIDDLE:
             return cls(judged=300, counted=2000, pool=100, folds=10, hidden=2)
         return cls(200, 300, 100, 120, counted=200, pool=100, folds=10, hidden=1)
 

@@ -8,40 +8,25 @@ import numpy as np
 
 from hornbeam.arrays import Ids, Ints
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.discovery import discover_paths, turned_paths
-from hornbeam.graphs.graph_evidence import Classes, GraphEvidence
+from hornbeam.graphs.asked_links import asked_of
+from hornbeam.graphs.discovery import PathTable, turned_paths
+from hornbeam.graphs.graph_counter import GraphCounter, Portion
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
-from hornbeam.graphs.hidden_folds import hidden_folds
-from hornbeam.graphs.linked_graph import LinkedGraph
-from hornbeam.graphs.path_rules import (
-    Asked,
-    PathRules,
-    asked_along,
-    best_rules,
-    by_source,
-    counted,
-)
-from hornbeam.graphs.pools import Pool, pool_of
-from hornbeam.graphs.ridge import MOST_ENTITIES, Ridge
+from hornbeam.graphs.link_hashes import ASKING, COUNTING, JUDGING
+from hornbeam.graphs.path_rules import PathRules, best_rules
+from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.rule_files import GivenRules
 from hornbeam.graphs.stage_shares import StageShares
 from hornbeam.graphs.workload import Workload
 from hornbeam.rules.codes import predicate_of, step_code
 
-#: Draws of random numbers, by purpose: each has its own, whatever else is drawn.
-DISCOVERING, JUDGING, COUNTING, ASKING = range(1, 5)
-
 
 @dataclass(frozen=True, eq=False)
 class GraphLearning:
-    """What all stages of learning share.
+    """What all stages of learning share; `steps` are the relations and directions to learn."""
 
-    `steps` are the relations and directions to learn, `sizes` how long each takes, relatively.
-    """
-
-    graph: LinkedGraph
+    graph: GraphCounter
     steps: list[int]
-    sizes: list[float]
     length: int
     extent: Extent
     settings: GraphSettings
@@ -49,28 +34,9 @@ class GraphLearning:
     work: Workload
     shares: StageShares
 
-    def rng(self, purpose: int, step: int) -> np.random.Generator:
-        """Random numbers of a purpose and a step."""
-        return np.random.default_rng([self.seed, purpose, step])
-
-    @property
-    def has_ridge(self) -> bool:
-        """Whether the ridge class takes part."""
-        return self.settings.ridge and self.graph.n_entities <= MOST_ENTITIES
-
-    def ridge(self, graph: LinkedGraph) -> Ridge | None:
-        """The ridge of a graph, where it takes part."""
-        if not self.has_ridge:
-            return None
-        ridge = Ridge.fit(graph, self.settings.ridge_penalty)
-        assert len(ridge.rest)  # before threads ask for it
-        self.work.advance(self.shares.ridge)
-        return ridge
-
-    def evidence(self, graph: LinkedGraph) -> GraphEvidence:
-        """A graph to answer queries from."""
-        classes = Classes(self.settings.constants, self.settings.backward)
-        return GraphEvidence(graph, self.ridge(graph), classes)
+    def portion(self, share: float, until: float) -> Portion:
+        """A share of the work, begun before a share of the time limit has passed."""
+        return Portion(self.work, share, until)
 
 
 # --- rules ----------------------------------------------------------------------------------------
@@ -78,38 +44,25 @@ class GraphLearning:
 
 def find_rules(learning: GraphLearning) -> dict[int, PathRules]:
     """Discover paths of every relation, judge them, and count those that are kept."""
-    graph, extent, work = learning.graph, learning.extent, learning.work
-    shares = learning.shares
-    assert len(graph.links.end)  # built before threads ask for it
+    graph, extent, shares = learning.graph, learning.extent, learning.shares
     forward = learning.steps[::2]
-
-    def discover(step: int) -> Ids:
-        rng = learning.rng(DISCOVERING, step)
-        return discover_paths(graph, step, learning.length, rng, extent.found, extent.sampled)
-
-    found = work.each(discover, forward, learning.sizes[::2], shares.discovering, until=0.2)
-    nothing = np.empty((0, learning.length), dtype=np.int32)
+    portion = learning.portion(shares.discovering, 0.2)
+    found = graph.discover(forward, learning.length, extent, learning.seed, portion)
     paths = {}
-    for step, some in zip(forward, found, strict=True):
-        paths[step] = nothing if some is None else some
+    for step in forward:
+        paths[step] = found.get(step, _no_paths(learning))
         paths[step ^ 1] = turned_paths(paths[step])
-
-    def judge(step: int) -> Ids:
-        asked = asked_along(graph, step, extent.judged, learning.rng(JUDGING, step))
-        rules = counted(graph, step, paths[step], asked)
-        base = 1 / max(len(graph.holders(step ^ 1)), 1)
-        kept: Ids = rules.paths[best_rules(rules, base, extent.kept)]
-        return kept
-
-    kept = work.each(judge, learning.steps, learning.sizes, shares.judging, until=0.4)
-    chosen = {
-        step: nothing if some is None else some
-        for step, some in zip(learning.steps, kept, strict=True)
-    }
+    asked = graph.drawn(learning.steps, extent.judged, learning.seed, JUDGING)
+    judged = graph.count(paths, asked, learning.portion(shares.judging, 0.4))
+    chosen = {}
+    for step in learning.steps:
+        rules = judged.get(step, PathRules.none(step, learning.length))
+        base = 1 / max(int(graph.holders_by_step[step ^ 1]), 1)
+        chosen[step] = rules.paths[best_rules(rules, base, extent.kept)]
     return count_rules(learning, graph, chosen, shares.counting, 0.5)
 
 
-def count_given(learning: GraphLearning, facts: Facts, given: GivenRules) -> dict[int, PathRules]:
+def count_given(learning: GraphLearning, given: GivenRules) -> dict[int, PathRules]:
     """Count paths that were given, and say which rules were none."""
     told = {
         "with constants": given.with_constants,
@@ -120,33 +73,34 @@ def count_given(learning: GraphLearning, facts: Facts, given: GivenRules) -> dic
     learning.work.progress.message(
         f"{len(given):,} path rules read" + (f"; not: {left_out}" if left_out else "")
     )
-    paths = {}
+    predicates, paths = learning.graph.predicates, {}
     for step in learning.steps[::2]:
-        some = given.paths.get(facts.predicates[predicate_of(step)], ())
+        some = given.paths.get(predicates[predicate_of(step)], ())
         rows = np.zeros((len(some), learning.length), dtype=np.int32)
         for row, path in enumerate(some):
-            codes = [step_code(facts.predicates.index(s.predicate), s.inverse) for s in path]
+            codes = [step_code(predicates.index(s.predicate), s.inverse) for s in path]
             rows[row, : len(codes)] = codes
         paths[step], paths[step ^ 1] = rows, turned_paths(rows)
     return count_rules(learning, learning.graph, paths, learning.shares.counting, 0.5)
 
 
 def count_rules(
-    learning: GraphLearning, graph: LinkedGraph, paths: dict[int, Ids], share: float, until: float
+    learning: GraphLearning,
+    graph: GraphCounter,
+    paths: dict[int, PathTable],
+    share: float,
+    until: float,
 ) -> dict[int, PathRules]:
     """Confidences of paths on a graph; rules that there is no time to count fall out."""
-    most = learning.extent.counted
-    assert len(graph.links.end)
-
-    def count(step: int) -> PathRules:
-        asked = asked_along(graph, step, most, learning.rng(COUNTING, step))
-        return counted(graph, step, paths[step], asked)
-
-    rules = learning.work.each(count, learning.steps, learning.sizes, share, until)
+    asked = graph.drawn(learning.steps, learning.extent.counted, learning.seed, COUNTING)
+    counted = graph.count(paths, asked, learning.portion(share, until))
     return {
-        step: PathRules.none(step, learning.length) if some is None else some
-        for step, some in zip(learning.steps, rules, strict=True)
+        step: counted.get(step, PathRules.none(step, learning.length)) for step in learning.steps
     }
+
+
+def _no_paths(learning: GraphLearning) -> PathTable:
+    return np.empty((0, learning.length), dtype=np.int32)
 
 
 # --- queries to learn from ------------------------------------------------------------------------
@@ -154,30 +108,26 @@ def count_rules(
 
 def training_pool(
     learning: GraphLearning, rules: dict[int, PathRules]
-) -> tuple[Pool | None, list[LinkedGraph]]:
+) -> tuple[Pool | None, list[GraphCounter]]:
     """Training queries of all hidden folds, and the graphs without them."""
     pools: list[Pool] = []
-    graphs: list[LinkedGraph] = []
+    graphs: list[GraphCounter] = []
     extent, work = learning.extent, learning.work
     paths = {step: some.paths for step, some in rules.items()}
     share = learning.shares.fold
-    for number, (rest, hidden) in enumerate(hidden_folds(learning.graph, extent, learning.seed)):
+    folds = learning.graph.hidden_folds(extent, learning.seed)
+    for number, (rest, hidden) in enumerate(folds):
         if pools and work.expired(0.6):
             break
         seen = rules
         if learning.settings.hidden_confidences:
             seen = count_rules(learning, rest, paths, share / 2, 0.8)
-        sizes = np.bincount(hidden.predicate, minlength=hidden.n_predicates)
-        of_steps = np.array([sizes[predicate_of(step)] for step in learning.steps])
+        of_steps = hidden.links_by_predicate[predicate_of(np.array(learning.steps))]
         most = fair_share(of_steps, extent.queries)
-        asked = {
-            step: asked_along(hidden, step, most, learning.rng(ASKING, step))
-            for step in learning.steps
-        }
-        evidence = learning.evidence(rest)
-        pools += _pools(learning, evidence, seen, asked, number, share / 2, 0.8)
+        asked = hidden.drawn(learning.steps, most, learning.seed, ASKING)
+        portion = Portion(work, share / 2, 0.8, learning.shares.ridge)
+        pools += rest.pools(seen, asked, extent.pool, number, portion)
         graphs.append(rest)
-        del evidence  # its ridge is large
     return (Pool.together(pools) if pools else None), graphs
 
 
@@ -199,32 +149,13 @@ def fair_share(sizes: Ints, total: int) -> int:
     return max(ordered[-1], 1)
 
 
-def _pools(
-    learning: GraphLearning,
-    evidence: GraphEvidence,
-    rules: dict[int, PathRules],
-    asked: dict[int, Asked],
-    fold: int,
-    share: float,
-    until: float,
-) -> list[Pool]:
-    steps = [step for step in learning.steps if len(asked[step].sources)]
-    sizes = [len(asked[step].sources) + 10.0 for step in steps]
-
-    def one(step: int) -> Pool:
-        return pool_of(evidence, rules[step], asked[step], learning.extent.pool, fold)
-
-    found = learning.work.each(one, steps, sizes, share, until)
-    return [pool for pool in found if pool is not None]
-
-
-def held_triples(facts: Facts, valid: Facts) -> tuple[Ids, Ids, Ids]:
+def held_triples(graph: GraphCounter, valid: Facts) -> tuple[Ids, Ids, Ids]:
     """Subject, predicate and object of held-out facts in the ids of train; others left out."""
     atoms = valid.binary
     subject, object_ = atoms.arguments
     predicate = atoms.predicate.astype(np.int32)
-    entity = np.append(valid.entities.translate(facts.entities), -1)
-    relation = np.append(valid.predicates.translate(facts.predicates), -1)
+    entity = np.append(graph.located(valid.entities), -1)
+    relation = np.append(valid.predicates.translate(graph.predicates), -1)
     triples = entity[subject], relation[predicate], entity[object_]
     known = np.all([part >= 0 for part in triples], axis=0)
     s, p, o = (part[known].astype(np.int32) for part in triples)
@@ -238,8 +169,7 @@ def held_pool(
     asked = {}
     for step in learning.steps:
         rows = np.flatnonzero(predicate == predicate_of(step))
-        known, answer = subject[rows], object_[rows]
-        asked[step] = by_source(answer, known) if step % 2 else by_source(known, answer)
-    evidence = learning.evidence(learning.graph)
-    pools = _pools(learning, evidence, rules, asked, 0, learning.shares.held, 0.9)
+        asked[step] = asked_of(step, subject[rows], object_[rows])
+    portion = Portion(learning.work, learning.shares.held, 0.9, learning.shares.ridge)
+    pools = learning.graph.pools(rules, asked, learning.extent.pool, 0, portion)
     return Pool.together(pools) if pools else None

@@ -12,14 +12,26 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from hornbeam.arrays import Ints
 from hornbeam.graphs.graph_settings import Extent
+from hornbeam.graphs.link_hashes import HIDING, LinkHash
 from hornbeam.graphs.linked_graph import LinkedGraph
+
+
+def folds_of(graph: LinkedGraph, folds: int, seed: int) -> Ints:
+    """The fold of every link, which depends on its ids alone."""
+    fold = np.empty(len(graph), dtype=np.int64)
+    for predicate in np.unique(graph.predicate).tolist():
+        rows = np.flatnonzero(graph.predicate == predicate)
+        number = LinkHash.of(seed, HIDING, predicate)
+        fold[rows] = number.of_links(graph.subject[rows], graph.object[rows]) % folds
+    return fold
 
 
 def hidden_folds(
     graph: LinkedGraph, extent: Extent, seed: int
 ) -> Iterator[tuple[LinkedGraph, LinkedGraph]]:
     """Pairs of the graph without a fold and that fold, as many as the extent asks for."""
-    fold = np.random.default_rng([seed, 0]).permutation(len(graph)) % extent.folds
+    fold = folds_of(graph, extent.folds, seed)
     for number in range(extent.hidden):
         yield graph.select(fold != number), graph.select(fold == number)

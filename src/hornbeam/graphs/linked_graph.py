@@ -20,6 +20,7 @@ import numpy as np
 
 from hornbeam.arrays import Bools, Ids, Integers, Ints, pointers, run_starts
 from hornbeam.facts.table import HALF, Facts
+from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.rules.codes import code_limit, step_code
 
 #: Facts above which the loops over a graph are compiled.
@@ -80,10 +81,11 @@ class LinkedGraph:
         return code_limit(self.n_predicates)
 
     @cached_property
-    def mean_links(self) -> float:
-        """Links per entity that has any, both directions counted."""
+    def size(self) -> GraphSize:
+        """How large the graph is."""
         linked = len(np.unique(np.concatenate([self.subject, self.object])))
-        return 2 * len(self) / max(linked, 1)
+        mean_links = 2 * len(self) / max(linked, 1)
+        return GraphSize(len(self), self.n_entities, self.n_predicates, mean_links)
 
     @cached_property
     def links(self) -> Links:

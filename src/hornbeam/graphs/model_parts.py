@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from hornbeam.arrays import Floats, Ints
+from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.constants import ConstantRules, constant_rules
+from hornbeam.graphs.constants import ConstantRules
 from hornbeam.graphs.graph_model import ConstantRule, GraphModel, GraphRule, RelationRules
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.queries import Direction
 from hornbeam.graphs.ranking_fit import Ranking
-from hornbeam.graphs.workload import Workload
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code
 
@@ -22,9 +22,9 @@ from hornbeam.rules.codes import is_inverse, predicate_of, step_code
 SHOWN = 10
 
 
-def step_of(facts: Facts, code: int) -> Step:
+def step_of(predicates: Names, code: int) -> Step:
     """A code as a step."""
-    return Step(facts.predicates[predicate_of(code)], is_inverse(code))
+    return Step(predicates[predicate_of(code)], is_inverse(code))
 
 
 def direction_of(code: int) -> Direction:
@@ -41,40 +41,31 @@ def property_of(graph: LinkedGraph, number: int) -> tuple[int, int | None]:
 
 
 def relation_rules(
-    graph: LinkedGraph,
-    facts: Facts,
+    predicates: Names,
     rules: Mapping[int, PathRules],
+    constants: Mapping[int, tuple[ConstantRule, ...]],
     ranking: Ranking,
     own: Mapping[int, Floats],
     queries: Ints,
-    work: Workload,
-    share: float,
-    constants: bool,
 ) -> tuple[RelationRules, ...]:
     """Name all rules, the best first."""
-    steps = sorted(rules)
-
-    def shown(step: int) -> tuple[ConstantRule, ...]:
-        return best_constants(graph, facts, constant_rules(graph, step))
-
-    found: list[tuple[ConstantRule, ...] | None] = [()] * len(steps)
-    if constants:
-        found = work.each(shown, steps, [1.0] * len(steps), share)
     return tuple(
         RelationRules(
-            facts.predicates[predicate_of(step)],
+            predicates[predicate_of(step)],
             direction_of(step),
             int(queries[step]),
-            _path_rules(facts, rules[step], own.get(step)),
-            some or (),
+            _path_rules(predicates, rules[step], own.get(step)),
+            constants.get(step, ()),
             tuple(ranking.by_step[step].tolist()) if step in ranking.by_step else None,
         )
-        for step, some in zip(steps, found, strict=True)
+        for step in sorted(rules)
     )
 
 
-def _path_rules(facts: Facts, rules: PathRules, weights: Floats | None) -> tuple[GraphRule, ...]:
-    names = {code: step_of(facts, code) for code in np.unique(rules.paths).tolist() if code}
+def _path_rules(
+    predicates: Names, rules: PathRules, weights: Floats | None
+) -> tuple[GraphRule, ...]:
+    names = {code: step_of(predicates, code) for code in np.unique(rules.paths).tolist() if code}
     order = np.lexsort((-rules.hits, -rules.confidence))
     return tuple(
         GraphRule(
@@ -96,7 +87,7 @@ def best_constants(
         code, entity = property_of(graph, int(rules.property[row]))
         shown.append(
             ConstantRule(
-                step_of(facts, code),
+                step_of(facts.predicates, code),
                 None if entity is None else facts.entities[entity],
                 facts.entities[int(rules.answer[row])],
                 int(rules.hits[row]),

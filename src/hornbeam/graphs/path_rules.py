@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, pointers
+from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints
+from hornbeam.graphs.asked_links import Asked
 from hornbeam.graphs.discovery import PathTable
 from hornbeam.graphs.evidence_kernels import count_paths
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
@@ -131,33 +132,6 @@ class TrieWalk(NamedTuple):
             np.zeros(1, dtype=np.int64),
             np.empty(n_entities, dtype=np.int32),
         )
-
-
-class Asked(NamedTuple):
-    """Queries by source: those of source i ask for `answers[offsets[i]:offsets[i + 1]]`."""
-
-    sources: Ids
-    offsets: Ints
-    answers: Ids
-
-
-def asked_along(graph: LinkedGraph, step: int, most: int | None, rng: np.random.Generator) -> Asked:
-    """The links along a step as queries, at most so many drawn from them."""
-    rows = np.flatnonzero(graph.predicate == step // 2 - 1)
-    if most is not None and len(rows) > most:
-        rows = np.sort(rng.choice(rows, most, replace=False))
-    known, answer = graph.subject[rows], graph.object[rows]
-    if step % 2:
-        known, answer = answer, known
-    return by_source(known, answer)
-
-
-def by_source(known: Ids, answer: Ids) -> Asked:
-    """Group queries by their sources, ascending."""
-    order = np.lexsort((answer, known))
-    known, answer = known[order], answer[order]
-    sources, counts = np.unique(known, return_counts=True)
-    return Asked(sources, pointers(counts), answer)
 
 
 def counted(graph: LinkedGraph, step: int, paths: PathTable, asked: Asked) -> PathRules:

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Bools, Ids, Ints, pointers, ranges
+from hornbeam.graphs.asked_links import Asked
 from hornbeam.graphs.constants import LEAST_CONFIDENCE
 from hornbeam.graphs.evidence_kernels import fired_paths, gather
 from hornbeam.graphs.graph_evidence import GraphEvidence, RidgeRows
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
-from hornbeam.graphs.path_rules import MOST_PROPOSED, SMOOTHING, Asked, PathRules, TrieWalk
+from hornbeam.graphs.path_rules import MOST_PROPOSED, SMOOTHING, PathRules, TrieWalk
 from hornbeam.graphs.ridge import PROPOSED, Ridge
 from hornbeam.graphs.softmax import Firings
 
@@ -111,7 +112,7 @@ def pool_of(
         features.append(feature[used])
     offsets = pointers(np.concatenate(counts))
     entity = np.concatenate(entities)
-    truth, missed = _truth(asked, offsets, entity, graph.n_entities)
+    truth, missed = truth_of(asked, offsets, entity)
     return Pool(
         np.full(len(asked.sources), step, dtype=np.int32),
         asked.sources,
@@ -147,11 +148,11 @@ def _ridge_rows(ridge: Ridge | None, step: int, sources: Ids) -> tuple[RidgeRows
     return forward, backward, np.sort(best, axis=1)
 
 
-def _truth(asked: Asked, offsets: Ints, entity: Ids, n_entities: int) -> tuple[Bools, Ints]:
+def truth_of(asked: Asked, offsets: Ints, entity: Ids) -> tuple[Bools, Ints]:
     """Which candidates are asked for, and how many of these are missed per source."""
     of_answer = np.repeat(np.arange(len(asked.sources)), np.diff(asked.offsets))
-    wanted = of_answer * n_entities + asked.answers
+    wanted = of_answer << 32 | asked.answers
     of_row = np.repeat(np.arange(len(asked.sources)), np.diff(offsets))
-    truth = np.isin(of_row * n_entities + entity, wanted)
+    truth = np.isin(of_row << 32 | entity, wanted)
     found = np.bincount(of_row[truth], minlength=len(asked.sources))
     return truth, np.diff(asked.offsets) - found

@@ -13,9 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from hornbeam.arrays import Floats
-from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.graph_counter import GraphCounter
 from hornbeam.graphs.path_rules import PathRules
-from hornbeam.graphs.pools import Pool, firings_of
+from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_fit import Ranking, columns_of, rows_of, scores_of
 from hornbeam.graphs.softmax import (
     Firings,
@@ -33,8 +33,8 @@ RULE_PENALTY, FEATURE_PENALTY = 3.0, 30.0
 def fit_rule_weights(
     train: Pool,
     held: Pool,
-    graphs: Sequence[LinkedGraph],
-    full: LinkedGraph,
+    graphs: Sequence[GraphCounter],
+    full: GraphCounter,
     rules: Mapping[int, PathRules],
     ranking: Ranking,
     work: Workload,
@@ -76,7 +76,7 @@ def fit_rule_weights(
         feature = test.feature[:, columns]
         before = linear_scores(feature, ranking.of(step))
         after = linear_scores(feature, weights[: len(columns)])
-        after += fired_scores(firings_of(full, rules[step], test), weights[len(columns) :])
+        after += fired_scores(full.firings(rules[step], test), weights[len(columns) :])
         return weights, after, _sum(test, after) - _sum(test, before)
 
     fitted = work.each(one, steps, sizes, share)
@@ -95,10 +95,10 @@ def fit_rule_weights(
     return replace(ranking, by_step=by_step, mrr=mrr), own, score
 
 
-def _by_fold(pool: Pool, rules: PathRules, graphs: Sequence[LinkedGraph]) -> Firings:
+def _by_fold(pool: Pool, rules: PathRules, graphs: Sequence[GraphCounter]) -> Firings:
     """Firings of a pool whose sources are answered from several graphs, fold after fold."""
     parts = [
-        firings_of(graphs[fold], rules, pool.select(pool.fold == fold))
+        graphs[fold].firings(rules, pool.select(pool.fold == fold))
         for fold in np.unique(pool.fold).tolist()
     ]
     sizes = np.concatenate([np.diff(part.start) for part in parts])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.graph_size import GraphSize
 
 #: Seconds for a graph without its ridge: at least, and per fact.
 LEAST_SECONDS, SECONDS_PER_FACT = 3.0, 0.0009
@@ -31,12 +31,10 @@ class StageShares:
     naming: float
 
     @classmethod
-    def of(
-        cls, graph: LinkedGraph, folds: int, ridge: bool, held: bool, sparse: bool
-    ) -> StageShares:
+    def of(cls, size: GraphSize, folds: int, ridge: bool, held: bool, sparse: bool) -> StageShares:
         """Estimate the shares of a graph's stages."""
-        seconds = LEAST_SECONDS + SECONDS_PER_FACT * len(graph)
-        inverse = 100 * SECONDS_PER_CUBE * graph.n_entities**3 / seconds if ridge else 0.0
+        seconds = LEAST_SECONDS + SECONDS_PER_FACT * size.facts
+        inverse = 100 * SECONDS_PER_CUBE * size.entities**3 / seconds if ridge else 0.0
         parts = {
             "discovering": 6.0,
             "judging": 12.0,

@@ -67,6 +67,7 @@ class Workload:
         sizes: Sequence[float],
         share: float,
         until: float = 1.0,
+        threads: int | None = None,
     ) -> list[Result | None]:
         """Do `work` on every item; None for those that the time limit leaves no time for.
 
@@ -80,6 +81,8 @@ class Workload:
             Which share of the whole workload all items are.
         until
             The share of the time limit that must not have passed when an item is begun.
+        threads
+            Threads for this work, where it is not for as many as others.
         """
         total = sum(sizes) or 1.0
 
@@ -92,7 +95,7 @@ class Workload:
 
         # large ones first, so that no thread is left alone with one in the end
         order = sorted(range(len(items)), key=lambda i: (-sizes[i], i))
-        pool = ThreadPoolExecutor(worker_threads(self.threads))
+        pool = ThreadPoolExecutor(worker_threads(threads or self.threads))
         try:
             results = dict(zip(order, pool.map(one, order), strict=True))
         finally:

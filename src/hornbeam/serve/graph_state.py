@@ -194,7 +194,7 @@ class GraphExplorer:
         links, groups = graph.links, list[EdgeGroup]()
         for run in range(int(links.first_run[entity]), int(links.first_run[entity + 1])):
             ends = links.end[links.run_start[run] : links.run_start[run + 1]]
-            step = step_of(self.facts, int(links.run_step[run]))
+            step = step_of(self.facts.predicates, int(links.run_step[run]))
             first = self.facts.entities.take(ends[:FIRST].tolist())
             groups.append(EdgeGroup(step.predicate, step.inverse, len(ends), first))
         return groups
@@ -248,7 +248,7 @@ class GraphExplorer:
         likely, rank = self.ranker.probabilities(found), tied_ranks(found)
         name, asked = self.facts.entities[entity], []
         for i, step in enumerate(steps):
-            walked = step_of(self.facts, step)
+            walked = step_of(self.facts.predicates, step)
             low, high = int(found.offsets[i]), int(found.offsets[i + 1])
             rows = range(low, min(low + top, high))
             answers = self.facts.entities.take(found.entities[rows].tolist())

@@ -13,6 +13,10 @@ TableColumns = Mapping[str, Array]
 class Database(Protocol):
     """Tables from selects and from arrays, and answers."""
 
+    @property
+    def distributed(self) -> bool:
+        """Whether many machines share the work, and every select costs a second, however small."""
+
     def create(self, table: str, select: str) -> None:
         """Make (or replace) a table."""
 

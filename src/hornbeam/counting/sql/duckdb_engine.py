@@ -36,6 +36,8 @@ class DuckDB:
 
     connection: duckdb.DuckDBPyConnection
 
+    distributed = False
+
     def create(self, table: str, select: str) -> None:
         """Make (or replace) a table."""
         self._execute(f"CREATE OR REPLACE TEMP TABLE {table} AS {select}")

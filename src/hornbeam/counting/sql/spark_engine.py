@@ -53,6 +53,8 @@ class Spark:
     folder: str
     _numbers: Iterator[int] = field(default_factory=count)
 
+    distributed = True
+
     @property
     def broadcast_rows(self) -> int:
         """Longest table that every worker can hold, and the driver, who makes it, as well."""

@@ -107,7 +107,7 @@ class SqlEngine:
             count_conditions(database, conditions, progress)
             parts.append(
                 conditions_found(
-                    database, conditions, self.predicates, targets, language, self._named
+                    database, conditions, self.predicates, targets, language, self.named
                 )
             )
         everything = united([part.candidates for part in parts])
@@ -184,7 +184,7 @@ class SqlEngine:
         ids[found["number"]] = found["id"]
         return ids
 
-    def _named(self, ids: Ids) -> tuple[Names, Ids]:
+    def named(self, ids: Ids) -> tuple[Names, Ids]:
         """Names of some entities, and for every id its place among them; -1 stays -1."""
         if self.entities is not None:
             return self.entities, ids

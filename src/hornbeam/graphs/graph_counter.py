@@ -1,0 +1,123 @@
+"""The narrow waist of whole graphs: who finds and counts their rules, wherever the links are.
+
+`hornbeam.graphs.memory_graph` holds the links in arrays, `hornbeam.graphs.sql.sql_graph` leaves
+them in a database. Both return the same integers, and features of the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from hornbeam.arrays import Ids, Ints
+from hornbeam.facts.names import Names
+from hornbeam.graphs.discovery import PathTable
+from hornbeam.graphs.graph_model import ConstantRule, LinkedShares
+from hornbeam.graphs.graph_settings import Extent
+from hornbeam.graphs.graph_size import GraphSize
+from hornbeam.graphs.path_rules import Asked, PathRules
+from hornbeam.graphs.pools import Pool
+from hornbeam.graphs.softmax import Firings
+from hornbeam.graphs.workload import Workload
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Portion:
+    """A share of a workload, and the share of the time limit by which all of it is begun.
+
+    `ahead` is a further share, of what must be done before any single item.
+    """
+
+    work: Workload
+    share: float
+    until: float = 1.0
+    ahead: float = 0.0
+
+    def each(
+        self,
+        do: Callable[[Item], Result],
+        items: Sequence[Item],
+        sizes: Sequence[float],
+        threads: int | None = None,
+    ) -> list[Result | None]:
+        """See `Workload.each`."""
+        return self.work.each(do, items, sizes, self.share, self.until, threads)
+
+
+class GraphCounter(Protocol):
+    """Finds and counts the rules of one graph.
+
+    What there is no time for is left out of the answers.
+    """
+
+    @property
+    def size(self) -> GraphSize:
+        """How large the graph is."""
+
+    @property
+    def predicates(self) -> Names:
+        """Names of all predicates of the facts."""
+
+    @property
+    def fits_constants(self) -> bool:
+        """Whether constants are fitted together (the ridge class)."""
+
+    @property
+    def only_counts(self) -> bool:
+        """Whether rules must be given, and are counted but not ranked by."""
+
+    @property
+    def links_by_predicate(self) -> Ints:
+        """Links of every predicate."""
+
+    @property
+    def holders_by_step(self) -> Ints:
+        """Entities that have links along every step."""
+
+    def located(self, names: Names) -> Ids:
+        """Ids of entities by name, -1 where no fact has them."""
+
+    def linked_shares(self, subject: Ids | None = None, object_: Ids | None = None) -> LinkedShares:
+        """How many pairs are linked by more than one relation; see `linked_shares`."""
+
+    def drawn(
+        self, steps: Sequence[int], most: int | None, seed: int, purpose: int
+    ) -> dict[int, Asked]:
+        """Links along steps as queries, at most so many of each relation."""
+
+    def discover(
+        self, steps: Sequence[int], length: int, extent: Extent, seed: int, portion: Portion
+    ) -> dict[int, PathTable]:
+        """The paths that connect the ends of the steps' links most often."""
+
+    def count(
+        self, paths: Mapping[int, PathTable], asked: Mapping[int, Asked], portion: Portion
+    ) -> dict[int, PathRules]:
+        """Hits and predictions of paths, by step."""
+
+    def pools(
+        self,
+        rules: Mapping[int, PathRules],
+        asked: Mapping[int, Asked],
+        limit: int,
+        fold: int,
+        portion: Portion,
+    ) -> list[Pool]:
+        """At most `limit` candidates of every source, with their features."""
+
+    def firings(self, rules: PathRules, pool: Pool) -> Firings:
+        """Which path rules speak for which candidates of a pool of the rules' step."""
+
+    def best_constants(
+        self, steps: Sequence[int], portion: Portion
+    ) -> dict[int, tuple[ConstantRule, ...]]:
+        """The rules with constants of the highest confidence, by step."""
+
+    def hidden_folds(
+        self, extent: Extent, seed: int
+    ) -> Iterator[tuple[GraphCounter, GraphCounter]]:
+        """Pairs of the graph without a fold and that fold; see `hornbeam.graphs.hidden_folds`."""

@@ -1,0 +1,54 @@
+"""Random choices among links that depend on their ids alone, not on who makes them.
+
+A link (s, o) of a relation has the number
+
+    h = (d u^2 + e u) mod P,    u = (a s + b o + c) mod P,    P = 2^31 - 1,
+
+with five random coefficients per relation and purpose. The links of the least numbers are drawn,
+and a link's fold is its number modulo the folds. So a database draws what memory draws
+(`hornbeam.graphs.sql.hash_queries` has the same formula), whatever its order of rows, and further
+facts leave the folds of the others what they are. No product here needs more than 63 bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hornbeam.arrays import Ids, Ints, Positions
+
+PRIME = 2**31 - 1
+#: Purposes of random choices: each has its own coefficients, whatever else is chosen.
+HIDING, DISCOVERING, JUDGING, COUNTING, ASKING = range(5)
+
+
+@dataclass(frozen=True)
+class LinkHash:
+    """The coefficients of one relation and purpose."""
+
+    a: int
+    b: int
+    c: int
+    d: int
+    e: int
+
+    @classmethod
+    def of(cls, seed: int, purpose: int, predicate: int) -> LinkHash:
+        """Draw the coefficients."""
+        rng = np.random.default_rng([seed, purpose, predicate])
+        a, b, c, d, e = rng.integers(1, PRIME, size=5).tolist()
+        return cls(a, b, c, d, e)
+
+    def of_links(self, subject: Ids, object_: Ids) -> Ints:
+        """The numbers of links."""
+        u = (self.a * subject.astype(np.int64)) % PRIME
+        u = (u + (self.b * object_.astype(np.int64)) % PRIME + self.c) % PRIME
+        return (self.d * (u * u % PRIME) + self.e * u) % PRIME
+
+    def drawn(self, subject: Ids, object_: Ids, most: int) -> Positions:
+        """Rows of at most so many links: those of the least numbers, in the order of rows."""
+        if len(subject) <= most:
+            return np.arange(len(subject))
+        order = np.lexsort((object_, subject, self.of_links(subject, object_)))
+        return np.sort(order[:most])

@@ -1,0 +1,174 @@
+"""A graph in memory: rules are found and counted by kernels, one relation and direction a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+from hornbeam.arrays import Ids, Ints
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import Facts
+from hornbeam.graphs.asked_links import Asked, asked_along
+from hornbeam.graphs.constants import constant_rules
+from hornbeam.graphs.discovery import PathTable, discover_paths
+from hornbeam.graphs.graph_counter import Portion
+from hornbeam.graphs.graph_evidence import Classes, GraphEvidence
+from hornbeam.graphs.graph_model import ConstantRule, LinkedShares
+from hornbeam.graphs.graph_settings import Extent, GraphSettings
+from hornbeam.graphs.graph_size import GraphSize
+from hornbeam.graphs.hidden_folds import hidden_folds
+from hornbeam.graphs.link_hashes import DISCOVERING, LinkHash
+from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.linked_pairs import linked_shares
+from hornbeam.graphs.model_parts import best_constants
+from hornbeam.graphs.path_rules import PathRules, counted
+from hornbeam.graphs.pools import Pool, firings_of, pool_of
+from hornbeam.graphs.ridge import MOST_ENTITIES, Ridge
+from hornbeam.graphs.softmax import Firings
+from hornbeam.rules.codes import predicate_of
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryGraph:
+    """Links of facts in arrays; see `hornbeam.graphs.graph_counter.GraphCounter`."""
+
+    facts: Facts
+    graph: LinkedGraph
+    settings: GraphSettings
+
+    only_counts = False
+
+    @classmethod
+    def of(cls, facts: Facts, settings: GraphSettings) -> MemoryGraph:
+        """Take the binary facts that round to true."""
+        return cls(facts, LinkedGraph.of(facts), settings)
+
+    @property
+    def size(self) -> GraphSize:
+        """How large the graph is."""
+        return self.graph.size
+
+    @property
+    def predicates(self) -> Names:
+        """Names of all predicates of the facts."""
+        return self.facts.predicates
+
+    @property
+    def fits_constants(self) -> bool:
+        """Whether constants are fitted together: their matrix is held for so many entities."""
+        return self.settings.ridge and self.graph.n_entities <= MOST_ENTITIES
+
+    @cached_property
+    def links_by_predicate(self) -> Ints:
+        """Links of every predicate."""
+        return np.bincount(self.graph.predicate, minlength=self.graph.n_predicates)
+
+    @property
+    def holders_by_step(self) -> Ints:
+        """Entities that have links along every step."""
+        return np.diff(self.graph.links.first_holder)
+
+    def located(self, names: Names) -> Ids:
+        """Ids of entities by name, -1 where no fact has them."""
+        return names.translate(self.facts.entities)
+
+    def linked_shares(self, subject: Ids | None = None, object_: Ids | None = None) -> LinkedShares:
+        """How many pairs are linked by more than one relation."""
+        return linked_shares(self.graph, subject, object_)
+
+    def drawn(
+        self, steps: Sequence[int], most: int | None, seed: int, purpose: int
+    ) -> dict[int, Asked]:
+        """Links along steps as queries, at most so many of each relation."""
+        return {
+            step: asked_along(
+                self.graph, step, most, LinkHash.of(seed, purpose, predicate_of(step))
+            )
+            for step in steps
+        }
+
+    def discover(
+        self, steps: Sequence[int], length: int, extent: Extent, seed: int, portion: Portion
+    ) -> dict[int, PathTable]:
+        """The paths that connect the ends of the steps' links most often."""
+        drawn = self.drawn(steps, extent.sampled, seed, DISCOVERING)
+
+        def one(step: int) -> PathTable:
+            return discover_paths(self.graph, step, length, drawn[step], extent.found)
+
+        return self._each(one, steps, drawn, portion)
+
+    def count(
+        self, paths: Mapping[int, PathTable], asked: Mapping[int, Asked], portion: Portion
+    ) -> dict[int, PathRules]:
+        """Hits and predictions of paths, by step."""
+
+        def one(step: int) -> PathRules:
+            return counted(self.graph, step, paths[step], asked[step])
+
+        return self._each(one, list(paths), asked, portion)
+
+    def pools(
+        self,
+        rules: Mapping[int, PathRules],
+        asked: Mapping[int, Asked],
+        limit: int,
+        fold: int,
+        portion: Portion,
+    ) -> list[Pool]:
+        """At most `limit` candidates of every source, with their features."""
+        ridge = None
+        if self.fits_constants:
+            ridge = Ridge.fit(self.graph, self.settings.ridge_penalty)
+            assert len(ridge.rest)  # before threads ask for it
+            portion.work.advance(portion.ahead)
+        classes = Classes(self.settings.constants, self.settings.backward)
+        evidence = GraphEvidence(self.graph, ridge, classes)
+
+        def one(step: int) -> Pool:
+            return pool_of(evidence, rules[step], asked[step], limit, fold)
+
+        steps = [step for step in rules if len(asked[step].sources)]
+        return list(self._each(one, steps, asked, portion).values())
+
+    def firings(self, rules: PathRules, pool: Pool) -> Firings:
+        """Which path rules speak for which candidates of a pool of the rules' step."""
+        return firings_of(self.graph, rules, pool)
+
+    def best_constants(
+        self, steps: Sequence[int], portion: Portion
+    ) -> dict[int, tuple[ConstantRule, ...]]:
+        """The rules with constants of the highest confidence, by step."""
+
+        def one(step: int) -> tuple[ConstantRule, ...]:
+            return best_constants(self.graph, self.facts, constant_rules(self.graph, step))
+
+        found = portion.each(one, steps, [1.0] * len(steps))
+        return {step: some for step, some in zip(steps, found, strict=True) if some is not None}
+
+    def hidden_folds(self, extent: Extent, seed: int) -> Iterator[tuple[MemoryGraph, MemoryGraph]]:
+        """Pairs of the graph without a fold and that fold."""
+        for rest, hidden in hidden_folds(self.graph, extent, seed):
+            yield (
+                MemoryGraph(self.facts, rest, self.settings),
+                MemoryGraph(self.facts, hidden, self.settings),
+            )
+
+    def _each(
+        self,
+        one: Callable[[int], Result],
+        steps: Sequence[int],
+        asked: Mapping[int, Asked],
+        portion: Portion,
+    ) -> dict[int, Result]:
+        """Work on every step; what there is no time for is left out."""
+        assert len(self.graph.links.first_run)  # built before threads ask for it
+        sizes = [len(asked[step].sources) + 10.0 for step in steps]
+        found = portion.each(one, steps, sizes)
+        return {step: some for step, some in zip(steps, found, strict=True) if some is not None}

@@ -1,0 +1,1 @@
+"""Whole graphs that stay in a database: the same rules, counted by joins."""

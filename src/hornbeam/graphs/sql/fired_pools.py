@@ -1,0 +1,129 @@
+"""From rules that fired in a database to pools of candidates with features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hornbeam.arrays import Array, Ints, pointers
+from hornbeam.counting.sql.database import Database
+from hornbeam.graphs.asked_links import Asked
+from hornbeam.graphs.evidence_kernels import gather_fired
+from hornbeam.graphs.graph_evidence import CandidateArrays
+from hornbeam.graphs.linked_graph import WORTH_COMPILING
+from hornbeam.graphs.path_rules import SMOOTHING
+from hornbeam.graphs.pools import Pool, truth_of
+
+#: Rows of fired rules, and of candidates, that come to Python at a time.
+ROWS = 1_000_000
+_NONE = np.empty(0, dtype=np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class FiredPools:
+    """Pools of the queries of a batch, whose `firing` and `candidates` are in a database.
+
+    `totals` has the links along every step.
+    """
+
+    database: Database
+    asked: Mapping[int, Asked]
+    totals: Ints
+    limit: int
+    fold: int
+
+    def pools(self) -> list[Pool]:
+        """One pool per step."""
+        found = dict[int, list[tuple[Array, Array, Array]]]()
+        for start, stop in self._chunks():
+            for step, some in self._gathered(start, stop):
+                found.setdefault(step, []).append(some)
+        return [self._pool(step, parts) for step, parts in found.items()]
+
+    def _chunks(self) -> Iterator[tuple[int, int]]:
+        """Ranges of queries that come together; a query alone where it has too many rows."""
+        n_queries = sum(len(some.sources) for some in self.asked.values())
+        rows = np.zeros(n_queries, dtype=np.int64)
+        for table in ("firing", "candidates"):
+            sizes = self.database.fetch(
+                f"SELECT query, count(*) AS size FROM {table} GROUP BY query"  # noqa: S608
+            )
+            rows[sizes["query"]] += sizes["size"]
+        start, held = 0, 0
+        for query, size in enumerate(rows.tolist()):
+            if held and held + size > ROWS:
+                yield start, query
+                start, held = query, 0
+            held += size
+        yield start, n_queries
+
+    def _gathered(self, start: int, stop: int) -> list[tuple[int, tuple[Array, Array, Array]]]:
+        """Sizes, entities and features of the candidates of some queries, by step."""
+        some = f"WHERE query >= {start} AND query < {stop}"
+        there = self.database.fetch(
+            "SELECT query, entity, answers, degree FROM candidates "  # noqa: S608
+            f"{some} ORDER BY query, entity"
+        )
+        fired = self.database.fetch(
+            "SELECT query, entity, kind, hits, predicted FROM firing "  # noqa: S608
+            f"{some} ORDER BY query, entity, kind, order_1, order_2, order_3"
+        )
+        rows = np.searchsorted(_keys(fired), _keys(there))
+        rows = np.append(rows, len(fired["query"])).astype(np.int64)
+        confidence = fired["hits"] / (fired["predicted"] + SMOOTHING)
+        loss = -np.log1p(-confidence)
+        found, first = [], 0
+        for step, asked in self.asked.items():
+            low, high = max(first, start), min(first + len(asked.sources), stop)
+            if low < high:
+                sources = asked.sources[low - first : high - first]
+                offsets = np.searchsorted(there["query"], np.arange(low, high + 1))
+                part = slice(int(offsets[0]), int(offsets[-1]))
+                run = gather_fired.for_size(len(confidence), WORTH_COMPILING)
+                n = part.stop - part.start
+                all_listed = CandidateArrays(
+                    np.zeros((n, 3, 5)), _NONE, np.ones(n, dtype=np.bool_), _NONE.astype(np.int64)
+                )
+                count, chosen, feature = run(
+                    fired["kind"], confidence, loss, rows[part.start : part.stop + 1],
+                    (offsets - offsets[0]).astype(np.int64), _itself(there, sources, offsets),
+                    self._prior(step, there["answers"][part]), there["degree"][part], self.limit,
+                    all_listed,
+                )  # fmt: skip
+                found.append((step, (count, there["entity"][part][chosen], feature)))
+            first += len(asked.sources)
+        return found
+
+    def _prior(self, step: int, answers: Ints) -> Array:
+        """Logarithms of the candidates' frequencies, and of one that never is an answer."""
+        total = self.totals[step] + 1.0
+        return np.append(np.log((answers + 0.5) / total), np.log(0.5 / total))
+
+    def _pool(self, step: int, parts: Sequence[tuple[Array, Array, Array]]) -> Pool:
+        count, entity, feature = (np.concatenate(column) for column in zip(*parts, strict=True))
+        asked, offsets = self.asked[step], pointers(count)
+        truth, missed = truth_of(asked, offsets, entity)
+        n = len(asked.sources)
+        return Pool(
+            np.full(n, step, dtype=np.int32), asked.sources, offsets, entity, feature, truth,
+            missed, np.full(n, self.fold, dtype=np.int32),
+        )  # fmt: skip
+
+
+def _keys(columns: Mapping[str, Array]) -> Ints:
+    """Query and entity as one number."""
+    keys: Ints = columns["query"].astype(np.int64) << 32 | columns["entity"].astype(np.int64)
+    return keys
+
+
+def _itself(there: Mapping[str, Array], sources: Array, offsets: Array) -> Ints:
+    """The row of every source among its own candidates, from the first on; -1 for none."""
+    found = np.full(len(sources), -1, dtype=np.int64)
+    for i, source in enumerate(sources.tolist()):
+        own = there["entity"][offsets[i] : offsets[i + 1]]
+        at = int(np.searchsorted(own, source))
+        if at < len(own) and own[at] == source:
+            found[i] = offsets[i] - offsets[0] + at
+    return found

@@ -1,0 +1,70 @@
+"""Random choices among links in SQL: the formula of `hornbeam.graphs.link_hashes`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from hornbeam.arrays import Array
+from hornbeam.graphs.link_hashes import PRIME, LinkHash
+
+#: How many times as many links as wanted are numbered, and how many more: fewer than wanted among
+#: them are as good as impossible, and noticed.
+TIMES, MORE = 4, 400
+
+
+def hash_columns(predicates: Iterable[int], seed: int, purpose: int) -> dict[str, Array]:
+    """Coefficients of some relations, as the table `hashes`."""
+    listed = list(predicates)
+    found = [LinkHash.of(seed, purpose, predicate) for predicate in listed]
+    coefficients = {
+        name: np.array([getattr(one, name) for one in found], dtype=np.int64) for name in "abcde"
+    }
+    return {"predicate": np.array(listed, dtype=np.int32), **coefficients}
+
+
+def numbered(triples: str) -> str:
+    """Triples of the relations of `hashes` with their numbers."""
+    return (
+        "SELECT x.subject, x.predicate, x.object, "  # noqa: S608
+        f"(x.d * ((x.u * x.u) % {PRIME}) + x.e * x.u) % {PRIME} AS number "
+        "FROM (SELECT f.subject, f.predicate, f.object, h.d, h.e, "
+        f"((h.a * f.subject) % {PRIME} + (h.b * f.object) % {PRIME} + h.c) % {PRIME} AS u "
+        f"FROM {triples} AS f JOIN hashes AS h ON h.predicate = f.predicate) AS x"
+    )
+
+
+def drawn(triples: str) -> str:
+    """The links of the least numbers, `most` of every relation, of those `below` a number.
+
+    `most` and `below` stand in the table `draws`.
+    """
+    return (
+        "SELECT subject, predicate, object FROM (SELECT n.subject, n.predicate, n.object, d.most, "  # noqa: S608
+        "row_number() OVER (PARTITION BY n.predicate ORDER BY n.number, n.subject, n.object) "
+        f"AS place FROM ({numbered(triples)}) AS n JOIN draws AS d "
+        "ON d.predicate = n.predicate WHERE n.number < d.below) AS p WHERE place <= most"
+    )
+
+
+def draw_columns(
+    predicates: Iterable[int], sizes: Iterable[int], most: int, everything: bool
+) -> dict[str, Array]:
+    """How many links of each relation are drawn, and the number that theirs are below."""
+    shares = [1.0 if everything else (TIMES * most + MORE) / max(size, 1) for size in sizes]
+    listed = list(predicates)
+    return {
+        "predicate": np.array(listed, dtype=np.int32),
+        "most": np.full(len(listed), most, dtype=np.int64),
+        "below": np.array([int(min(share, 1.0) * PRIME) for share in shares], dtype=np.int64),
+    }
+
+
+def of_fold(triples: str, folds: int, number: int, hidden: bool) -> str:
+    """The triples of a fold, or all others."""
+    sign = "=" if hidden else "<>"
+    return (
+        f"SELECT subject, predicate, object FROM ({numbered(triples)}) AS n "  # noqa: S608
+        f"WHERE n.number % {folds} {sign} {number}"
+    )

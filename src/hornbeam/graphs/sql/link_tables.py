@@ -1,0 +1,95 @@
+"""The tables of one graph in a database, made when they are first asked for.
+
+    triples  subject, predicate, object
+    links    entity, step, other: every triple, walked forwards and backwards
+    runs     entity, step, size: how many links an entity has along a step
+    degrees  entity, degree: how many it has at all
+    holders  step, holders: how many entities have links along a step
+    walks    the links that paths take: a run that is longer than any rule may propose is one link
+             to nowhere (-1), and whoever meets it knows that there are too many
+
+Names of tables differ from graph to graph by a suffix; all that is in them are ids.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hornbeam.counting.sql.database import Database
+from hornbeam.counting.sql.step_queries import BACKWARDS, FORWARDS
+from hornbeam.graphs.path_rules import MOST_PROPOSED
+
+#: What a link that leads to too many entities leads to.
+NOWHERE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class LinkTables:
+    """Tables of a graph; `suffix` tells those of several graphs apart."""
+
+    database: Database
+    suffix: str
+    _made: set[str] = field(default_factory=set)
+
+    @property
+    def triples(self) -> str:
+        """Name of the table of triples, which is there from the start."""
+        return f"triples_{self.suffix}"
+
+    @property
+    def links(self) -> str:
+        """Name of the table of links."""
+        return self._table(
+            "links",
+            f"SELECT subject AS entity, {FORWARDS} AS step, object AS other FROM {self.triples} "  # noqa: S608
+            f"UNION ALL SELECT object AS entity, {BACKWARDS} AS step, subject AS other "
+            f"FROM {self.triples}",
+        )
+
+    @property
+    def runs(self) -> str:
+        """Name of the table of runs."""
+        return self._table(
+            "runs",
+            f"SELECT entity, step, count(*) AS size FROM {self.links} GROUP BY entity, step",  # noqa: S608
+        )
+
+    @property
+    def degrees(self) -> str:
+        """Name of the table of degrees."""
+        return self._table(
+            "entity_degrees",
+            "SELECT entity, CAST(sum(size) AS BIGINT) AS degree "  # noqa: S608
+            f"FROM {self.runs} GROUP BY entity",
+        )
+
+    @property
+    def holders(self) -> str:
+        """Name of the table of holders."""
+        return self._table(
+            "step_holders",
+            f"SELECT step, count(*) AS holders FROM {self.runs} GROUP BY step",  # noqa: S608
+        )
+
+    @property
+    def walks(self) -> str:
+        """Name of the view of the links that paths take."""
+        long = self._table(
+            "long_runs",
+            f"SELECT entity, step FROM {self.runs} WHERE size > {MOST_PROPOSED}",  # noqa: S608
+        )
+        return self._table(
+            "walks",
+            f"SELECT l.entity, l.step, l.other FROM {self.links} AS l WHERE NOT EXISTS "  # noqa: S608
+            f"(SELECT 1 FROM {long} AS x WHERE x.entity = l.entity AND x.step = l.step) "
+            f"UNION ALL SELECT entity, step, {NOWHERE} AS other FROM {long}",
+            stored=False,
+        )
+
+    def _table(self, what: str, select: str, stored: bool = True) -> str:
+        name = f"{what}_{self.suffix}"
+        if name not in self._made:
+            make = self.database.create if stored else self.database.view
+            make(name, select)
+            self._made.add(name)
+        return name

@@ -1,0 +1,126 @@
+"""What the search for paths sees of a graph, brought to Python from a database.
+
+The search between the ends a and c of a link (`hornbeam.graphs.discovery_kernels`) walks up to half
+of a path from either end, so it needs all links of the entities near them and no others. From a it
+looks at a fixed number of links, in the order of steps and ends; entities behind these are left
+out. The ids of a part are the ranks of those of the graph, so that the order of links is the same
+and the search finds the same paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from hornbeam.arrays import Ids, Integers, run_starts
+from hornbeam.graphs.asked_links import Asked
+from hornbeam.graphs.discovery import MOST
+from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.sql.link_tables import LinkTables
+from hornbeam.graphs.sql.path_tries import asked_columns
+from hornbeam.rules.codes import predicate_of
+
+#: Links that come to Python at a time; a relation alone may have more.
+ROWS = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhood:
+    """Part of a graph with ids of its own."""
+
+    graph: LinkedGraph
+    entities: Ids
+
+    def localised(self, asked: Asked) -> Asked:
+        """Queries in the ids of this part."""
+        sources, answers = (
+            np.searchsorted(self.entities, ids).astype(np.int32)
+            for ids in (asked.sources, asked.answers)
+        )
+        return Asked(sources, asked.offsets, answers)
+
+
+def neighbourhoods(
+    tables: LinkTables, asked: Mapping[int, Asked], length: int, n_predicates: int
+) -> Iterator[tuple[list[int], Neighbourhood]]:
+    """Steps, and the part of the graph that the search for their paths looks at."""
+    database = tables.database
+    queries, answers = asked_columns(asked)
+    place = answers["query"]
+    step = queries["step"][place]
+    pairs = {"number": np.arange(len(place), dtype=np.int32), "step": step}
+    database.upload("pairs", {**pairs, "a": queries["source"][place], "c": answers["entity"]})
+    database.create("near", _near(tables, (length + 1) // 2, length // 2))
+    sizes = database.fetch(
+        "SELECT n.step, CAST(sum(d.degree) AS BIGINT) AS size "  # noqa: S608
+        f"FROM {tables.degrees} AS d JOIN near AS n ON n.entity = d.entity GROUP BY n.step"
+    )
+    held = dict(zip(sizes["step"].tolist(), sizes["size"].tolist(), strict=True))
+    part, rows = list[int](), 0
+    for one in asked:
+        if part and rows + held.get(one, 0) > ROWS:
+            yield part, _fetched(tables, part, n_predicates)
+            part, rows = [], 0
+        part.append(one)
+        rows += held.get(one, 0)
+    yield part, _fetched(tables, part, n_predicates)
+    database.drop("pairs", "near")
+
+
+def _near(tables: LinkTables, head: int, tail: int) -> str:
+    """Entities whose links the search for the paths of a step looks at."""
+    levels = ["SELECT step, a AS entity FROM pairs", "SELECT step, c AS entity FROM pairs"]
+    for end, depth, limited in (("a", head, True), ("c", tail, False)):
+        start = f"SELECT number, step, a, c, {end} AS entity FROM pairs"  # noqa: S608
+        for level in range(1, depth):
+            start = _next(tables, start, level, limited)
+            levels.append(f"SELECT step, entity FROM ({start}) AS x")  # noqa: S608
+    return f"SELECT DISTINCT step, entity FROM ({' UNION ALL '.join(levels)}) AS n"  # noqa: S608
+
+
+def _next(tables: LinkTables, before: str, level: int, limited: bool) -> str:
+    """Entities one step on, other than a and c; those before which the search ends left out."""
+    path = "".join(f", x.s{k}, x.e{k}" for k in range(1, level))
+    order = "".join(f"s{k}, e{k}, " for k in range(1, level))
+    walked = (
+        f"SELECT x.number, x.step, x.a, x.c{path}, l.step AS s{level}, l.other AS e{level}, "  # noqa: S608
+        f"l.other AS entity, d.degree FROM {tables.links} AS l "
+        f"JOIN ({before}) AS x ON l.entity = x.entity "
+        f"JOIN {tables.degrees} AS d ON d.entity = l.other "
+        "WHERE l.other <> x.a AND l.other <> x.c"
+    )
+    if not limited:
+        return walked
+    window = (
+        f"sum(degree) OVER (PARTITION BY number ORDER BY {order}s{level}, e{level} "
+        "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - degree"
+    )
+    return (
+        f"SELECT * FROM (SELECT w.*, {window} AS looked FROM ({walked}) AS w) AS y "  # noqa: S608
+        f"WHERE y.looked < {MOST}"
+    )
+
+
+def _fetched(tables: LinkTables, steps: list[int], n_predicates: int) -> Neighbourhood:
+    listed = ", ".join(str(step) for step in steps)
+    near = f"SELECT DISTINCT entity FROM near WHERE step IN ({listed})"  # noqa: S608
+    found = tables.database.fetch(
+        f"SELECT l.entity, l.step, l.other FROM {tables.links} AS l "  # noqa: S608
+        f"JOIN ({near}) AS n ON n.entity = l.entity"
+    )
+    return _local(found["entity"], found["step"], found["other"], n_predicates)
+
+
+def _local(entity: Integers, step: Integers, other: Integers, n_predicates: int) -> Neighbourhood:
+    """Links as a graph with ids of its own; those that were found from both ends once."""
+    back = step % 2 == 1
+    subject, object_ = np.where(back, other, entity), np.where(back, entity, other)
+    predicate = predicate_of(step).astype(np.int32)
+    order = np.lexsort((object_, predicate, subject))
+    once = order[run_starts(subject[order], predicate[order], object_[order])]
+    entities, ids = np.unique([subject[once], object_[once]], return_inverse=True)
+    ends = ids.reshape(2, -1).astype(np.int32)
+    graph = LinkedGraph(len(entities), n_predicates, ends[0], predicate[once], ends[1])
+    return Neighbourhood(graph, entities.astype(np.int32))

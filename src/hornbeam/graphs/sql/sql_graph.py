@@ -1,0 +1,389 @@
+"""A graph in a database: the same rules and the same counts as in memory, by joins.
+
+Queries of many relations are answered together, as many as `PAIRS` allows: that bounds what the
+database holds at a time, which it may spill, and what comes to Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import count
+from threading import RLock
+from typing import TypeVar
+
+import numpy as np
+
+from hornbeam.arrays import Ids, Ints, pointers
+from hornbeam.counting.projections import projections
+from hornbeam.counting.sql.database import Database
+from hornbeam.counting.sql.sql_engine import SqlEngine
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import HALF
+from hornbeam.graphs.asked_links import Asked, asked_of
+from hornbeam.graphs.discovery import PathTable, discover_paths
+from hornbeam.graphs.graph_counter import Portion
+from hornbeam.graphs.graph_model import ConstantRule, LinkedShares
+from hornbeam.graphs.graph_settings import Extent, GraphSettings
+from hornbeam.graphs.graph_size import GraphSize
+from hornbeam.graphs.link_hashes import DISCOVERING, HIDING
+from hornbeam.graphs.model_parts import SHOWN, step_of
+from hornbeam.graphs.path_rules import PathRules
+from hornbeam.graphs.pools import Pool
+from hornbeam.graphs.softmax import Firings
+from hornbeam.graphs.sql import constant_queries, hash_queries, walk_queries
+from hornbeam.graphs.sql.fired_pools import FiredPools
+from hornbeam.graphs.sql.link_tables import LinkTables
+from hornbeam.graphs.sql.neighbourhoods import neighbourhoods
+from hornbeam.graphs.sql.path_tries import PathTries, asked_columns
+from hornbeam.rules.codes import predicate_of
+
+Result = TypeVar("Result")
+
+#: Sources times rules whose walks are counted at a time, and sources whose candidates are gathered.
+PAIRS, SOURCES = 500_000, 5_000
+#: Links of relations whose rules with constants are counted at a time.
+LINKS = 500_000
+
+
+@dataclass(frozen=True, eq=False)
+class SqlGraph:
+    """Links of facts in a database; see `hornbeam.graphs.graph_counter.GraphCounter`."""
+
+    engine: SqlEngine
+    predicates: Names
+    tables: LinkTables
+    settings: GraphSettings
+    lock: RLock = field(default_factory=RLock)
+    numbers: Iterator[int] = field(default_factory=count)
+
+    fits_constants = False
+
+    @classmethod
+    def of(cls, engine: SqlEngine, settings: GraphSettings) -> SqlGraph:
+        """Take the binary facts that round to true."""
+        walked = {
+            name
+            for predicate, arity in engine.not_binary.items()
+            for name in projections(predicate, arity).values()
+        }
+        predicates = engine.predicates
+        select = f"SELECT subject, predicate, object FROM facts WHERE value >= {HALF}"  # noqa: S608
+        if walked:
+            predicates = Names.of(name for name in predicates if name not in walked)
+            old = predicates.translate(engine.predicates)
+            new = np.arange(len(predicates), dtype=np.int32)
+            engine.database.upload("renumbered", {"old": old, "new": new})
+            select = (
+                "SELECT f.subject, r.new AS predicate, f.object FROM facts AS f "  # noqa: S608
+                f"JOIN renumbered AS r ON r.old = f.predicate WHERE f.value >= {HALF}"
+            )
+        tables = LinkTables(engine.database, "graph")
+        engine.database.view(tables.triples, select)
+        return cls(engine, predicates, tables, settings)
+
+    @property
+    def database(self) -> Database:
+        """Where the links are."""
+        return self.engine.database
+
+    @property
+    def only_counts(self) -> bool:
+        """Whether rules must be given, and are counted but not ranked by."""
+        return self.database.distributed
+
+    @cached_property
+    def size(self) -> GraphSize:
+        """How large the graph is."""
+        linked = self._number(f"SELECT count(*) AS n FROM {self.tables.degrees}")  # noqa: S608
+        entities = (
+            self._number("SELECT count(*) AS n FROM entity_ids")
+            if self.engine.entities is None
+            else len(self.engine.entities)
+        )
+        facts = int(self.links_by_predicate.sum())
+        return GraphSize(facts, entities, len(self.predicates), 2 * facts / max(linked, 1))
+
+    @cached_property
+    def links_by_predicate(self) -> Ints:
+        """Links of every predicate."""
+        found = self.database.fetch(
+            f"SELECT predicate, count(*) AS n FROM {self.tables.triples} GROUP BY predicate"  # noqa: S608
+        )
+        return _scattered(found["predicate"], found["n"], len(self.predicates))
+
+    @cached_property
+    def holders_by_step(self) -> Ints:
+        """Entities that have links along every step."""
+        found = self.database.fetch(f"SELECT step, holders FROM {self.tables.holders}")  # noqa: S608
+        return _scattered(found["step"], found["holders"], self.size.step_limit)
+
+    def located(self, names: Names) -> Ids:
+        """Ids of entities by name, -1 where no fact has them."""
+        return self.engine.locate(names)
+
+    def linked_shares(self, subject: Ids | None = None, object_: Ids | None = None) -> LinkedShares:
+        """How many pairs are linked by more than one relation."""
+        pairs = (
+            "SELECT LEAST(subject, object) AS low, GREATEST(subject, object) AS high, "  # noqa: S608
+            f"count(*) AS links FROM {self.tables.triples} "
+            "GROUP BY LEAST(subject, object), GREATEST(subject, object)"
+        )
+        twice = self._number(
+            "SELECT CAST(coalesce(sum(links), 0) AS BIGINT) AS n "  # noqa: S608
+            f"FROM ({pairs}) AS p WHERE links > 1"
+        )
+        train = float(twice / max(self.size.facts, 1))
+        if subject is None or object_ is None or not len(subject):
+            return LinkedShares(train)
+        low, high = np.minimum(subject, object_), np.maximum(subject, object_)
+        self.database.upload("held_pairs", {"low": low, "high": high})
+        linked = self._number(
+            f"SELECT count(*) AS n FROM ({pairs}) AS p JOIN held_pairs AS h "  # noqa: S608
+            "ON h.low = p.low AND h.high = p.high"
+        )
+        return LinkedShares(train, float(linked / len(subject)))
+
+    # --- rules ------------------------------------------------------------------------------------
+
+    def drawn(
+        self, steps: Sequence[int], most: int | None, seed: int, purpose: int
+    ) -> dict[int, Asked]:
+        """Links along steps as queries, at most so many of each relation."""
+        predicates = sorted({predicate_of(step) for step in steps})
+        sizes = self.links_by_predicate[predicates]
+        wanted = int(sizes.max(initial=0)) if most is None else most
+        self.database.upload("hashes", hash_queries.hash_columns(predicates, seed, purpose))
+        for everything in (False, True):
+            draws = hash_queries.draw_columns(predicates, sizes.tolist(), wanted, everything)
+            self.database.upload("draws", draws)
+            found = self.database.fetch(hash_queries.drawn(self.tables.triples))
+            if len(found["subject"]) == np.minimum(sizes, wanted).sum():
+                break
+        of = {step: np.flatnonzero(found["predicate"] == predicate_of(step)) for step in steps}
+        return {
+            step: asked_of(step, found["subject"][rows], found["object"][rows])
+            for step, rows in of.items()
+        }
+
+    def discover(
+        self, steps: Sequence[int], length: int, extent: Extent, seed: int, portion: Portion
+    ) -> dict[int, PathTable]:
+        """The paths that connect the ends of the steps' links most often."""
+        drawn, found = self.drawn(steps, extent.sampled, seed, DISCOVERING), {}
+        parts = neighbourhoods(self.tables, drawn, length, len(self.predicates))
+        for some, near in parts:
+            if portion.work.expired(portion.until):
+                break
+
+            def one(step: int) -> PathTable:
+                asked = near.localised(drawn[step])  # noqa: B023
+                return discover_paths(near.graph, step, length, asked, extent.found)  # noqa: B023
+
+            assert len(near.graph.links.first_run)  # before threads ask for it
+            share = portion.share * len(some) / len(steps)
+            paths = portion.work.each(one, some, [1.0] * len(some), share)
+            found.update({s: p for s, p in zip(some, paths, strict=True) if p is not None})
+        return found
+
+    def count(
+        self, paths: Mapping[int, PathTable], asked: Mapping[int, Asked], portion: Portion
+    ) -> dict[int, PathRules]:
+        """Hits and predictions of paths, by step."""
+        sizes = {step: len(some) * len(asked[step].sources) for step, some in paths.items()}
+
+        def one(steps: list[int]) -> list[PathRules]:
+            tries = PathTries.of({step: paths[step] for step in steps})
+            self._walk(tries, {step: asked[step] for step in steps})
+            counts = self.database.fetch(walk_queries.counts())
+            figures = [
+                _scattered(counts["rule"], counts[name], int(tries.first[-1]))
+                for name in ("hits", "predicted")
+            ]
+            return [
+                PathRules(step, paths[step], *(column[low:high] for column in figures))
+                for step, low, high in zip(
+                    steps, tries.first, tries.first[1:], strict=False
+                )  # fmt: skip
+            ]
+
+        steps = [step for step, some in paths.items() if len(some)]
+        done = self._each(one, _batches(steps, sizes, PAIRS), sizes, portion)
+        return {rules.step: rules for some in done for rules in some}
+
+    def _walk(self, tries: PathTries, asked: Mapping[int, Asked]) -> None:
+        """Walk the paths of queries, until `fired` and `known` are there."""
+        database = self.database
+        queries, answers = asked_columns(asked)
+        for name, columns in (("asked", queries), ("answers", answers), ("trie", tries.columns)):
+            database.upload(name, columns)
+        database.create("known", walk_queries.known(self.tables))
+        database.view("reached_0", walk_queries.STARTS)
+        levels = []
+        for depth in range(1, tries.depth + 1):
+            before = f"reached_{depth - 1}"
+            database.create("expanded", walk_queries.expanded(self.tables, before, depth))
+            database.create(f"reached_{depth}", walk_queries.kept())
+            levels.append(walk_queries.fired(f"reached_{depth}", depth))
+        nothing = walk_queries.fired("reached_0", 1)  # its nodes are none of the trie
+        database.view("fired", " UNION ALL ".join(levels) or nothing)
+
+    # --- candidates -------------------------------------------------------------------------------
+
+    def pools(
+        self,
+        rules: Mapping[int, PathRules],
+        asked: Mapping[int, Asked],
+        limit: int,
+        fold: int,
+        portion: Portion,
+    ) -> list[Pool]:
+        """At most `limit` candidates of every source, with their features."""
+        totals = self.links_by_predicate[
+            np.maximum(predicate_of(np.arange(self.size.step_limit)), 0)
+        ]
+
+        def one(steps: list[int]) -> list[Pool]:
+            some = {step: asked[step] for step in steps}
+            self._fire({step: rules[step] for step in steps}, some)
+            return FiredPools(self.database, some, totals, limit, fold).pools()
+
+        steps = [step for step in rules if len(asked[step].sources)]
+        sizes = {step: len(asked[step].sources) for step in steps}
+        done = self._each(one, _batches(steps, sizes, SOURCES), sizes, portion)
+        return [pool for some in done for pool in some]
+
+    def _fire(self, rules: Mapping[int, PathRules], asked: Mapping[int, Asked]) -> None:
+        """Look up all rules of queries, until `firing` and `candidates` are there."""
+        database, tables = self.database, self.tables
+        tries = PathTries.of({step: some.paths for step, some in rules.items()})
+        self._walk(tries, asked)
+        database.upload("asked_steps", {"step": np.array(list(asked), dtype=np.int32)})
+        hits = np.concatenate([some.hits for some in rules.values()])
+        predicted = np.concatenate([some.predicted for some in rules.values()])
+        number = np.arange(len(hits))
+        database.upload("rules", {"rule": number, "hits": hits, "predicted": predicted})
+        selects = [constant_queries.fired_paths()]
+        if self.settings.constants:
+            database.create("properties", constant_queries.properties(tables))
+            self._count_constants(of_sources=True)
+            selects.append(constant_queries.fired_forward(tables))
+        if self.settings.backward:
+            database.create("shared", constant_queries.shared(tables))
+            selects.append(constant_queries.fired_backward(tables))
+        database.create("firing", constant_queries.firing(selects))
+        database.create("frequent", constant_queries.frequent(tables))
+        database.create("candidates", constant_queries.candidates(tables))
+
+    def _count_constants(self, *, of_sources: bool) -> None:
+        """Count rules with constants of the steps in `asked_steps`, until `constants` are there."""
+        self.database.create("answered", constant_queries.answered(self.tables))
+        counts = constant_queries.constant_counts(self.tables, of_sources)
+        self.database.create("constant_counts", counts)
+        self.database.create("constants", constant_queries.constants())
+
+    def firings(self, rules: PathRules, pool: Pool) -> Firings:
+        """Which path rules speak for which candidates of a pool of the rules' step."""
+        n = len(pool.source)
+        chosen = {
+            "query": np.repeat(np.arange(n), np.diff(pool.offsets)),
+            "entity": pool.entity,
+            "place": np.arange(len(pool.entity)),
+        }
+        nothing = np.zeros(n + 1, dtype=np.int64)
+        with self.lock:
+            asked = {rules.step: Asked(pool.source, nothing, pool.source[:0])}
+            self._walk(PathTries.of({rules.step: rules.paths}), asked)
+            self.database.upload("chosen", chosen)
+            found = self.database.fetch(
+                "SELECT c.place, f.rule FROM fired AS f JOIN chosen AS c "
+                "ON c.query = f.query AND c.entity = f.entity ORDER BY c.place, f.node"
+            )
+        sizes = np.bincount(found["place"], minlength=len(pool.entity))
+        return Firings(pointers(sizes), found["rule"].astype(np.int32))
+
+    def best_constants(
+        self, steps: Sequence[int], portion: Portion
+    ) -> dict[int, tuple[ConstantRule, ...]]:
+        """The rules with constants of the highest confidence, by step."""
+        sizes = {step: int(self.links_by_predicate[predicate_of(step)]) for step in steps}
+
+        def one(some: list[int]) -> dict[int, tuple[ConstantRule, ...]]:
+            self.database.upload("asked_steps", {"step": np.array(some, dtype=np.int32)})
+            self._count_constants(of_sources=False)
+            rows = self.database.fetch(constant_queries.best_constants(SHOWN))
+            columns = ("target", "step", "entity", "answer", "hits", "predicted")
+            listed = zip(*(rows[name].tolist() for name in columns), strict=True)
+            names = self._names(np.concatenate([rows["entity"], rows["answer"]]))
+            best: dict[int, list[ConstantRule]] = {step: [] for step in some}
+            for target, step, entity, answer, hits, predicted in listed:
+                best[target].append(
+                    ConstantRule(
+                        step_of(self.predicates, step), names.get(entity), names[answer], hits,
+                        predicted,
+                    )
+                )  # fmt: skip
+            return {step: tuple(rules) for step, rules in best.items()}
+
+        done = self._each(one, _batches(list(steps), sizes, LINKS), sizes, portion)
+        return {step: rules for some in done for step, rules in some.items()}
+
+    def _names(self, ids: Ids) -> dict[int, str]:
+        """Names of some entities; -1 has none."""
+        names, places = self.engine.named(ids.astype(np.int32))
+        known = zip(ids.tolist(), places.tolist(), strict=True)
+        return {number: names[place] for number, place in known if number >= 0}
+
+    # --- folds ------------------------------------------------------------------------------------
+
+    def hidden_folds(self, extent: Extent, seed: int) -> Iterator[tuple[SqlGraph, SqlGraph]]:
+        """Pairs of the graph without a fold and that fold."""
+        present = np.flatnonzero(self.links_by_predicate).tolist()
+        for number in range(extent.hidden):
+            self.database.upload("hashes", hash_queries.hash_columns(present, seed, HIDING))
+            rest, hidden = (self._part(extent.folds, number, hide) for hide in (False, True))
+            yield rest, hidden
+
+    def _part(self, folds: int, number: int, hidden: bool) -> SqlGraph:
+        tables = LinkTables(self.database, f"part_{next(self.numbers)}")
+        select = hash_queries.of_fold(self.tables.triples, folds, number, hidden)
+        self.database.create(tables.triples, select)
+        return SqlGraph(
+            self.engine, self.predicates, tables, self.settings, self.lock, self.numbers
+        )
+
+    def _each(
+        self,
+        one: Callable[[list[int]], Result],
+        batches: Sequence[list[int]],
+        sizes: Mapping[int, int],
+        portion: Portion,
+    ) -> list[Result]:
+        """Work on batches of steps, one at a time; what there is no time for is left out."""
+        weights = [sum(sizes[step] for step in steps) + 10.0 for steps in batches]
+        done = portion.each(one, batches, weights, threads=1)
+        return [some for some in done if some is not None]
+
+    def _number(self, select: str) -> int:
+        return int(self.database.fetch(select)["n"][0])
+
+
+def _scattered(place: Ints, values: Ints, size: int) -> Ints:
+    """Values at their places, 0 elsewhere."""
+    out = np.zeros(size, dtype=np.int64)
+    out[place] = values
+    return out
+
+
+def _batches(steps: Sequence[int], sizes: Mapping[int, int], most: int) -> list[list[int]]:
+    """Steps in their order, together as long as their sizes add up to no more than `most`."""
+    found: list[list[int]] = []
+    held = 0
+    for step in steps:
+        if not found or held + sizes[step] > most:
+            found.append([])
+            held = 0
+        found[-1].append(step)
+        held += sizes[step]
+    return found
