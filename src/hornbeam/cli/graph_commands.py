@@ -13,6 +13,7 @@ import typer
 from hornbeam.choices import EngineName
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, read_files, screen
+from hornbeam.cli.evidence import open_evidence
 from hornbeam.cli.option_groups import Options
 from hornbeam.errors import InputError
 
@@ -91,8 +92,7 @@ def learn_graph_model(
     import hornbeam as hb
 
     clock = time.perf_counter()
-    with console.progress() as progress:
-        known = read_files(hb.read_facts, facts, progress)
+    with console.progress() as progress, open_evidence(facts, engine, progress) as known:
         valid = read_files(hb.read_facts, graph.valid, progress) if graph.valid else None
         load = time.perf_counter() - clock
         model = hb.learn_graph(
@@ -150,11 +150,16 @@ def _show_learned(model: GraphModel, output: Path, seconds: dict[str, float]) ->
         out.print(model.linked.caution, soft_wrap=True)
     n_rules = sum(len(part.rules) for part in model.relations)
     chosen = model.chosen
+    how = (
+        "counted, and ranked by best confidence: nothing was fitted"
+        if chosen["held_out"] == "none"
+        else f"chosen by an MRR of {chosen['held_out_mrr']:.3f} on held-out queries of "
+        f"{chosen['held_out']}, where true answers that it lacks count as wrong"
+    )
     out.print(
         f"{len({part.relation for part in model.relations}):,} relations, {n_rules:,} path rules; "
-        f"chosen by an MRR of {chosen['held_out_mrr']:.3f} on held-out queries of "
-        f"{chosen['held_out']}, where true answers that it lacks count as wrong; load "
-        f"{seconds['load']:.2f} s, learn {seconds['learn']:.2f} s. Wrote {escape(str(output))}.",
+        f"{how}; load {seconds['load']:.2f} s, learn {seconds['learn']:.2f} s. Wrote "
+        f"{escape(str(output))}.",
         soft_wrap=True,
     )
     if chosen["stopped_early"] == "yes":

@@ -12,7 +12,7 @@ import typer
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, read_files, screen
 from hornbeam.cli.evidence import open_evidence
-from hornbeam.cli.graph_commands import GraphOptions, in_memory, learn_graph_model
+from hornbeam.cli.graph_commands import GraphOptions, learn_graph_model
 from hornbeam.cli.learner_options import FitOptions, LearnerOptions
 from hornbeam.cli.outputs import check_output, input_files
 from hornbeam.errors import InputError
@@ -61,7 +61,7 @@ def learn(
 
     check_output(output)
     if graph.all_relations:
-        _refuse(labels, fitting, settings, rules, engine)
+        _refuse(labels, fitting, settings, rules)
         learn_graph_model(facts, output, target, graph, rules.max_length, seed, engine, console)
         return
     trace_file = trace_path(output)
@@ -106,7 +106,6 @@ def _refuse(
     fitting: FitOptions,
     settings: LearnerOptions,
     rules: options.LanguageOptions,
-    engine: options.EngineOptions,
 ) -> None:
     """Refuse options that have no meaning for whole graphs, rather than not heed them."""
     given = {
@@ -119,7 +118,6 @@ def _refuse(
     for name, value in given.items():
         if value:
             raise InputError(f"`{name}` is for single targets: leave it out of --all-relations")
-    in_memory(engine)
 
 
 def _as_dict(model: Model, trace: Trace) -> dict[str, Any]:

@@ -129,7 +129,7 @@ def learn_graph(
 def _check_only_counted(rules: object, valid: object) -> None:
     if rules is None:
         raise InputError(
-            "Spark counts given rules and looks for none: give `rules`, or learn by DuckDB"
+            "Spark counts given rules and looks for none: give `rules`, or use DuckDB"
         )
     if valid is not None:
         raise InputError("Spark counts rules and fits nothing that `valid` could decide on")
@@ -195,7 +195,7 @@ def _ranked(
             "entities": graph.size.entities,
             "penalty": ranking.penalty,
             "rule_weights": "yes" if own else "no",
-            "held_out": "valid" if valid is not None else "train",
+            "held_out": "none" if train is None else "train" if valid is None else "valid",
             "held_out_mrr": ranking.mrr,
             "stopped_early": "yes" if work.expired() else "no",
         },

@@ -162,9 +162,7 @@ def fired_backward(tables: LinkTables) -> str:
 
 def firing(selects: Iterable[str]) -> str:
     """All that fires for other than known answers."""
-    union = " UNION ALL ".join(
-        f"SELECT * FROM ({select}) AS s{i}" for i, select in enumerate(selects)
-    )
+    union = " UNION ALL ".join(selects)
     return f"SELECT f.* FROM ({union}) AS f WHERE {_unknown('f.query', 'f.entity')}"  # noqa: S608
 
 

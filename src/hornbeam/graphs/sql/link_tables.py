@@ -86,6 +86,10 @@ class LinkTables:
             stored=False,
         )
 
+    def number(self, select: str) -> int:
+        """The one number `n` that a select returns."""
+        return int(self.database.fetch(select)["n"][0])
+
     def _table(self, what: str, select: str, stored: bool = True) -> str:
         name = f"{what}_{self.suffix}"
         if name not in self._made:

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from hornbeam.arrays import Ids, Ints, pointers
+from hornbeam.arrays import Array, Ids, Ints, pointers
 from hornbeam.counting.projections import projections
 from hornbeam.counting.sql.database import Database
 from hornbeam.counting.sql.sql_engine import SqlEngine
@@ -33,10 +33,12 @@ from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.softmax import Firings
 from hornbeam.graphs.sql import constant_queries, hash_queries, walk_queries
+from hornbeam.graphs.sql.evidence_tables import count_constants, fire_rules, walk_paths
 from hornbeam.graphs.sql.fired_pools import FiredPools
 from hornbeam.graphs.sql.link_tables import LinkTables
+from hornbeam.graphs.sql.linked_pair_queries import linked_shares
 from hornbeam.graphs.sql.neighbourhoods import neighbourhoods
-from hornbeam.graphs.sql.path_tries import PathTries, asked_columns
+from hornbeam.graphs.sql.path_tries import PathTries
 from hornbeam.rules.codes import predicate_of
 
 Result = TypeVar("Result")
@@ -96,9 +98,9 @@ class SqlGraph:
     @cached_property
     def size(self) -> GraphSize:
         """How large the graph is."""
-        linked = self._number(f"SELECT count(*) AS n FROM {self.tables.degrees}")  # noqa: S608
+        linked = self.tables.number(f"SELECT count(*) AS n FROM {self.tables.degrees}")  # noqa: S608
         entities = (
-            self._number("SELECT count(*) AS n FROM entity_ids")
+            self.tables.number("SELECT count(*) AS n FROM entity_ids")
             if self.engine.entities is None
             else len(self.engine.entities)
         )
@@ -125,25 +127,7 @@ class SqlGraph:
 
     def linked_shares(self, subject: Ids | None = None, object_: Ids | None = None) -> LinkedShares:
         """How many pairs are linked by more than one relation."""
-        pairs = (
-            "SELECT LEAST(subject, object) AS low, GREATEST(subject, object) AS high, "  # noqa: S608
-            f"count(*) AS links FROM {self.tables.triples} "
-            "GROUP BY LEAST(subject, object), GREATEST(subject, object)"
-        )
-        twice = self._number(
-            "SELECT CAST(coalesce(sum(links), 0) AS BIGINT) AS n "  # noqa: S608
-            f"FROM ({pairs}) AS p WHERE links > 1"
-        )
-        train = float(twice / max(self.size.facts, 1))
-        if subject is None or object_ is None or not len(subject):
-            return LinkedShares(train)
-        low, high = np.minimum(subject, object_), np.maximum(subject, object_)
-        self.database.upload("held_pairs", {"low": low, "high": high})
-        linked = self._number(
-            f"SELECT count(*) AS n FROM ({pairs}) AS p JOIN held_pairs AS h "  # noqa: S608
-            "ON h.low = p.low AND h.high = p.high"
-        )
-        return LinkedShares(train, float(linked / len(subject)))
+        return linked_shares(self.tables, self.size.facts, subject, object_)
 
     # --- rules ------------------------------------------------------------------------------------
 
@@ -195,7 +179,7 @@ class SqlGraph:
 
         def one(steps: list[int]) -> list[PathRules]:
             tries = PathTries.of({step: paths[step] for step in steps})
-            self._walk(tries, {step: asked[step] for step in steps})
+            walk_paths(self.tables, tries, {step: asked[step] for step in steps})
             counts = self.database.fetch(walk_queries.counts())
             figures = [
                 _scattered(counts["rule"], counts[name], int(tries.first[-1]))
@@ -203,31 +187,12 @@ class SqlGraph:
             ]
             return [
                 PathRules(step, paths[step], *(column[low:high] for column in figures))
-                for step, low, high in zip(
-                    steps, tries.first, tries.first[1:], strict=False
-                )  # fmt: skip
+                for step, low, high in zip(steps, tries.first, tries.first[1:], strict=False)
             ]
 
         steps = [step for step, some in paths.items() if len(some)]
         done = self._each(one, _batches(steps, sizes, PAIRS), sizes, portion)
         return {rules.step: rules for some in done for rules in some}
-
-    def _walk(self, tries: PathTries, asked: Mapping[int, Asked]) -> None:
-        """Walk the paths of queries, until `fired` and `known` are there."""
-        database = self.database
-        queries, answers = asked_columns(asked)
-        for name, columns in (("asked", queries), ("answers", answers), ("trie", tries.columns)):
-            database.upload(name, columns)
-        database.create("known", walk_queries.known(self.tables))
-        database.view("reached_0", walk_queries.STARTS)
-        levels = []
-        for depth in range(1, tries.depth + 1):
-            before = f"reached_{depth - 1}"
-            database.create("expanded", walk_queries.expanded(self.tables, before, depth))
-            database.create(f"reached_{depth}", walk_queries.kept())
-            levels.append(walk_queries.fired(f"reached_{depth}", depth))
-        nothing = walk_queries.fired("reached_0", 1)  # its nodes are none of the trie
-        database.view("fired", " UNION ALL ".join(levels) or nothing)
 
     # --- candidates -------------------------------------------------------------------------------
 
@@ -246,7 +211,7 @@ class SqlGraph:
 
         def one(steps: list[int]) -> list[Pool]:
             some = {step: asked[step] for step in steps}
-            self._fire({step: rules[step] for step in steps}, some)
+            fire_rules(self.tables, self.settings, {step: rules[step] for step in steps}, some)
             return FiredPools(self.database, some, totals, limit, fold).pools()
 
         steps = [step for step in rules if len(asked[step].sources)]
@@ -254,39 +219,10 @@ class SqlGraph:
         done = self._each(one, _batches(steps, sizes, SOURCES), sizes, portion)
         return [pool for some in done for pool in some]
 
-    def _fire(self, rules: Mapping[int, PathRules], asked: Mapping[int, Asked]) -> None:
-        """Look up all rules of queries, until `firing` and `candidates` are there."""
-        database, tables = self.database, self.tables
-        tries = PathTries.of({step: some.paths for step, some in rules.items()})
-        self._walk(tries, asked)
-        database.upload("asked_steps", {"step": np.array(list(asked), dtype=np.int32)})
-        hits = np.concatenate([some.hits for some in rules.values()])
-        predicted = np.concatenate([some.predicted for some in rules.values()])
-        number = np.arange(len(hits))
-        database.upload("rules", {"rule": number, "hits": hits, "predicted": predicted})
-        selects = [constant_queries.fired_paths()]
-        if self.settings.constants:
-            database.create("properties", constant_queries.properties(tables))
-            self._count_constants(of_sources=True)
-            selects.append(constant_queries.fired_forward(tables))
-        if self.settings.backward:
-            database.create("shared", constant_queries.shared(tables))
-            selects.append(constant_queries.fired_backward(tables))
-        database.create("firing", constant_queries.firing(selects))
-        database.create("frequent", constant_queries.frequent(tables))
-        database.create("candidates", constant_queries.candidates(tables))
-
-    def _count_constants(self, *, of_sources: bool) -> None:
-        """Count rules with constants of the steps in `asked_steps`, until `constants` are there."""
-        self.database.create("answered", constant_queries.answered(self.tables))
-        counts = constant_queries.constant_counts(self.tables, of_sources)
-        self.database.create("constant_counts", counts)
-        self.database.create("constants", constant_queries.constants())
-
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
         """Which path rules speak for which candidates of a pool of the rules' step."""
         n = len(pool.source)
-        chosen = {
+        chosen: dict[str, Array] = {
             "query": np.repeat(np.arange(n), np.diff(pool.offsets)),
             "entity": pool.entity,
             "place": np.arange(len(pool.entity)),
@@ -294,7 +230,7 @@ class SqlGraph:
         nothing = np.zeros(n + 1, dtype=np.int64)
         with self.lock:
             asked = {rules.step: Asked(pool.source, nothing, pool.source[:0])}
-            self._walk(PathTries.of({rules.step: rules.paths}), asked)
+            walk_paths(self.tables, PathTries.of({rules.step: rules.paths}), asked)
             self.database.upload("chosen", chosen)
             found = self.database.fetch(
                 "SELECT c.place, f.rule FROM fired AS f JOIN chosen AS c "
@@ -310,8 +246,7 @@ class SqlGraph:
         sizes = {step: int(self.links_by_predicate[predicate_of(step)]) for step in steps}
 
         def one(some: list[int]) -> dict[int, tuple[ConstantRule, ...]]:
-            self.database.upload("asked_steps", {"step": np.array(some, dtype=np.int32)})
-            self._count_constants(of_sources=False)
+            count_constants(self.tables, some, of_sources=False)
             rows = self.database.fetch(constant_queries.best_constants(SHOWN))
             columns = ("target", "step", "entity", "answer", "hits", "predicted")
             listed = zip(*(rows[name].tolist() for name in columns), strict=True)
@@ -364,9 +299,6 @@ class SqlGraph:
         weights = [sum(sizes[step] for step in steps) + 10.0 for steps in batches]
         done = portion.each(one, batches, weights, threads=1)
         return [some for some in done if some is not None]
-
-    def _number(self, select: str) -> int:
-        return int(self.database.fetch(select)["n"][0])
 
 
 def _scattered(place: Ints, values: Ints, size: int) -> Ints:

@@ -1,0 +1,74 @@
+"""What rules say about queries, table by table; the selects are in `walk_queries` and others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from hornbeam.graphs.asked_links import Asked
+from hornbeam.graphs.graph_settings import GraphSettings
+from hornbeam.graphs.path_rules import PathRules
+from hornbeam.graphs.sql import constant_queries, walk_queries
+from hornbeam.graphs.sql.link_tables import LinkTables
+from hornbeam.graphs.sql.path_tries import PathTries, asked_columns
+
+
+def walk_paths(tables: LinkTables, tries: PathTries, asked: Mapping[int, Asked]) -> None:
+    """Walk the paths of queries, until `fired` and `known` are there."""
+    database = tables.database
+    queries, answers = asked_columns(asked)
+    for name, columns in (("asked", queries), ("answers", answers), ("trie", tries.columns)):
+        database.upload(name, columns)
+    database.create("known", walk_queries.known(tables))
+    database.view("reached_0", walk_queries.STARTS)
+    levels = []
+    for depth in range(1, tries.depth + 1):
+        before = f"reached_{depth - 1}"
+        database.create("expanded", walk_queries.expanded(tables, before, depth))
+        database.create(f"reached_{depth}", walk_queries.kept())
+        levels.append(walk_queries.fired(f"reached_{depth}", depth))
+    nothing = walk_queries.fired("reached_0", 1)  # its nodes are none of the trie
+    database.view("fired", " UNION ALL ".join(levels) or nothing)
+
+
+def count_constants(tables: LinkTables, steps: Sequence[int], *, of_sources: bool) -> None:
+    """Count rules with constants, until `constants` are there.
+
+    Those of the properties of the sources in `asked`, or all.
+    """
+    database = tables.database
+    database.upload("asked_steps", {"step": np.array(steps, dtype=np.int32)})
+    if of_sources:
+        database.create("properties", constant_queries.properties(tables))
+    database.create("answered", constant_queries.answered(tables))
+    database.create("constant_counts", constant_queries.constant_counts(tables, of_sources))
+    database.create("constants", constant_queries.constants())
+
+
+def fire_rules(
+    tables: LinkTables,
+    settings: GraphSettings,
+    rules: Mapping[int, PathRules],
+    asked: Mapping[int, Asked],
+) -> None:
+    """Look up all rules of queries, until `firing` and `candidates` are there."""
+    database = tables.database
+    walk_paths(tables, PathTries.of({step: some.paths for step, some in rules.items()}), asked)
+    database.upload("asked_steps", {"step": np.array(list(asked), dtype=np.int32)})
+    hits, predicted = (
+        np.concatenate([getattr(some, name) for some in rules.values()])
+        for name in ("hits", "predicted")
+    )
+    number = np.arange(len(hits))
+    database.upload("rules", {"rule": number, "hits": hits, "predicted": predicted})
+    selects = [constant_queries.fired_paths()]
+    if settings.constants:
+        count_constants(tables, list(asked), of_sources=True)
+        selects.append(constant_queries.fired_forward(tables))
+    if settings.backward:
+        database.create("shared", constant_queries.shared(tables))
+        selects.append(constant_queries.fired_backward(tables))
+    database.create("firing", constant_queries.firing(selects))
+    database.create("frequent", constant_queries.frequent(tables))
+    database.create("candidates", constant_queries.candidates(tables))
