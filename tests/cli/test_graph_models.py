@@ -65,6 +65,21 @@ def test_the_same_seed_gives_the_same_model_and_json_has_all_rules(
     assert any(rule["rule"] == "citizen(X, Y) <- lives(X, A), in(A, Y)" for rule in found["rules"])
 
 
+@pytest.mark.slow
+def test_a_database_learns_the_same_rules(files: dict[str, Path], tmp_path: Path) -> None:
+    words = ("--valid", files["valid"], "--json", "-o")
+    expected = learn(files, *words, tmp_path / "memory.hornbeam").json
+    engine = ("--engine", "duckdb", "--memory-limit", "100MB")
+    ended = learn(files, *engine, *words, tmp_path / "duckdb.hornbeam")
+    assert ended.json["rules"] == expected["rules"]
+    assert "Constants are not fitted together" in ended.stderr
+    found = hornbeam_(
+        "evaluate", tmp_path / "duckdb.hornbeam", "--facts", files["train"], "--test",
+        files["test"], "--json",
+    )  # fmt: skip
+    assert found.json["hits_10"] > 0.5
+
+
 def test_evaluate(files: dict[str, Path]) -> None:
     words = ("--test", files["test"], "--filter", files["valid"])
     found = asked("evaluate", files, *words, "--json").json
@@ -150,7 +165,9 @@ def test_rules_go_out_and_come_in_again(files: dict[str, Path], tmp_path: Path) 
         (["learn", "--labels", "{test}"], "--labels is for single targets"),
         (["learn", "--method", "ppll"], "--method is for single targets"),
         (["learn", "--max-rules", "3"], "--max-rules is for single targets"),
-        (["learn", "--engine", "duckdb"], "--engine duckdb answers no queries"),
+        (["evaluate", "--test", "{test}", "--engine", "duckdb"], "duckdb answers no queries"),
+        (["predict", "--engine", "spark"], "spark answers no queries"),
+        (["learn", "--memory-limit", "1GB"], "--memory-limit is for --engine duckdb"),
         (["learn", "--max-length", "9"], "9, expected 1 to 5"),
         (["learn", "--target", "owns"], "no fact of the relation 'owns'"),
         (["learn", "--valid", "{none}"], "no such file"),

@@ -128,9 +128,7 @@ def learn_graph(
 
 def _check_only_counted(rules: object, valid: object) -> None:
     if rules is None:
-        raise InputError(
-            "Spark counts given rules and looks for none: give `rules`, or use DuckDB"
-        )
+        raise InputError("Spark counts given rules and looks for none: give `rules`, or use DuckDB")
     if valid is not None:
         raise InputError("Spark counts rules and fits nothing that `valid` could decide on")
 

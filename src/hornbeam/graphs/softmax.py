@@ -42,6 +42,8 @@ class CandidateRows(NamedTuple):
 
 def spread(feature: npt.NDArray[np.float32]) -> Floats:
     """Standard deviations of features, 1 where there is none."""
+    if not len(feature):
+        return np.ones(feature.shape[1])
     deviation = feature.std(axis=0, dtype=np.float64)
     return np.where(deviation > 1e-6, deviation, 1.0)
 

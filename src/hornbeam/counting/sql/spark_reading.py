@@ -1,7 +1,8 @@
 """Reading facts into Spark: names become ids on the executors, and nothing comes to the driver.
 
-Ids are the ranks of names within hashed buckets, so a lost executor's share is computed again to
-the same ids. Atoms of k arguments are `given_k` by their names, and `atoms_k` by ids.
+Ids are the ranks of names, as everywhere: names are parted by ranges, ranked in their part, and
+counted on from part to part. So a lost executor's share is computed again to the same ids. Atoms
+of k arguments are `given_k` by their names, and `atoms_k` by ids.
 """
 
 from __future__ import annotations
@@ -28,25 +29,23 @@ if TYPE_CHECKING:
 
     from hornbeam.counting.sql.spark_engine import Spark
 
-#: Groups of names that are numbered side by side.
-BUCKETS = 4096
-
 #: Names that no file of ours could hold, of `names` and `predicates`.
 BAD_NAMES = (
     "SELECT name FROM (SELECT name FROM names UNION ALL SELECT predicate FROM predicates) AS n "
     "WHERE name IS NULL OR name = '' OR name RLIKE '[\\\\x00\\\\t\\\\r\\\\n]' LIMIT 1"
 )
-#: Names with their rank among those of the same bucket.
+#: Names with their rank among those of the same part; parts are ranges, in their order.
 RANKED = (
-    "SELECT name, bucket, row_number() OVER (PARTITION BY bucket ORDER BY name) AS place "  # noqa: S608
-    f"FROM (SELECT name, pmod(xxhash64(name), {BUCKETS}) AS bucket FROM names) AS n"
+    "SELECT name, part, row_number() OVER (PARTITION BY part ORDER BY name) AS place "
+    "FROM (SELECT name, spark_partition_id() AS part FROM "
+    "(SELECT /*+ REPARTITION_BY_RANGE(name) */ name FROM names) AS r) AS n"
 )
-#: Ids count on from bucket to bucket.
+#: Ids count on from part to part.
 ENTITY_IDS = (
     "SELECT r.name, CAST(b.before + r.place - 1 AS INT) AS id FROM ranked AS r JOIN "
-    "(SELECT bucket, sum(size) OVER (ORDER BY bucket) - size AS before FROM "
-    "(SELECT bucket, count(*) AS size FROM ranked GROUP BY bucket) AS s) AS b "
-    "ON b.bucket = r.bucket"
+    "(SELECT part, sum(size) OVER (ORDER BY part) - size AS before FROM "
+    "(SELECT part, count(*) AS size FROM ranked GROUP BY part) AS s) AS b "
+    "ON b.part = r.part"
 )
 
 

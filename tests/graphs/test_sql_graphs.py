@@ -1,0 +1,207 @@
+"""Graphs in a database: the same draws, paths, counts, features and models as in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hornbeam as hb
+from hornbeam.counting.sql.duckdb_engine import duckdb_engine
+from hornbeam.errors import InputError
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import Atoms, Facts
+from hornbeam.graphs import discovery
+from hornbeam.graphs.discovery import turned_paths
+from hornbeam.graphs.graph_counter import GraphCounter, Portion
+from hornbeam.graphs.graph_learning import learn_graph
+from hornbeam.graphs.graph_settings import Extent, GraphSettings
+from hornbeam.graphs.link_hashes import ASKING, COUNTING
+from hornbeam.graphs.memory_graph import MemoryGraph
+from hornbeam.graphs.path_rules import PathRules
+from hornbeam.graphs.sql import fired_pools, neighbourhoods, sql_graph
+from hornbeam.graphs.sql.sql_graph import SqlGraph
+from hornbeam.graphs.workload import Workload
+from hornbeam.rules.codes import step_code
+from tests.support.brute_graphs import ENTITIES, RELATIONS, Triple, triples
+
+#: A database does not fit constants together.
+SETTINGS = GraphSettings(ridge=False)
+STEPS = [int(step_code(p, inverse)) for p in range(RELATIONS) for inverse in (False, True)]
+PORTION = Portion(Workload(), 1.0)
+
+
+def facts_of(some: set[Triple], entities: int = ENTITIES, relations: int = RELATIONS) -> Facts:
+    rows = np.array(sorted(some), dtype=np.int32).reshape(-1, 3)
+    names = Names.of(f"e{i:04}" for i in range(entities))
+    predicates = Names.of(f"r{i}" for i in range(relations))
+    atoms = Atoms(rows[:, 1].astype(np.uint16), (rows[:, 0], rows[:, 2]))
+    return Facts(names, predicates, {2: atoms})
+
+
+def both(facts: Facts) -> tuple[MemoryGraph, SqlGraph]:
+    engine = duckdb_engine(facts, threads=1)
+    return MemoryGraph.of(facts, SETTINGS), SqlGraph.of(engine, SETTINGS)
+
+
+def same_rules(found: dict[int, PathRules], expected: dict[int, PathRules]) -> None:
+    for step, rules in expected.items():
+        if len(rules):
+            assert found[step].paths.tolist() == rules.paths.tolist()
+            assert found[step].hits.tolist() == rules.hits.tolist()
+            assert found[step].predicted.tolist() == rules.predicted.tolist()
+
+
+@pytest.mark.slow
+@settings(max_examples=12)
+@given(triples, st.integers(2, 3), st.integers(2, 6), st.integers(0, 3))
+def test_every_stage_is_the_same(some: set[Triple], length: int, most: int, seed: int) -> None:
+    memory, database = both(facts_of(some))
+    assert database.size == memory.size
+    assert database.links_by_predicate.tolist() == memory.links_by_predicate.tolist()
+    assert database.holders_by_step.tolist() == memory.holders_by_step.tolist()
+    ends = np.array([0, 1, 2], dtype=np.int32), np.array([3, 1, 4], dtype=np.int32)
+    assert database.linked_shares() == memory.linked_shares()
+    assert database.linked_shares(*ends) == memory.linked_shares(*ends)
+    extent = Extent(sampled=most, folds=3, hidden=2)
+    present = [step for step in STEPS if memory.links_by_predicate[step // 2 - 1]]
+    forward = present[::2]
+    paths = memory.discover(forward, length, extent, seed, PORTION)
+    found = database.discover(forward, length, extent, seed, PORTION)
+    assert {s: p.tolist() for s, p in found.items()} == {s: p.tolist() for s, p in paths.items()}
+    paths |= {step ^ 1: turned_paths(some) for step, some in paths.items()}
+    folds = zip(memory.hidden_folds(extent, seed), database.hidden_folds(extent, seed), strict=True)
+    for number, ((rest, hidden), (other, other_hidden)) in enumerate(folds):
+        asked = rest.drawn(present, most, seed, COUNTING)
+        drawn = other.drawn(present, most, seed, COUNTING)
+        for step in present:
+            columns = zip(drawn[step], asked[step], strict=True)
+            assert all(np.array_equal(one, another) for one, another in columns)
+        rules = rest.count(paths, asked, PORTION)
+        same_rules(other.count(paths, drawn, PORTION), rules)
+        same_pools(rest, other, rules, hidden, other_hidden, present, number)
+
+
+def same_pools(
+    memory: GraphCounter,
+    database: GraphCounter,
+    rules: dict[int, PathRules],
+    hidden: GraphCounter,
+    other_hidden: GraphCounter,
+    steps: Sequence[int],
+    number: int,
+) -> None:
+    asked = hidden.drawn(steps, None, 0, ASKING)
+    drawn = other_hidden.drawn(steps, None, 0, ASKING)
+    expected = memory.pools(rules, asked, 4, number, PORTION)
+    pools = database.pools(rules, drawn, 4, number, PORTION)
+    assert len(pools) == len(expected)
+    for one, another in zip(pools, expected, strict=True):
+        assert one.entity.tolist() == another.entity.tolist()
+        assert one.feature.tobytes() == another.feature.tobytes()
+        for name in ("step", "source", "offsets", "truth", "missed", "fold"):
+            assert np.array_equal(getattr(one, name), getattr(another, name)), name
+        step = int(one.step[0])
+        fired, firings = database.firings(rules[step], one), memory.firings(rules[step], another)
+        assert fired.start.tolist() == firings.start.tolist()
+        assert fired.rule.tolist() == firings.rule.tolist()
+    assert database.best_constants(steps, PORTION) == memory.best_constants(steps, PORTION)
+
+
+@pytest.mark.slow
+def test_entities_with_very_many_links() -> None:
+    """A rule that proposes more than 500 answers says nothing, and neither do those behind it."""
+    links = {(0, 0, 10 + k) for k in range(500)} | {(1, 0, 10 + k) for k in range(501)}
+    links |= {(2, 0, 10 + k) for k in range(300)} | {(3, 0, 310 + k) for k in range(300)}
+    links |= {(4, 1, 2), (4, 1, 3), (5, 1, 0), (6, 1, 1), (7, 1, 2)}
+    links |= {(k, 2, 40) for k in range(8)} | {(40, 1, 700), (700, 2, 6), (12, 2, 5)}
+    memory, database = both(facts_of(links, 701))
+    p, q, t = (int(step_code(k)) for k in range(3))
+    rows = [[p, 0, 0], [q, p, 0], [q, p, t], [p, p ^ 1, t], [t ^ 1, q, p], [q, p, p ^ 1]]
+    paths = {step: np.array(rows, dtype=np.int32) for step in (t, t ^ 1, q)}
+    asked = memory.drawn(list(paths), None, 0, COUNTING)
+    same_rules(database.count(paths, asked, PORTION), memory.count(paths, asked, PORTION))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("length", [2, 3, 4, 5])
+def test_a_search_that_ends_early_ends_where_that_in_memory_ends(
+    length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(length)
+    some = {(int(s), int(p), int(o)) for s, p, o in rng.integers((12, 3, 12), size=(60, 3))}
+    memory, database = both(facts_of(some, 12))
+    for most in (3, 10, 30):
+        monkeypatch.setattr(discovery, "MOST", most)
+        monkeypatch.setattr(neighbourhoods, "MOST", most)
+        monkeypatch.setattr(neighbourhoods, "ROWS", 20 * most)
+        extent = Extent(sampled=8)
+        expected = memory.discover(STEPS[::2], length, extent, 0, PORTION)
+        found = database.discover(STEPS[::2], length, extent, 0, PORTION)
+        assert [found[s].tolist() for s in STEPS[::2]] == [expected[s].tolist() for s in STEPS[::2]]
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Path]:
+    """Files of doubtful facts, facts of one and of three arguments; and held-out ones."""
+    folder = tmp_path_factory.mktemp("mixed")
+    rng = np.random.default_rng(3)
+    lines, held = [f"e{i}\tnoted" for i in range(4)], []
+    for i in range(70):
+        town, value = int(rng.integers(8)), float(rng.choice([1.0, 0.7, 0.3]))
+        lines.append(f"p{i}\tlives\ttown{town}\t{value}")
+        citizen = f"p{i}\tcitizen\tland{town % 3}\t1.0"
+        (held if i % 6 == 0 else lines).append(citizen)
+    lines += [f"town{k}\tin\tland{k % 3}\t1.0" for k in range(8)]
+    (folder / "facts.tsv").write_text("\n".join(lines) + "\n")
+    (folder / "held.tsv").write_text("\n".join(held) + "\n")
+    (folder / "seen.tsv").write_text("p1\ttown1\tland1\np2\ttown2\tland2\n")
+    return [str(folder / "facts.tsv"), f"a_seen={folder / 'seen.tsv'}"], folder / "held.tsv"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("with_valid", [False, True])
+def test_models_have_the_same_text(
+    mixed: tuple[list[str], Path], with_valid: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs, held = mixed
+    valid = str(held) if with_valid else None
+    chosen = replace(SETTINGS, extent=Extent(folds=3, hidden=1))
+    expected = learn_graph(hb.read_facts(*inputs), valid, seed=2, settings=chosen)
+    for module, name, size in (
+        (fired_pools, "ROWS", 500), (sql_graph, "PAIRS", 500), (sql_graph, "SOURCES", 20),
+        (sql_graph, "LINKS", 50),
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, size)
+    with hb.open_duckdb(*inputs, memory_limit="100MB") as engine:
+        model = learn_graph(engine, valid, seed=2, settings=chosen)
+    assert model.to_text() == expected.to_text()
+    assert any(part.rules for part in model.relations)
+
+
+def test_a_database_says_what_it_leaves_out() -> None:
+    with hb.open_duckdb([("a", "p", "b"), ("c", "p", "b"), ("a", "q", "c")]) as engine:
+        heard = Heard()
+        model = learn_graph(engine, progress=heard)
+        assert model.ridge is None
+        assert any("not fitted together" in said for said in heard.said)
+        with pytest.raises(InputError, match="no fact of the relation 'x'"):
+            learn_graph(engine, relations=["x"])
+
+
+class Heard:
+    """Remembers messages."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def advance(self, stage: str, done: int, total: int) -> None:
+        pass
+
+    def message(self, text: str) -> None:
+        self.said.append(text)
