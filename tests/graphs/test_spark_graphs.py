@@ -35,23 +35,21 @@ def test_spark_counts_given_rules(spark: SparkSession, tmp_path: Path) -> None:
     rules = tmp_path / "rules.txt"
     rules.write_text(
         "9\t3\t0.3\tr0(X,Y) <= r1(X,A), r2(A,Y)\n"
-        "9\t3\t0.3\tr0(X,Y) <= r1(X,A), r2(B,A), r0(B,Y)\n"
+        "9\t3\t0.3\tr0(X,Y) <= r0(X,A), r0(Y,A)\n"
         "9\t3\t0.3\tr2(X,Y) <= r1(X,Y)\n"
     )
     chosen = GraphSettings(ridge=False, extent=Extent(counted=40, hidden=1))
     facts = hb.read_facts(tmp_path / "facts.parquet")
-    expected = learn_graph(facts, rules=rules, settings=chosen, max_length=3)
-    engine = read_facts(
-        Spark(spark.newSession(), str(tmp_path / "tables")), [str(tmp_path / "facts.parquet")]
-    )
-    model = learn_graph(engine, rules=rules, settings=chosen, max_length=3)
+    expected = learn_graph(facts, rules=rules, settings=chosen, max_length=2)
+    database = Spark(spark.newSession(), str(tmp_path / "tables"))
+    engine = read_facts(database, [str(tmp_path / "facts.parquet")])
+    model = learn_graph(engine, rules=rules, settings=chosen, max_length=2)
     found = [[(r.path, r.hits, r.predicted) for r in part.rules] for part in model.relations]
     assert found == [
         [(r.path, r.hits, r.predicted) for r in part.rules] for part in expected.relations
     ]
     assert sum(hits for some in found for _, hits, _ in some) > 0
     assert (model.features, model.chosen["held_out"]) == (("best",), "none")
-    assert model.evaluate(facts, rows[:20]).queries == 40
     with pytest.raises(InputError, match="give `rules`"):
         learn_graph(engine)
     with pytest.raises(InputError, match="`valid`"):

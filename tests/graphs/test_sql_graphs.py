@@ -80,8 +80,9 @@ def test_every_stage_is_the_same(some: set[Triple], length: int, most: int, seed
         asked = rest.drawn(present, most, seed, COUNTING)
         drawn = other.drawn(present, most, seed, COUNTING)
         for step in present:
-            columns = zip(drawn[step], asked[step], strict=True)
-            assert all(np.array_equal(one, another) for one, another in columns)
+            for name in ("sources", "offsets", "answers"):
+                one, another = getattr(drawn[step], name), getattr(asked[step], name)
+                assert np.array_equal(one, another), name
         rules = rest.count(paths, asked, PORTION)
         same_rules(other.count(paths, drawn, PORTION), rules)
         same_pools(rest, other, rules, hidden, other_hidden, present, number)
@@ -151,7 +152,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Path]:
     """Files of doubtful facts, facts of one and of three arguments; and held-out ones."""
     folder = tmp_path_factory.mktemp("mixed")
     rng = np.random.default_rng(3)
-    lines, held = [f"e{i}\tnoted" for i in range(4)], []
+    lines, held = [f"e{i}\tnoted" for i in range(4)], list[str]()
     for i in range(70):
         town, value = int(rng.integers(8)), float(rng.choice([1.0, 0.7, 0.3]))
         lines.append(f"p{i}\tlives\ttown{town}\t{value}")
