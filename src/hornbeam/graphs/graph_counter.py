@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from hornbeam.arrays import Ids, Ints
 from hornbeam.facts.names import Names
@@ -20,10 +20,7 @@ from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.softmax import Firings
-from hornbeam.graphs.workload import Workload
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+from hornbeam.graphs.workload import Item, Result, Workload
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 
@@ -29,9 +28,8 @@ from hornbeam.graphs.path_rules import PathRules, counted
 from hornbeam.graphs.pools import Pool, firings_of, pool_of
 from hornbeam.graphs.ridge import MOST_ENTITIES, Ridge
 from hornbeam.graphs.softmax import Firings
+from hornbeam.graphs.workload import Result
 from hornbeam.rules.codes import predicate_of
-
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)

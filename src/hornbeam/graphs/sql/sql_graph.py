@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from threading import RLock
-from typing import TypeVar
 
 import numpy as np
 
@@ -39,9 +38,8 @@ from hornbeam.graphs.sql.link_tables import LinkTables
 from hornbeam.graphs.sql.linked_pair_queries import linked_shares
 from hornbeam.graphs.sql.neighbourhoods import neighbourhoods
 from hornbeam.graphs.sql.path_tries import PathTries
+from hornbeam.graphs.workload import Result
 from hornbeam.rules.codes import predicate_of
-
-Result = TypeVar("Result")
 
 #: Sources times rules whose walks are counted at a time, and sources whose candidates are gathered.
 PAIRS, SOURCES = 500_000, 5_000
