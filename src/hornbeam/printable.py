@@ -20,3 +20,17 @@ def printable(text: str) -> str:
         repr(c)[1:-1] if c in TURNING or unicodedata.category(c) in ("Cc", "Zl", "Zp") else c
         for c in text
     )
+
+
+def elided(text: str, most: int) -> str:
+    """A text of at most so many letters, its middle left out: names often differ at their ends.
+
+    Examples
+    --------
+    >>> elided("Compound::DB00945", 12), elided("aspirin", 12)
+    ('Compo…B00945', 'aspirin')
+    """
+    if len(text) <= most:
+        return text
+    first = (most - 1) // 2
+    return f"{text[:first]}…{text[len(text) - (most - 1 - first) :]}"

@@ -11,15 +11,23 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import hornbeam as hb
+from hornbeam.serve.state import Explorer
+from tests.support.accessibility import grave_findings
 from tests.support.commands import HOSTILE
-from tests.support.servers import SCRIPT, collective_explorer, serving
+from tests.support.servers import RULES, SCRIPT, collective_explorer, serving
 
 pytestmark = pytest.mark.browser
 
 PHONE, DESKTOP = (390, 844), (1200, 900)
+#: Colours do not depend on the size of the window, so each scheme is looked at in one.
+every_look = pytest.mark.parametrize(
+    ("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone", "desktop"]
+)
 PAGES = [
     "/", "/search?q=o", "/entity?name=ann", "/link?subject=ann&predicate=trusts&object=dora",
     f"/link?subject=ann&predicate=trusts&object={quote(SCRIPT)}", "/rules", "/pairs", "/compare",
+    f"/around?name=ann&open={quote('bob' + chr(9) + 'cy')}",
+    "/links?subject=ann&predicate=trusts&object=dora&subject2=ann&predicate2=trusts&object2=cy",
 ]  # fmt: skip
 
 
@@ -58,15 +66,82 @@ def test_from_a_few_letters_to_the_reasons(page: Page) -> None:
         "link", name="ann trusts dora"
     ).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("ann trusts dora")
+    fall = page.locator("table.waterfall")
+    expect(fall.locator("tbody tr").first).to_contain_text("Starting point.")
+    expect(fall.locator("tbody td.number:nth-child(2)")).to_have_text(["−1.00", "+4.00"])
+    expect(fall.locator("tfoot")).to_contain_text("+3.00")
     reasons = page.locator("article.reason")
     expect(reasons).to_have_count(2)
-    expect(reasons.first).to_contain_text("knows(A, B) & trusts(B, C) -> trusts(A, C)")
-    expect(reasons.first.get_by_role("listitem")).to_have_count(2)
-    drawing = page.get_by_role("img", name="What connects ann and dora")
-    expect(drawing.locator("text.node-label")).to_have_text(["bob", "cy", "ann", "dora"])
+    expect(reasons.first).to_contain_text("Starting point.")
+    expect(reasons.last).to_contain_text("If A knows B and B trusts C, then A trusts C")
+    expect(reasons.last).to_contain_text("knows(A, B) & trusts(B, C) -> trusts(A, C)")
+    expect(reasons.last.get_by_role("listitem")).to_have_count(2)
+    drawing = page.get_by_role("group", name="What connects ann and dora", exact=True)
+    expect(drawing.locator("text.node-label")).to_have_text(["ann", "bob", "cy", "dora"])
     expect(drawing.locator("path.edge")).to_have_count(4)
-    drawing.locator("text", has_text="bob").click()
-    expect(page).to_have_title("bob · Hornbeam")
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_the_graph_unfolds_node_by_node(browser: Browser, port: int, size: tuple[int, int]) -> None:
+    viewport = {"width": size[0], "height": size[1]}
+    for page in opened(browser, port, viewport=viewport):
+        page.goto("/link?subject=ann&predicate=trusts&object=dora")
+        page.get_by_role("link", name="Neighbours of bob").first.click()
+        around = page.locator("#around")
+        expect(around.get_by_role("heading")).to_have_text("Around bob")
+        # a hub shows some of its neighbours, and pages of others
+        shown = around.get_by_role("link", name=re.compile("^Neighbours of"))
+        before = shown.evaluate_all("links => links.map(link => link.ariaLabel)")
+        around.get_by_role("link", name="More: trusts").click()
+        expect(around.get_by_role("link", name="Before: trusts")).to_be_visible()
+        assert shown.evaluate_all("links => links.map(link => link.ariaLabel)") != before
+        around.get_by_role("link", name="Address of this view").click()
+        expect(page).to_have_title("Around bob · Hornbeam")
+        expect(around.get_by_role("link", name="Before: trusts")).to_be_visible()
+        # what is opened stands in the address, and going back closes it
+        page.goto("/around?name=ann")
+        around.get_by_role("link", name="Neighbours of cy").first.click()
+        expect(around.get_by_role("link", name="Close cy").first).to_be_visible()
+        expect(page).to_have_url(re.compile("open=cy"))
+        page.reload()
+        expect(around.get_by_role("link", name="Neighbours of dora").first).to_be_visible()
+        page.go_back()
+        expect(around.get_by_role("link", name="Neighbours of dora")).to_have_count(0)
+        around.get_by_role("link", name="Page of ann").first.click()
+        expect(page).to_have_title("ann · Hornbeam")
+
+
+def test_two_links_are_held_against_each_other(page: Page) -> None:
+    page.goto("/link?subject=ann&predicate=trusts&object=dora")
+    page.get_by_role("button", name="Pin").click()
+    expect(page.get_by_role("complementary", name="Pinned link")).to_contain_text("ann trusts dora")
+    page.goto("/link?subject=ann&predicate=trusts&object=cy")
+    page.keyboard.press("p")
+    expect(page).to_have_title("Two links · Hornbeam")
+    rows = page.locator("tbody tr")
+    expect(rows.first).to_contain_text("Starting point.")
+    expect(rows).to_have_count(4)
+    expect(page.locator("tfoot td")).to_have_text(["+0.00", "+3.00", "−3.00"])
+    address = page.url
+    page.get_by_role("button", name="unpin").click()
+    expect(page.get_by_role("complementary", name="Pinned link")).to_have_count(0)
+    page.goto(address)
+    expect(page.locator("tfoot td")).to_have_text(["+0.00", "+3.00", "−3.00"])
+
+
+def test_long_names_lose_their_middle_and_keep_their_ends(browser: Browser) -> None:
+    name = "Compound::" + "x" * 40 + "::DB00945"
+    facts = hb.read_facts([("ann", "knows", name), (name, "trusts", "dora")])
+    with serving(Explorer(facts, hb.Model.parse(RULES), "model.psl")) as client:
+        for page in opened(browser, client.port):
+            page.goto("/link?subject=ann&predicate=trusts&object=dora")
+            node = page.get_by_role("link", name=f"Neighbours of {name}")
+            expect(node.locator("title")).to_have_text(name)
+            assert re.fullmatch("Compound.*…x*::DB00945", node.locator("text").text_content() or "")
+            page.goto("/entity?name=ann")
+            pill = page.locator(".known").get_by_role("link", name=name)
+            expect(pill.locator("bdi").first).to_have_attribute("title", name)
+            assert "…" in pill.locator("bdi").first.inner_text()
 
 
 def test_the_keyboard_is_enough(page: Page) -> None:
@@ -83,6 +158,19 @@ def test_the_keyboard_is_enough(page: Page) -> None:
     page.goto("/rules")
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog", name="Keys")).not_to_be_visible()
+    page.goto("/around?name=ann")
+    page.get_by_role("link", name="Neighbours of bob").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("link", name="Neighbours of cy").last).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Close cy").last).to_be_focused()
+    page.keyboard.press("g")
+    page.keyboard.press("r")
+    expect(page).to_have_title("Rules · Hornbeam")
     page.get_by_role("switch", name="Rule 1 is on").focus()
     page.keyboard.press("Space")
     expect(page.locator("#tools")).to_contain_text("1 of 4 rules edited")
@@ -180,8 +268,7 @@ def test_hostile_names_are_only_text(page: Page, name: str) -> None:
     assert name in hits
 
 
-@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@every_look
 def test_pages_fit_and_can_be_read(
     browser: Browser, port: int, size: tuple[int, int], scheme: str
 ) -> None:
@@ -203,6 +290,7 @@ def check_pages(
             assert window.locator("h1").count() == 1
             assert window.evaluate(UNNAMED) == [], address
             assert window.evaluate(FAINT) == [], address
+            assert grave_findings(window) == [], address
 
 
 UNNAMED = """() => [...document.querySelectorAll("input:not([type=hidden]), button, a, select")]

@@ -13,6 +13,8 @@ from hornbeam.explaining.reason import Reason
 from hornbeam.rules.body import Kind
 from hornbeam.serve.drawing import GUTTER, MOST_BANDS, NODE_HEIGHT, WIDTH, Drawing, draw
 from hornbeam.serve.strands import MOST_NODES
+from hornbeam.serve.upright import MOST_NODES as UPRIGHT_NODES
+from hornbeam.serve.upright import draw_upright
 
 
 def path(*entities: str, inverse: bool = False) -> Grounding:
@@ -121,3 +123,30 @@ def test_the_ends_may_be_passed_on_the_way_and_names_be_long() -> None:
 
 def test_a_prior_alone_draws_nothing() -> None:
     assert draw(explained([])) is None
+
+
+def test_upright_bands_lead_from_subject_to_object() -> None:
+    many = [path("s", f"m{i}", f"n{k}", "o") for i in range(4) for k in range(5)]
+    drawing = draw_upright(explained(many, [path("s", "o")], [path("s", "a", "o", inverse=True)]))
+    assert drawing is not None
+    for band in drawing.bands:
+        assert [node.name for node in band.nodes if node.is_end] == ["s", "o"]
+        rows: dict[float, list[tuple[float, float]]] = {}
+        for node in band.nodes:
+            assert node.left >= 0
+            assert node.right <= drawing.width
+            assert band.top <= node.top
+            assert node.top + NODE_HEIGHT <= band.top + band.height
+            rows.setdefault(node.y, []).append((node.left, node.right))
+        for row in rows.values():
+            assert len(row) <= UPRIGHT_NODES
+            assert all(one[1] <= other[0] for one, other in itertools.pairwise(sorted(row)))
+    assert drawing.bands[0].hidden > 0
+    first, second = (ends(edge.curve) for edge in drawing.bands[2].edges)
+    assert first[0][1] > first[1][1]
+    assert second[0][1] > second[1][1]
+    assert drawing.bands[2].steps[0].text == "↑ p"
+
+
+def test_upright_a_prior_alone_draws_nothing() -> None:
+    assert draw_upright(explained([])) is None

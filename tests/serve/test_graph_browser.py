@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.serve.test_browser import DESKTOP, PHONE, check_pages, opened
+from tests.serve.test_browser import check_pages, every_look, opened
 from tests.support.commands import HOSTILE
 from tests.support.servers import SCRIPT, graph_explorer, serving
 
@@ -18,7 +18,8 @@ WHY = "/reasons?subject=ann&relation=trusts&object=dora"
 PAGES = [
     "/", "/search?q=o", "/entity?name=ann", f"/entity?name={quote(SCRIPT)}", WHY,
     "/query?subject=ann&relation=trusts", "/relation?name=trusts",
-    f"/relation?name={quote(SCRIPT)}",
+    f"/relation?name={quote(SCRIPT)}", "/around?name=ann&open=bob",
+    "/links?subject=ann&relation=trusts&object=dora&subject2=ann&relation2=trusts&object2=cy",
 ]  # fmt: skip
 
 
@@ -78,8 +79,7 @@ def test_hostile_names_are_only_text(page: Page, name: str) -> None:
     assert heading.evaluate("heading => heading.textContent") == name
 
 
-@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@every_look
 def test_pages_fit_and_can_be_read(
     browser: Browser, graph_port: int, size: tuple[int, int], scheme: str
 ) -> None:

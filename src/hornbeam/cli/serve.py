@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -101,12 +102,14 @@ def serve(
         access = access_for(host, opened.getsockname()[1], token)
         explorer = prepared(progress)
         progress.close()
+
+        def started() -> None:
+            """The first page needs nothing of what is laid out meanwhile."""
+            _tell(access, console.as_json, open_browser)
+            Thread(target=explorer.warm_up, args=[progress], daemon=True).start()
+
         try:
-            run(
-                make_app(explorer, access),
-                opened,
-                lambda: _tell(access, console.as_json, open_browser),
-            )
+            run(make_app(explorer, access), opened, started)
         except KeyboardInterrupt:
             progress.message("Stopped.")
 
@@ -192,7 +195,6 @@ def _tell(access: Access, as_json: bool, open_browser: bool) -> None:
     sys.stdout.flush()
     if open_browser:
         import webbrowser
-        from threading import Thread
 
         Thread(target=webbrowser.open, args=[access.url], daemon=True).start()
 

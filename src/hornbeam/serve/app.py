@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from starlette.types import ASGIApp
 
 from hornbeam.serve.access import Access
-from hornbeam.serve.graph_app import GraphApp
-from hornbeam.serve.graph_state import GraphExplorer
-from hornbeam.serve.rule_app import RuleApp
 from hornbeam.serve.state import Explorer
+
+if TYPE_CHECKING:
+    from hornbeam.serve.graph_state import GraphExplorer
 
 
 def make_app(explorer: Explorer | GraphExplorer, access: Access) -> ASGIApp:
-    """Make the application of an explorer of rules or of a whole graph."""
-    if isinstance(explorer, GraphExplorer):
-        return GraphApp(explorer, access).guarded()
-    return RuleApp(explorer, access).guarded()
+    """Make the application of an explorer of rules or of a whole graph.
+
+    Each is imported where it is served: whole graphs need libraries that take a second to load.
+    """
+    if isinstance(explorer, Explorer):
+        from hornbeam.serve.rule_app import RuleApp
+
+        return RuleApp(explorer, access).guarded()
+    from hornbeam.serve.graph_app import GraphApp
+
+    return GraphApp(explorer, access).guarded()

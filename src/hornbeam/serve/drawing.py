@@ -1,5 +1,7 @@
 """A drawing of what is behind a prediction: subject on the left, object on the right.
 
+On a phone the same stands upright: `hornbeam.serve.upright`.
+
 Every condition of a rule is a band. All its paths walk the same predicates, so these stand once
 above the band's columns, and between them the entities of each step stand below one another, merged
 where paths share them. That stays readable with many paths, where a free layout would be a ball of
@@ -10,13 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.shown_names import fact_in_names
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
+from hornbeam.printable import elided
 from hornbeam.rules.body import Kind
-from hornbeam.serve.strands import Strands
+from hornbeam.rules.rule_words import said, with_shown_entities
+from hornbeam.serve.strands import Strands, strands_of
 
 #: Sizes in the drawing's own units, which are CSS pixels at full width.
 WIDTH = 920
@@ -34,6 +38,9 @@ GUTTER = 58
 MOST_BANDS = 6
 #: Width of a letter, generously.
 LETTER = 7.0
+
+#: A place in a drawing.
+Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -91,11 +98,11 @@ class StepLabel:
 class Band:
     """A condition of a rule that is "for" or "against" the pair or, "neutral", moves nothing.
 
-    `hidden` of its groundings are not drawn; `unit` is what they are called.
+    `words` say the rule; `hidden` of its groundings are not drawn; `unit` is what they are called.
     """
 
     number: int
-    rule: str
+    words: str
     side: str
     unit: str
     hidden: int
@@ -120,22 +127,15 @@ class Drawing:
 
 def draw(explanation: Explanation, names: EntityNames = NO_NAMES) -> Drawing | None:
     """Lay out the groundings of the strongest reasons; None where no rule has a fact."""
-    by_rule = [
-        [Strands.of(reason, one) for one in reason.conditions if one.groundings]
-        for reason in explanation.reasons
-        if reason.groundings
-    ]
-    if not by_rule:
+    drawn, undrawn = strands_of(explanation, MOST_BANDS)
+    if not drawn:
         return None
-    sizes = accumulate(len(some) for some in by_rule)
-    n_drawn = max(sum(size <= MOST_BANDS for size in sizes), 1)
-    drawn = [strands for some in by_rule[:n_drawn] for strands in some]
     gaps = [INNER_GAP if one.reason is other.reason else GAP for one, other in pairwise(drawn)]
     total = sum(map(_height, drawn)) + sum(gaps) + 2 * MARGIN
     middle = total / 2
     left, right = MARGIN + ENDS_WIDTH / 2, WIDTH - MARGIN - ENDS_WIDTH / 2
     subject, object_ = (
-        DrawnNode(name, full, _short(full, ENDS_WIDTH), x, middle, ENDS_WIDTH, is_end=True)
+        DrawnNode(name, full, fitted(full, ENDS_WIDTH), x, middle, ENDS_WIDTH, is_end=True)
         for name, full, x in (
             (explanation.subject, names.shown(explanation.subject), left),
             (explanation.object, names.shown(explanation.object), right),
@@ -145,7 +145,7 @@ def draw(explanation: Explanation, names: EntityNames = NO_NAMES) -> Drawing | N
     for strands, gap in zip(drawn, [*gaps, 0], strict=True):
         bands.append(_band(strands, top, subject, object_, names))
         top += _height(strands) + gap
-    return Drawing(WIDTH, total, subject, object_, bands, len(by_rule) - n_drawn)
+    return Drawing(WIDTH, total, subject, object_, bands, undrawn)
 
 
 def _footer(strands: Strands) -> float:
@@ -162,7 +162,6 @@ def _height(strands: Strands) -> float:
 def _band(
     strands: Strands, top: float, subject: DrawnNode, object_: DrawnNode, names: EntityNames
 ) -> Band:
-    layers = _untangled(strands.layers, strands)
     left, right = subject.right + GUTTER, object_.left - GUTTER
     column = (right - left) / strands.columns
     width = min(column * 0.7, 200.0)
@@ -170,11 +169,11 @@ def _band(
     room = height - HEADER - _footer(strands)
     entities = strands.condition.kind is not Kind.UNARY
     placed: list[dict[str, DrawnNode]] = [{} for _ in strands.drawn[0].nodes]
-    for k, layer in zip(strands.inner, layers, strict=True):
+    for k, layer in zip(strands.inner, strands.untangled, strict=True):
         x = left + column * (strands.offset + k)
         first = top + HEADER + (room - ROW * len(layer)) / 2 + ROW / 2
         placed[k] = {
-            name: DrawnNode(name, full, _short(full, width), x, first + ROW * i, width,
+            name: DrawnNode(name, full, fitted(full, width), x, first + ROW * i, width,
                             is_entity=entities)
             for i, name in enumerate(layer)
             for full in [names.shown(name) if entities else name]
@@ -186,9 +185,9 @@ def _band(
     reason = strands.reason
     return Band(
         reason.index,
-        reason.rule,
-        "for" if reason.pull > 0 else "against" if reason.pull < 0 else "neutral",
-        "path" if strands.condition.kind is Kind.PATH else "fact",
+        said(with_shown_entities(reason.words, names.shown)),
+        reason.side,
+        strands.unit,
         strands.hidden,
         top,
         height,
@@ -216,18 +215,6 @@ def _edges(
     return list(edges.values())
 
 
-def _untangled(layers: list[list[str]], strands: Strands) -> list[list[str]]:
-    """Order each layer by the mean place of its neighbours in the layer before: few crossings."""
-    ordered = layers[:1]
-    for k, layer in zip(strands.inner[1:], layers[1:], strict=True):
-        place = {name: i for i, name in enumerate(ordered[-1])}
-        places: dict[str, list[int]] = {name: [] for name in layer}
-        for strand in strands.drawn:
-            places[strand.nodes[k]].append(place[strand.nodes[k - 1]])
-        ordered.append(sorted(layer, key=lambda name: sum(places[name]) / len(places[name])))
-    return ordered
-
-
 def _curve(here: DrawnNode, there: DrawnNode, inverse: bool, band_middle: float) -> str:
     """A line between two nodes, drawn in the direction of its fact so that its arrow is right.
 
@@ -244,13 +231,22 @@ def _curve(here: DrawnNode, there: DrawnNode, inverse: bool, band_middle: float)
     points.append((x2, there.y))
     if inverse:
         points.reverse()
-    return f"M {_at(*points[0])}" + "".join(_bend(start, end) for start, end in pairwise(points))
+    return level_curve(points)
 
 
-def _bend(start: tuple[float, float], end: tuple[float, float]) -> str:
-    """A curve that leaves and arrives level."""
-    reach = (end[0] - start[0]) * 0.5
-    return f" C {_at(start[0] + reach, start[1])}, {_at(end[0] - reach, end[1])}, {_at(*end)}"
+def level_curve(points: Sequence[Point]) -> str:
+    """A curve through points that leaves and arrives level."""
+    parts = [f"M {_at(*points[0])}"]
+    for (x1, y1), (x2, y2) in pairwise(points):
+        reach = (x2 - x1) / 2
+        parts.append(f"C {_at(x1 + reach, y1)}, {_at(x2 - reach, y2)}, {_at(x2, y2)}")
+    return " ".join(parts)
+
+
+def upright_curve(start: Point, end: Point) -> str:
+    """A curve that leaves and arrives upright."""
+    middle = (start[1] + end[1]) / 2
+    return f"M {_at(*start)} C {_at(start[0], middle)}, {_at(end[0], middle)}, {_at(*end)}"
 
 
 def _at(x: float, y: float) -> str:
@@ -262,7 +258,7 @@ def _step_labels(strands: Strands, start: float, column: float, y: float) -> lis
     for k, (fact, backwards) in enumerate(zip(strand.facts, strand.backwards, strict=True)):
         # what a unary atom says stands in its node
         said = "is" if strands.condition.kind is Kind.UNARY else fact.predicate
-        name = _short(said, column - 30)
+        name = fitted(said, column - 30)
         text = f"← {name}" if backwards else f"{name} →"
         labels.append(
             StepLabel(text, fact.predicate, start + column * (strands.offset + k + 0.5), y)
@@ -270,7 +266,6 @@ def _step_labels(strands: Strands, start: float, column: float, y: float) -> lis
     return labels
 
 
-def _short(text: str, width: float) -> str:
-    """Cut a text to what fits."""
-    fits = max(int((width - 16) / LETTER), 3)
-    return text if len(text) <= fits else text[: fits - 1] + "…"
+def fitted(text: str, width: float) -> str:
+    """As much of a text as fits into a width, its middle left out."""
+    return elided(text, max(int((width - 16) / LETTER), 3))

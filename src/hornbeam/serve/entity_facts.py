@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from hornbeam.arrays import Ids
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.explaining.fact_numbers import FactNumbers
 from hornbeam.explaining.named_facts import Fact
+from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import is_inverse, predicate_of
@@ -18,6 +21,17 @@ from hornbeam.serve.walk import neighbours
 #: Predicates that are shown, and facts of each.
 MOST_GROUPS = 40
 FIRST = 8
+
+
+class KnownEdges(NamedTuple):
+    """Facts of one predicate between an entity and `others`, by their ids, in their order.
+
+    `inverse` where the entity is their object.
+    """
+
+    predicate: str
+    inverse: bool
+    others: Ids
 
 
 @dataclass(frozen=True)
@@ -40,17 +54,24 @@ class OtherGroup:
     first: Sequence[Fact]
 
 
-def edge_groups(engine: MemoryEngine, entity: int) -> list[EdgeGroup]:
-    """Facts between an entity and one other."""
-    adjacency, groups = engine.graph.forward, list[EdgeGroup]()
+def known_edges(engine: MemoryEngine, entity: int) -> list[KnownEdges]:
+    """Facts between an entity and one other, by predicate and direction."""
+    adjacency, found = engine.graph.forward, list[KnownEdges]()
     own = adjacency.code[adjacency.offsets[entity] : adjacency.offsets[entity + 1]]
     for code in np.unique(own).tolist():
         step = Step.along(engine.predicates[predicate_of(code)], is_inverse(code))
         if step.arity == 2:
             others = neighbours(adjacency, entity, code)
-            names = engine.facts.entities.take(others[:FIRST])
-            groups.append(EdgeGroup(step.predicate, step.inverse, len(others), names))
-    return groups[:MOST_GROUPS]
+            found.append(KnownEdges(step.predicate, step.inverse, others))
+    return found
+
+
+def edge_groups(edges: Sequence[KnownEdges], entities: Names) -> list[EdgeGroup]:
+    """The edges of an entity with the first names of each kind."""
+    return [
+        EdgeGroup(one.predicate, one.inverse, len(one.others), entities.take(one.others[:FIRST]))
+        for one in edges[:MOST_GROUPS]
+    ]
 
 
 def other_groups(facts: Facts, entity: int) -> list[OtherGroup]:

@@ -14,9 +14,13 @@ from markupsafe import Markup
 
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.named_facts import Fact
-from hornbeam.reporting.report import said
+from hornbeam.explaining.waterfall_bar import waterfall_bar
+from hornbeam.printable import elided, printable
 from hornbeam.serve.links import Link
+from hornbeam.serve.pins import Pin
 
+#: Letters of a name that leaves room for others.
+SHORT_NAME = 32
 #: A change that three digits do not show.
 NO_CHANGE = 0.0005
 
@@ -32,11 +36,19 @@ def entity_url(name: str) -> str:
     return f"/entity?name={quoted(name)}"
 
 
-def link_url(pair: Link | Explanation | Fact, page: str = "link") -> Markup:
+def link_url(pair: Link | Explanation | Fact | Pin, page: str = "link") -> Markup:
     """Address of a pair's page, ready to stand in HTML."""
     return Markup(
         f"/{page}?subject={quoted(pair.subject)}&amp;predicate={quoted(pair.predicate)}"
         f"&amp;object={quoted(pair.object or '')}"
+    )
+
+
+def links_url(pair: Link | Explanation | Pin, other: Pin) -> Markup:
+    """Address of two links side by side, ready to stand in HTML."""
+    return Markup(
+        f"{link_url(pair, 'links')}&amp;subject2={quoted(other.subject)}"
+        f"&amp;predicate2={quoted(other.predicate)}&amp;object2={quoted(other.object)}"
     )
 
 
@@ -71,6 +83,24 @@ def weight_change(value: float) -> Markup:
 def _coloured(value: float, text: str) -> Markup:
     side = "up" if value > NO_CHANGE else "down" if value < -NO_CHANGE else "same"
     return Markup(f'<span class="change {side}">{text}</span>')
+
+
+def log_odds(value: float) -> Markup:
+    """What is added to log-odds, coloured by its sign."""
+    return _coloured(value, f"{'−' if value < 0 else '+'}{abs(value):.2f}")
+
+
+def short_name(name: str) -> Markup:
+    """A name that leaves room for others: its middle goes where it is long.
+
+    The full name shows under the mouse, and screen readers say it.
+    """
+    text = printable(name)
+    if len(text) <= SHORT_NAME:
+        return Markup("<bdi>{}</bdi>").format(text)
+    return Markup('<bdi aria-hidden="true" title="{}">{}</bdi><bdi class="hidden">{}</bdi>').format(
+        text, elided(text, SHORT_NAME), text
+    )
 
 
 def bar(score: float) -> Markup:
@@ -111,5 +141,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "bar": bar,
     "label": label,
     "rule": rule_text,
-    "said": said,
+    "log_odds": log_odds,
+    "waterfall_bar": waterfall_bar,
+    "links_url": links_url,
 }

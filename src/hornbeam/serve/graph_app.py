@@ -35,8 +35,11 @@ class GraphApp(WebApp):
             ("/query", "/query.json", pages.query, lambda _: quick),
             ("/reasons", "/reasons.json", pages.reasons, explaining),
             ("/relation", "/relation.json", pages.relation, lambda _: quick),
+            ("/around", "/around.json", pages.around, lambda _: quick),
+            ("/links", "/links.json", pages.links, lambda _: slow),
         ]
-        return [
+        pin = Address("/pin", pages.pin, lambda _: quick, "POST")
+        return [pin] + [
             address
             for path, json_path, view, lane in views
             for address in (

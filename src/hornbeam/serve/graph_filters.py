@@ -8,8 +8,10 @@ from typing import Any
 
 from markupsafe import Markup
 
+from hornbeam.graphs.graph_explanation import GraphExplanation
 from hornbeam.graphs.queries import Direction
 from hornbeam.serve.filters import FILTERS, quoted
+from hornbeam.serve.pins import Pin
 
 #: The end of an atom of a body that others follow.
 ATOM_END = re.compile(r"(?<=\)), ")
@@ -22,6 +24,15 @@ def reasons_url(subject: str, relation: str, object_: str) -> Markup:
     return Markup(
         f"/reasons?subject={quoted(subject)}&amp;relation={quoted(relation)}"
         f"&amp;object={quoted(object_)}"
+    )
+
+
+def two_reasons_url(found: GraphExplanation, other: Pin) -> Markup:
+    """Address of two triples side by side, ready to stand in HTML."""
+    return Markup(
+        f"/links?subject={quoted(found.subject)}&amp;relation={quoted(found.relation)}"
+        f"&amp;object={quoted(found.object)}&amp;subject2={quoted(other.subject)}"
+        f"&amp;relation2={quoted(other.predicate)}&amp;object2={quoted(other.object)}"
     )
 
 
@@ -68,6 +79,7 @@ def rank_text(rank: float | None) -> str:
 
 GRAPH_FILTERS: dict[str, Callable[..., Any]] = FILTERS | {
     "reasons_url": reasons_url,
+    "two_reasons_url": two_reasons_url,
     "query_url": query_url,
     "relation_url": relation_url,
     "graph_rule": graph_rule,

@@ -20,10 +20,13 @@ from hornbeam.graphs.graph_explanation import GraphExplanation, rule_in_names
 from hornbeam.graphs.graph_model import RelationRules
 from hornbeam.graphs.graph_text import rule_text
 from hornbeam.graphs.queries import Direction
+from hornbeam.serve.around import around_values
 from hornbeam.serve.entity_facts import other_groups
-from hornbeam.serve.graph_filters import GRAPH_FILTERS
+from hornbeam.serve.graph_filters import GRAPH_FILTERS, reasons_url
 from hornbeam.serve.graph_state import AskedOne, GraphExplorer, RelationSummary, UnknownNameError
+from hornbeam.serve.pins import KEYS, Pin
 from hornbeam.serve.templating import templates
+from hornbeam.serve.unfolding import Unfolding
 from hornbeam.serve.visits import LONGEST_QUERY, Answer, Page, Visit, whole_number
 
 #: How much is shown at once.
@@ -226,11 +229,38 @@ class GraphPages:
         }
         return View("graph_relation.html", {"summary": summary, "parts": parts}, plain)
 
+    def around(self, visit: Visit) -> View:
+        """The graph around an entity, as far as it is unfolded."""
+        view = Unfolding.of(visit.query)
+        self.explorer.entity(view.root)
+        values = around_values(view, self.explorer)
+        plain = {"entity": view.root, "neighbours": asdict(values["root"])["groups"]}
+        return View("_around.html" if visit.is_htmx else "around.html", values, plain)
+
+    def links(self, visit: Visit) -> View:
+        """Two triples side by side."""
+        asked = [self._triple(visit, which) for which in ("", "2")]
+        if not all(all(triple) for triple in asked):
+            raise InputError("Two links need a subject, a relation and an object each.")
+        here, there = (self.explorer.explain(*triple) for triple in asked)
+        plain = {"first": here.as_dict(), "second": there.as_dict()}
+        return View("graph_links.html", {"first": here, "second": there}, plain)
+
+    def pin(self, visit: Visit) -> Answer:
+        """Pin a triple, or none any more, and go back to it."""
+        pin = Pin(*(visit.query.get(key, "") for key in KEYS))
+        if not pin.fits:
+            raise InputError("The names of this link are too long to pin it.")
+        address = reasons_url(pin.subject, pin.predicate, pin.object)
+        return Answer(status=303, go_to=str(address).replace("&amp;", "&"),
+                      pin="" if visit.query.get("what") == "unpin" else pin)  # fmt: skip
+
     # -- parts ------------------------------------------------------------------------------------
 
-    def _triple(self, visit: Visit) -> tuple[str, str, str]:
+    def _triple(self, visit: Visit, which: str = "") -> tuple[str, str, str]:
         """What a visit asks about; an argument may be "" or a question mark where it is asked."""
-        given = [visit.query.get(key, "") for key in ("subject", "relation", "object")]
+        keys = (f"{key}{which}" for key in ("subject", "relation", "object"))
+        given = [visit.query.get(key, "") for key in keys]
         subject, relation, object_ = ("" if text == ASKED else text for text in given)
         if not relation:
             raise InputError("A relation is needed.")

@@ -22,7 +22,7 @@ from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code
 from hornbeam.serve.cache import Bounded
-from hornbeam.serve.entity_facts import FIRST, EdgeGroup
+from hornbeam.serve.entity_facts import EdgeGroup, KnownEdges, edge_groups
 from hornbeam.serve.entity_search import EntitySearch
 from hornbeam.serve.expected_steps import ExpectedSteps
 
@@ -124,10 +124,9 @@ class GraphExplorer:
         self.expected = ExpectedSteps(self.ranker.graph)
         self._missing: Bounded[list[MissingFacts]] = Bounded(CACHED, lambda _: 1)
         self._explained: Bounded[GraphExplanation] = Bounded(CACHED, lambda _: 1)
-        self._warm_up(progress)
 
-    def _warm_up(self, progress: Progress) -> None:
-        """Compile and compute now what the first visitor would have to wait for."""
+    def warm_up(self, progress: Progress = SILENT) -> None:
+        """Compile and compute what visitors would otherwise wait for; pages come without it too."""
         for step in self.ranker.steps:
             known = self.ranker.graph.holders(step)[:1]
             if len(known):
@@ -188,16 +187,18 @@ class GraphExplorer:
         best = np.argsort(-degree, kind="stable")[:8]
         return self.facts.entities.take(int(i) for i in best if degree[i])
 
-    def known_facts(self, entity: int) -> list[EdgeGroup]:
+    def known_edges(self, entity: int) -> list[KnownEdges]:
         """Facts between an entity and others, by relation and direction."""
-        graph = self.ranker.graph
-        links, groups = graph.links, list[EdgeGroup]()
+        links, found = self.ranker.graph.links, list[KnownEdges]()
         for run in range(int(links.first_run[entity]), int(links.first_run[entity + 1])):
             ends = links.end[links.run_start[run] : links.run_start[run + 1]]
             step = step_of(self.facts.predicates, int(links.run_step[run]))
-            first = self.facts.entities.take(ends[:FIRST].tolist())
-            groups.append(EdgeGroup(step.predicate, step.inverse, len(ends), first))
-        return groups
+            found.append(KnownEdges(step.predicate, step.inverse, ends))
+        return found
+
+    def known_facts(self, entity: int) -> list[EdgeGroup]:
+        """Facts between an entity and others, with the first names of each kind."""
+        return edge_groups(self.known_edges(entity), self.facts.entities)
 
     def is_fact(self, subject: str, relation: str, object_: str) -> bool:
         """Whether a triple stands among the facts as true."""

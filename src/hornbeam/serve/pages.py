@@ -19,14 +19,19 @@ from hornbeam.explaining.shown_names import fact_in_names
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.reporting.cautions import cautions
 from hornbeam.rules.codes import step_code
-from hornbeam.rules.rule_words import Words, rule_words, with_shown_entities
+from hornbeam.rules.rule_words import rule_words
+from hornbeam.serve.around import around_values
 from hornbeam.serve.comparison import compare
 from hornbeam.serve.drawing import draw
 from hornbeam.serve.edits import NO_EDITS, Edits
-from hornbeam.serve.entity_facts import edge_groups, other_groups
-from hornbeam.serve.filters import FILTERS
+from hornbeam.serve.entity_facts import other_groups
+from hornbeam.serve.filters import FILTERS, link_url
+from hornbeam.serve.link_comparison import compare_links
+from hornbeam.serve.pins import KEYS, Pin
 from hornbeam.serve.state import Explorer
 from hornbeam.serve.templating import templates
+from hornbeam.serve.unfolding import Unfolding
+from hornbeam.serve.upright import draw_upright
 from hornbeam.serve.visits import LONGEST_QUERY, Answer, Visit, whole_number
 from hornbeam.serve.walk import neighbours
 
@@ -35,6 +40,7 @@ FOUND = 20
 PREDICTED = 20
 LISTED = 50
 REASONS = 40
+STEPS = 12
 CHANGED = 8
 DIFFERENT = 25
 EXAMPLES = 8
@@ -57,9 +63,11 @@ class Pages:
     def home(self, visit: Visit) -> Answer:
         """Where to begin: search, figures, the strongest rules, entities to try."""
         rows = [row for row in self._rule_rows(visit.edits) if row["on"]]
-        strongest = sorted(rows, key=lambda row: -row["weight"])[:STRONGEST]
+        strongest = sorted(rows, key=lambda row: -row["weight"])
         model = self.explorer.model
-        return self._page("home.html", visit, strongest=strongest, examples=self._examples,
+        return self._page("home.html", visit, examples=self._examples,
+                          priors=[row for row in strongest if row["prior"]],
+                          strongest=[row for row in strongest if not row["prior"]][:STRONGEST],
                           cautions=cautions(model, model.trace))  # fmt: skip
 
     def search(self, visit: Visit) -> Answer:
@@ -80,7 +88,7 @@ class Pages:
         values |= {"predicted": [], "known": [], "stated": []}
         if entity >= 0:
             values["predicted"] = self._predicted(entity, visit.edits)
-            values["known"] = edge_groups(self.explorer.engine, entity)
+            values["known"] = self.explorer.known_facts(entity)
             values["stated"] = other_groups(self.explorer.facts, entity)
         return self._page("entity.html", visit, **values)
 
@@ -98,10 +106,35 @@ class Pages:
             before=before,
             label=self.explorer.label(subject, predicate, object_),
             is_fact=self._is_fact(subject, predicate, object_),
-            reasons=explained.reasons[:REASONS],
+            reasons=sorted(explained.reasons, key=lambda one: not one.is_prior)[:REASONS],
+            waterfall=explained.waterfall(STEPS),
             drawing=draw(explained, self.explorer.entity_names),
+            upright=draw_upright(explained, self.explorer.entity_names),
             inferred=self._inferred(explained),
         )
+
+    def around(self, visit: Visit) -> Answer:
+        """The graph around an entity, as far as it is unfolded."""
+        view = Unfolding.of(visit.query)
+        if self.explorer.facts.entities.index(view.root) < 0:
+            return self.not_found(visit, f"No fact names “{view.root[:100]}”.")
+        template = "_around.html" if visit.is_htmx else "around.html"
+        return self._page(template, visit, **around_values(view, self.explorer))
+
+    def links(self, visit: Visit) -> Answer:
+        """Two links side by side."""
+        pairs = self._pair(visit), self._pair(visit, "2")
+        here, there = (self.explorer.explain(*pair, visit.edits) for pair in pairs)
+        return self._page("links.html", visit, compared=compare_links(here, there),
+                          labels=[self.explorer.label(*pair) for pair in pairs])  # fmt: skip
+
+    def pin(self, visit: Visit) -> Answer:
+        """Pin a link, or none any more, and go back to it."""
+        pin = Pin(*self._pair(visit))
+        if not pin.fits:
+            raise InputError("The names of this link are too long to pin it.")
+        return Answer(status=303, go_to=str(link_url(pin)).replace("&amp;", "&"),
+                      pin="" if visit.query.get("what") == "unpin" else pin)  # fmt: skip
 
     def flip(self, visit: Visit) -> Answer:
         """What would flip the decision on a pair."""
@@ -191,8 +224,8 @@ class Pages:
                     found.append({"target": target, "forward": forward, "new": new})
         return found
 
-    def _pair(self, visit: Visit) -> tuple[str, str, str]:
-        pair = tuple(visit.query.get(key, "") for key in ("subject", "predicate", "object"))
+    def _pair(self, visit: Visit, which: str = "") -> tuple[str, str, str]:
+        pair = tuple(visit.query.get(key + which, "") for key in KEYS)
         if not all(pair) or pair[1] not in self.explorer.model.targets:
             raise InputError("A link needs a subject, a target predicate of the model, an object.")
         return pair[0], pair[1], pair[2]
@@ -221,8 +254,9 @@ class Pages:
             {
                 "number": i,
                 "text": text,
-                "words": self._words[i],
+                "words": rule_words(rule.clause),
                 "negated": rule.clause.negated,
+                "prior": rule.clause.is_prior,
                 "weight": edits.weights.get(i, rule.weight),
                 "learned": rule.weight,
                 "on": i not in edits.off,
@@ -234,13 +268,6 @@ class Pages:
                 zip(self.explorer.model.rules, self.explorer.served.texts, strict=True)
             )
         ]
-
-    @cached_property
-    def _words(self) -> list[Words]:
-        """The rules in words."""
-        shown = self.explorer.entity_names.shown
-        words = (rule_words(rule.clause) for rule in self.explorer.model.rules)
-        return [with_shown_entities(one, shown) for one in words]
 
     @cached_property
     def _missing(self) -> frozenset[int]:

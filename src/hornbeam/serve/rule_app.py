@@ -45,6 +45,9 @@ class RuleApp(WebApp):
             Address("/edit", pages.edit, lambda _: editing, "POST"),
             Address("/pairs", pages.pairs, scoring),
             Address("/compare", pages.compare, scoring),
+            Address("/around", pages.around, lambda _: quick),
+            Address("/links", pages.links, scoring),
+            Address("/pin", pages.pin, lambda _: quick, "POST"),
             Address("/edited.psl", pages.download, lambda _: quick),
         ]
 
@@ -58,10 +61,6 @@ class RuleApp(WebApp):
         """An answer as it is sent; new edits go to the visitor's cookie."""
         response = super().response(answer, headers)
         if answer.edits is not None:
-            name = self.access.cookie("edits")
-            if answer.edits:
-                text = answer.edits.encoded(self._fingerprint)
-                response.set_cookie(name, text, httponly=True, samesite="strict", path="/")
-            else:
-                response.delete_cookie(name, httponly=True, samesite="strict", path="/")
+            text = answer.edits.encoded(self._fingerprint) if answer.edits else ""
+            self.keep(response, "edits", text)
         return response

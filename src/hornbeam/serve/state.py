@@ -26,6 +26,7 @@ from hornbeam.scoring.model_checks import check_arities
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.collective_pairs import CollectivePairs
 from hornbeam.serve.edits import NO_EDITS, Edits
+from hornbeam.serve.entity_facts import EdgeGroup, KnownEdges, edge_groups, known_edges
 from hornbeam.serve.entity_search import EntitySearch
 from hornbeam.serve.explorer_scorer import ExplorerScorer, NewLinks
 from hornbeam.serve.independent_pairs import IndependentPairs
@@ -104,6 +105,9 @@ class Explorer:
         self.other = None if other is None else self._serve(other, other_name, progress)
         self._scored: Bounded[list[Floats]] = Bounded(CACHED_SCORES, lambda x: sum(map(len, x)))
         self._evaluated: Bounded[Evaluation] = Bounded(CACHED_FIGURES, lambda _: 1)
+
+    def warm_up(self, progress: Progress = SILENT) -> None:
+        """Compile and lay out what visitors would otherwise wait for; pages come without it too."""
         self.scorer.warm_up(progress)
 
     def _serve(self, model: Model, name: str, progress: Progress) -> Served:
@@ -196,6 +200,14 @@ class Explorer:
     def find(self, typed: str, limit: int) -> list[str]:
         """Entities whose names or ids fit what was typed, best first."""
         return self.search.find(typed, limit)
+
+    def known_edges(self, entity: int) -> list[KnownEdges]:
+        """Facts between an entity and others, by predicate and direction."""
+        return known_edges(self.engine, entity)
+
+    def known_facts(self, entity: int) -> list[EdgeGroup]:
+        """Facts between an entity and others, with the first names of each kind."""
+        return edge_groups(self.known_edges(entity), self.facts.entities)
 
     def new_links(
         self, entity: int, target: str, forward: bool, edits: Edits, top: int

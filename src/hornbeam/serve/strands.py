@@ -1,10 +1,12 @@
-"""Groundings as a drawing has them: from left to right, in columns between subject and object."""
+"""Groundings as a drawing has them: from one end to the other, in columns between both."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
+from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.named_facts import Fact, Grounding, MetCondition
 from hornbeam.explaining.reason import Reason
 from hornbeam.rules.body import Kind
@@ -52,8 +54,8 @@ class Strands:
     inner: range
 
     @classmethod
-    def of(cls, reason: Reason, condition: MetCondition) -> Strands:
-        """The first groundings, as long as no column has more nodes than are drawn."""
+    def of(cls, reason: Reason, condition: MetCondition, most_nodes: int = MOST_NODES) -> Strands:
+        """The first groundings, as long as no column has more than `most_nodes`."""
         columns, offset = max(condition.steps, 1), 0
         inner = range(1, columns)
         if condition.kind is not Kind.PATH:
@@ -63,9 +65,14 @@ class Strands:
         kept: list[Strand] = []
         for grounding in condition.groundings:
             more = [*kept, Strand.of(condition, grounding)]
-            if all(len({strand.nodes[k] for strand in more}) <= MOST_NODES for k in inner):
+            if all(len({strand.nodes[k] for strand in more}) <= most_nodes for k in inner):
                 kept = more
         return cls(reason, condition, kept, columns, offset, inner)
+
+    @property
+    def unit(self) -> str:
+        """What a grounding is called."""
+        return "path" if self.condition.kind is Kind.PATH else "fact"
 
     @property
     def layers(self) -> list[list[str]]:
@@ -73,6 +80,36 @@ class Strands:
         return [list(dict.fromkeys(strand.nodes[k] for strand in self.drawn)) for k in self.inner]
 
     @property
+    def untangled(self) -> list[list[str]]:
+        """The layers, each by the mean place of its neighbours in the one before: few crossings."""
+        ordered = self.layers[:1]
+        for k, layer in zip(self.inner[1:], self.layers[1:], strict=True):
+            place = {name: i for i, name in enumerate(ordered[-1])}
+            places: dict[str, list[int]] = {name: [] for name in layer}
+            for strand in self.drawn:
+                places[strand.nodes[k]].append(place[strand.nodes[k - 1]])
+            ordered.append(sorted(layer, key=lambda name: sum(places[name]) / len(places[name])))
+        return ordered
+
+    @property
     def hidden(self) -> int:
         """How many groundings are not drawn."""
         return self.condition.count - len(self.drawn)
+
+
+def strands_of(
+    explained: Explanation, most_bands: int, most_nodes: int = MOST_NODES
+) -> tuple[list[Strands], int]:
+    """The strands of the strongest rules, and how many rules are left out.
+
+    A rule is drawn with all its conditions, each a band, or not at all; one always is.
+    """
+    by_rule = [
+        [Strands.of(reason, one, most_nodes) for one in reason.conditions if one.groundings]
+        for reason in explained.reasons
+        if reason.groundings
+    ]
+    sizes = accumulate(len(some) for some in by_rule)
+    n_drawn = max(sum(size <= most_bands for size in sizes), 1)
+    drawn = [strands for some in by_rule[:n_drawn] for strands in some]
+    return drawn, max(len(by_rule) - n_drawn, 0)

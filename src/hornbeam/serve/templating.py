@@ -7,14 +7,23 @@ from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
 
 from hornbeam.facts.entity_names import EntityNames
+from hornbeam.reporting.report import said
+from hornbeam.rules.rule_words import Words, with_shown_entities
+from hornbeam.serve.filters import short_name
 
 
 def templates(
     names: EntityNames, filters: Mapping[str, Callable[..., Any]], base: str, explorer: object
 ) -> Environment:
     """Templates with filters, for pages that extend `base` and show an explorer."""
+
+    def words(pieces: Words) -> Markup:
+        """A rule in words, with names in the place of ids."""
+        return said(with_shown_entities(pieces, names.shown))
+
     folder = files("hornbeam.serve") / "templates"
     environment = Environment(
         loader=FunctionLoader(lambda name: (folder / name).read_text(encoding="utf-8")),
@@ -24,7 +33,13 @@ def templates(
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters |= {**filters, "shown": names.shown, "entity_type": names.type_of}
+    environment.filters |= {
+        **filters,
+        "shown": names.shown,
+        "entity_type": names.type_of,
+        "words": words,
+        "short": lambda name: short_name(names.shown(name)),
+    }
     environment.globals |= {
         "explorer": explorer,
         "base": base,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from hornbeam.serve.edits import NO_EDITS, Edits
+from hornbeam.serve.pins import Pin
 
 #: Longest text that is searched for.
 LONGEST_QUERY = 200
@@ -15,24 +17,30 @@ LONGEST_QUERY = 200
 class Visit:
     """One request: its query or form, the visitor's edits, and who wants the answer.
 
-    `part` is the id of the element for which htmx asks, "" where a whole page is wanted.
+    `part` is the id of the element for which htmx asks, "" where a whole page is wanted; `pinned`
+    is the link that the visitor holds against others.
     """
 
     query: Mapping[str, str] = field(default_factory=dict)
     edits: Edits = NO_EDITS
     is_htmx: bool = False
     part: str = ""
+    pinned: Pin | None = None
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What goes back: a text, or a page to go to; and new edits, where they changed."""
+    """What goes back: a text, or a page to go to; and new edits, where they changed.
+
+    `pin` is the link that is pinned from now on; "" where none is.
+    """
 
     body: str = ""
     status: int = 200
     media_type: str = "text/html"
     go_to: str | None = None
     edits: Edits | None = None
+    pin: Pin | Literal[""] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
 

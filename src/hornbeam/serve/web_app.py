@@ -26,6 +26,7 @@ from starlette.types import ASGIApp
 from hornbeam.errors import InputError
 from hornbeam.serve.access import Access
 from hornbeam.serve.guard import Guard, read_body
+from hornbeam.serve.pins import decoded_pin
 from hornbeam.serve.visits import Answer, Page, Visit
 
 #: Pages made at once, and those that may take seconds. They share one interpreter: more threads
@@ -120,17 +121,31 @@ class WebApp(ABC):
     def visit(self, request: Request, query: dict[str, str]) -> Visit:
         """What a request asks for."""
         htmx = "hx-request" in request.headers
-        return Visit(query, is_htmx=htmx, part=request.headers.get("hx-trigger", ""))
+        pinned = decoded_pin(request.cookies.get(self.access.cookie("pin"), ""))
+        part = request.headers.get("hx-trigger", "")
+        return Visit(query, is_htmx=htmx, part=part, pinned=pinned)
 
     def response(self, answer: Answer, headers: dict[str, str] | None = None) -> Response:
-        """An answer as it is sent."""
+        """An answer as it is sent; a new pin goes to the visitor's cookie."""
         if answer.go_to is not None:
-            return RedirectResponse(answer.go_to, answer.status)
-        # names may hold what UTF-8 has no letter for
-        body = answer.body.encode("utf-8", "replace")
-        return Response(
-            body, answer.status, {**answer.headers, **(headers or {})}, answer.media_type
-        )
+            response: Response = RedirectResponse(answer.go_to, answer.status)
+        else:
+            # names may hold what UTF-8 has no letter for
+            body = answer.body.encode("utf-8", "replace")
+            response = Response(
+                body, answer.status, {**answer.headers, **(headers or {})}, answer.media_type
+            )
+        if answer.pin is not None:
+            self.keep(response, "pin", answer.pin.encoded if answer.pin else "")
+        return response
+
+    def keep(self, response: Response, what: str, text: str) -> None:
+        """Keep a text in a cookie that no script reads and no other site sends; "" forgets it."""
+        name = self.access.cookie(what)
+        if text:
+            response.set_cookie(name, text, httponly=True, samesite="strict", path="/")
+        else:
+            response.delete_cookie(name, httponly=True, samesite="strict", path="/")
 
     def _route(self, address: Address) -> Route:
         async def endpoint(request: Request) -> Response:

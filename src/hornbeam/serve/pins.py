@@ -1,0 +1,51 @@
+"""A link that a visitor has pinned, to hold it against another one; it lives in a cookie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlencode
+
+#: Longest text of a pin; a browser keeps 4 KB of a cookie.
+LONGEST = 3500
+#: What a form or an address says of a link, and of the one beside it.
+KEYS = ("subject", "predicate", "object")
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A link by its names."""
+
+    subject: str
+    predicate: str
+    object: str
+
+    @property
+    def encoded(self) -> str:
+        """As a cookie holds it."""
+        return urlencode({key: getattr(self, key) for key in KEYS})
+
+    @property
+    def fits(self) -> bool:
+        """Whether a cookie can hold it."""
+        return len(self.encoded) <= LONGEST
+
+
+def decoded_pin(cookie: str) -> Pin | None:
+    """The pin that a cookie holds; None where it holds anything else.
+
+    Examples
+    --------
+    >>> decoded_pin(Pin("a&b", "p", "c").encoded)
+    Pin(subject='a&b', predicate='p', object='c')
+    >>> decoded_pin("subject=a") is None
+    True
+    """
+    if len(cookie) > LONGEST:
+        return None
+    try:
+        found = parse_qs(cookie, max_num_fields=len(KEYS), errors="strict")
+    except ValueError:
+        return None
+    if set(found) != set(KEYS) or any(len(values) != 1 for values in found.values()):
+        return None
+    return Pin(*(found[key][0] for key in KEYS))

@@ -1,0 +1,167 @@
+"""The graph around an entity, unfolded node by node: what an address says is open.
+
+A node that is opened shows its neighbours by relation, a page of them at a time, so that a hub of
+a million facts costs no more than any other node. All of it stands in the address: what is seen can
+be kept, sent and gone back to.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from hornbeam.facts.names import Names
+from hornbeam.serve.entity_facts import KnownEdges
+from hornbeam.serve.filters import quoted
+from hornbeam.serve.visits import whole_number
+
+#: Neighbours of one relation that stand on a page, and relations of one node.
+NEIGHBOURS, RELATIONS = 5, 5
+#: Most nodes that are open at once: what was opened first closes.
+MOST_OPEN = 12
+#: Names hold no tab, so it keeps them apart in an address.
+APART = "\t"
+#: The pages of a node's relations, among those of its neighbours.
+ALL_RELATIONS = ""
+
+
+@dataclass(frozen=True)
+class Unfolding:
+    """Which nodes around a root are open, and at which page their relations stand.
+
+    `pages` are by entity and step; a step is a relation with ">" before it, or "<" where the entity
+    is its object.
+    """
+
+    root: str
+    opened: tuple[str, ...] = ()
+    pages: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> Unfolding:
+        """What an address asks for."""
+        opened = tuple(dict.fromkeys(filter(None, query.get("open", "").split(APART))))
+        parts = query.get("page", "").split(APART)
+        triples = zip(parts[::3], parts[1::3], parts[2::3], strict=False)
+        pages = {(name, step): whole_number(page, 0) for name, step, page in triples}
+        return cls(query.get("name", ""), opened[-MOST_OPEN:], pages)
+
+    @property
+    def address(self) -> str:
+        """Where it is found."""
+        kept = {self.root, *self.opened}
+        pages = [
+            part
+            for (name, step), page in self.pages.items()
+            if page and name in kept
+            for part in (name, step, str(page))
+        ]
+        parts = {"open": self.opened, "page": pages}
+        further = "".join(
+            f"&{key}={quoted(APART.join(some))}" for key, some in parts.items() if some
+        )
+        return f"/around?name={quoted(self.root)}{further}"
+
+    def toggled(self, name: str) -> Unfolding:
+        """With a node open that was closed, or closed that was open."""
+        if name in self.opened:
+            return replace(self, opened=tuple(one for one in self.opened if one != name))
+        return replace(self, opened=(*self.opened, name)[-MOST_OPEN:])
+
+    def turned(self, name: str, step: str, page: int) -> Unfolding:
+        """With another page of a node's neighbours by one step."""
+        return replace(self, pages={**self.pages, (name, step): page})
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A neighbour: `branch` where it is open, `again` where it is open in another place."""
+
+    name: str
+    branch: Branch | None = None
+    again: bool = False
+
+
+@dataclass(frozen=True)
+class Group:
+    """A page of the neighbours of a node by one relation, `first` of `total` the first of them."""
+
+    predicate: str
+    inverse: bool
+    leaves: Sequence[Leaf]
+    first: int
+    total: int
+    before: Unfolding | None
+    after: Unfolding | None
+
+
+@dataclass(frozen=True)
+class Branch:
+    """An open node: a page of its relations, `first` of `total` the first of them."""
+
+    name: str
+    groups: Sequence[Group]
+    first: int
+    total: int
+    before: Unfolding | None
+    after: Unfolding | None
+
+
+#: The edges of an entity by its id.
+EdgesOf = Callable[[int], Sequence[KnownEdges]]
+
+
+def unfold(view: Unfolding, entities: Names, edges_of: EdgesOf) -> Branch:
+    """Find what is open; a node that stands in several places is unfolded nearest to the root."""
+    branches = {view.root: _branch(view, view.root, entities, edges_of)}
+    parents, at = dict[str, str](), deque([view.root])
+    while at:
+        name = at.popleft()
+        for leaf in [leaf for group in branches[name].groups for leaf in group.leaves]:
+            if leaf.name in view.opened and leaf.name not in branches:
+                branches[leaf.name] = _branch(view, leaf.name, entities, edges_of)
+                parents[leaf.name] = name
+                at.append(leaf.name)
+    return _grown(view.root, branches, parents, set())
+
+
+def _grown(
+    name: str, branches: Mapping[str, Branch], parents: Mapping[str, str], placed: set[str]
+) -> Branch:
+    """A branch with the open nodes among its leaves; those that are unfolded are `placed`."""
+
+    def grown(leaf: Leaf) -> Leaf:
+        if parents.get(leaf.name) != name or leaf.name in placed:
+            return replace(leaf, again=leaf.name in branches)
+        placed.add(leaf.name)
+        return replace(leaf, branch=_grown(leaf.name, branches, parents, placed))
+
+    branch = branches[name]
+    groups = [replace(group, leaves=list(map(grown, group.leaves))) for group in branch.groups]
+    return replace(branch, groups=groups)
+
+
+def _branch(view: Unfolding, name: str, entities: Names, edges_of: EdgesOf) -> Branch:
+    """An open node with its neighbours by relation."""
+    edges = edges_of(entities.index(name))
+    first, before, after = _page(view, name, ALL_RELATIONS, len(edges), RELATIONS)
+    groups = []
+    for one in edges[first : first + RELATIONS]:
+        step = ("<" if one.inverse else ">") + one.predicate
+        start, back, on = _page(view, name, step, len(one.others), NEIGHBOURS)
+        leaves = [Leaf(other) for other in entities.take(one.others[start : start + NEIGHBOURS])]
+        total = len(one.others)
+        groups.append(Group(one.predicate, one.inverse, leaves, start, total, back, on))
+    return Branch(name, groups, first, len(edges), before, after)
+
+
+def _page(
+    view: Unfolding, name: str, step: str, total: int, size: int
+) -> tuple[int, Unfolding | None, Unfolding | None]:
+    """Where a page begins, and the pages before and after it."""
+    last = max((total - 1) // size, 0)
+    page = min(view.pages.get((name, step), 0), last)
+    before = view.turned(name, step, page - 1) if page > 0 else None
+    after = view.turned(name, step, page + 1) if page < last else None
+    return page * size, before, after

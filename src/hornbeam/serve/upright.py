@@ -1,0 +1,130 @@
+"""The drawing of what is behind a prediction for narrow screens: subject above, object below.
+
+Every condition of a rule is a band with ends of its own, so that nothing has to lead past other
+bands; the entities of a step stand side by side, a few of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hornbeam.explaining.explanation import Explanation
+from hornbeam.explaining.shown_names import fact_in_names
+from hornbeam.facts.entity_names import NO_NAMES, EntityNames
+from hornbeam.rules.body import Kind
+from hornbeam.rules.rule_words import said, with_shown_entities
+from hornbeam.serve.drawing import (
+    NODE_HEIGHT,
+    Band,
+    DrawnNode,
+    Edge,
+    StepLabel,
+    fitted,
+    upright_curve,
+)
+from hornbeam.serve.strands import Strands, strands_of
+
+#: Sizes in the drawing's own units, which are CSS pixels on a phone of 390.
+WIDTH = 336
+#: From the middle of one row of entities to that of the next.
+ROW = 72
+MARGIN = 10
+GAP = 12
+FOOTER = 18
+#: Most bands, and most entities side by side.
+MOST_BANDS = 6
+MOST_NODES = 3
+#: The widest node.
+WIDEST = 180.0
+
+
+@dataclass(frozen=True)
+class Upright:
+    """Bands under one another, each from subject to object; weaker rules may be `undrawn`."""
+
+    width: float
+    height: float
+    bands: Sequence[Band]
+    undrawn: int
+
+
+def draw_upright(explanation: Explanation, names: EntityNames = NO_NAMES) -> Upright | None:
+    """Lay out the groundings of the strongest reasons; None where no rule has a fact."""
+    drawn, undrawn = strands_of(explanation, MOST_BANDS, MOST_NODES)
+    if not drawn:
+        return None
+    bands, top = list[Band](), 0.0
+    for strands in drawn:
+        bands.append(_band(strands, top, names))
+        top += bands[-1].height + GAP
+    return Upright(WIDTH, top - GAP, bands, undrawn)
+
+
+def _band(strands: Strands, top: float, names: EntityNames) -> Band:
+    rows = _rows(strands, top, names)
+    footer = FOOTER if strands.hidden else 0
+    height = 2 * MARGIN + NODE_HEIGHT + ROW * (len(rows) - 1) + footer
+    reason = strands.reason
+    return Band(
+        reason.index,
+        said(with_shown_entities(reason.words, names.shown)),
+        reason.side,
+        strands.unit,
+        strands.hidden,
+        top,
+        height,
+        [node for row in rows for node in row.values()],
+        _edges(strands, rows, names),
+        _labels(strands, rows),
+    )
+
+
+def _rows(strands: Strands, top: float, names: EntityNames) -> list[Mapping[str, DrawnNode]]:
+    """The nodes by name, row by row; the ends are rows of one."""
+    between = dict(zip(strands.inner, strands.untangled, strict=True))
+    unary = strands.condition.kind is Kind.UNARY
+    rows = list[Mapping[str, DrawnNode]]()
+    for k, end in enumerate(strands.drawn[0].nodes):
+        layer = between.get(k, [end])
+        room = (WIDTH - 2 * MARGIN) / len(layer)
+        width = min(room - 8, WIDEST)
+        y = top + MARGIN + NODE_HEIGHT / 2 + ROW * k
+        is_entity = not (unary and k in between)
+        nodes = {
+            name: DrawnNode(name, full, fitted(full, width), MARGIN + room * (i + 0.5), y, width,
+                            is_end=k not in between, is_entity=is_entity)
+            for i, name in enumerate(layer)
+            for full in [names.shown(name) if is_entity else name]
+        }  # fmt: skip
+        rows.append(nodes)
+    return rows
+
+
+def _edges(
+    strands: Strands, rows: Sequence[Mapping[str, DrawnNode]], names: EntityNames
+) -> list[Edge]:
+    """The facts as curves from row to row, each once."""
+    edges: dict[tuple[int, str, str], Edge] = {}
+    for strand in strands.drawn:
+        for k, (fact, backwards) in enumerate(zip(strand.facts, strand.backwards, strict=True)):
+            here, there = strand.nodes[k], strand.nodes[k + 1]
+            above, below = rows[k][here], rows[k + 1][there]
+            ends = [(above.x, above.y + NODE_HEIGHT / 2), (below.x, below.top)]
+            curve = upright_curve(*(reversed(ends) if backwards else ends))
+            soft = "" if fact.truth >= 1 else f" = {fact.truth:.3g}"
+            title = fact_in_names(fact, names).atom + soft
+            edges.setdefault((k, here, there), Edge(curve, title, backwards))
+    return list(edges.values())
+
+
+def _labels(strands: Strands, rows: Sequence[Mapping[str, DrawnNode]]) -> list[StepLabel]:
+    """The predicates of the steps, between the rows."""
+    labels, strand = list[StepLabel](), strands.drawn[0]
+    for k, (fact, backwards) in enumerate(zip(strand.facts, strand.backwards, strict=True)):
+        name = "is" if strands.condition.kind is Kind.UNARY else fact.predicate
+        text = fitted(name, WIDTH - 2 * MARGIN - 30)
+        y = next(iter(rows[k].values())).y + ROW / 2 + 4
+        arrow = "↑" if backwards else "↓"
+        labels.append(StepLabel(f"{arrow} {text}", fact.predicate, WIDTH / 2, y))
+    return labels
