@@ -40,7 +40,7 @@ MOST_BANDS = 6
 LETTER = 7.0
 
 #: A place in a drawing.
-Point = tuple[float, float]
+DrawnPoint = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ def _curve(here: DrawnNode, there: DrawnNode, inverse: bool, band_middle: float)
     return level_curve(points)
 
 
-def level_curve(points: Sequence[Point]) -> str:
+def level_curve(points: Sequence[DrawnPoint]) -> str:
     """A curve through points that leaves and arrives level."""
     parts = [f"M {_at(*points[0])}"]
     for (x1, y1), (x2, y2) in pairwise(points):
@@ -243,7 +243,7 @@ def level_curve(points: Sequence[Point]) -> str:
     return " ".join(parts)
 
 
-def upright_curve(start: Point, end: Point) -> str:
+def upright_curve(start: DrawnPoint, end: DrawnPoint) -> str:
     """A curve that leaves and arrives upright."""
     middle = (start[1] + end[1]) / 2
     return f"M {_at(*start)} C {_at(start[0], middle)}, {_at(end[0], middle)}, {_at(*end)}"

@@ -52,7 +52,7 @@ class GraphNode:
 
 
 @dataclass(frozen=True)
-class Header:
+class GroupHeader:
     """What stands above some neighbours: their relation, or how many relations there are.
 
     `before` and `after` are the addresses of other pages.
@@ -92,7 +92,7 @@ class UnfoldedDrawing:
     width: float
     height: float
     nodes: Sequence[GraphNode]
-    headers: Sequence[Header]
+    headers: Sequence[GroupHeader]
     edges: Sequence[GraphEdge]
     grounds: Sequence[Ground]
 
@@ -119,7 +119,7 @@ class _Columns:
         self.names = names
         self.used = list[float]()
         self.nodes = list[GraphNode]()
-        self.headers = list[Header]()
+        self.headers = list[GroupHeader]()
         self.edges = list[GraphEdge]()
         self.grounds = list[Ground]()
 
@@ -178,7 +178,7 @@ class _Outline:
         self.names = names
         self.top = float(MARGIN)
         self.nodes = list[GraphNode]()
-        self.headers = list[Header]()
+        self.headers = list[GroupHeader]()
         self.edges = list[GraphEdge]()
 
     def node(self, leaf: Leaf, x: float, is_root: bool = False) -> GraphNode:
@@ -227,20 +227,22 @@ def _node(
     )
 
 
-def _group_header(group: Group, x: float, y: float, width: float) -> Header:
+def _group_header(group: Group, x: float, y: float, width: float) -> GroupHeader:
     last = group.first + len(group.leaves)
     of = f"{group.total:,}"
     if group.before or group.after:
         of = f"{group.first + 1:,}–{last:,} of {of}"
     name = elided(group.predicate, max(int((width - 34) / LETTER) - len(of) - 3, 3))
     text = f"← {name} {of}" if group.inverse else f"{name} → {of}"
-    return Header(text, group.predicate, x, y, width, _address(group.before), _address(group.after))
+    return GroupHeader(
+        text, group.predicate, x, y, width, _address(group.before), _address(group.after)
+    )
 
 
-def _relations_header(branch: Branch, x: float, y: float, width: float) -> Header:
+def _relations_header(branch: Branch, x: float, y: float, width: float) -> GroupHeader:
     last = branch.first + len(branch.groups)
     text = f"relations {branch.first + 1}–{last} of {branch.total:,}"
-    return Header(text, text, x, y, width, _address(branch.before), _address(branch.after))
+    return GroupHeader(text, text, x, y, width, _address(branch.before), _address(branch.after))
 
 
 def _address(view: Unfolding | None) -> str | None:
