@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, read_files, screen
+from hornbeam.cli.console import print_json, print_table, screen
 from hornbeam.cli.evidence import entity_names, open_evidence
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def candidates(
     rules: options.LanguageOptions,
     names: options.NameFiles = None,
     engine: options.EngineOptions,
+    reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> None:
     """List the candidate rules for labelled pairs, with exact counts.
@@ -45,9 +46,12 @@ def candidates(
     from hornbeam.counting.opening import select_target
 
     started = time.perf_counter()
-    with console.progress() as progress, open_evidence(facts, engine, progress) as evidence:
+    with (
+        console.progress() as progress,
+        open_evidence(facts, engine, reading, progress) as evidence,
+    ):
         called = entity_names(names, progress)
-        labelled = select_target(read_files(hb.read_labels, labels, progress), target)
+        labelled = select_target(reading.read(hb.read_labels, labels, progress), target)
         loaded = time.perf_counter()
         found = hb.discover(
             evidence, labelled, rules.language(), threads=engine.threads, statistics=False,

@@ -38,6 +38,7 @@ def crossval(
     collective: options.Collective = False,
     seed: options.Seed = 0,
     threads: options.Threads = None,
+    reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> None:
     """Learn and evaluate on every fold of a task; mean, spread, significance, rules, seconds.
@@ -63,9 +64,14 @@ def crossval(
             f"unknown method {unknown[0]!r}; expected some of: {', '.join(known)}"
         )
     if task_dir is not None:
+        if reading.columns or reading.no_header:
+            raise hb.errors.InputError("--columns and --no-header are for --facts and --labels")
         worlds = task_worlds(task_dir, folds)
     elif facts and labels:
-        worlds = label_worlds(hb.read_facts(*facts), hb.read_labels(*labels), folds or 5, seed)
+        with console.progress() as progress:
+            evidence = reading.read(hb.read_facts, facts, progress)
+            labelled = reading.read(hb.read_labels, labels, progress)
+        worlds = label_worlds(evidence, labelled, folds or 5, seed)
     else:
         raise hb.errors.InputError("give a TASK_DIR, or --facts and --labels")
     learners = {

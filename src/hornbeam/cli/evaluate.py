@@ -8,7 +8,7 @@ import typer
 
 from hornbeam.choices import Score
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, read_files, screen
+from hornbeam.cli.console import print_json, print_table, screen
 from hornbeam.cli.evidence import open_evidence, with_known_pairs
 from hornbeam.cli.graph_commands import LeaveOutLinked, evaluate_graph_model
 from hornbeam.errors import InputError
@@ -44,6 +44,7 @@ def evaluate(
     known: options.KnownFiles = None,
     score: options.ScoreOption = Score.MEAN,
     engine: options.EngineOptions,
+    reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> None:
     """Score labelled pairs and say how well the scores agree with the labels, or rank true answers.
@@ -69,15 +70,17 @@ def evaluate(
         raise InputError("--filter is for --test: labels say themselves what is false")
     if is_graph_model(model):
         _show_graph(
-            evaluate_graph_model(model, facts, test, filter_, leave_out_linked, engine, console),
+            evaluate_graph_model(
+                model, facts, test, filter_, leave_out_linked, engine, reading, console
+            ),
             console,
         )
         return
     loaded = open_model(model)
-    with console.progress() as progress, open_evidence(facts, engine, progress) as opened:
-        evidence = with_known_pairs(opened, loaded, known, progress)
+    with console.progress() as progress, open_evidence(facts, engine, reading, progress) as opened:
+        evidence = with_known_pairs(opened, loaded, known, reading, progress)
         if labels:
-            labelled = read_files(hb.read_labels, labels, progress)
+            labelled = reading.read(hb.read_labels, labels, progress)
             result = loaded.evaluate(
                 evidence, labelled, score=score, threads=engine.threads, progress=progress
             )
@@ -85,8 +88,8 @@ def evaluate(
             why = f"--engine {engine.engine} scores given pairs: give --labels, not --test"
             ranked = loaded.evaluate_ranks(
                 facts_in_memory(evidence, why),
-                read_files(hb.read_facts, test or (), progress),
-                filter=read_files(hb.read_facts, filter_, progress) if filter_ else None,
+                reading.read(hb.read_facts, test or (), progress),
+                filter=reading.read(hb.read_facts, filter_, progress) if filter_ else None,
                 score=score,
                 threads=engine.threads,
                 progress=progress,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hornbeam.choices import EngineName
 from hornbeam.cli.console import TerminalProgress, read_files
-from hornbeam.cli.options import EngineOptions
+from hornbeam.cli.options import EngineOptions, ReadingOptions
 from hornbeam.errors import HornbeamWarning, InputError
 
 if TYPE_CHECKING:
@@ -29,7 +29,10 @@ BELONGS = {
 
 @contextmanager
 def open_evidence(
-    facts: Sequence[str], options: EngineOptions, progress: TerminalProgress
+    facts: Sequence[str],
+    options: EngineOptions,
+    reading: ReadingOptions,
+    progress: TerminalProgress,
 ) -> Iterator[Evidence]:
     """Read or open the facts; whatever the engine put on disk is gone afterwards."""
     for option, engines in BELONGS.items():
@@ -39,12 +42,14 @@ def open_evidence(
         case EngineName.MEMORY:
             import hornbeam as hb
 
-            yield read_files(hb.read_facts, facts, progress)
+            yield reading.read(hb.read_facts, facts, progress)
         case EngineName.DUCKDB:
             from hornbeam.counting.sql.duckdb_engine import open_duckdb
 
             with open_duckdb(
                 *facts,
+                columns=reading.by_place,
+                header=not reading.no_header,
                 memory_limit=options.memory_limit,
                 spill_dir=options.spill_dir,
                 threads=options.threads,
@@ -57,6 +62,7 @@ def open_evidence(
             default = "local[*]" if options.threads is None else f"local[{options.threads}]"
             with open_spark(
                 *facts,
+                columns=reading.by_place,
                 master=options.master or default,
                 conf=dict(_setting(text) for text in options.spark_conf or ()),
                 spill_dir=options.spill_dir,
@@ -66,25 +72,34 @@ def open_evidence(
 
 
 def with_known_pairs(
-    evidence: Evidence, model: Model, known: Sequence[str] | None, progress: TerminalProgress
+    evidence: Evidence,
+    model: Model,
+    known: Sequence[str] | None,
+    reading: ReadingOptions,
+    progress: TerminalProgress,
 ) -> Evidence:
     """Evidence with the true ones of known pairs among it, where there are any."""
     import hornbeam as hb
 
     if isinstance(evidence, hb.Facts):
-        return _with_known(evidence, model, known, progress)
+        return _with_known(evidence, model, known, reading, progress)
     if known:
         raise InputError("`known` needs facts in memory: give the known pairs by --facts")
     return evidence
 
 
 def facts_with_known(
-    files: Sequence[str], model: Model, known: Sequence[str] | None, progress: TerminalProgress
+    files: Sequence[str],
+    model: Model,
+    known: Sequence[str] | None,
+    reading: ReadingOptions,
+    progress: TerminalProgress,
 ) -> Facts:
     """Read facts, and known pairs besides where there are any."""
     import hornbeam as hb
 
-    return _with_known(read_files(hb.read_facts, files, progress), model, known, progress)
+    facts = reading.read(hb.read_facts, files, progress)
+    return _with_known(facts, model, known, reading, progress)
 
 
 def entity_names(files: Sequence[str] | None, progress: TerminalProgress) -> EntityNames:
@@ -96,12 +111,16 @@ def entity_names(files: Sequence[str] | None, progress: TerminalProgress) -> Ent
 
 
 def _with_known(
-    facts: Facts, model: Model, known: Sequence[str] | None, progress: TerminalProgress
+    facts: Facts,
+    model: Model,
+    known: Sequence[str] | None,
+    reading: ReadingOptions,
+    progress: TerminalProgress,
 ) -> Facts:
     import hornbeam as hb
 
     if known:
-        return hb.with_known(facts, read_files(hb.read_labels, known, progress))
+        return hb.with_known(facts, reading.read(hb.read_labels, known, progress))
     if model.semantics.cross_evidence:
         warnings.warn(
             "the model was learned with cross-evidence, from true pairs that were evidence for "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, read_files, screen
+from hornbeam.cli.console import print_json, screen
 from hornbeam.cli.evidence import entity_names, facts_with_known
 from hornbeam.errors import InputError
 
@@ -56,6 +56,7 @@ def explain(
         ),
     ] = None,
     names: options.NameFiles = None,
+    reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> None:
     """Say why a pair scores as it does: the rules for and against it, and what would flip it.
@@ -83,15 +84,15 @@ def explain(
     if is_graph_model(model):
         if target is None:
             raise InputError(f"{model} has many relations: give SUBJECT RELATION OBJECT")
-        _explain_graph(model, facts, (subject, target, object_), paths, names, console)
+        _explain_graph(model, facts, (subject, target, object_), paths, names, reading, console)
         return
     with console.progress() as progress:
         loaded = open_model(model)
         called = entity_names(names, progress)
-        evidence = facts_with_known(facts, loaded, known, progress)
+        evidence = facts_with_known(facts, loaded, known, reading, progress)
         together = None
         if pairs and loaded.semantics.collective:
-            together = read_files(hb.read_pairs, pairs, progress)
+            together = reading.read(hb.read_pairs, pairs, progress)
         elif pairs:
             progress.message("The model is not collective: --pairs changes nothing.")
         found = loaded.explain(
@@ -139,6 +140,7 @@ def _explain_graph(
     triple: tuple[str, str, str],
     paths: int,
     names: list[str] | None,
+    reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> None:
     """Explain an answer of a model of a whole graph."""
@@ -147,7 +149,7 @@ def _explain_graph(
 
     with console.progress() as progress:
         called = entity_names(names, progress)
-        known = read_files(hb.read_facts, facts, progress)
+        known = reading.read(hb.read_facts, facts, progress)
         found = hb.GraphModel.load(model).explain(known, triple, groundings=paths)
     shown = graph_explanation_in_names(found, called)
     if console.as_json:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, read_files, screen
+from hornbeam.cli.console import print_json, screen
 from hornbeam.cli.evidence import facts_with_known
 from hornbeam.errors import DataError, InputError
 
@@ -34,6 +34,7 @@ def export(
     plain: Annotated[
         bool, typer.Option("--plain", help="Refuse rules that plain PSL cannot say.")
     ] = False,
+    reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> None:
     """Write a model as a PSL 2.4 program (rules, data, JSON) that the Java runtime runs as it is.
@@ -64,8 +65,8 @@ def export(
         raise InputError("a rule model is exported with its facts and pairs: give --facts, --pairs")
     with console.progress() as progress:
         loaded = open_model(model)
-        evidence = facts_with_known(facts, loaded, known, progress)
-        listed = read_files(hb.read_pairs, pairs, progress)
+        evidence = facts_with_known(facts, loaded, known, reading, progress)
+        listed = reading.read(hb.read_pairs, pairs, progress)
         try:
             program = loaded.export(evidence, listed, output, plain=plain)
         except RuleNotPlainError as error:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typer.core import TyperCommand
 
 #: Parameters of the library whose option has another name.
-DIFFERENCES = {"conf": "spark_conf", "subjects": "subject"}
+DIFFERENCES = {"conf": "spark_conf", "subjects": "subject", "header": "no_header"}
 
 #: A name in backquotes, with or without a value.
 QUOTED = re.compile(r"`(\w+)(?:=([^`]*))?`")
@@ -61,16 +61,16 @@ def flags_of(command: TyperCommand) -> dict[str, str]:
 def in_flags(text: str, flags: Mapping[str, str]) -> str:
     """Write the parameters that a text names as flags.
 
-    >>> flags = {"engine": "--engine", "top": "--top", "collective": "--collective"}
-    >>> in_flags('use `engine="memory"`, `top`, `top=5` or `collective=True`; not `id`', flags)
-    'use --engine memory, --top, --top 5 or --collective; not `id`'
+    >>> flags = {"engine": "--engine", "top": "--top", "header": "--no-header"}
+    >>> in_flags('use `engine="memory"`, `top`, `top=5` or `header=False`; not `id`', flags)
+    'use --engine memory, --top, --top 5 or --no-header; not `id`'
     """
 
     def flag(found: re.Match[str]) -> str:
         name, value = found.groups()
         if name not in flags:
             return found[0]
-        if value is None or value == "True":
+        if value in (None, "True", "False"):
             return flags[name]
         return f"{flags[name]} {value.strip(QUOTES)}"
 

@@ -12,7 +12,7 @@ import typer
 
 from hornbeam.choices import EngineName
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, read_files, screen
+from hornbeam.cli.console import print_json, print_table, screen
 from hornbeam.cli.evidence import open_evidence
 from hornbeam.cli.option_groups import Options
 from hornbeam.errors import InputError
@@ -86,14 +86,15 @@ def learn_graph_model(
     max_length: int | None,
     seed: int,
     engine: options.EngineOptions,
+    reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> None:
     """Learn a model of a whole graph, write it, and show what it is."""
     import hornbeam as hb
 
     clock = time.perf_counter()
-    with console.progress() as progress, open_evidence(facts, engine, progress) as known:
-        valid = read_files(hb.read_facts, graph.valid, progress) if graph.valid else None
+    with console.progress() as progress, open_evidence(facts, engine, reading, progress) as known:
+        valid = reading.read(hb.read_facts, graph.valid, progress) if graph.valid else None
         load = time.perf_counter() - clock
         model = hb.learn_graph(
             known,
@@ -176,6 +177,7 @@ def evaluate_graph_model(
     filters: Sequence[str] | None,
     leave_out_linked: bool,
     engine: options.EngineOptions,
+    reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> list[GraphEvaluation]:
     """Filtered ranks of test triples; with `leave_out_linked` a second time without linked ones."""
@@ -186,9 +188,9 @@ def evaluate_graph_model(
         raise InputError(f"{path}: a model of a whole graph ranks answers: give --test")
     with console.progress() as progress:
         model = hb.GraphModel.load(path)
-        known = read_files(hb.read_facts, facts, progress)
-        triples = read_files(hb.read_facts, test, progress)
-        further = read_files(hb.read_facts, filters, progress) if filters else None
+        known = reading.read(hb.read_facts, facts, progress)
+        triples = reading.read(hb.read_facts, test, progress)
+        further = reading.read(hb.read_facts, filters, progress) if filters else None
         ranker = model.ranker(known, engine.threads)
         found = [ranker.evaluate(triples, further, progress)]
         if leave_out_linked:
@@ -214,6 +216,7 @@ def predict_graph_model(
     top: int,
     leave_out_linked: bool,
     engine: options.EngineOptions,
+    reading: options.ReadingOptions,
     progress: TerminalProgress,
 ) -> ResultTable:
     """Answers of queries, or the likeliest new facts of every relation."""
@@ -223,9 +226,11 @@ def predict_graph_model(
 
     in_memory(engine)
     model = hb.GraphModel.load(path)
-    known = read_files(hb.read_facts, facts, progress)
+    known = reading.read(hb.read_facts, facts, progress)
     ranker = model.ranker(known, engine.threads, leave_out_linked=leave_out_linked)
     if queries:
-        return ranker.rank(read_files(read_queries, queries, progress), top=top, progress=progress)
+        return ranker.rank(
+            reading.read(read_queries, queries, progress), top=top, progress=progress
+        )
     wanted = [relation] if relation else None
     return new_facts(ranker, relations=wanted, subjects=subjects, top=top, progress=progress)

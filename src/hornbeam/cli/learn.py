@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, read_files, screen
+from hornbeam.cli.console import print_json, print_table, screen
 from hornbeam.cli.evidence import open_evidence
 from hornbeam.cli.graph_commands import GraphOptions, learn_graph_model
 from hornbeam.cli.learner_options import FitOptions, LearnerOptions
@@ -37,6 +37,7 @@ def learn(
     graph: GraphOptions,
     seed: options.Seed = 0,
     engine: options.EngineOptions,
+    reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> None:
     """Learn a weighted rule model and write it as PSL text that you can read and edit.
@@ -62,7 +63,9 @@ def learn(
     check_output(output)
     if graph.all_relations:
         _refuse(labels, fitting, settings, rules)
-        learn_graph_model(facts, output, target, graph, rules.max_length, seed, engine, console)
+        learn_graph_model(
+            facts, output, target, graph, rules.max_length, seed, engine, reading, console
+        )
         return
     trace_file = trace_path(output)
     if trace_file.is_dir():
@@ -70,8 +73,11 @@ def learn(
     refuse_inputs(trace_file, input_files([*facts, *(labels or ())]))
     learner = settings.learner(fitting.method, seed)
     clock = time.perf_counter()
-    with console.progress() as progress, open_evidence(facts, engine, progress) as evidence:
-        labelled = read_files(hb.read_labels, labels, progress) if labels else None
+    with (
+        console.progress() as progress,
+        open_evidence(facts, engine, reading, progress) as evidence,
+    ):
+        labelled = reading.read(hb.read_labels, labels, progress) if labels else None
         load = time.perf_counter() - clock
         model = hb.learn(
             evidence,

@@ -5,15 +5,16 @@ Typer names an option after its parameter; flags are spelt out only where they d
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from hornbeam.choices import EngineName, Score
-from hornbeam.cli.console import TerminalProgress, progress_shown
+from hornbeam.cli.console import TerminalProgress, progress_shown, read_files
 from hornbeam.cli.option_groups import OneOf, Options
 from hornbeam.errors import InputError
 from hornbeam.rules.body import MAX_LENGTH, Kind
@@ -22,12 +23,15 @@ from hornbeam.rules.weighing import Counts
 if TYPE_CHECKING:
     from hornbeam.rules.candidates import Language
 
+T = TypeVar("T")
+
 #: Rows of a table on the screen; `--json` has them all.
 SHOWN = 25
 
 # Options under a heading of their own in the help.
 rule_option = partial(typer.Option, rich_help_panel="Which rules")
 learner_option = partial(typer.Option, rich_help_panel="How to learn")
+reading_option = partial(typer.Option, rich_help_panel="Reading files")
 running_option = partial(typer.Option, rich_help_panel="Running")
 graph_option = partial(typer.Option, rich_help_panel="Whole graphs")
 
@@ -198,6 +202,56 @@ class LanguageOptions(Options):
             "exclude": tuple(self.exclude or ()),
         }
         return Language(**asdict(self) | given)
+
+
+@dataclass(frozen=True)
+class ReadingOptions(Options):
+    """What is said of the files that are read."""
+
+    columns: Annotated[
+        str | None,
+        reading_option(
+            metavar="PLACE=NAME,...",
+            help="Which column is which in tables whose header is not understood: "
+            "subject=gene,predicate=relation,object=disease, and value=... if there is one.",
+        ),
+    ] = None
+    no_header: Annotated[
+        bool,
+        reading_option(
+            "--no-header", help="The first line of TSV and CSV is a fact, whatever it says."
+        ),
+    ] = False
+
+    @property
+    def by_place(self) -> dict[str, str] | None:
+        """Names of columns by what they stand for, as the library's readers take them."""
+        return None if self.columns is None else named_columns(self.columns)
+
+    def read(self, reader: Callable[..., T], files: Sequence[str], progress: TerminalProgress) -> T:
+        """Read files of facts, labels, pairs or queries with one of the readers."""
+        told = partial(reader, columns=self.by_place, header=not self.no_header)
+        return read_files(told, files, progress)
+
+
+def named_columns(text: str) -> dict[str, str]:
+    """Names of columns by place, from PLACE=NAME with commas between.
+
+    Examples
+    --------
+    >>> named_columns("subject=gene, predicate=relation,object=disease")
+    {'subject': 'gene', 'predicate': 'relation', 'object': 'disease'}
+    """
+    named = dict[str, str]()
+    for part in text.split(","):
+        place, equals, name = part.partition("=")
+        if not equals or not name.strip() or place.strip() in named:
+            raise InputError(
+                f"`columns` {text!r}: expected PLACE=NAME with commas between, each place once, "
+                "such as subject=gene,predicate=relation,object=disease"
+            )
+        named[place.strip()] = name.strip()
+    return named
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import typer
 
 from hornbeam.choices import EngineName, Score
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, read_files
+from hornbeam.cli.console import print_json
 from hornbeam.cli.evidence import entity_names, open_evidence, with_known_pairs
 from hornbeam.cli.graph_commands import LeaveOutLinked, predict_graph_model
 from hornbeam.cli.option_groups import Options
@@ -85,6 +85,7 @@ def predict(
     ] = None,
     names: options.NameFiles = None,
     engine: options.EngineOptions,
+    reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> None:
     """Score pairs (their columns, then the score), answer queries, or propose the best new links.
@@ -109,21 +110,23 @@ def predict(
     from hornbeam.scoring.scored_links import with_names
 
     if is_graph_model(model):
-        _write(_graph_answers(model, facts, wanted, names, engine, console), output, console)
+        _write(
+            _graph_answers(model, facts, wanted, names, engine, reading, console), output, console
+        )
         return
     loaded = open_model(model)
     _check_parquet(output, engine.engine)
-    with console.progress() as progress, open_evidence(facts, engine, progress) as opened:
+    with console.progress() as progress, open_evidence(facts, engine, reading, progress) as opened:
         called = entity_names(names, progress)
-        evidence = with_known_pairs(opened, loaded, known, progress)
-        pairs = read_files(hb.read_pairs, wanted.pairs, progress) if wanted.pairs else None
+        evidence = with_known_pairs(opened, loaded, known, reading, progress)
+        pairs = reading.read(hb.read_pairs, wanted.pairs, progress) if wanted.pairs else None
         if pairs is not None and _is_parquet(output) and engine.engine is not EngineName.MEMORY:
             if names:
                 raise InputError(f"--engine {engine.engine} writes Parquet without --names")
             assert output is not None
             _write_parquet(loaded, evidence, pairs, output, wanted.score, progress)
             return
-        table = _predicted(loaded, evidence, pairs, wanted, engine, progress)
+        table = _predicted(loaded, evidence, pairs, wanted, engine, reading, progress)
     _write(with_names(table, called) if names else table, output, console)
 
 
@@ -133,6 +136,7 @@ def _graph_answers(
     wanted: WantedOptions,
     names: list[str] | None,
     engine: options.EngineOptions,
+    reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> ResultTable:
     """What a model of a whole graph answers, or believes most."""
@@ -146,7 +150,7 @@ def _graph_answers(
         called = entity_names(names, progress)
         table = predict_graph_model(
             model, facts, wanted.queries, wanted.target, wanted.subject, wanted.top or 10,
-            wanted.leave_out_linked, engine, progress,
+            wanted.leave_out_linked, engine, reading, progress,
         )  # fmt: skip
         return with_names(table, called) if names else table
 
@@ -168,6 +172,7 @@ def _predicted(
     pairs: Targets | None,
     wanted: WantedOptions,
     engine: options.EngineOptions,
+    reading: options.ReadingOptions,
     progress: TerminalProgress,
 ) -> ResultTable:
     """Scores of pairs, answers of queries, or new links."""
@@ -181,7 +186,7 @@ def _predicted(
     if wanted.queries:
         return model.rank(
             facts,
-            read_files(read_queries, wanted.queries, progress),
+            reading.read(read_queries, wanted.queries, progress),
             top=wanted.top or 10,
             score=score,
             threads=threads,

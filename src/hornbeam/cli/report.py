@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, read_files, screen
+from hornbeam.cli.console import print_json, screen
 from hornbeam.cli.evidence import entity_names, facts_with_known
 from hornbeam.cli.outputs import check_output
 from hornbeam.errors import InputError
@@ -36,6 +36,7 @@ def report(
     ],
     names: options.NameFiles = None,
     threads: options.Threads = None,
+    reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> None:
     """Write a page about a model: what was learned, how good it is, how it was learned, its errors.
@@ -58,7 +59,7 @@ def report(
     if is_graph_model(model):
         if labels or not test:
             raise InputError(f"{model}: a model of a whole graph ranks answers: give --test")
-        page = _graph_page(model, facts, test, filter_, names, threads, console)
+        page = _graph_page(model, facts, test, filter_, names, threads, reading, console)
         _tell(page, output, console, {})
         return
     if test or filter_ or not labels:
@@ -67,8 +68,8 @@ def report(
     with console.progress() as progress:
         loaded = open_model(model)
         trace = trace_of(Path(model))
-        evidence = facts_with_known(facts, loaded, known, progress)
-        labelled = read_files(hb.read_labels, labels, progress)
+        evidence = facts_with_known(facts, loaded, known, reading, progress)
+        labelled = reading.read(hb.read_labels, labels, progress)
         page = loaded.report(
             evidence, labelled, trace=trace, names=entity_names(names, progress), threads=threads,
             progress=progress,
@@ -83,6 +84,7 @@ def _graph_page(
     filters: list[str] | None,
     names: list[str] | None,
     threads: int | None,
+    reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> str:
     import hornbeam as hb
@@ -91,9 +93,9 @@ def _graph_page(
     with console.progress() as progress:
         return graph_report(
             hb.GraphModel.load(model),
-            read_files(hb.read_facts, facts, progress),
-            read_files(hb.read_facts, test, progress),
-            (read_files(hb.read_facts, filters, progress),) if filters else (),
+            reading.read(hb.read_facts, facts, progress),
+            reading.read(hb.read_facts, test, progress),
+            (reading.read(hb.read_facts, filters, progress),) if filters else (),
             names=entity_names(names, progress),
             threads=threads,
             progress=progress,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, read_files, say
+from hornbeam.cli.console import print_json, say
 from hornbeam.cli.evidence import entity_names, facts_with_known
 from hornbeam.errors import InputError, MissingExtraError
 
@@ -63,6 +63,7 @@ def serve(
     ] = False,
     names: options.NameFiles = None,
     threads: options.Threads = None,
+    reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> None:
     """Explore a model in the browser: search entities, see reasons, edit rules, compare models.
@@ -94,9 +95,11 @@ def serve(
 
     if is_graph_model(model):
         _refuse_for_graphs(model, known=known, labels=labels, pairs=pairs, compare=compare)
-        prepared = _graph_explorer(model, facts, names, threads)
+        prepared = _graph_explorer(model, facts, names, threads, reading)
     else:
-        prepared = _rule_explorer(model, facts, known, labels, pairs, compare, names, threads)
+        prepared = _rule_explorer(
+            model, facts, known, labels, pairs, compare, names, threads, reading
+        )
     # before the facts are read: a port that is taken should not cost a minute
     with listen(host, port) as opened, console.progress() as progress:
         access = access_for(host, opened.getsockname()[1], token)
@@ -124,7 +127,11 @@ def _refuse_for_graphs(model: str, **given: object) -> None:
 
 
 def _graph_explorer(
-    model: str, facts: list[str], names: list[str] | None, threads: int | None
+    model: str,
+    facts: list[str],
+    names: list[str] | None,
+    threads: int | None,
+    reading: options.ReadingOptions,
 ) -> Preparing:
     """Load a model of a whole graph, and say how its explorer is made."""
     import hornbeam as hb
@@ -134,7 +141,7 @@ def _graph_explorer(
 
     def prepared(progress: TerminalProgress) -> GraphExplorer:
         return GraphExplorer(
-            read_files(hb.read_facts, facts, progress),
+            reading.read(hb.read_facts, facts, progress),
             loaded,
             Path(model).name,
             entity_names=entity_names(names, progress),
@@ -154,6 +161,7 @@ def _rule_explorer(
     compare: str | None,
     names: list[str] | None,
     threads: int | None,
+    reading: options.ReadingOptions,
 ) -> Preparing:
     """Load models of rules, and say how their explorer is made."""
     import hornbeam as hb
@@ -168,13 +176,13 @@ def _rule_explorer(
 
     def prepared(progress: TerminalProgress) -> Explorer:
         return Explorer(
-            facts_with_known(facts, loaded, known, progress),
+            facts_with_known(facts, loaded, known, reading, progress),
             loaded,
             name,
             other=other,
             other_name=other_name,
-            labels=read_files(hb.read_labels, labels, progress) if labels else None,
-            pairs=read_files(hb.read_pairs, pairs, progress) if pairs else None,
+            labels=reading.read(hb.read_labels, labels, progress) if labels else None,
+            pairs=reading.read(hb.read_pairs, pairs, progress) if pairs else None,
             entity_names=entity_names(names, progress),
             threads=threads,
             progress=progress,

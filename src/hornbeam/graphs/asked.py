@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from hornbeam.arrays import Bools
 from hornbeam.errors import DataError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.diagnosis import name_problem
+from hornbeam.facts.reading.headers import Layout
 from hornbeam.facts.reading.interning import intern_targets
 from hornbeam.facts.reading.readers import Input, sources_of
 from hornbeam.facts.reading.sources import Role, Source
@@ -51,10 +52,13 @@ class AskedQueries:
         return f"AskedQueries({len(self):,} queries of {', '.join(self.rows.predicates)})"
 
 
-def read_queries(*inputs: Input) -> AskedQueries:
+def read_queries(
+    *inputs: Input, columns: Mapping[str, str] | None = None, header: bool = True
+) -> AskedQueries:
     """Read queries, `subject, relation, ?` or `?, relation, object`, from files, frames or tuples.
 
-    They keep their order and repetitions; a fourth column is ignored.
+    They keep their order and repetitions; a fourth column is ignored. See `read_facts` for
+    `columns` and `header`.
 
     Raises
     ------
@@ -67,7 +71,7 @@ def read_queries(*inputs: Input) -> AskedQueries:
     AskedQueries(2 queries of capital_of)
     """
     with workspace() as space:
-        sources = sources_of(space, inputs, Role.PAIRS)
+        sources = sources_of(space, inputs, Role.PAIRS, Layout.of(columns, header))
         rows = intern_targets(space.connection, sources, labelled=False)
         mark = rows.entities.index(ASKED)
         asks_subject, asks_object = rows.subject == mark, rows.object == mark

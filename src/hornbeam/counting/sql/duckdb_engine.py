@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
@@ -20,6 +20,7 @@ from hornbeam.counting.sql.step_queries import DEGREES
 from hornbeam.counting.statistics import ROW_BYTES
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
+from hornbeam.facts.reading.headers import Layout
 from hornbeam.facts.reading.readers import Input, sources_of
 from hornbeam.facts.reading.sources import Role, literal
 from hornbeam.facts.reading.storing import Stored, atom_table, resource_error, store_facts
@@ -112,6 +113,8 @@ def duckdb_engine(facts: Facts, threads: int | None = None) -> SqlEngine:
 @contextmanager
 def open_duckdb(
     *inputs: Input,
+    columns: Mapping[str, str] | None = None,
+    header: bool = True,
     memory_limit: str | None = None,
     spill_dir: str | os.PathLike[str] | None = None,
     threads: int | None = None,
@@ -123,6 +126,8 @@ def open_duckdb(
     ----------
     *inputs
         Whatever `read_facts` takes.
+    columns, header
+        As in `read_facts`.
     memory_limit
         What DuckDB may hold, "2GB" for example; 80 % of the machine's memory by default.
     spill_dir
@@ -147,7 +152,10 @@ def open_duckdb(
     with workspace(memory_limit or "80%", folder, on_disk=True) as space:
         database = DuckDB(space.connection)
         progress.message("Storing the facts in DuckDB ...")
-        stored = store_facts(space.connection, sources_of(space, inputs, Role.FACTS))
+        stored = store_facts(
+            space.connection,
+            sources_of(space, inputs, Role.FACTS, Layout.of(columns, header)),
+        )
         predicates = project(database, stored)
         _prepare(database, threads)
         engine = SqlEngine(database, predicates, stored.soft, not_binary=stored.not_binary)

@@ -25,6 +25,7 @@ from hornbeam.counting.sql.spark_session import check_ready, spark_session
 from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_columns
 from hornbeam.counting.sql.step_queries import DEGREES
 from hornbeam.errors import DataError, InputError
+from hornbeam.facts.reading.headers import Layout
 from hornbeam.facts.table import Facts
 from hornbeam.files import save_folder, working_folder
 from hornbeam.progress import SILENT, Progress
@@ -172,6 +173,7 @@ def spark_engine(session: SparkSession, facts: Facts) -> SqlEngine:
 @contextmanager
 def open_spark(
     *inputs: str | os.PathLike[str],
+    columns: Mapping[str, str] | None = None,
     master: str = "local[*]",
     conf: Mapping[str, str] | None = None,
     spill_dir: str | os.PathLike[str] | None = None,
@@ -184,6 +186,8 @@ def open_spark(
     *inputs
         Parquet files or folders on any store that Spark reads, or names of its tables; "ta=ta.pq"
         is a table of the predicate `ta` with one column per argument.
+    columns
+        As in `hornbeam.read_facts`.
     master
         Where the cluster is: "local[*]", "spark://host:7077", "yarn", "k8s://https://host:443".
     conf
@@ -208,7 +212,8 @@ def open_spark(
         # a session of its own has its own tables, on the same cluster
         database = Spark(session.newSession(), place)
         try:
-            yield read_facts(database, [os.fspath(item) for item in inputs])
+            names = [os.fspath(item) for item in inputs]
+            yield read_facts(database, names, Layout.of(columns))
         finally:
             database.close()
 

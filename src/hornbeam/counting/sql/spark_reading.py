@@ -20,6 +20,7 @@ from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.argument_tables import argument_columns, named_table
 from hornbeam.facts.reading.diagnosis import quote
+from hornbeam.facts.reading.headers import BY_ITSELF, Layout
 from hornbeam.facts.reading.sources import Role, arity_of
 from hornbeam.facts.reading.tables import columns_by_name
 from hornbeam.facts.table import ONE
@@ -49,11 +50,11 @@ ENTITY_IDS = (
 )
 
 
-def read_facts(database: Spark, inputs: Sequence[str]) -> SqlEngine:
+def read_facts(database: Spark, inputs: Sequence[str], layout: Layout = BY_ITSELF) -> SqlEngine:
     """Read facts from Parquet or tables; see `SqlEngine` for the tables that are there then."""
     if not inputs:
         raise InputError("no facts given; expected at least one Parquet file or table")
-    arities = _give(database, inputs)
+    arities = _give(database, inputs, layout)
     listed = ", ".join(inputs)
     database.create("names", _names(arities))
     database.create("predicates", _predicates(arities))
@@ -84,18 +85,18 @@ def read_facts(database: Spark, inputs: Sequence[str]) -> SqlEngine:
     )
 
 
-def _give(database: Spark, inputs: Sequence[str]) -> list[int]:
+def _give(database: Spark, inputs: Sequence[str], layout: Layout) -> list[int]:
     """Make the views `given_k` of what the inputs have; returns the arities."""
     frames: dict[int, DataFrame] = {}
     for item in inputs:
-        frame, arity = _given(database.session, item)
+        frame, arity = _given(database.session, item, layout)
         frames[arity] = frames[arity].unionByName(frame) if arity in frames else frame
     for arity, frame in frames.items():
         frame.createOrReplaceTempView(f"given_{arity}")
     return sorted(frames)
 
 
-def _given(session: SparkSession, item: str) -> tuple[DataFrame, int]:
+def _given(session: SparkSession, item: str, layout: Layout) -> tuple[DataFrame, int]:
     """Predicate and arguments as text, value in millionths, -1 where it is none; the arity."""
     from pyspark.sql import functions as f
 
@@ -111,7 +112,7 @@ def _given(session: SparkSession, item: str) -> tuple[DataFrame, int]:
         # missing files have a class in Python, broken ones come as they are from Java
         raise DataError(item, f"cannot be read: {_reason(error)}") from None
     if predicate is None:
-        columns = columns_by_name(item, table.columns, Role.FACTS)
+        columns = columns_by_name(item, table.columns, Role.FACTS, layout)
     else:
         columns = argument_columns(item, len(table.columns))
     _check_types(item, columns, [kind for _, kind in table.dtypes])
@@ -134,6 +135,8 @@ def _given(session: SparkSession, item: str) -> tuple[DataFrame, int]:
 def _check_types(item: str, columns: Sequence[str], kinds: Sequence[str]) -> None:
     for column, kind in zip(columns, kinds, strict=True):
         numbers = ("int", "bigint", "smallint", "tinyint")
+        if not column:
+            continue
         allowed = ("double", "float", "boolean", *numbers) if column == "value" else (
             "string", *numbers)  # fmt: skip
         if kind not in allowed and not (column == "value" and kind.startswith("decimal")):

@@ -9,14 +9,13 @@ import numpy as np
 
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.diagnosis import first_mistake, quote
+from hornbeam.facts.reading.headers import BY_ITSELF, Layout, header_columns, header_word
 from hornbeam.facts.reading.sources import (
-    HEADER_WORDS,
     POSITIONS,
     Role,
     Row,
     Source,
     for_role,
-    header_columns,
     select_text,
 )
 from hornbeam.facts.reading.tables import columns_by_name, described_source
@@ -39,17 +38,16 @@ class ArrowStream:
 
 
 def frame_sources(
-    space: Workspace, frame: object, role: Role, name: str, target: str | None = None
+    space: Workspace, frame: object, role: Role, name: str, layout: Layout = BY_ITSELF
 ) -> list[Source]:
     """Read whatever holds a table in memory.
 
     That is a frame with an Arrow interface (pandas, polars, pyarrow, DuckDB), a result table or a
     mapping of columns, rows in any collection or an array of two axes, facts or targets.
-    `target` is the predicate of pairs and labels in a table without such a column.
     """
     if isinstance(frame, Facts):
         return [_atoms_source(space, frame, arity, name) for arity in sorted(frame.atoms)]
-    return [_frame_source(space, frame, role, name, target)]
+    return [_frame_source(space, frame, role, name, layout)]
 
 
 def _frame_source(
@@ -57,14 +55,17 @@ def _frame_source(
     frame: Any,  # noqa: ANN401
     role: Role,
     name: str,
-    target: str | None,
+    layout: Layout,
 ) -> Source:
+    target = layout.target
     view = _registered(space, frame.to_table() if isinstance(frame, Targets) else frame, name)
     if view is None:
         return _rows_source(space, name, _rows(frame, name), role, target)
 
     def meaning(fields: Sequence[str]) -> tuple[str, ...]:
-        return _without_predicate(name, fields, role, target) or columns_by_name(name, fields, role)
+        said = layout.meaning(name, fields, role)
+        said = said or _without_predicate(name, fields, role, target)
+        return said or columns_by_name(name, fields, role)
 
     return described_source(space.connection, name, view, meaning, target)
 
@@ -137,7 +138,7 @@ def _without_predicate(
     """What the columns mean where they name no predicate and need none."""
     if role not in WITHOUT_PREDICATE:
         return None
-    words = [HEADER_WORDS.get(field.strip().casefold(), "") for field in fields]
+    words = [header_word(field) for field in fields]
     usual = WITHOUT_PREDICATE[role]
     columns: tuple[str, ...] | None = None
     if "predicate" not in words:

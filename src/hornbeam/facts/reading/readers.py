@@ -10,13 +10,14 @@ and what was read before: every public function that needs facts, labels or pair
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
 from hornbeam.errors import InputError
 from hornbeam.facts.reading.argument_tables import argument_source, named_table
 from hornbeam.facts.reading.frames import frame_sources
+from hornbeam.facts.reading.headers import BY_ITSELF, Layout
 from hornbeam.facts.reading.input_files import find_file
 from hornbeam.facts.reading.interning import intern_facts, intern_targets
 from hornbeam.facts.reading.psl_data import psl_sources, split_of
@@ -30,7 +31,9 @@ from hornbeam.facts.table import Facts, Targets
 Input = object
 
 
-def read_facts(*inputs: Input) -> Facts:
+def read_facts(
+    *inputs: Input, columns: Mapping[str, str] | None = None, header: bool = True
+) -> Facts:
     """Read observed facts, `subject, predicate, object[, truth value]`.
 
     A fact without a value is true, and one that is not given is false. A fact of two columns,
@@ -43,6 +46,11 @@ def read_facts(*inputs: Input) -> Facts:
         Paths, frames, tuples, other facts; of a PSL program the observations are read. A text such
         as "ta=ta.tsv" is a table of the predicate `ta` with one column per argument, unless a file
         has that very name.
+    columns
+        Names of the columns for `subject`, `predicate`, `object` and `value`, where a table's own
+        are not understood; others are then ignored.
+    header
+        False where the first line of TSV or CSV is a fact, whatever it says.
 
     Raises
     ------
@@ -55,7 +63,9 @@ def read_facts(*inputs: Input) -> Facts:
     Facts(3 facts, 3 entities, 2 predicates)
     """
     with workspace() as space:
-        return intern_facts(space.connection, sources_of(space, inputs, Role.FACTS))
+        return intern_facts(
+            space.connection, sources_of(space, inputs, Role.FACTS, Layout.of(columns, header))
+        )
 
 
 def as_facts(given: Input) -> Facts:
@@ -84,7 +94,12 @@ def _several(given: Input) -> Sequence[Input]:
     return [given] if all(isinstance(row, list | tuple) for row in given) else given
 
 
-def read_labels(*inputs: Input, target: str | None = None) -> Targets:
+def read_labels(
+    *inputs: Input,
+    target: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    header: bool = True,
+) -> Targets:
     """Read labelled targets, `subject, predicate, object, label` with labels in [0, 1].
 
     They keep the order of the first mention; of a PSL program the truth is read.
@@ -95,6 +110,8 @@ def read_labels(*inputs: Input, target: str | None = None) -> Targets:
         As for `read_facts`.
     target
         The predicate of frames and tuples that have none: `subject, object, label`.
+    columns, header
+        As for `read_facts`.
 
     Examples
     --------
@@ -102,11 +119,16 @@ def read_labels(*inputs: Input, target: str | None = None) -> Targets:
     Targets(2 pairs of knows, 1 true)
     """
     with workspace() as space:
-        sources = sources_of(space, inputs, Role.LABELS, target)
+        sources = sources_of(space, inputs, Role.LABELS, Layout.of(columns, header, target))
         return intern_targets(space.connection, sources, labelled=True)
 
 
-def read_pairs(*inputs: Input, target: str | None = None) -> Targets:
+def read_pairs(
+    *inputs: Input,
+    target: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    header: bool = True,
+) -> Targets:
     """Read pairs to score, `subject, predicate, object`; a fourth column is ignored.
 
     They keep their order and repetitions; of a PSL program the targets are read.
@@ -117,6 +139,8 @@ def read_pairs(*inputs: Input, target: str | None = None) -> Targets:
         As for `read_facts`.
     target
         The predicate of frames and tuples that have none: `subject, object`.
+    columns, header
+        As for `read_facts`.
 
     Examples
     --------
@@ -126,17 +150,14 @@ def read_pairs(*inputs: Input, target: str | None = None) -> Targets:
     ('a', 'knows', 'b')
     """
     with workspace() as space:
-        sources = sources_of(space, inputs, Role.PAIRS, target)
+        sources = sources_of(space, inputs, Role.PAIRS, Layout.of(columns, header, target))
         return intern_targets(space.connection, sources, labelled=False)
 
 
 def sources_of(
-    space: Workspace, inputs: Sequence[Input], role: Role, target: str | None = None
+    space: Workspace, inputs: Sequence[Input], role: Role, layout: Layout = BY_ITSELF
 ) -> list[Source]:
-    """Find out what each input is and how it is selected.
-
-    `target` is the predicate of pairs in frames and tuples that name none.
-    """
+    """Find out what each input is and how it is selected."""
     if not inputs:
         raise InputError(f"no {role} given; expected at least one file or frame")
     sources: list[Source] = []
@@ -146,27 +167,28 @@ def sources_of(
             if table is not None:
                 sources.append(argument_source(space, cast("str", item), *table))
                 continue
-            sources += _file_sources(space, os.fspath(cast("os.PathLike[str]", item)), role)
+            name = os.fspath(cast("os.PathLike[str]", item))
+            sources += _file_sources(space, name, role, layout)
         else:
-            sources += frame_sources(space, item, role, f"frame {number}", target)
+            sources += frame_sources(space, item, role, f"frame {number}", layout)
     return sources
 
 
-def _file_sources(space: Workspace, item: str, role: Role) -> list[Source]:
+def _file_sources(space: Workspace, item: str, role: Role, layout: Layout) -> list[Source]:
     """Choose the reader by the file's suffix, `.gz` aside; anything unknown is TSV."""
     item, split = split_of(item)
     file = find_file(item, space.folder)
     suffix = Path(item.lower().removesuffix(".gz")).suffix
     match suffix:
         case ".parquet" | ".pq":
-            return [parquet_source(space.connection, file, role)]
+            return [parquet_source(space.connection, file, role, layout)]
         case ".duckdb":
-            return [database_source(space, file, role)]
+            return [database_source(space, file, role, layout)]
         case ".csv":
-            return [text_source(file, role, ",")]
+            return [text_source(file, role, ",", layout)]
         case ".json" | ".yaml" | ".yml" | ".data":
             return psl_sources(space, file, role, split)
         case ".nt" | ".nq" | ".ttl":
             return [rdf_source(space, file, role, suffix)]
         case _:
-            return [text_source(file, role, "\t")]
+            return [text_source(file, role, "\t", layout)]

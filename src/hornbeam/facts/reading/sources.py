@@ -6,22 +6,13 @@ slow and strict scan in plain Python that only names the line of a mistake once 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from hornbeam.errors import DataError
 
 Row = tuple[int, Sequence[object]]
-
-#: Column names that are understood, with the column that each stands for.
-HEADER_WORDS = {
-    "subject": "a1", "head": "a1", "source": "a1", "from": "a1",
-    "predicate": "predicate", "relation": "predicate", "property": "predicate",
-    "object": "a2", "tail": "a2", "target": "a2", "to": "a2",
-    "value": "value", "truth": "value", "label": "value", "truth value": "value",
-    "truth_value": "value",
-}  # fmt: skip
 
 #: What the fields mean where nothing names them. A unary fact has the first two.
 POSITIONS = ("a1", "predicate", "a2", "value")
@@ -137,30 +128,6 @@ def select_text(
         f"SELECT CAST({named} AS VARCHAR) AS predicate, {', '.join(wanted)}, {value} AS value "  # noqa: S608
         f"FROM {scan}"
     )
-
-
-def header_columns(
-    name: str,
-    fields: Sequence[str],
-    role: Role,
-    line: int | None = None,
-    required: Collection[str] = ("a1", "predicate", "a2"),
-) -> tuple[str, ...] | None:
-    """Say what the columns of a header mean, or None where `fields` are no header."""
-    words = [HEADER_WORDS.get(field.strip().casefold(), "") for field in fields]
-    unary = role is Role.FACTS and set(words) - {"value"} == {"a1", "predicate"}
-    if not unary and not set(required) <= set(words):
-        return None
-    for i, (field, word) in enumerate(zip(fields, words, strict=True)):
-        if word and word in words[:i]:
-            first = fields[words.index(word)]
-            problem = f"columns {first!r} and {field!r} mean the same; expected {role.expected}"
-            raise DataError(name, problem, line=line)
-        # A misspelt column of values must not turn every fact into a certain one.
-        if not word and role is not Role.PAIRS:
-            problem = f"unknown column {field!r}; expected {role.expected}"
-            raise DataError(name, problem, line=line)
-    return for_role(name, tuple(words), role, line)
 
 
 def for_role(

@@ -9,15 +9,14 @@ from collections.abc import Callable, Iterator, Sequence
 import duckdb
 
 from hornbeam.errors import DataError
+from hornbeam.facts.reading.headers import BY_ITSELF, Layout, header_columns, header_word
 from hornbeam.facts.reading.input_files import File
 from hornbeam.facts.reading.sources import (
-    HEADER_WORDS,
     POSITIONS,
     Role,
     Row,
     Source,
     for_role,
-    header_columns,
     literal,
     select_text,
 )
@@ -35,9 +34,11 @@ VALUE_TYPES = ("BOOLEAN", "FLOAT", "DOUBLE", "DECIMAL", *NAME_TYPES[:-2])
 PARQUET_MAGIC = b"PAR1"
 
 
-def parquet_source(connection: duckdb.DuckDBPyConnection, file: File, role: Role) -> Source:
+def parquet_source(
+    connection: duckdb.DuckDBPyConnection, file: File, role: Role, layout: Layout = BY_ITSELF
+) -> Source:
     """Read a Parquet file, its columns named like a header or in the usual order."""
-    return table_source(connection, file.name, parquet_scan(file), role)
+    return table_source(connection, file.name, parquet_scan(file), role, layout)
 
 
 def parquet_scan(file: File) -> str:
@@ -54,7 +55,7 @@ def parquet_scan(file: File) -> str:
     )
 
 
-def database_source(space: Workspace, file: File, role: Role) -> Source:
+def database_source(space: Workspace, file: File, role: Role, layout: Layout = BY_ITSELF) -> Source:
     """Read a table of a DuckDB file: the one called facts, or the only one."""
     schema = space.fresh("attached")
     try:
@@ -72,13 +73,19 @@ def database_source(space: Workspace, file: File, role: Role) -> Source:
         raise DataError(file.name, problem)
     chosen = "facts" if "facts" in names else names[0]
     quoted = chosen.replace('"', '""')
-    return table_source(space.connection, file.name, f'{schema}."{quoted}"', role)
+    return table_source(space.connection, file.name, f'{schema}."{quoted}"', role, layout)
 
 
-def table_source(connection: duckdb.DuckDBPyConnection, name: str, scan: str, role: Role) -> Source:
+def table_source(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    scan: str,
+    role: Role,
+    layout: Layout = BY_ITSELF,
+) -> Source:
     """Anything DuckDB can describe: columns are matched by name, else by position."""
     return described_source(
-        connection, name, scan, lambda fields: columns_by_name(name, fields, role)
+        connection, name, scan, lambda fields: columns_by_name(name, fields, role, layout)
     )
 
 
@@ -129,17 +136,20 @@ def described_source(
     return source
 
 
-def columns_by_name(name: str, fields: Sequence[str], role: Role) -> tuple[str, ...]:
+def columns_by_name(
+    name: str, fields: Sequence[str], role: Role, layout: Layout = BY_ITSELF
+) -> tuple[str, ...]:
     """Say what the columns of a table mean: by their names, else by their places."""
-    return header_columns(name, fields, role) or _by_position(name, fields, role)
+    found = header_columns(name, fields, role, layout=layout)
+    return found or _by_position(name, fields, role)
 
 
 def _by_position(name: str, fields: Sequence[str], role: Role) -> tuple[str, ...]:
     """Columns with other names: three or four in the usual order, or two of unary facts."""
-    words = [HEADER_WORDS.get(field.strip().casefold()) for field in fields]
+    words = [header_word(field) for field in fields]
     positions = POSITIONS[: len(fields)]
     # A known name in an unexpected place means that the order is not the usual one.
-    agree = all(word in (None, at) for word, at in zip(words, positions, strict=False))
+    agree = all(word in ("", at) for word, at in zip(words, positions, strict=False))
     enough = (2, 3, 4) if role is Role.FACTS else (3, 4)
     if len(fields) not in enough or not agree:
         found = ", ".join(fields[:8]) + (", ..." if len(fields) > 8 else "")

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Sequence
 from itertools import islice
+from operator import eq
 
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, HornbeamWarning
+from hornbeam.facts.reading.diagnosis import quote
+from hornbeam.facts.reading.headers import BY_ITSELF, PLACES, Layout, header_columns
 from hornbeam.facts.reading.input_files import File
 from hornbeam.facts.reading.sources import (
     POSITIONS,
@@ -15,10 +19,14 @@ from hornbeam.facts.reading.sources import (
     Row,
     Source,
     for_role,
-    header_columns,
     literal,
     select_text,
 )
+
+#: Lines that a first line is compared with before it is called a header.
+MOST_COMPARED = 1_000_000
+#: Names of columns in advice, where a file's own cannot be written without quotes.
+EXAMPLE = ("gene", "relation", "disease")
 
 #: Longest line the reader accepts, in bytes.
 MAX_LINE_BYTES = 1 << 24
@@ -30,14 +38,17 @@ NO_FIELD = "\x00missing"
 CSV_FIELD = re.compile(r' *"((?:[^"]|"")*)" *(?=,|\Z)|((?! *")[^,]*)(?=,|\Z)')
 
 
-def text_source(file: File, role: Role, delimiter: str) -> Source:
+def text_source(file: File, role: Role, delimiter: str, layout: Layout = BY_ITSELF) -> Source:
     """Read a TSV or CSV file of `subject, predicate, object[, value]`, with or without a header.
 
     Facts of two fields are unary; they may stand anywhere among those of three, or of four.
     """
+    csv = delimiter == ","
     lines = field_lines(file, delimiter)
     number, fields = first_fields(file, delimiter)
-    columns = header_columns(file.name, fields, role, number)
+    columns = None
+    if layout.header:
+        columns = header_columns(file.name, fields, role, number, layout, letters=csv)
     if columns is not None:
         if len(list(islice(lines, 2))) < 2:
             raise DataError(
@@ -45,6 +56,8 @@ def text_source(file: File, role: Role, delimiter: str) -> Source:
             )
         unary = role is Role.FACTS and columns in (POSITIONS[:3], POSITIONS)
         return delimited(file, columns, delimiter, skip=number, unary=unary)
+    if layout.header and csv:
+        warn_of_header(file, number, fields)
     if role is Role.FACTS:
         wider = ((at, some) for at, some in lines if len(some) != 2)
         number, fields = next(wider, (number, fields))
@@ -60,6 +73,36 @@ def text_source(file: File, role: Role, delimiter: str) -> Source:
         return delimited(file, columns, delimiter, optional_last=True)
     columns = for_role(file.name, POSITIONS[: len(fields)], role, number)
     return delimited(file, columns, delimiter, unary=role is Role.FACTS)
+
+
+def warn_of_header(file: File, number: int, fields: Sequence[str]) -> None:
+    """Warn of a first line none of whose fields occurs again in its column: it may be a header."""
+    if not 2 <= len(fields) <= 4 or _is_number(fields[-1]):
+        return
+    later = False
+    for _, others in islice(field_lines(file, ","), 1, MOST_COMPARED):
+        if not all(others) or any(map(eq, fields, others)):
+            return  # what is missing is an error that is told elsewhere
+        later = True
+    if later:
+        plain = all(field.isidentifier() for field in fields)
+        named = fields if plain and len(fields) == 3 else EXAMPLE
+        places = ",".join(map("=".join, zip(PLACES, named, strict=False)))
+        warnings.warn(
+            f"{file.name}, line {number}: {quote(','.join(fields))} is read as a fact, but none of "
+            "its fields occurs again in its column. If it is a header, say which column is which: "
+            f"`columns` {places}. If it is none: `header=False`",
+            HornbeamWarning,
+            stacklevel=2,
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def first_fields(file: File, delimiter: str) -> tuple[int, list[str]]:

@@ -1,0 +1,153 @@
+"""What the columns of a table mean: as the user says, or by the names in its header."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hornbeam.errors import DataError, InputError
+from hornbeam.facts.reading.sources import Role, for_role
+from hornbeam.suggestions import did_you_mean
+
+#: Column names that are understood, with the column that each stands for.
+HEADER_WORDS = {
+    "subject": "a1", "head": "a1", "source": "a1", "from": "a1",
+    "predicate": "predicate", "relation": "predicate", "property": "predicate",
+    "object": "a2", "tail": "a2", "target": "a2", "to": "a2",
+    "value": "value", "truth": "value", "label": "value", "truth value": "value",
+    "truth_value": "value",
+}  # fmt: skip
+#: Names that may mean something else: they are understood where none of the above says the same.
+FURTHER_WORDS = {
+    "subj": "a1", "src": "a1", "start": "a1", "entity1": "a1", "node1": "a1",
+    "pred": "predicate", "rel": "predicate", "type": "predicate", "relationship": "predicate",
+    "edge": "predicate",
+    "obj": "a2", "dst": "a2", "end": "a2", "entity2": "a2", "node2": "a2",
+}  # fmt: skip
+#: Single letters, which are names as often: understood in CSV and in tables, not in TSV.
+LETTERS = {"s": "a1", "p": "predicate", "o": "a2", "h": "a1", "r": "predicate", "t": "a2"}
+#: Columns of Neo4j's exports, `:START_ID(Gene)` or `_start`, whatever stands before the colon.
+NEO4J = re.compile(r"(?:.*:|_)(start|type|end)(?:_id)?(?:\(.*\))?", re.DOTALL)
+#: `subject_id` is as good as `subject`.
+ID_SUFFIX = re.compile(r"[ _]?ids?$")
+
+#: What users call the columns of `Layout`.
+PLACES = {"subject": "a1", "predicate": "predicate", "object": "a2", "value": "value"}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a user says of tables: which column is which, and whether text has a header at all.
+
+    `columns` are names by what they stand for, "a1", "predicate", "a2" and "value". They are for
+    tables that have them; one that has none of them is read as if they had not been given.
+    `target` is the predicate of pairs and labels in frames and tuples that name none.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    header: bool = True
+    target: str | None = None
+
+    @classmethod
+    def of(
+        cls, columns: Mapping[str, str] | None, header: bool = True, target: str | None = None
+    ) -> Layout:
+        """Check what was given to a reader.
+
+        Examples
+        --------
+        >>> Layout.of({"subject": "gene", "predicate": "relation", "object": "disease"}).columns
+        {'a1': 'gene', 'predicate': 'relation', 'a2': 'disease'}
+        """
+        if columns is None:
+            return cls(header=header, target=target)
+        expected = "expected `columns` for subject, predicate and object, and value if there is one"
+        unknown = sorted(set(columns) - set(PLACES))
+        if unknown:
+            raise InputError(f"unknown place {unknown[0]!r} of a column; {expected}")
+        if not {"subject", "predicate"} <= set(columns):
+            missing = "subject" if "subject" not in columns else "predicate"
+            raise InputError(f"no column for the {missing}; {expected}")
+        if len(set(columns.values())) < len(columns):
+            raise InputError(f"one column for two places; {expected}")
+        if not header:
+            raise InputError("`columns` names columns of a header: leave out `header=False`")
+        return cls({PLACES[place]: name for place, name in columns.items()}, target=target)
+
+    def meaning(
+        self, name: str, fields: Sequence[str], role: Role, line: int | None = None
+    ) -> tuple[str, ...] | None:
+        """What the columns of a table are by the names given for them; None where it has none."""
+        if not set(self.columns.values()) & set(fields):
+            return None
+        for wanted in self.columns.values():
+            if wanted not in fields:
+                found = ", ".join(fields[:8]) + (", ..." if len(fields) > 8 else "")
+                problem = f"no column {wanted!r}; found {found}.{did_you_mean(wanted, fields)}"
+                raise DataError(name, problem, line=line)
+            if fields.count(wanted) > 1:
+                raise DataError(name, f"two columns are called {wanted!r}; expected one", line=line)
+        if "a2" not in self.columns and role is not Role.FACTS:
+            raise DataError(name, f"no column for objects; expected {role.expected}", line=line)
+        place = {wanted: column for column, wanted in self.columns.items()}
+        return for_role(name, tuple(place.get(field, "") for field in fields), role, line)
+
+
+#: Nothing said: headers are understood by their own names.
+BY_ITSELF = Layout()
+
+
+def header_columns(
+    name: str,
+    fields: Sequence[str],
+    role: Role,
+    line: int | None = None,
+    layout: Layout = BY_ITSELF,
+    *,
+    letters: bool = True,
+    required: Collection[str] = ("a1", "predicate", "a2"),
+) -> tuple[str, ...] | None:
+    """Say what the columns of a header mean, or None where `fields` are no header."""
+    said = layout.meaning(name, fields, role, line)
+    if said is not None:
+        return said
+    words = _words(fields, letters)
+    unary = role is Role.FACTS and set(words) - {"value"} == {"a1", "predicate"}
+    if not unary and not set(required) <= set(words):
+        return None
+    for i, (field_, word) in enumerate(zip(fields, words, strict=True)):
+        if word and word in words[:i]:
+            first = fields[words.index(word)]
+            problem = f"columns {first!r} and {field_!r} mean the same; expected {role.expected}"
+            raise DataError(name, problem, line=line)
+        # A misspelt column of values must not turn every fact into a certain one.
+        if not word and role is not Role.PAIRS:
+            problem = f"unknown column {field_!r}; expected {role.expected}, or names by `columns`"
+            raise DataError(name, problem, line=line)
+    return for_role(name, tuple(words), role, line)
+
+
+def header_word(name: str) -> str:
+    """The column that a name stands for by itself, "" where it is not understood."""
+    return HEADER_WORDS.get(name.strip().casefold(), "")
+
+
+def _words(fields: Sequence[str], letters: bool) -> list[str]:
+    """What each name stands for; one that may mean something else, where no other says the same."""
+    words = [header_word(name) for name in fields]
+    for i, name in enumerate(fields):
+        further = _further_word(name.strip().casefold(), letters)
+        if not words[i] and further and further not in words:
+            words[i] = further
+    return words
+
+
+def _further_word(name: str, letters: bool) -> str:
+    exported = NEO4J.fullmatch(name)
+    if exported:
+        return FURTHER_WORDS[exported[1]]
+    if letters and name in LETTERS:
+        return LETTERS[name]
+    without = ID_SUFFIX.sub("", name)
+    return FURTHER_WORDS.get(name) or FURTHER_WORDS.get(without) or HEADER_WORDS.get(without, "")

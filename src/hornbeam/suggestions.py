@@ -1,0 +1,40 @@
+"""What a mistyped name may have meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hornbeam.printable import printable
+
+#: Of more names only those that begin alike are compared letter by letter.
+MANY = 100_000
+#: Most names that are suggested.
+MOST = 3
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question to put behind an error about an unknown name, with a space before it, or "".
+
+    Names that differ in case only come first.
+
+    Examples
+    --------
+    >>> did_you_mean("Ukrain", ["ukraine", "uganda"]), did_you_mean("x", ["ukraine"])
+    (" Did you mean 'ukraine'?", '')
+    """
+    near = nearest(name, list(known))
+    return f" Did you mean {' or '.join(printable(repr(one)) for one in near)}?" if near else ""
+
+
+def nearest(name: str, known: Sequence[str]) -> list[str]:
+    """The known names that are most like one, best first."""
+    from difflib import get_close_matches
+
+    folded = name.casefold()
+    by_fold: dict[str, list[str]] = {}
+    for one in known:
+        other = one.casefold()
+        if len(known) <= MANY or other[:2] == folded[:2]:
+            by_fold.setdefault(other, []).append(one)
+    near = get_close_matches(folded, by_fold, n=MOST)
+    return [one for other in near for one in by_fold[other]][:MOST]

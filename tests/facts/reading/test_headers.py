@@ -1,0 +1,139 @@
+"""Headers are understood by name, columns are what the user says, and doubtful lines are told."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+
+import hornbeam as hb
+from hornbeam.errors import DataError, HornbeamWarning, InputError
+
+FACTS = [("aspirin", "treats", "pain"), ("ibuprofen", "treats", "fever")]
+GENES = {"subject": "gene", "predicate": "relation", "object": "disease"}
+
+
+def written(folder: Path, *lines: str, name: str = "facts.csv") -> str:
+    path = folder / name
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+def rows(facts: hb.Facts) -> list[tuple[str, str, str]]:
+    table = facts.binary
+    return sorted(
+        (facts.entities[s], facts.predicates[p], facts.entities[o])
+        for p, s, o in zip(table.predicate.tolist(), *map(list, table.arguments), strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "h,r,t", "S,P,O", "source,type,target", ":START_ID,:TYPE,:END_ID",
+        "gene:START_ID(Gene),:TYPE,:END_ID(Disease)", "_start,_type,_end", "src,rel,dst",
+        "subject_id,predicate,object_id", "entity1,relationship,entity2", "head,relation,tail",
+    ],
+)  # fmt: skip
+def test_recognisable_headers_are_understood_by_name(tmp_path: Path, header: str) -> None:
+    lines = [",".join(row) for row in FACTS]
+    assert rows(hb.read_facts(written(tmp_path, header, *lines))) == FACTS
+
+
+def test_columns_stand_in_any_order(tmp_path: Path) -> None:
+    lines = [f"{s},{o},{p}" for s, p, o in FACTS]
+    path = written(tmp_path, ":START_ID,:END_ID,:TYPE", *lines)
+    assert rows(hb.read_facts(path)) == FACTS
+
+
+def test_a_plain_word_gives_way_to_a_clear_one(tmp_path: Path) -> None:
+    """`type` is a predicate only where nothing else is."""
+    path = written(tmp_path, "subject,predicate,object,type", "a,p,b,x")
+    assert len(hb.read_pairs(path)) == 1
+    with pytest.raises(DataError, match=r"unknown column 'type'.*`columns`"):
+        hb.read_facts(path)
+
+
+def test_letters_are_names_in_tsv(tmp_path: Path) -> None:
+    path = written(tmp_path, "h\tr\tt", "a\tp\tb", name="facts.tsv")
+    assert rows(hb.read_facts(path)) == [("a", "p", "b"), ("h", "r", "t")]
+
+
+def test_the_user_says_which_column_is_which(tmp_path: Path) -> None:
+    lines = [f"1,{o},{s},{p},0.5" for s, p, o in FACTS]
+    path = written(tmp_path, "id,disease,gene,relation,score", *lines)
+    assert rows(hb.read_facts(path, columns=GENES)) == FACTS
+    labels = hb.read_labels(path, columns=GENES | {"value": "score"})
+    assert labels.truth.tolist() == [0.5, 0.5]
+    assert len(hb.read_pairs(path, columns=GENES)) == 2
+    with hb.open_duckdb(path, columns=GENES) as engine:
+        assert list(engine.predicates) == ["treats"]
+
+
+def test_so_it_does_of_frames_and_parquet(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(FACTS, columns=["gene", "relation", "disease"]).iloc[:, ::-1]
+    assert rows(hb.read_facts(frame, columns=GENES)) == FACTS
+    path = tmp_path / "facts.parquet"
+    frame.to_parquet(path)
+    assert rows(hb.read_facts(path, columns=GENES)) == FACTS
+
+
+def test_files_without_these_columns_are_read_as_they_are(tmp_path: Path) -> None:
+    other = written(tmp_path, "a\tp\tb", name="more.tsv")
+    path = written(tmp_path, "gene,relation,disease", "x,q,y")
+    assert rows(hb.read_facts(path, other, columns=GENES)) == [("a", "p", "b"), ("x", "q", "y")]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"subject": "gnee", **{k: v for k, v in GENES.items() if k != "subject"}},
+         "line 1: no column 'gnee'; found gene, relation, disease. Did you mean 'gene'?"),
+        ({"subject": "gene"}, "no column for the predicate"),
+        ({**GENES, "weight": "w"}, "unknown place 'weight'"),
+        ({**GENES, "object": "gene"}, "one column for two places"),
+    ],
+)  # fmt: skip
+def test_wrong_columns_are_refused(tmp_path: Path, columns: dict[str, str], message: str) -> None:
+    path = written(tmp_path, "gene,relation,disease", "x,q,y")
+    with pytest.raises(InputError) as caught:
+        hb.read_facts(path, columns=columns)
+    assert message in str(caught.value)
+
+
+def test_a_first_line_like_no_other_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path, "gene,relation,disease", "x,q,y", "x,q,z")
+    with pytest.warns(
+        HornbeamWarning, match="line 1: 'gene,relation,disease' is read as a fact"
+    ) as w:
+        assert len(hb.read_facts(path)) == 3
+    [said] = w
+    assert "`columns` subject=gene,predicate=relation,object=disease" in str(said.message)
+    assert "`header=False`" in str(said.message)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["a,p,b"],  # nothing to compare with
+        ["a,p,b", "c,p,d"],  # the predicate occurs again
+        ["x,q,y", "a,p,b", "x,p,b"],  # as late as that
+        ["a,p,b,1", "c,q,d,0.5"],  # a value is no name of a column
+    ],
+)
+def test_other_first_lines_are_not(tmp_path: Path, lines: list[str]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(hb.read_facts(written(tmp_path, *lines))) == len(lines)
+
+
+def test_no_header_reads_everything_as_facts(tmp_path: Path) -> None:
+    path = written(tmp_path, "subject,predicate,object", "x,q,y")
+    assert len(hb.read_facts(path)) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(hb.read_facts(path, header=False)) == 2
+    with pytest.raises(InputError, match="leave out"):
+        hb.read_facts(path, header=False, columns=GENES)
