@@ -16,7 +16,7 @@ ROOT = Path(hornbeam.__file__).parent
 #: Parts of the package in the order of the data flow. A part may import itself and those above it.
 LAYERS: list[set[str]] = [
     {"errors", "progress", "files", "arrays", "machine", "choices", "printable"},
-    {"compiled", "result_table"},
+    {"compiled", "result_table", "suggestions"},
     {"facts"},
     {"language"},
     {"rules"},

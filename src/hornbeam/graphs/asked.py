@@ -11,7 +11,7 @@ from hornbeam.arrays import Bools
 from hornbeam.errors import DataError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.diagnosis import name_problem
-from hornbeam.facts.reading.headers import Layout
+from hornbeam.facts.reading.headers import TableLayout
 from hornbeam.facts.reading.interning import intern_targets
 from hornbeam.facts.reading.readers import Input, sources_of
 from hornbeam.facts.reading.sources import Role, Source
@@ -71,7 +71,7 @@ def read_queries(
     AskedQueries(2 queries of capital_of)
     """
     with workspace() as space:
-        sources = sources_of(space, inputs, Role.PAIRS, Layout.of(columns, header))
+        sources = sources_of(space, inputs, Role.PAIRS, TableLayout.of(columns, header))
         rows = intern_targets(space.connection, sources, labelled=False)
         mark = rows.entities.index(ASKED)
         asks_subject, asks_object = rows.subject == mark, rows.object == mark

@@ -20,7 +20,7 @@ from hornbeam.counting.sql.step_queries import DEGREES
 from hornbeam.counting.statistics import ROW_BYTES
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
-from hornbeam.facts.reading.headers import Layout
+from hornbeam.facts.reading.headers import TableLayout
 from hornbeam.facts.reading.readers import Input, sources_of
 from hornbeam.facts.reading.sources import Role, literal
 from hornbeam.facts.reading.storing import Stored, atom_table, resource_error, store_facts
@@ -154,7 +154,7 @@ def open_duckdb(
         progress.message("Storing the facts in DuckDB ...")
         stored = store_facts(
             space.connection,
-            sources_of(space, inputs, Role.FACTS, Layout.of(columns, header)),
+            sources_of(space, inputs, Role.FACTS, TableLayout.of(columns, header)),
         )
         predicates = project(database, stored)
         _prepare(database, threads)

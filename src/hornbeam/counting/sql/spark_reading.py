@@ -20,7 +20,7 @@ from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.argument_tables import argument_columns, named_table
 from hornbeam.facts.reading.diagnosis import quote
-from hornbeam.facts.reading.headers import BY_ITSELF, Layout
+from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout
 from hornbeam.facts.reading.sources import Role, arity_of
 from hornbeam.facts.reading.tables import columns_by_name
 from hornbeam.facts.table import ONE
@@ -50,7 +50,9 @@ ENTITY_IDS = (
 )
 
 
-def read_facts(database: Spark, inputs: Sequence[str], layout: Layout = BY_ITSELF) -> SqlEngine:
+def read_facts(
+    database: Spark, inputs: Sequence[str], layout: TableLayout = BY_ITSELF
+) -> SqlEngine:
     """Read facts from Parquet or tables; see `SqlEngine` for the tables that are there then."""
     if not inputs:
         raise InputError("no facts given; expected at least one Parquet file or table")
@@ -85,7 +87,7 @@ def read_facts(database: Spark, inputs: Sequence[str], layout: Layout = BY_ITSEL
     )
 
 
-def _give(database: Spark, inputs: Sequence[str], layout: Layout) -> list[int]:
+def _give(database: Spark, inputs: Sequence[str], layout: TableLayout) -> list[int]:
     """Make the views `given_k` of what the inputs have; returns the arities."""
     frames: dict[int, DataFrame] = {}
     for item in inputs:
@@ -96,7 +98,7 @@ def _give(database: Spark, inputs: Sequence[str], layout: Layout) -> list[int]:
     return sorted(frames)
 
 
-def _given(session: SparkSession, item: str, layout: Layout) -> tuple[DataFrame, int]:
+def _given(session: SparkSession, item: str, layout: TableLayout) -> tuple[DataFrame, int]:
     """Predicate and arguments as text, value in millionths, -1 where it is none; the arity."""
     from pyspark.sql import functions as f
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.diagnosis import first_mistake, quote
-from hornbeam.facts.reading.headers import BY_ITSELF, Layout, header_columns, header_word
+from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout, header_columns, header_word
 from hornbeam.facts.reading.sources import (
     POSITIONS,
     Role,
@@ -38,7 +38,7 @@ class ArrowStream:
 
 
 def frame_sources(
-    space: Workspace, frame: object, role: Role, name: str, layout: Layout = BY_ITSELF
+    space: Workspace, frame: object, role: Role, name: str, layout: TableLayout = BY_ITSELF
 ) -> list[Source]:
     """Read whatever holds a table in memory.
 
@@ -55,7 +55,7 @@ def _frame_source(
     frame: Any,  # noqa: ANN401
     role: Role,
     name: str,
-    layout: Layout,
+    layout: TableLayout,
 ) -> Source:
     target = layout.target
     view = _registered(space, frame.to_table() if isinstance(frame, Targets) else frame, name)

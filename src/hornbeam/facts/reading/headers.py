@@ -32,12 +32,12 @@ NEO4J = re.compile(r"(?:.*:|_)(start|type|end)(?:_id)?(?:\(.*\))?", re.DOTALL)
 #: `subject_id` is as good as `subject`.
 ID_SUFFIX = re.compile(r"[ _]?ids?$")
 
-#: What users call the columns of `Layout`.
+#: What users call the columns of `TableLayout`.
 PLACES = {"subject": "a1", "predicate": "predicate", "object": "a2", "value": "value"}
 
 
 @dataclass(frozen=True)
-class Layout:
+class TableLayout:
     """What a user says of tables: which column is which, and whether text has a header at all.
 
     `columns` are names by what they stand for, "a1", "predicate", "a2" and "value". They are for
@@ -52,12 +52,13 @@ class Layout:
     @classmethod
     def of(
         cls, columns: Mapping[str, str] | None, header: bool = True, target: str | None = None
-    ) -> Layout:
+    ) -> TableLayout:
         """Check what was given to a reader.
 
         Examples
         --------
-        >>> Layout.of({"subject": "gene", "predicate": "relation", "object": "disease"}).columns
+        >>> named = {"subject": "gene", "predicate": "relation", "object": "disease"}
+        >>> TableLayout.of(named).columns
         {'a1': 'gene', 'predicate': 'relation', 'a2': 'disease'}
         """
         if columns is None:
@@ -95,7 +96,7 @@ class Layout:
 
 
 #: Nothing said: headers are understood by their own names.
-BY_ITSELF = Layout()
+BY_ITSELF = TableLayout()
 
 
 def header_columns(
@@ -103,7 +104,7 @@ def header_columns(
     fields: Sequence[str],
     role: Role,
     line: int | None = None,
-    layout: Layout = BY_ITSELF,
+    layout: TableLayout = BY_ITSELF,
     *,
     letters: bool = True,
     required: Collection[str] = ("a1", "predicate", "a2"),

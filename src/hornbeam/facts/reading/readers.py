@@ -17,7 +17,7 @@ from typing import cast
 from hornbeam.errors import InputError
 from hornbeam.facts.reading.argument_tables import argument_source, named_table
 from hornbeam.facts.reading.frames import frame_sources
-from hornbeam.facts.reading.headers import BY_ITSELF, Layout
+from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout
 from hornbeam.facts.reading.input_files import find_file
 from hornbeam.facts.reading.interning import intern_facts, intern_targets
 from hornbeam.facts.reading.psl_data import psl_sources, split_of
@@ -64,7 +64,7 @@ def read_facts(
     """
     with workspace() as space:
         return intern_facts(
-            space.connection, sources_of(space, inputs, Role.FACTS, Layout.of(columns, header))
+            space.connection, sources_of(space, inputs, Role.FACTS, TableLayout.of(columns, header))
         )
 
 
@@ -119,7 +119,7 @@ def read_labels(
     Targets(2 pairs of knows, 1 true)
     """
     with workspace() as space:
-        sources = sources_of(space, inputs, Role.LABELS, Layout.of(columns, header, target))
+        sources = sources_of(space, inputs, Role.LABELS, TableLayout.of(columns, header, target))
         return intern_targets(space.connection, sources, labelled=True)
 
 
@@ -150,12 +150,12 @@ def read_pairs(
     ('a', 'knows', 'b')
     """
     with workspace() as space:
-        sources = sources_of(space, inputs, Role.PAIRS, Layout.of(columns, header, target))
+        sources = sources_of(space, inputs, Role.PAIRS, TableLayout.of(columns, header, target))
         return intern_targets(space.connection, sources, labelled=False)
 
 
 def sources_of(
-    space: Workspace, inputs: Sequence[Input], role: Role, layout: Layout = BY_ITSELF
+    space: Workspace, inputs: Sequence[Input], role: Role, layout: TableLayout = BY_ITSELF
 ) -> list[Source]:
     """Find out what each input is and how it is selected."""
     if not inputs:
@@ -174,7 +174,7 @@ def sources_of(
     return sources
 
 
-def _file_sources(space: Workspace, item: str, role: Role, layout: Layout) -> list[Source]:
+def _file_sources(space: Workspace, item: str, role: Role, layout: TableLayout) -> list[Source]:
     """Choose the reader by the file's suffix, `.gz` aside; anything unknown is TSV."""
     item, split = split_of(item)
     file = find_file(item, space.folder)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import duckdb
 
 from hornbeam.errors import DataError
-from hornbeam.facts.reading.headers import BY_ITSELF, Layout, header_columns, header_word
+from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout, header_columns, header_word
 from hornbeam.facts.reading.input_files import File
 from hornbeam.facts.reading.sources import (
     POSITIONS,
@@ -35,7 +35,7 @@ PARQUET_MAGIC = b"PAR1"
 
 
 def parquet_source(
-    connection: duckdb.DuckDBPyConnection, file: File, role: Role, layout: Layout = BY_ITSELF
+    connection: duckdb.DuckDBPyConnection, file: File, role: Role, layout: TableLayout = BY_ITSELF
 ) -> Source:
     """Read a Parquet file, its columns named like a header or in the usual order."""
     return table_source(connection, file.name, parquet_scan(file), role, layout)
@@ -55,7 +55,9 @@ def parquet_scan(file: File) -> str:
     )
 
 
-def database_source(space: Workspace, file: File, role: Role, layout: Layout = BY_ITSELF) -> Source:
+def database_source(
+    space: Workspace, file: File, role: Role, layout: TableLayout = BY_ITSELF
+) -> Source:
     """Read a table of a DuckDB file: the one called facts, or the only one."""
     schema = space.fresh("attached")
     try:
@@ -81,7 +83,7 @@ def table_source(
     name: str,
     scan: str,
     role: Role,
-    layout: Layout = BY_ITSELF,
+    layout: TableLayout = BY_ITSELF,
 ) -> Source:
     """Anything DuckDB can describe: columns are matched by name, else by position."""
     return described_source(
@@ -137,7 +139,7 @@ def described_source(
 
 
 def columns_by_name(
-    name: str, fields: Sequence[str], role: Role, layout: Layout = BY_ITSELF
+    name: str, fields: Sequence[str], role: Role, layout: TableLayout = BY_ITSELF
 ) -> tuple[str, ...]:
     """Say what the columns of a table mean: by their names, else by their places."""
     found = header_columns(name, fields, role, layout=layout)

@@ -11,7 +11,7 @@ from operator import eq
 
 from hornbeam.errors import DataError, HornbeamWarning
 from hornbeam.facts.reading.diagnosis import quote
-from hornbeam.facts.reading.headers import BY_ITSELF, PLACES, Layout, header_columns
+from hornbeam.facts.reading.headers import BY_ITSELF, PLACES, TableLayout, header_columns
 from hornbeam.facts.reading.input_files import File
 from hornbeam.facts.reading.sources import (
     POSITIONS,
@@ -38,7 +38,7 @@ NO_FIELD = "\x00missing"
 CSV_FIELD = re.compile(r' *"((?:[^"]|"")*)" *(?=,|\Z)|((?! *")[^,]*)(?=,|\Z)')
 
 
-def text_source(file: File, role: Role, delimiter: str, layout: Layout = BY_ITSELF) -> Source:
+def text_source(file: File, role: Role, delimiter: str, layout: TableLayout = BY_ITSELF) -> Source:
     """Read a TSV or CSV file of `subject, predicate, object[, value]`, with or without a header.
 
     Facts of two fields are unary; they may stand anywhere among those of three, or of four.
