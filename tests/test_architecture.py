@@ -15,8 +15,8 @@ ROOT = Path(hornbeam.__file__).parent
 
 #: Parts of the package in the order of the data flow. A part may import itself and those above it.
 LAYERS: list[set[str]] = [
-    {"errors", "progress", "files", "arrays", "machine", "choices", "printable"},
-    {"compiled", "result_table", "suggestions"},
+    {"errors", "progress", "files", "arrays", "machine", "choices", "printable", "suggestions"},
+    {"compiled", "result_table"},
     {"facts"},
     {"language"},
     {"rules"},

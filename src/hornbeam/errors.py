@@ -6,6 +6,8 @@ message and exits 2. Anything else that escapes is a fault of Hornbeam's and exi
 
 from __future__ import annotations
 
+from hornbeam.suggestions import did_you_mean
+
 
 class HornbeamError(Exception):
     """Root of Hornbeam's own errors; `str(error)` is a complete message for a person."""
@@ -59,7 +61,8 @@ class UnknownTargetError(InputError):
 
     def __init__(self, target: str, known: list[str]) -> None:
         listed = ", ".join(repr(name) for name in known[:10]) + (", ..." if len(known) > 10 else "")
-        super().__init__(f"unknown target predicate {target!r}; expected one of: {listed}")
+        hint = did_you_mean(target, known)
+        super().__init__(f"unknown target predicate {target!r}; expected one of: {listed}.{hint}")
 
 
 class InfeasibleError(InputError):

@@ -139,3 +139,25 @@ def test_unknown_predicates_warn_and_unseen_pairs_are_counted(
     assert message == "1 pair names an entity that no fact has; it scores by the prior."
     quiet = hornbeam_("predict", model, "--facts", facts, "--pairs", pairs, "--quiet")
     assert "1 pairs" not in quiet.stderr
+
+
+def test_mistyped_names_are_met_with_a_question(small: tuple[Path, Path]) -> None:
+    model, facts = small
+    ended = hornbeam_("predict", model, "--facts", facts, "--subject", "Anne")
+    assert ended.code == 2
+    assert "no fact has the subject 'Anne'" in ended.stderr
+    assert "Did you mean 'ann'?" in ended.stderr
+    ended = hornbeam_("predict", model, "--facts", facts, "--target", "trust")
+    assert ended.code == 2
+    assert "Did you mean 'trusts'?" in ended.stderr
+
+
+@pytest.mark.parametrize("kind", ["tsv", "csv"])
+def test_a_table_given_as_a_model_is_called_that(
+    small: tuple[Path, Path], tmp_path: Path, kind: str
+) -> None:
+    table = tmp_path / f"facts.{kind}"
+    table.write_text(small[1].read_text().replace("\t", "\t" if kind == "tsv" else ","))
+    ended = hornbeam_("predict", table, "--facts", small[1])
+    assert ended.code == 2
+    assert f"line 1: looks like a table of facts ({kind.upper()})" in ended.stderr

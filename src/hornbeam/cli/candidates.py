@@ -20,7 +20,7 @@ def candidates(
     *,
     facts: options.FactFiles,
     labels: options.LabelFiles,
-    target: options.TargetNames = None,
+    target: options.LabelledTargets = None,
     rules: options.LanguageOptions,
     names: options.NameFiles = None,
     engine: options.EngineOptions,

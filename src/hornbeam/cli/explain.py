@@ -14,7 +14,6 @@ from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
     from hornbeam.explaining.explanation import Explanation
-    from hornbeam.facts.names import Names
 
 #: Colours of the lines by their role; colours show on terminals only. As on pages, blue speaks for
 #: and orange against: people tell them apart who do not see red and green.
@@ -27,8 +26,6 @@ STYLES = {
     "against": "dark_orange3",
     "fact": "yellow",
 }
-#: Most entities among which a name that is nearly the given one is looked for.
-MANY_NAMES = 200_000
 
 
 def explain(
@@ -78,6 +75,7 @@ def explain(
     """
     import hornbeam as hb
     from hornbeam.explaining.shown_names import explanation_in_names, mentioned
+    from hornbeam.facts.names import unknown_entity
     from hornbeam.opened_model import is_graph_model, open_model
 
     subject, target, object_ = _triple(words, target)
@@ -104,7 +102,8 @@ def explain(
             progress=progress,
         )
         for name in found.unseen:
-            progress.message(_unseen(name, evidence.entities, loaded.semantics.collective))
+            if together is None or together.entities.index(name) < 0:
+                raise unknown_entity(name, evidence.entities)
     if console.as_json:
         named = {"names": called.described(mentioned(found))} if names else {}
         print_json(found.as_dict() | named)
@@ -120,18 +119,6 @@ def _triple(words: list[str], target: str | None) -> tuple[str, str | None, str]
         case [subject, relation, object_] if target in (None, relation):
             return subject, relation, object_
     raise InputError(f"found {' '.join(words)!r}; expected SUBJECT [RELATION] OBJECT")
-
-
-def _unseen(name: str, known: Names, collective: bool) -> str:
-    """Say that a name is unknown, and which known one may have been meant."""
-    from difflib import get_close_matches
-
-    from hornbeam.printable import printable
-
-    near = get_close_matches(name, known, n=3) if len(known) <= MANY_NAMES else []
-    hint = f" Did you mean {' or '.join(printable(repr(other)) for other in near)}?" if near else ""
-    others = " and by the other pairs" if collective else ""
-    return f"No fact has {printable(repr(name))}; the pair scores by the prior{others}.{hint}"
 
 
 def _explain_graph(

@@ -61,7 +61,12 @@ KnownFiles = Annotated[
 ]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model that learn wrote.")]
 Target = Annotated[
-    str | None, typer.Option(metavar="PREDICATE", help="Use the labels of this predicate only.")
+    str | None,
+    typer.Option(
+        metavar="PREDICATE",
+        help="Propose links of this predicate, where the model has several (of a whole graph: of "
+        "this relation only).",
+    ),
 ]
 NameFiles = Annotated[
     list[str] | None,
@@ -71,11 +76,20 @@ NameFiles = Annotated[
         "files.",
     ),
 ]
+LabelledTargets = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PREDICATE",
+        help="Use the labels of this predicate only. Give it again for more.",
+    ),
+]
 TargetNames = Annotated[
     list[str] | None,
     typer.Option(
         metavar="PREDICATE",
-        help="Use the labels of this predicate only. Give it again for more, all in one model.",
+        help="What to learn rules for. With --labels: only the labels of this predicate. Without: "
+        "its facts are the true pairs, each hidden from itself, and false ones are sampled. Give "
+        "it again for more, all in one model.",
     ),
 ]
 MaxLength = Annotated[

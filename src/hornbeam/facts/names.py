@@ -15,6 +15,8 @@ import numpy as np
 
 from hornbeam.arrays import Ids, Ints
 from hornbeam.compiled import kernels, numba_in_use
+from hornbeam.errors import InputError
+from hornbeam.suggestions import did_you_mean
 
 kernel = kernels("the comparison of names")
 
@@ -137,6 +139,12 @@ class NamedIds(Sequence[str | None]):
         distinct, place = np.unique(self.ids, return_inverse=True)
         texts = [None if i < 0 else self.names[i] for i in distinct.tolist()]
         return (texts[i] for i in place.tolist())
+
+
+def unknown_entity(name: str, known: Names, place: str = "entity") -> InputError:
+    """What to say of an entity that no fact has; names are read only now that there is an error."""
+    hint = did_you_mean(name, known)
+    return InputError(f"no fact has the {place} {name!r}; expected the name of an entity.{hint}")
 
 
 @kernel

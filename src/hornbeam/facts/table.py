@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from hornbeam.arrays import Array, Bools, Floats, Ids, Integers, Millionths
-from hornbeam.errors import InputError
-from hornbeam.facts.names import NamedIds, Names
+from hornbeam.facts.names import NamedIds, Names, unknown_entity
 from hornbeam.result_table import ResultTable, html_table
 
 #: Truth values are integers in units of one millionth.
@@ -167,7 +166,7 @@ class Facts:
         """
         found = self.entities.index(name)
         if found < 0:
-            raise InputError(f"no fact has the entity {name!r}")
+            raise unknown_entity(name, self.entities)
         return found
 
     @property

@@ -24,6 +24,7 @@ from hornbeam.graphs.softmax import fired_scores
 from hornbeam.printable import printable
 from hornbeam.result_table import ResultTable
 from hornbeam.rules.codes import is_inverse, step_code
+from hornbeam.suggestions import did_you_mean
 
 #: Answers above the explained one that are shown, each with its best rules.
 ABOVE, RULES_ABOVE = 3, 1
@@ -232,8 +233,9 @@ def explain_triple(
     s, o = facts.entity(subject), facts.entity(object_)
     p = facts.predicates.index(relation)
     if p < 0 or relation not in {part.relation for part in model.relations}:
-        known = ", ".join(sorted({part.relation for part in model.relations})[:10])
-        raise InputError(f"the model has no rules for the relation {relation!r}; it has {known}")
+        there = sorted({part.relation for part in model.relations})
+        hint = did_you_mean(relation, there) or f" It has {', '.join(there[:10])}."
+        raise InputError(f"the model has no rules for the relation {relation!r}.{hint}")
     facts, is_fact = _without(facts, s, p, o)
     if ranker is None or is_fact:
         ranker = GraphRanker(model, facts)

@@ -13,6 +13,7 @@ from hornbeam.graphs.queries import Queries, answered
 from hornbeam.progress import SILENT, Progress
 from hornbeam.result_table import ResultTable
 from hornbeam.rules.codes import step_code
+from hornbeam.suggestions import did_you_mean
 
 #: Subject, relation, object, probability, rank.
 NewFact = tuple[str, str, str, float, int]
@@ -36,7 +37,8 @@ def new_facts(
     there = sorted({part.relation for part in model.relations})
     for name in relations or ():
         if name not in there:
-            raise InputError(f"the model has no rules for the relation {name!r}")
+            hint = did_you_mean(name, there)
+            raise InputError(f"the model has no rules for the relation {name!r}.{hint}")
     given = None
     if subjects is not None:
         given = np.array([facts.entity(name) for name in subjects], dtype=np.int32)

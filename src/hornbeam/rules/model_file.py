@@ -102,13 +102,28 @@ def parse_model(text: str, name: str) -> RuleModel:
 
 def load_model(path: str | os.PathLike[str]) -> RuleModel:
     """Read a model file."""
-    return parse_model(_text_of(path), str(path))
+    text = _text_of(path)
+    _refuse_tables(text, str(path))
+    return parse_model(text, str(path))
 
 
 def rule_lines(path: str | os.PathLike[str]) -> list[int | None]:
     """Line of the file in which each rule of a model begins, in the order of the rules."""
     rules = parse_logical_rules(unix_lines(_text_of(path)), str(path))
     return [rule.place.line if rule.place else None for rule in rules]
+
+
+def _refuse_tables(text: str, name: str) -> None:
+    """Call a table of facts what it is, before its first line is called a wrong rule."""
+    numbered = enumerate(text.splitlines(), start=1)
+    number, line = next(((at, line) for at, line in numbered if line.strip()), (0, ""))
+    for delimiter, kind in (("\t", "TSV"), (",", "CSV")):
+        if line.count(delimiter) >= 2 and not set(line) & set("#(>"):
+            problem = (
+                f"looks like a table of facts ({kind}), not like a model; expected the file that "
+                "`hornbeam learn` wrote, a text of PSL rules"
+            )
+            raise DataError(name, problem, line=number)
 
 
 def _text_of(path: str | os.PathLike[str]) -> str:

@@ -19,7 +19,7 @@ from hornbeam.counting.engine import Engine
 from hornbeam.counting.projections import walked
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
-from hornbeam.facts.names import Names
+from hornbeam.facts.names import Names, unknown_entity
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import AnyBody
@@ -147,7 +147,7 @@ def subjects_of(facts: Facts, target: str, names: Sequence[str] | None = None) -
         found = facts.entities.find(names)
         if (found < 0).any():
             unknown = names[int(np.argmax(found < 0))]
-            raise InputError(f"no fact has the subject {unknown!r}; expected the name of an entity")
+            raise unknown_entity(unknown, facts.entities, "subject")
         return np.unique(found)
     p = facts.predicates.index(target)
     known = np.unique(facts.binary.arguments[0][facts.binary.predicate == p])
