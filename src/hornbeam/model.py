@@ -25,7 +25,7 @@ from hornbeam.rules.model_file import load_model, model_text, parse_model
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
 from hornbeam.scoring.model_checks import labels_for, pairs_for
-from hornbeam.scoring.scored_links import propose_links, score_pairs, with_names
+from hornbeam.scoring.scored_links import propose_links, score_pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +78,9 @@ class Model(RuleModel):
         names: Input | None = None, engine: str = "memory", threads: int | None = None,
         progress: Progress = SILENT,
     ) -> ResultTable:  # fmt: skip
-        """Score pairs: a row per pair in their order, with the scores as an array in `["score"]`.
+        """Score pairs, a row per pair in their order; NumPy takes the table for its `["score"]`.
 
-        The table is an array of its scores to whatever computes. Facts may be an open engine.
+        Facts may be an open engine.
         """
         return score_pairs(self, facts, pairs, names, score, engine, threads, progress)
 
@@ -96,8 +96,8 @@ class Model(RuleModel):
     ) -> ResultTable:  # fmt: skip
         """Find the best new links by following the rules forward from subjects.
 
-        Best first (by subject where `per_subject`); by default of the target's known subjects, or,
-        where the facts have none, of every entity.
+        Best first (by subject where `per_subject`), of the target's known subjects or, without any,
+        of every entity. Objects are of types that the target has, where `names` or facts tell them.
         """
         return propose_links(
             self, facts, target, names, subjects=subjects, top=top, per_subject=per_subject,
@@ -123,8 +123,7 @@ class Model(RuleModel):
         Answers that are facts already are left out unless `known`.
         """
         ranker = self.ranker(facts, score=score, threads=threads)
-        table = ranker.rank(queries, top=top, known=known, progress=progress)
-        return with_names(table, names)
+        return ranker.rank(queries, top=top, known=known, names=names, progress=progress)
 
     def evaluate_ranks(
         self, facts: Input, test: Input, *, filter: Input | None = None,  # noqa: A002

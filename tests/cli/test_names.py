@@ -49,6 +49,18 @@ def test_explain(files: dict[str, Path]) -> None:
     }
 
 
+def test_people_ask_by_name(files: dict[str, Path]) -> None:
+    by_name = hornbeam_(*words(files, "explain"), "Ann", "e3", "--json").json
+    assert by_name == hornbeam_(*words(files, "explain"), "e1", "e3", "--json").json
+
+
+def test_labels_among_the_facts_are_names(files: dict[str, Path]) -> None:
+    write(files["facts"], [*FACTS, ("e1", "rdfs:label", "Ann"), ("e2", "rdfs:label", "Ben")])
+    shown = hornbeam_("explain", files["model"], "--facts", files["facts"], "Ann", "e3").stdout
+    assert shown.startswith("Ann  works_in  e3\n")
+    assert "Ann -knows-> Ben -works_in-> e3" in shown
+
+
 @pytest.mark.slow
 def test_predict(files: dict[str, Path], tmp_path: Path) -> None:
     rows = hornbeam_(*words(files, "predict"), "--pairs", files["labels"]).rows

@@ -50,7 +50,7 @@ def candidates(
         console.progress() as progress,
         open_evidence(facts, engine, reading, progress) as evidence,
     ):
-        called = entity_names(names, progress)
+        called = entity_names(names, evidence, progress)
         labelled = select_target(reading.read(hb.read_labels, labels, progress), target)
         loaded = time.perf_counter()
         found = hb.discover(

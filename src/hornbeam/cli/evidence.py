@@ -102,12 +102,16 @@ def facts_with_known(
     return _with_known(facts, model, known, reading, progress)
 
 
-def entity_names(files: Sequence[str] | None, progress: TerminalProgress) -> EntityNames:
-    """Read names to show for entities; without a file these show as their ids."""
+def entity_names(
+    files: Sequence[str] | None, facts: Evidence | None, progress: TerminalProgress
+) -> EntityNames:
+    """Read names to show for entities; without a file, those that the facts tell."""
+    import hornbeam as hb
     from hornbeam.facts.entity_names import NO_NAMES
-    from hornbeam.facts.reading.name_files import read_names
 
-    return read_files(read_names, files, progress) if files else NO_NAMES
+    if files:
+        return read_files(hb.read_names, files, progress)
+    return hb.read_names(facts) if isinstance(facts, hb.Facts) else NO_NAMES
 
 
 def _with_known(

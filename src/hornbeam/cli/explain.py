@@ -86,8 +86,8 @@ def explain(
         return
     with console.progress() as progress:
         loaded = open_model(model)
-        called = entity_names(names, progress)
         evidence = facts_with_known(facts, loaded, known, reading, progress)
+        called = entity_names(names, evidence, progress)
         together = None
         if pairs and loaded.semantics.collective:
             together = reading.read(hb.read_pairs, pairs, progress)
@@ -95,7 +95,7 @@ def explain(
             progress.message("The model is not collective: --pairs changes nothing.")
         found = loaded.explain(
             evidence,
-            (subject, object_),
+            [called.entity(name, evidence.entities) for name in (subject, object_)],
             target=target,
             pairs=together,
             paths=paths,
@@ -135,8 +135,10 @@ def _explain_graph(
     from hornbeam.graphs.graph_explanation import graph_explanation_in_names
 
     with console.progress() as progress:
-        called = entity_names(names, progress)
         known = reading.read(hb.read_facts, facts, progress)
+        called = entity_names(names, known, progress)
+        subject, object_ = (called.entity(one, known.entities) for one in (triple[0], triple[2]))
+        triple = (subject, triple[1], object_)
         found = hb.GraphModel.load(model).explain(known, triple, groundings=paths)
     shown = graph_explanation_in_names(found, called)
     if console.as_json:

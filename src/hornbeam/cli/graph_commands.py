@@ -19,6 +19,7 @@ from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
     from hornbeam.cli.console import TerminalProgress
+    from hornbeam.facts.entity_names import EntityNames
     from hornbeam.graphs.graph_model import GraphModel
     from hornbeam.graphs.ranking import GraphEvaluation
     from hornbeam.result_table import ResultTable
@@ -215,6 +216,7 @@ def predict_graph_model(
     subjects: Sequence[str] | None,
     top: int,
     leave_out_linked: bool,
+    names: EntityNames | None,
     engine: options.EngineOptions,
     reading: options.ReadingOptions,
     progress: TerminalProgress,
@@ -229,8 +231,9 @@ def predict_graph_model(
     known = reading.read(hb.read_facts, facts, progress)
     ranker = model.ranker(known, engine.threads, leave_out_linked=leave_out_linked)
     if queries:
-        return ranker.rank(
-            reading.read(read_queries, queries, progress), top=top, progress=progress
-        )
-    wanted = [relation] if relation else None
-    return new_facts(ranker, relations=wanted, subjects=subjects, top=top, progress=progress)
+        asked = reading.read(read_queries, queries, progress)
+        return ranker.rank(asked, top=top, names=names, progress=progress)
+    return new_facts(
+        ranker, relations=[relation] if relation else None, subjects=subjects, top=top,
+        names=names, progress=progress,
+    )  # fmt: skip

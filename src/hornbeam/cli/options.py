@@ -72,8 +72,8 @@ NameFiles = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FILE",
-        help="Names to show for the entities' ids: id TAB name [TAB type]. Give it again for more "
-        "files.",
+        help="Names to show for the entities' ids: id TAB name [TAB type], or RDF with labels; "
+        "without it, the facts' own rdfs:label. Give it again for more files.",
     ),
 ]
 LabelledTargets = Annotated[

@@ -22,6 +22,7 @@ from hornbeam.files import save_text
 if TYPE_CHECKING:
     from hornbeam.cli.console import TerminalProgress
     from hornbeam.counting.opening import Evidence
+    from hornbeam.facts.entity_names import EntityNames
     from hornbeam.facts.table import Targets
     from hornbeam.model import Model
     from hornbeam.result_table import ResultTable
@@ -107,7 +108,6 @@ def predict(
     """
     import hornbeam as hb
     from hornbeam.opened_model import is_graph_model, open_model
-    from hornbeam.scoring.scored_links import with_names
 
     if is_graph_model(model):
         _write(
@@ -117,7 +117,7 @@ def predict(
     loaded = open_model(model)
     _check_parquet(output, engine.engine)
     with console.progress() as progress, open_evidence(facts, engine, reading, progress) as opened:
-        called = entity_names(names, progress)
+        called = entity_names(names, None, progress) if names else None
         evidence = with_known_pairs(opened, loaded, known, reading, progress)
         pairs = reading.read(hb.read_pairs, wanted.pairs, progress) if wanted.pairs else None
         if pairs is not None and _is_parquet(output) and engine.engine is not EngineName.MEMORY:
@@ -126,8 +126,8 @@ def predict(
             assert output is not None
             _write_parquet(loaded, evidence, pairs, output, wanted.score, progress)
             return
-        table = _predicted(loaded, evidence, pairs, wanted, engine, reading, progress)
-    _write(with_names(table, called) if names else table, output, console)
+        table = _predicted(loaded, evidence, pairs, wanted, called, engine, reading, progress)
+    _write(table, output, console)
 
 
 def _graph_answers(
@@ -140,19 +140,16 @@ def _graph_answers(
     console: options.ConsoleOptions,
 ) -> ResultTable:
     """What a model of a whole graph answers, or believes most."""
-    from hornbeam.scoring.scored_links import with_names
-
     if wanted.pairs:
         raise InputError(f"{model}: a model of a whole graph answers --queries, not --pairs")
     if wanted.per_subject:
         raise InputError("--per-subject is for single targets: ask --queries instead")
     with console.progress() as progress:
-        called = entity_names(names, progress)
-        table = predict_graph_model(
+        called = entity_names(names, None, progress) if names else None
+        return predict_graph_model(
             model, facts, wanted.queries, wanted.target, wanted.subject, wanted.top or 10,
-            wanted.leave_out_linked, engine, reading, progress,
+            wanted.leave_out_linked, called, engine, reading, progress,
         )  # fmt: skip
-        return with_names(table, called) if names else table
 
 
 def _write(table: ResultTable, output: Path | None, console: options.ConsoleOptions) -> None:
@@ -171,6 +168,7 @@ def _predicted(
     evidence: Evidence,
     pairs: Targets | None,
     wanted: WantedOptions,
+    names: EntityNames | None,
     engine: options.EngineOptions,
     reading: options.ReadingOptions,
     progress: TerminalProgress,
@@ -181,7 +179,9 @@ def _predicted(
 
     score, threads = wanted.score, engine.threads
     if pairs is not None:
-        return model.predict(evidence, pairs, score=score, threads=threads, progress=progress)
+        return model.predict(
+            evidence, pairs, score=score, names=names, threads=threads, progress=progress
+        )
     facts = facts_in_memory(evidence, f"--engine {engine.engine} scores given pairs: give --pairs")
     if wanted.queries:
         return model.rank(
@@ -189,6 +189,7 @@ def _predicted(
             reading.read(read_queries, wanted.queries, progress),
             top=wanted.top or 10,
             score=score,
+            names=names,
             threads=threads,
             progress=progress,
         )
@@ -199,6 +200,7 @@ def _predicted(
         per_subject=wanted.per_subject,
         subjects=wanted.subject,
         score=score,
+        names=names,
         threads=threads,
         progress=progress,
     )

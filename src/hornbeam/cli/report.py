@@ -71,8 +71,8 @@ def report(
         evidence = facts_with_known(facts, loaded, known, reading, progress)
         labelled = reading.read(hb.read_labels, labels, progress)
         page = loaded.report(
-            evidence, labelled, trace=trace, names=entity_names(names, progress), threads=threads,
-            progress=progress,
+            evidence, labelled, trace=trace, names=entity_names(names, evidence, progress),
+            threads=threads, progress=progress,
         )  # fmt: skip
     _tell(page, output, console, {"trace": trace is not None})
 
@@ -91,12 +91,13 @@ def _graph_page(
     from hornbeam.reporting.graph_report import graph_report
 
     with console.progress() as progress:
+        evidence = reading.read(hb.read_facts, facts, progress)
         return graph_report(
             hb.GraphModel.load(model),
-            reading.read(hb.read_facts, facts, progress),
+            evidence,
             reading.read(hb.read_facts, test, progress),
             (reading.read(hb.read_facts, filters, progress),) if filters else (),
-            names=entity_names(names, progress),
+            names=entity_names(names, evidence, progress),
             threads=threads,
             progress=progress,
         )

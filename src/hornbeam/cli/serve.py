@@ -140,11 +140,12 @@ def _graph_explorer(
     loaded = hb.GraphModel.load(model)
 
     def prepared(progress: TerminalProgress) -> GraphExplorer:
+        evidence = reading.read(hb.read_facts, facts, progress)
         return GraphExplorer(
-            reading.read(hb.read_facts, facts, progress),
+            evidence,
             loaded,
             Path(model).name,
-            entity_names=entity_names(names, progress),
+            entity_names=entity_names(names, evidence, progress),
             threads=threads,
             progress=progress,
         )
@@ -175,15 +176,16 @@ def _rule_explorer(
     name, other_name = _names(model, compare or "")
 
     def prepared(progress: TerminalProgress) -> Explorer:
+        evidence = facts_with_known(facts, loaded, known, reading, progress)
         return Explorer(
-            facts_with_known(facts, loaded, known, reading, progress),
+            evidence,
             loaded,
             name,
             other=other,
             other_name=other_name,
             labels=reading.read(hb.read_labels, labels, progress) if labels else None,
             pairs=reading.read(hb.read_pairs, pairs, progress) if pairs else None,
-            entity_names=entity_names(names, progress),
+            entity_names=entity_names(names, evidence, progress),
             threads=threads,
             progress=progress,
         )

@@ -172,6 +172,7 @@ class GraphModel:
         queries: Input,
         *,
         top: int = 10,
+        names: Input | None = None,
         threads: int | None = None,
         progress: Progress = SILENT,
     ) -> ResultTable:
@@ -183,13 +184,17 @@ class GraphModel:
             Files, frames, tuples, or what `read_facts` and `read_queries` return.
         top
             Answers per query.
+        names
+            What people call entities; see `hornbeam.read_names`.
 
         Returns
         -------
         ResultTable
-            Subject, relation, object, score, rank, query and the probability that it is right.
+            Subject, relation, object, score, rank, query and the probability that it is right; with
+            `names`, those of subject and object.
         """
-        return self.ranker(facts, threads).rank(queries, top=top, progress=progress)
+        ranker = self.ranker(facts, threads)
+        return ranker.rank(queries, top=top, names=names, progress=progress)
 
     def evaluate(
         self,
@@ -209,13 +214,24 @@ class GraphModel:
         return ranker.evaluate(test, filter, progress)
 
     def explain(
-        self, facts: Input, triple: tuple[str, str, str], *, reasons: int = 5, groundings: int = 3
+        self,
+        facts: Input,
+        triple: tuple[str, str, str],
+        *,
+        reasons: int = 5,
+        groundings: int = 3,
+        names: Input | None = None,
     ) -> GraphExplanation:
         """Say where a triple ranks, which rules speak for it, and what is above it."""
-        from hornbeam.graphs.graph_explanation import explain_triple
+        from hornbeam.facts.reading.name_files import as_names
+        from hornbeam.graphs.graph_explanation import explain_triple, graph_explanation_in_names
 
-        known = as_facts(facts)
-        return explain_triple(self, known, triple, reasons=reasons, groundings=groundings)
+        known, called = as_facts(facts), as_names(names)
+        subject, object_ = (called.entity(end, known.entities) for end in (triple[0], triple[2]))
+        found = explain_triple(
+            self, known, (subject, triple[1], object_), reasons=reasons, groundings=groundings
+        )
+        return graph_explanation_in_names(found, called)
 
     def to_table(self) -> ResultTable:
         """All rules: relation, direction, kind, rule, confidence, hits and predicted."""

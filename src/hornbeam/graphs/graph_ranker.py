@@ -9,6 +9,8 @@ import numpy as np
 
 from hornbeam.arrays import Floats, Ids, Ints, pointers, ranges
 from hornbeam.compiled import announced
+from hornbeam.facts.argument_types import ArgumentTypes
+from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.asked import as_queries
@@ -30,6 +32,7 @@ from hornbeam.graphs.workload import Workload
 from hornbeam.progress import SILENT, Progress
 from hornbeam.result_table import ResultTable
 from hornbeam.rules.codes import step_code
+from hornbeam.scoring.scored_links import with_names
 
 #: Sources of one relation and direction that are answered at a time.
 PART = 512
@@ -99,13 +102,22 @@ class GraphRanker:
             if part.relation in numbers
         }
 
-    def rank(self, queries: object, *, top: int = 10, progress: Progress = SILENT) -> ResultTable:
+    def rank(
+        self,
+        queries: Input,
+        *,
+        top: int = 10,
+        names: Input | None = None,
+        progress: Progress = SILENT,
+    ) -> ResultTable:
         """The best new answers of queries by names; see `hornbeam.graphs.asked.read_queries`."""
-        asked = as_queries(queries)
+        asked, types = as_queries(queries), ArgumentTypes.of(self.facts, as_names(names))
         # known answers are no candidates, so that none has to be looked for
-        return ranked_answers(
-            self, asked, top, known=True, probabilities=self.probabilities, progress=progress
-        )
+        found = ranked_answers(
+            self, asked, top, known=True, probabilities=self.probabilities, types=types,
+            progress=progress,
+        )  # fmt: skip
+        return with_names(found, names)
 
     def evaluate(
         self,

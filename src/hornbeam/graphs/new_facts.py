@@ -8,11 +8,16 @@ import numpy as np
 
 from hornbeam.arrays import Ids, Integers
 from hornbeam.errors import InputError
+from hornbeam.facts.argument_types import ArgumentTypes
+from hornbeam.facts.reading.name_files import as_names
+from hornbeam.facts.reading.readers import Input
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.queries import Queries, answered
+from hornbeam.graphs.ranked_answers import of_fitting_types
 from hornbeam.progress import SILENT, Progress
 from hornbeam.result_table import ResultTable
 from hornbeam.rules.codes import step_code
+from hornbeam.scoring.scored_links import with_names
 from hornbeam.suggestions import did_you_mean
 
 #: Subject, relation, object, probability, rank.
@@ -26,14 +31,17 @@ def new_facts(
     relations: Sequence[str] | None = None,
     subjects: Sequence[str] | None = None,
     top: int = 10,
+    names: Input | None = None,
     progress: Progress = SILENT,
 ) -> ResultTable:
     """The `top` likeliest new facts of every relation, of its subjects or of given ones.
 
     The columns are subject, relation, object, probability and rank: that of the object among the
-    answers of its subject.
+    answers of its subject. It is of a type that objects of the relation have.
     """
     facts, model = ranker.facts, ranker.model
+    called = as_names(names)
+    types = ArgumentTypes.of(facts, called)
     there = sorted({part.relation for part in model.relations})
     for name in relations or ():
         if name not in there:
@@ -41,25 +49,34 @@ def new_facts(
             raise InputError(f"the model has no rules for the relation {name!r}.{hint}")
     given = None
     if subjects is not None:
-        given = np.array([facts.entity(name) for name in subjects], dtype=np.int32)
+        given = np.array(
+            [facts.entity(called.entity(name, facts.entities)) for name in subjects], dtype=np.int32
+        )
     rows: list[NewFact] = []
     for name in relations or there:
         predicate = facts.predicates.index(name)
         if predicate >= 0:
             known = ranker.graph.holders(step_code(predicate)) if given is None else given
-            rows += _best_of(ranker, predicate, known, top, progress)
+            rows += _best_of(ranker, predicate, known, top, types, progress)
     columns: list[tuple[object, ...]] = list(zip(*rows, strict=True)) or [()] * len(COLUMNS)
-    return ResultTable(dict(zip(COLUMNS, columns, strict=True)))
+    return with_names(ResultTable(dict(zip(COLUMNS, columns, strict=True))), names)
 
 
 def _best_of(
-    ranker: GraphRanker, predicate: int, known: Ids, top: int, progress: Progress
+    ranker: GraphRanker,
+    predicate: int,
+    known: Ids,
+    top: int,
+    types: ArgumentTypes,
+    progress: Progress,
 ) -> list[NewFact]:
     """The likeliest new facts of one relation."""
     facts = ranker.facts
     queries = Queries(np.full_like(known, predicate), known, np.zeros(len(known), dtype=np.bool_))
     found = answered(ranker, queries, progress)
-    likely, query = ranker.probabilities(found), found.query
+    likely, fit = ranker.probabilities(found), of_fitting_types(found, queries, types)
+    found, likely = found.where(fit), likely[fit]
+    query = found.query
     chosen: Integers = np.lexsort((found.entities, known[query], -likely))[:top]
     rank = chosen - found.offsets[query[chosen]] + 1
     return [

@@ -87,6 +87,11 @@ class Answers:
         chosen = ranges(low, high)
         return Answers(pointers(high - low), self.entities[chosen], self.scores[chosen])
 
+    def where(self, kept: Bools) -> Answers:
+        """Some of the answers, of all queries."""
+        sizes = np.bincount(self.query[kept], minlength=len(self))
+        return Answers(pointers(sizes), self.entities[kept], self.scores[kept])
+
     def best(self, top: int) -> Answers:
         """At most the first `top` answers of each query."""
         low = self.offsets[:-1]

@@ -7,7 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from hornbeam.arrays import Array, Floats, Positions, pointers, run_starts
+from hornbeam.arrays import Array, Bools, Floats, Positions, run_starts
+from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.asked import AskedQueries, tell_unknown
@@ -31,19 +32,25 @@ def ranked_answers(
     top: int = 10,
     known: bool = False,
     probabilities: Callable[[Answers], Floats] | None = None,
+    types: ArgumentTypes | None = None,
     progress: Progress = SILENT,
 ) -> ResultTable:
     """Answer queries; a row per answer, in the order of the queries and then of the ranks.
 
     The columns are subject, relation, object, score, rank and query (its number, from 1), and
     probability where the ranker has `probabilities` for all answers of a query together. Answers
-    that are facts already are left out unless `known`; equal scores share the mean of their ranks.
+    that are facts already are left out unless `known`, and so are those of a type that the relation
+    does not have there; equal scores share the mean of their ranks.
     """
     queries = asked.located(ranker.facts)
     tell_unknown(queries, progress)
     found = answered(ranker, queries, progress)
     if not known:
         found = new_answers(found, queries, ranker.facts)
+    likely = None if probabilities is None else probabilities(found)
+    if types is not None:
+        fit = of_fitting_types(found, queries, types)
+        found, likely = found.where(fit), None if likely is None else likely[fit]
     rank = tied_ranks(found)
     best = found.best(top)
     rows = best.query
@@ -62,9 +69,7 @@ def ranked_answers(
             "query": rows + 1,
         }
     )
-    if probabilities is None:
-        return table
-    return table.with_columns({"probability": probabilities(found)[kept]})
+    return table if likely is None else table.with_columns({"probability": likely[kept]})
 
 
 def _filled(answer: list[str], given: list[str], rows: Positions, asked: Array) -> list[str]:
@@ -85,9 +90,19 @@ def new_answers(found: Answers, queries: Queries, facts: Facts) -> Answers:
     asks_subject = queries.asks_subject[query]
     subject = np.where(asks_subject, found.entities, known)
     object_ = np.where(asks_subject, known, found.entities)
-    kept = ~contained(atom_keys(subject, relation, object_, n, n_relations), stated)
-    sizes = np.bincount(query[kept], minlength=len(found))
-    return Answers(pointers(sizes), found.entities[kept], found.scores[kept])
+    return found.where(~contained(atom_keys(subject, relation, object_, n, n_relations), stated))
+
+
+def of_fitting_types(found: Answers, queries: Queries, types: ArgumentTypes) -> Bools:
+    """Which answers are of a type that the asked argument of their relation has in some fact."""
+    query, fit = found.query, np.ones(len(found.entities), dtype=np.bool_)
+    relation, asks_subject = queries.relation[query], queries.asks_subject[query]
+    for p, near in set(zip(queries.relation.tolist(), queries.asks_subject.tolist(), strict=True)):
+        allowed = types.allowed(types.facts.predicates[p], 0 if near else 1) if p >= 0 else None
+        if allowed is not None:
+            mine = (relation == p) & (asks_subject == near)
+            fit[mine] = allowed[found.entities[mine]]
+    return fit
 
 
 def tied_ranks(found: Answers) -> Array:

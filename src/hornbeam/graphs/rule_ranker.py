@@ -13,8 +13,10 @@ from hornbeam.choices import Score
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.opening import open_engine
 from hornbeam.errors import InputError
+from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.known import with_targets
 from hornbeam.facts.names import Names
+from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.graphs.asked import as_queries
@@ -28,6 +30,7 @@ from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.model_checks import warn_of_missing_names
 from hornbeam.scoring.proposals import scored_pairs, target_reach
 from hornbeam.scoring.reach import Reach
+from hornbeam.scoring.scored_links import with_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +71,18 @@ class RuleRanker:
         return cls(model, facts, open_engine(facts, threads=threads), score)
 
     def rank(
-        self, queries: Input, *, top: int = 10, known: bool = False, progress: Progress = SILENT
+        self,
+        queries: Input,
+        *,
+        top: int = 10,
+        known: bool = False,
+        names: Input | None = None,
+        progress: Progress = SILENT,
     ) -> ResultTable:
         """The best answers of queries by names; see `hornbeam.graphs.asked.read_queries`."""
-        return ranked_answers(self, as_queries(queries), top, known, progress=progress)
+        asked, types = as_queries(queries), ArgumentTypes.of(self.facts, as_names(names))
+        found = ranked_answers(self, asked, top, known, types=types, progress=progress)
+        return with_names(found, names)
 
     def evaluate(
         self,

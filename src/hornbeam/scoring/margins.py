@@ -64,7 +64,8 @@ class Margins:
         row, end, margin = run(
             self._walks, self._rules.trie, self._rules.arrays, self._ends, SLACK, subjects, floor
         )
-        return subjects[row], end, margin
+        kept = self.reach.may_end(end)
+        return subjects[row[kept]], end[kept], margin[kept]
 
     def most(self, subjects: Ids) -> Floats:
         """Upper bound on the margins of each subject, whatever the object."""

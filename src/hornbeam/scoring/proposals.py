@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids, Positions, run_starts
+from hornbeam.arrays import Bools, Floats, Ids, Positions, run_starts
 from hornbeam.choices import Score
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.engine import Engine
@@ -41,9 +41,12 @@ def best_new_links(
     top: int,
     per_subject: bool = False,
     score: Score = Score.MEAN,
+    objects: Bools | None = None,
     progress: Progress = SILENT,
 ) -> tuple[Targets, Floats]:
     """Find the best `top` pairs, overall or of every subject, that are no facts yet.
+
+    `objects` says which entities may be objects; all of them where it is None.
 
     Only pairs with a grounding of some positive rule count as reached, under the rules' own
     variables, thresholds and fan-out limit; see `hornbeam.scoring.reach` for rules that ask
@@ -53,7 +56,7 @@ def best_new_links(
     if model.semantics.collective:
         raise InputError("a collective model scores pairs together and proposes none: give `pairs`")
     mine = model.of_target(target)
-    reach = target_reach(mine, facts, target)
+    reach = target_reach(mine, facts, target, allowed=objects)
     if not per_subject and are_bounded(mine, facts):
         return _best_of_all(mine, facts, engine, reach, subjects, top, score, progress)
     blocks = list[tuple[Targets, Floats]]()
@@ -86,10 +89,12 @@ def _best_of_all(
     return _pairs(facts, reach.target, best.subject, best.object), best.score
 
 
-def target_reach(model: RuleModel, facts: Facts, target: str, near: int = 0) -> Reach:
+def target_reach(
+    model: RuleModel, facts: Facts, target: str, near: int = 0, allowed: Bools | None = None
+) -> Reach:
     """Where the positive rules of a target lead, from subjects or, with `near` 1, from objects."""
     pulling = [rule.clause.body for rule in model.of_target(target).rules if pulls_up(rule)]
-    return Reach(walked(facts), target, pulling, near)
+    return Reach(walked(facts), target, pulling, near, allowed)
 
 
 def scored_pairs(

@@ -45,12 +45,15 @@ class Reach:
     near
         0 to follow them from subjects to objects, 1 the other way; what follows calls the argument
         to start from subject in either case.
+    allowed
+        Which entities may be led to; all of them where it is None.
     """
 
     facts: Facts
     target: str
     bodies: Sequence[AnyBody]
     near: int = 0
+    allowed: Bools | None = None
 
     @cached_property
     def leading(self) -> Sequence[AnyBody]:
@@ -118,7 +121,14 @@ class Reach:
             old = (chooser @ self._relation(Step(self.target, inverse=self.near == 1))) > 0
             reached = reached.astype(np.int8) - reached.multiply(old).astype(np.int8)
         row, end = reached.nonzero()
-        return row.astype(np.int64), end.astype(np.int32)
+        kept = self.may_end(end)
+        return row[kept].astype(np.int64), end[kept].astype(np.int32)
+
+    def may_end(self, entities: Integers) -> Bools:
+        """Which of the entities may be led to."""
+        if self.allowed is None:
+            return np.ones(len(entities), dtype=np.bool_)
+        return self.allowed[entities]
 
     def _followed(self, body: AnyBody, starts: Ids, chooser: sparse.csr_array) -> sparse.csr_array:
         """Which entities a body leads each start to."""

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from hornbeam.arrays import Floats
 from hornbeam.choices import Score
 from hornbeam.counting.opening import as_evidence, open_engine
+from hornbeam.facts.argument_types import ArgumentTypes
+from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input, as_facts
-from hornbeam.facts.table import Targets
+from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.result_table import ResultTable
 from hornbeam.rules.rule_model import RuleModel
@@ -51,21 +53,32 @@ def propose_links(
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> ResultTable:
-    """Find the best new links of a target."""
+    """Find the best new links of a target, whose objects are of types that it has already."""
     known, name = as_facts(facts), checks.one_target(model, target)
+    called = None if names is None else as_names(names)
     checks.warn_of_missing_names(model, known)
     pairs, scores = best_new_links(
         model,
         known,
         open_engine(known, engine, threads),
         name,
-        subjects_of(known, name, subjects),
+        subjects_of(known, name, _entities(subjects, called, known)),
         top=top,
         per_subject=per_subject,
         score=Score(score),
+        objects=ArgumentTypes.of(known, called).allowed(name, 1),
         progress=progress,
     )
-    return scored_table(pairs, scores, names)
+    return scored_table(pairs, scores, called)
+
+
+def _entities(
+    subjects: Sequence[str] | None, names: EntityNames | None, known: Facts
+) -> Sequence[str] | None:
+    """Subjects by their ids, whichever way they are called."""
+    if subjects is None or names is None:
+        return subjects
+    return [names.entity(name, known.entities) for name in subjects]
 
 
 def scored_table(pairs: Targets, scores: Floats, names: Input | None = None) -> ResultTable:

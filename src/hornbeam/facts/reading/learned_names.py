@@ -45,8 +45,13 @@ def names_in(facts: Facts) -> EntityNames:
         said = _label(label)
         if said[1] and said < names.get(entity, (3, "")):
             names[entity] = said
-    types = _commonest([*_links(facts, TYPES), *_classes(facts)]) or _prefixes(facts)
-    return EntityNames({entity: name for entity, (_, name) in names.items()}, types)
+    named = {entity: name for entity, (_, name) in names.items()}
+    return EntityNames(named, types_in(facts))
+
+
+def types_in(facts: Facts) -> dict[str, str]:
+    """The types that facts say their entities are of, or that all ids have as prefixes."""
+    return _commonest([*_links(facts, TYPES), *_classes(facts)]) or _prefixes(facts)
 
 
 def local_name(iri: str) -> str:
