@@ -50,16 +50,19 @@ class EntityNames:
         return bearers
 
     def entity(self, text: str, known: Names) -> str:
-        """The id that is meant: the text itself where that is known, else whoever is called so.
+        """The id that is meant: the text itself where it is one, else whoever is called so.
+
+        A known text that has no name, and is that of one entity, is taken for the name: labels
+        that stand among the facts are entities, too.
 
         Raises
         ------
         hornbeam.errors.InputError
             Where several are called so.
         """
-        if known.index(text) >= 0:
-            return text
         bearers = [one for one in self._bearers.get(text, []) if known.index(one) >= 0]
+        if known.index(text) >= 0 and (text in self.names or len(bearers) != 1):
+            return text
         if len(bearers) > 1:
             raise InputError(f"{len(bearers)} entities are called {text!r}: {', '.join(bearers)}")
         return bearers[0] if bearers else text
