@@ -170,16 +170,17 @@ class Model(RuleModel):
         return open_explainer(self, as_facts(facts), wanted, threads=threads)
 
     def report(
-        self, facts: Input, labels: Input, *, trace: Trace | None = None,
+        self, facts: Input, labels: Input | None = None, *, trace: Trace | None = None,
         names: Input | None = None, threads: int | None = None, progress: Progress = SILENT,
     ) -> str:  # fmt: skip
         """Write one HTML page: what was learned, how good it is on labels, where it fails.
 
         `trace` says how the model was learned; one that has just been learned knows it by itself.
+        Without labels the page says what was learned and how, and nothing of errors.
         """
         from hornbeam.reporting.report import report
 
-        known = labels_for(self, labels)
+        known = None if labels is None else labels_for(self, labels)
         explainer = self.explainer(facts, known, worker_threads(threads))
         return report(explainer, known, trace or self.trace, progress, names=as_names(names))
 

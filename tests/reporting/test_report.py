@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
+from importlib.resources import files
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +15,9 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.choices import Sampling
-from hornbeam.reporting.report import confusion, named, percent, signed
+from hornbeam.explaining.waterfall_bar import COLOURS
+from hornbeam.reporting.rendering import named, percent, signed, template
+from hornbeam.reporting.report import LARGEST, confusion
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Rule
@@ -210,15 +213,46 @@ def test_the_same_input_gives_the_same_bytes() -> None:
 
 
 @pytest.mark.slow
-def test_many_rules_and_predicates_are_folded_away() -> None:
-    names = [f"r{k:03}" for k in range(60)]
+def test_a_page_of_many_rules_stays_small_and_says_so() -> None:
+    names = [f"r{k:03}" for k in range(700)]
     facts = hb.read_facts([("a", name, "b") for name in names])
     labels = hb.read_labels([("a", "t", "b", 1.0), ("b", "t", "a", 0.0)])
     text = "".join(f"{k + 1}: {name}(A, B) -> t(A, B)\n" for k, name in enumerate(names))
-    _, page = page_of(hb.Model.parse(text), (facts, labels))
-    assert "40 more rules" in page.words
-    assert "40 more predicates" in page.words
-    assert page.words.index("r059(A, B) -> t(A, B)") < page.words.index("r000(A, B) -> t(A, B)")
+    html, page = page_of(hb.Model.parse(text), (facts, labels))
+    assert len(html.encode()) <= LARGEST
+    [shown] = re.findall(r"Of 700 rules the first ([0-9]+) are listed", page.words)
+    assert html.count('<div class="rule">') == int(shown)
+    assert f"Of 700 predicates the first {shown} are listed" in page.words
+    assert page.words.index("r699(A, B) -> t(A, B)") < page.words.index("r690(A, B) -> t(A, B)")
+
+
+def test_without_labels_the_page_says_what_was_learned_and_nothing_of_errors() -> None:
+    facts, labels = world()
+    known = [("p0", "trusts", "p2"), ("p1", "trusts", "p3")]
+    model = hb.learn(facts, labels, language=hb.Language(max_length=2, min_coverage=1))
+    page = Page.of(model.report([*facts, *known]))
+    assert "No labelled pairs were given" in page.words
+    assert "Known links 2" in page.words
+    assert "speaks about 2 known links" in page.words
+    assert model.trace is not None
+    assert model.trace.fit.choice is not None
+    assert f"Log-loss, internal validation {model.trace.fit.choice.log_loss:.3f}" in page.words
+    assert "The figures are those of the internal validation" in page.words
+    for claim in ("AUC-ROC", "right on", "How good it is", "Where it fails", "labelled pair "):
+        assert claim not in page.words
+    bare = Page.of(hb.Model.parse("1: !trusts(A, B)").report([("a", "knows", "b")]))
+    assert "Known links 0" in bare.words
+
+
+def test_report_explorer_and_notebook_share_their_colours() -> None:
+    """One blue is for, one orange against, wherever they are shown."""
+    explorer = (files("hornbeam.serve") / "static" / "explorer.css").read_text()
+    palettes = [
+        [re.findall(rf"--{side}: (#\w+)", sheet)[:2] for side in ("for", "against")]
+        for sheet in (explorer, template("report.css"))
+    ]
+    assert palettes[0] == palettes[1]
+    assert [light for light, _ in palettes[0]] == [COLOURS["for"], COLOURS["against"]]
 
 
 def nasty_world(names: Sequence[str]) -> tuple[hb.Model, tuple[hb.Facts, hb.Targets]]:
@@ -251,8 +285,11 @@ NASTY = (
 
 
 def is_text_and_nothing_else(html: str, page: Page) -> None:
+    assert re.findall(r"<script.*?</script>", html, re.DOTALL) == [
+        f"<script>{template('report.js')}</script>"
+    ]
     for tag, attributes in page.tags:
-        assert tag not in ("script", "img", "iframe", "object", "embed", "form", "base", "b>")
+        assert tag not in ("img", "iframe", "object", "embed", "form", "base", "b>")
         assert not [name for name in attributes if name.startswith("on") or name == "style"]
         for name in ("src", "action", "xlink:href", "data", "srcset"):
             assert name not in attributes
@@ -286,7 +323,7 @@ def test_constants_of_rules_are_text_and_nothing_else() -> None:
     assert "x" * 600 not in page.text
 
 
-def test_the_policy_allows_one_style_sheet_and_nothing_else() -> None:
+def test_the_policy_allows_one_style_sheet_one_script_and_nothing_else() -> None:
     html, page = page_of()
     [policy] = [
         meta["content"] or ""
@@ -294,10 +331,15 @@ def test_the_policy_allows_one_style_sheet_and_nothing_else() -> None:
         if meta.get("http-equiv") == "Content-Security-Policy"
     ]
     [style] = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    [script] = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    digests = [
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        for text in (style, script)
+    ]
     assert policy.split("; ") == [
         "default-src 'none'",
-        f"style-src 'sha256-{digest}'",
+        f"style-src 'sha256-{digests[0]}'",
+        f"script-src 'sha256-{digests[1]}'",
         "base-uri 'none'",
         "form-action 'none'",
     ]
@@ -343,7 +385,7 @@ def test_colours_have_contrast_enough() -> None:
     ]
     assert len(palettes) == 3
     for palette in palettes:
-        pairs = [(ink, ground) for ink in ("ink", "soft", "one", "two", "three")
+        pairs = [(ink, ground) for ink in ("ink", "soft", "accent", "for", "against", "neutral")
                  for ground in ("page", "card")]  # fmt: skip
         for ink, ground in [*pairs, ("warn-ink", "warn-page")]:
             light, dark = sorted((_luminance(palette[ink]), _luminance(palette[ground])))[::-1]

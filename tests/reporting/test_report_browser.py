@@ -12,6 +12,7 @@ import pytest
 import hornbeam as hb
 from hornbeam.files import save_text
 from tests.reporting.test_report import NASTY, nasty_world, world
+from tests.support.accessibility import grave_findings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -80,7 +81,7 @@ def test_hostile_names_run_nothing_and_break_nothing(
         page = watched.page
         for summary in page.query_selector_all("summary"):
             summary.click()
-        assert page.evaluate("document.scripts.length") == 0
+        assert page.evaluate("document.scripts.length") == 1
         assert page.evaluate("document.images.length") == 0
         assert "<script>alert(1)</script>" in page.inner_text("body")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -122,13 +123,47 @@ def test_texts_in_charts_stay_inside(browser: Browser, learned_page: Path) -> No
         assert cut == []
 
 
-def test_dark_and_light_differ(browser: Browser, learned_page: Path) -> None:
-    colours = {
-        watched.page.evaluate("getComputedStyle(document.body).backgroundColor")
-        for scheme in ("light", "dark")
-        for watched in opened(browser, learned_page, scheme=scheme)
-    }
+def test_dark_and_light_differ_and_keep_nobody_out(browser: Browser, learned_page: Path) -> None:
+    colours = set()
+    for width, scheme in ((DESKTOP, "light"), (PHONE, "dark")):
+        for watched in opened(browser, learned_page, width, scheme):  # type: ignore[arg-type]
+            ground = "getComputedStyle(document.body).backgroundColor"
+            colours.add(watched.page.evaluate(ground))
+            assert grave_findings(watched.page) == []
     assert len(colours) == 2
+
+
+def test_lists_and_tables_are_sorted_and_filtered(browser: Browser, tmp_path: Path) -> None:
+    names = [f"r{k:03}" for k in range(30)]
+    facts = [("a", name, f"b{i}") for k, name in enumerate(names) for i in range(k + 1)]
+    text = "".join(f"{k + 1}: {name}(A, B) -> t(A, B)\n" for k, name in enumerate(names))
+    labels = [("a", "t", "b0", 1.0), ("b0", "t", "a", 0.0)]
+    save_text(tmp_path / "many.html", hb.Model.parse(text).report(facts, labels))
+    for watched in opened(browser, tmp_path / "many.html"):
+        page = watched.page
+        cards = page.locator("ol.rules > li:visible")
+        assert cards.count() == 20
+        page.get_by_role("button", name="show all 30").first.click()
+        assert cards.count() == 30
+        page.get_by_role("searchbox", name="Filter rules").fill("R007")
+        assert cards.count() == 1
+        table = page.get_by_role("region", name="Predicates of the facts")
+        facts_of = table.locator("tbody tr:visible td:nth-child(3)")
+        table.get_by_role("button", name="facts", exact=True).click()
+        assert facts_of.all_inner_texts()[:3] == ["30", "29", "28"]
+        table.get_by_role("button", name="facts", exact=True).click()
+        assert facts_of.all_inner_texts()[:3] == ["1", "2", "3"]
+        assert table.locator("th[aria-sort=ascending]").inner_text() == "facts"
+        assert watched.quiet(), watched
+
+
+def test_charts_say_what_is_under_the_pointer(browser: Browser, learned_page: Path) -> None:
+    for watched in opened(browser, learned_page):
+        page = watched.page
+        page.locator("svg.chart [data-say]").first.hover()
+        assert page.locator(".tip").inner_text().startswith("share of false pairs called true ")
+        page.locator("h2").first.hover()
+        assert not page.locator(".tip").is_visible()
 
 
 def test_the_keyboard_opens_what_is_folded(browser: Browser, learned_page: Path) -> None:

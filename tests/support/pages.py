@@ -48,7 +48,7 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         """Collect the text that is shown."""
-        if self._open and self._open[-1] != "style":
+        if self._open and self._open[-1] not in ("style", "script"):
             self.text += data
 
     def all(self, tag: str) -> list[dict[str, str | None]]:

@@ -42,8 +42,10 @@ def report(
     """Write a page about a model: what was learned, how good it is, how it was learned, its errors.
 
     The page is one HTML file that needs no network, for any browser, a phone or paper. Give it
-    labelled pairs that the model has not learned from. How the model was learned is read from
-    the trace beside it (model.trace.json), where there is one of this very model.
+    labelled pairs that the model has not learned from; without labels it says what was learned and
+    how, with the figures of the internal validation, and nothing of errors. How the model was
+    learned is read from the trace beside it (model.trace.json), where there is one of this very
+    model.
 
     [dim]Example:[/dim]
 
@@ -62,14 +64,16 @@ def report(
         page = _graph_page(model, facts, test, filter_, names, threads, reading, console)
         _tell(page, output, console, {})
         return
-    if test or filter_ or not labels:
+    if test or filter_:
         raise InputError("a rule model is judged by labelled pairs: give --labels")
     refuse_inputs(output, [str(trace_path(Path(model)))])
     with console.progress() as progress:
         loaded = open_model(model)
         trace = trace_of(Path(model))
         evidence = facts_with_known(facts, loaded, known, reading, progress)
-        labelled = reading.read(hb.read_labels, labels, progress)
+        if loaded.semantics.collective and not labels:
+            raise InputError("a collective model scores labelled pairs together: give --labels")
+        labelled = reading.read(hb.read_labels, labels, progress) if labels else None
         page = loaded.report(
             evidence, labelled, trace=trace, names=entity_names(names, evidence, progress),
             threads=threads, progress=progress,

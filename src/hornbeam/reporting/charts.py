@@ -20,6 +20,8 @@ WIDTH, HEIGHT = 340, 256
 LEFT, RIGHT, TOP, BOTTOM = 50, 14, 26, 44
 #: Points of a curve that a screen can tell apart.
 POINTS = 400
+#: Points of a curve that say their values under the pointer.
+SPOTS = 25
 #: Ends that are closer than this have no round numbers between them.
 SMALLEST_RANGE = 1e-300
 
@@ -116,6 +118,8 @@ def line_chart(
                 )
                 for x, y in points
             ]
+        if curve.style != "reference":
+            parts += _spots(curve, x_axis, y_axis)
     parts += _legend([(curve.name, curve.style) for curve in series if curve.name])
     return _svg(name, title, description, parts, HEIGHT)
 
@@ -138,12 +142,14 @@ def column_chart(
     parts = [*_frame(x_axis, y_axis, upright=False)]
     slot = (WIDTH - LEFT - RIGHT) / max(len(columns), 1)
     wide = 0.8 * slot / max(len(groups), 1)
-    for g, (_, style, heights) in enumerate(groups):
+    for g, (label, style, heights) in enumerate(groups):
         for k, height in enumerate(heights):
             top = _y(y_axis, height)
+            what = f"{label}: " if label else ""
             parts.append(
                 _rect(LEFT + k * slot + 0.1 * slot + g * wide, top, wide,
-                      HEIGHT - BOTTOM - top, style)
+                      HEIGHT - BOTTOM - top, style,
+                      f"{what}{height:,.4g} {y_label} at {x_label} {columns[k]}")
             )  # fmt: skip
     parts += _legend([(label, style) for label, style, _ in groups if label])
     return _svg(name, title, description, parts, HEIGHT)
@@ -159,7 +165,7 @@ def bar_chart(
         top = 6 + k * row
         parts.append(_text(4, top + 10, label, "start"))
         wide = max(1.0, (WIDTH - 90) * value / largest)
-        parts.append(_rect(4, top + 15, wide, 10, "one"))
+        parts.append(_rect(4, top + 15, wide, 10, "one", f"{label}: {shown}"))
         parts.append(_text(10 + wide, top + 24, shown, "start"))
     return _svg(name, title, description, parts, 10 + row * max(len(bars), 1))
 
@@ -183,6 +189,20 @@ def thinned(x: Floats, y: Floats) -> tuple[list[float], list[float]]:
     keep = np.append(place[1:] != place[:-1], True)
     keep[0] = True
     return x[keep].tolist(), y[keep].tolist()
+
+
+def _spots(curve: Series, x_axis: Axis, y_axis: Axis) -> list[Markup]:
+    """Points of a curve, spread over it, that say their values under the pointer."""
+    x, y = thinned(curve.x, curve.y)
+    rows = sorted({round(k) for k in np.linspace(0, len(x) - 1, min(SPOTS, len(x)))})
+    return [
+        Markup('<circle class="spot" cx="{:.1f}" cy="{:.1f}" r="7" data-say="{}"/>').format(
+            _x(x_axis, x[k]),
+            _y(y_axis, y[k]),
+            f"{x_axis.label} {x[k]:.3g}, {y_axis.label} {y[k]:.3g}",
+        )
+        for k in rows
+    ]
 
 
 def _x(axis: Axis, value: float) -> float:
@@ -233,10 +253,12 @@ def _line(x1: float, y1: float, x2: float, y2: float, style: str) -> Markup:
     ).format(style, x1, y1, x2, y2)  # fmt: skip
 
 
-def _rect(x: float, y: float, width: float, height: float, style: str) -> Markup:
+def _rect(x: float, y: float, width: float, height: float, style: str, say: str = "") -> Markup:
+    """A bar; `say` is what it says under the pointer."""
+    hover = Markup(' data-say="{}"').format(say) if say else ""
     return Markup(
-        '<rect class="bar {}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>'
-    ).format(style, x, y, width, height)
+        '<rect class="bar {}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"{}/>'
+    ).format(style, x, y, width, height, hover)
 
 
 def _text(x: float, y: float, text: str, anchor: str, style: str = "tick") -> Markup:

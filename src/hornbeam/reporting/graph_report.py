@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from markupsafe import Markup
 
 from hornbeam.arrays import Floats, Ints
 from hornbeam.facts.atom_keys import atom_keys, contained
@@ -28,7 +27,7 @@ from hornbeam.graphs.ranking import GraphEvaluation, RelationRanks, evaluate_ran
 from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting.charts import column_chart
 from hornbeam.reporting.evaluation import evaluate
-from hornbeam.reporting.report import OPEN_ROWS, ROWS, environment, policy_of, template
+from hornbeam.reporting.report import OPEN_ROWS, fitting_page
 from hornbeam.reporting.report_charts import Figure, reliability_chart
 
 #: Test queries whose answers show how true probabilities are.
@@ -88,24 +87,19 @@ def graph_report(
     ranker = GraphRanker(model, facts, threads=threads)
     relations = {part.relation for part in model.relations}
     found = evaluate_ranks(ranker, facts, test, filters, relations=relations, progress=progress)
-    style = template("report.css")
-    return str(
-        environment().get_template("graph_report.html.j2").render(
-            style=Markup(style),
-            policy=policy_of(style),
-            model=model,
-            n_relations=len(relations),
-            n_rules=sum(len(part.rules) for part in model.relations),
-            facts=facts,
-            evaluation=found,
-            relations=_relations(model, found),
-            figures=[_rank_figure(found.ranks), _reliability(ranker, found.ranks, progress)],
-            hardest=_hardest(ranker, found.ranks, names, progress),
-            caution=model.linked.caution,
-            open_rows=OPEN_ROWS,
-            rows=ROWS,
-        )
-    )  # fmt: skip
+    values = {
+        "model": model,
+        "n_relations": len(relations),
+        "n_rules": sum(len(part.rules) for part in model.relations),
+        "facts": facts,
+        "evaluation": found,
+        "relations": _relations(model, found),
+        "figures": [_rank_figure(found.ranks), _reliability(ranker, found.ranks, progress)],
+        "hardest": _hardest(ranker, found.ranks, names, progress),
+        "caution": model.linked.caution,
+        "open_rows": OPEN_ROWS,
+    }
+    return fitting_page("graph_report.html.j2", values)
 
 
 def _relations(model: GraphModel, found: GraphEvaluation) -> list[RelationRow]:

@@ -1,22 +1,16 @@
 """The report: one HTML file that says what was learned, how good it is, and where it fails.
 
-Everything from the data passes Jinja2's escaping. The page needs no network and no script, and says
-so to the browser in a content security policy: its one style sheet is named by its hash.
+Without labels it says what was learned, from what and how; the figures are those of the internal
+validation, and are called so.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
 
 import numpy as np
 import numpy.typing as npt
-from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
 
 from hornbeam.arrays import Floats
 from hornbeam.counting.columns import Columns
@@ -26,26 +20,30 @@ from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.named_facts import Grounding
 from hornbeam.explaining.shown_names import explanation_in_names, grounding_in_names
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
-from hornbeam.facts.table import Targets
+from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.learning.trace import Trace
-from hornbeam.printable import printable
 from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting import charts, report_charts
 from hornbeam.reporting.cautions import cautions
 from hornbeam.reporting.data_profile import profile
 from hornbeam.reporting.evaluation import evaluate
+from hornbeam.reporting.rendering import page_of
 from hornbeam.reporting.rule_quality import covered_rows, rule_qualities
-from hornbeam.rules.rule_words import PhraseRole, Words, counting_words, with_shown_entities
+from hornbeam.rules.rule_words import counting_words, with_shown_entities
 from hornbeam.scoring.model_checks import warn_of_other_targets
 
 #: Errors of each kind that are explained.
 WORST = 5
 #: Rows of a table that show at once; the rest is folded away.
 OPEN_ROWS = 20
-#: Rows of a table that are written at all.
-ROWS = 300
-#: Characters of a name, and of a rule, that are shown.
-NAME, RULE = 80, 500
+#: Rows of a table that are written at all: the first number with which a page is small enough.
+ROWS = (300, 150, 80, 40, 20)
+#: Bytes of the largest page.
+LARGEST = 200_000
+#: Steps of a waterfall besides prior and rest.
+STEPS = 4
+#: Known links on which rules are shown where there are no labels.
+MOST_LINKS = 5_000
 
 
 @dataclass(frozen=True)
@@ -86,62 +84,86 @@ class Mistake:
 
 def report(
     explainer: Explainer,
-    labels: Targets,
+    labels: Targets | None,
     trace: Trace | None = None,
     progress: Progress = SILENT,
     *,
     names: EntityNames = NO_NAMES,
 ) -> str:
-    """Write the report of a model on labelled pairs as one HTML page.
+    """Write the report of a model as one HTML page.
 
     Parameters
     ----------
     explainer
         The model and its facts.
     labels
-        Labelled pairs, best those that it has not learned from.
+        Labelled pairs, best those that it has not learned from; None says nothing of errors, and
+        rules are shown on the links that the facts state.
     trace
         How it was learned, where that is known.
     names
         What entities are called.
     """
     model, semantics = explainer.model, explainer.model.semantics
-    warn_of_other_targets(model, labels)
-    counted = explainer.count(labels, progress)
-    scores = explainer.scores(labels, counted)
+    if labels is not None:
+        warn_of_other_targets(model, labels)
+    pairs = known_links(explainer.facts, model.targets) if labels is None else labels
+    counted = explainer.count(pairs, progress)
+    scores = explainer.scores(pairs, counted)
     qualities = sorted(
         (
             replace(quality, words=with_shown_entities(quality.words, names.shown))
-            for quality in rule_qualities(model, counted, labels)
+            for quality in rule_qualities(model, counted, pairs)
         ),
         key=lambda quality: (not quality.is_prior, -quality.weight, quality.index),
     )
-    evaluation = evaluate(labels.truth, scores)
+    evaluation = None if labels is None else evaluate(labels.truth, scores)
     in_bodies = set[str]().union(*(body.predicates for body in model.bodies))
-    data = profile(explainer.facts, labels, in_bodies)
+    data = profile(explainer.facts, pairs, in_bodies)
     data = replace(data, unseen_names=tuple(map(names.shown, data.unseen_names)))
-    style = template("report.css")
-    return str(
-        environment().get_template("report.html.j2").render(
-            style=Markup(style),
-            policy=policy_of(style),
-            targets=sorted({quality.target for quality in qualities}),
-            semantics=semantics,
-            evaluation=evaluation,
-            confusion=confusion(labels, scores, semantics.threshold),
-            qualities=qualities,
-            counting=counting_words(model),
-            cautions=cautions(model, trace),
-            examples=_examples(explainer, counted, labels, names, progress),
-            mistakes=_mistakes(explainer, labels, scores, names, progress),
-            trace=trace,
-            data=data,
-            figures=report_charts.figures(labels, scores, evaluation, semantics, data, trace),
-            charts=charts,
-            open_rows=OPEN_ROWS,
-            rows=ROWS,
-        )
-    )  # fmt: skip
+    judged = labels is not None
+    values = {
+        "targets": sorted({quality.target for quality in qualities}),
+        "semantics": semantics,
+        "n_pairs": len(pairs),
+        "judged": judged,
+        "evaluation": evaluation,
+        "confusion": confusion(pairs, scores, semantics.threshold) if judged else None,
+        "qualities": qualities,
+        "counting": counting_words(model),
+        "cautions": cautions(model, trace),
+        "examples": _examples(explainer, counted, pairs, names, progress),
+        "mistakes": _mistakes(explainer, pairs, scores, names, progress) if judged else {},
+        "steps": STEPS,
+        "trace": trace,
+        "data": data,
+        "figures": report_charts.figures(pairs, scores, evaluation, semantics, data, trace),
+        "charts": charts,
+        "open_rows": OPEN_ROWS,
+    }
+    return fitting_page("report.html.j2", values)
+
+
+def fitting_page(name: str, values: dict[str, object]) -> str:
+    """A page with as many rows per table as keep it small enough to send."""
+    for rows in ROWS:
+        page = page_of(name, rows=rows, **values)
+        if len(page.encode()) <= LARGEST:
+            break
+    return page
+
+
+def known_links(facts: Facts, targets: Sequence[str]) -> Targets:
+    """Links of the targets that the facts state as true, the first of them, labelled as such."""
+    atoms = facts.binary
+    wanted = facts.predicates.find(targets)
+    rows = np.flatnonzero(np.isin(atoms.predicate, wanted[wanted >= 0]))
+    if atoms.millionths is not None:
+        rows = rows[2 * atoms.millionths[rows] >= ONE]
+    rows = rows[:MOST_LINKS]
+    subject, object_ = (column[rows] for column in atoms.arguments)
+    true = np.full(len(rows), ONE, dtype=np.int32)
+    return Targets(facts.entities, facts.predicates, atoms.predicate[rows], subject, object_, true)
 
 
 def confusion(labels: Targets, scores: Floats, threshold: float) -> Confusion:
@@ -207,100 +229,3 @@ def _mistakes(
 def _first(rows: npt.NDArray[np.intp], by: Floats) -> list[int]:
     """The first few rows by a key, equals in their order."""
     return [int(row) for row in rows[np.argsort(by[rows], kind="stable")][:WORST]]
-
-
-@cache
-def environment() -> Environment:
-    """Jinja2 with our filters, which escapes everything."""
-    made = Environment(
-        loader=FunctionLoader(template),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters |= {
-        "named": named,
-        "stated": stated,
-        "percent": percent,
-        "said": said,
-        "signed": signed,
-        "steps": path_steps,
-    }
-    return made
-
-
-def template(name: str) -> str:
-    """Text of a template or style sheet."""
-    return (files("hornbeam.reporting") / "templates" / name).read_text(encoding="utf-8")
-
-
-def policy_of(style: str) -> str:
-    """Say that nothing is loaded and no script runs; the one style sheet is known by its hash."""
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-
-
-def named(name: str) -> Markup:
-    """A name from the data: escaped, kept from turning its surroundings, cut where it is endless.
-
-    Examples
-    --------
-    >>> print(named("<b>"))
-    <bdi>&lt;b&gt;</bdi>
-    """
-    text = printable(name)
-    if len(text) <= NAME:
-        return Markup("<bdi>{}</bdi>").format(text)
-    short = f"{text[: NAME - 20]}…{text[-15:]}"
-    return Markup('<bdi title="{}">{}</bdi>').format(text[:500], short)
-
-
-def stated(rule: str) -> str:
-    """The text of a rule, whose constants are names from the data; cut where it is endless."""
-    text = printable(rule)
-    return text if len(text) <= RULE else f"{text[: RULE // 2]} … {text[-RULE // 2 :]}"
-
-
-def said(words: Words) -> Markup:
-    """A sentence about a rule, its variables and the names from the data set apart.
-
-    Examples
-    --------
-    >>> from hornbeam.rules.rule_words import Phrase
-    >>> print(said((Phrase("A", PhraseRole.VARIABLE), Phrase(" < "), Phrase("B"))))
-    <var>A</var> &lt; B
-    """
-    forms = {
-        PhraseRole.WORDS: "{}",
-        PhraseRole.VARIABLE: "<var>{}</var>",
-        PhraseRole.PREDICATE: "<b>{}</b>",
-        PhraseRole.ENTITY: "{}",
-    }
-    from_data = (PhraseRole.PREDICATE, PhraseRole.ENTITY)
-    return Markup("").join(
-        Markup(forms[role]).format(named(text) if role in from_data else text)
-        for text, role in words
-    )
-
-
-def percent(share: float | None) -> str:
-    """A share as a percentage."""
-    return "undefined" if share is None else f"{100 * share:.3g} %"
-
-
-def signed(number: float) -> str:
-    """A number with its sign, a real minus."""
-    text = f"{number:+.1e}" if 0 < abs(number) < 5e-4 else f"{number:+.3f}"
-    return text.replace("-", "−")
-
-
-def path_steps(path: Grounding) -> Sequence[tuple[str, bool, str]]:
-    """Steps of a path for the page: predicate, whether it is walked backwards, next entity.
-
-    Of a fact of three or more arguments all of it is named, not its predicate alone.
-    """
-    return [
-        (fact.predicate if fact.is_edge else fact.atom, inverse, there)
-        for fact, inverse, there in zip(path.facts, path.inverse, path.entities[1:], strict=True)
-    ]

@@ -39,14 +39,16 @@ class Figure:
 def figures(
     labels: Targets,
     scores: Floats,
-    evaluation: Evaluation,
+    evaluation: Evaluation | None,
     semantics: Semantics,
     data: DataProfile,
     trace: Trace | None,
 ) -> dict[str, list[Figure]]:
     """Draw every figure that there are data for, by section."""
-    quality = [_scores(labels, scores, semantics.threshold), _calibration(evaluation)]
-    if evaluation.auc_roc is not None and evaluation.auc_pr is not None:
+    quality = list[Figure]()
+    if evaluation is not None:
+        quality = [_scores(labels, scores, semantics.threshold), _calibration(evaluation)]
+    if evaluation is not None and evaluation.auc_roc is not None and evaluation.auc_pr is not None:
         curves = [_roc(labels, scores, evaluation.auc_roc), _pr(labels, scores, evaluation)]
         quality = [*curves, *quality]
     learning = [] if trace is None else learning_figures(trace)

@@ -10,7 +10,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from hornbeam.facts.entity_names import EntityNames
-from hornbeam.reporting.report import said
+from hornbeam.reporting.rendering import said
 from hornbeam.rules.rule_words import Words, with_shown_entities
 from hornbeam.serve.filters import short_name
 

@@ -1,0 +1,141 @@
+"""How reports become pages: templates, and how they show names, rules and numbers.
+
+Everything from the data passes Jinja2's escaping. A page needs no network, and says so to the
+browser in a content security policy: its one style sheet and its one script are named by hash.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from hornbeam.explaining.explanation_text import step_words
+from hornbeam.explaining.named_facts import Grounding
+from hornbeam.explaining.waterfall_bar import waterfall_bar
+from hornbeam.printable import elided, printable
+from hornbeam.rules.rule_words import PhraseRole, Words
+
+#: Characters of a name, and of a rule, that are shown.
+NAME, RULE = 80, 500
+
+
+@cache
+def environment() -> Environment:
+    """Jinja2 with our filters, which escapes everything."""
+    made = Environment(
+        loader=FunctionLoader(template),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "named": named,
+        "stated": stated,
+        "percent": percent,
+        "said": said,
+        "signed": signed,
+        "steps": path_steps,
+        "log_odds": log_odds,
+        "step_words": step_words,
+        "waterfall_bar": waterfall_bar,
+    }
+    return made
+
+
+def template(name: str) -> str:
+    """Text of a template or style sheet."""
+    return (files("hornbeam.reporting") / "templates" / name).read_text(encoding="utf-8")
+
+
+def page_of(name: str, **values: object) -> str:
+    """Render a page with its style sheet and its script.
+
+    Nothing is loaded, and nothing runs but that script: both are known to the browser by hash.
+    """
+    style, script = template("report.css"), template("report.js")
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    page = environment().get_template(name)
+    return str(page.render(style=Markup(style), script=Markup(script), policy=policy, **values))
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def named(name: str) -> Markup:
+    """A name from the data: escaped, kept from turning its surroundings, elided where endless.
+
+    Examples
+    --------
+    >>> print(named("<b>"))
+    <bdi>&lt;b&gt;</bdi>
+    """
+    text = printable(name)
+    if len(text) <= NAME:
+        return Markup("<bdi>{}</bdi>").format(text)
+    return Markup('<bdi title="{}">{}</bdi>').format(text[:500], elided(text, NAME))
+
+
+def stated(rule: str) -> str:
+    """The text of a rule, whose constants are names from the data; cut where it is endless."""
+    text = printable(rule)
+    return text if len(text) <= RULE else f"{text[: RULE // 2]} … {text[-RULE // 2 :]}"
+
+
+def said(words: Words) -> Markup:
+    """A sentence about a rule, its variables and the names from the data set apart.
+
+    Examples
+    --------
+    >>> from hornbeam.rules.rule_words import Phrase
+    >>> print(said((Phrase("A", PhraseRole.VARIABLE), Phrase(" < "), Phrase("B"))))
+    <var>A</var> &lt; B
+    """
+    forms = {
+        PhraseRole.WORDS: "{}",
+        PhraseRole.VARIABLE: "<var>{}</var>",
+        PhraseRole.PREDICATE: "<b>{}</b>",
+        PhraseRole.ENTITY: "{}",
+    }
+    from_data = (PhraseRole.PREDICATE, PhraseRole.ENTITY)
+    return Markup("").join(
+        Markup(forms[role]).format(named(text) if role in from_data else text)
+        for text, role in words
+    )
+
+
+def log_odds(number: float) -> str:
+    """What is added to log-odds, with a real minus."""
+    return f"{number:+.2f}".replace("-", "−")
+
+
+def percent(share: float | None) -> str:
+    """A share as a percentage."""
+    return "undefined" if share is None else f"{100 * share:.3g} %"
+
+
+def signed(number: float) -> str:
+    """A number with its sign, a real minus."""
+    text = f"{number:+.1e}" if 0 < abs(number) < 5e-4 else f"{number:+.3f}"
+    return text.replace("-", "−")
+
+
+def path_steps(path: Grounding) -> Sequence[tuple[str, bool, str]]:
+    """Steps of a path for the page: predicate, whether it is walked backwards, next entity.
+
+    Of a fact of three or more arguments all of it is named, not its predicate alone.
+    """
+    return [
+        (fact.predicate if fact.is_edge else fact.atom, inverse, there)
+        for fact, inverse, there in zip(path.facts, path.inverse, path.entities[1:], strict=True)
+    ]
