@@ -18,12 +18,14 @@ from hornbeam.graphs.calibration import log_odds, probabilities
 from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_reasons import GraphReason, RuleClass, reasons_for
+from hornbeam.graphs.graph_rule_words import graph_rule_words
 from hornbeam.graphs.pools import Pool, firings_of
 from hornbeam.graphs.queries import Direction
 from hornbeam.graphs.softmax import fired_scores
 from hornbeam.printable import printable
 from hornbeam.result_table import ResultTable
 from hornbeam.rules.codes import is_inverse, step_code
+from hornbeam.rules.rule_words import said
 from hornbeam.suggestions import did_you_mean
 
 #: Answers above the explained one that are shown, each with its best rules.
@@ -110,7 +112,10 @@ class GraphExplanation:
             "is_fact": self.is_fact,
             "score": first.probability,
             "rank": first.rank,
-            "reasons": [asdict(reason) for reason in first.reasons],
+            "reasons": [
+                asdict(reason) | {"words": said(graph_rule_words(reason.rule))}
+                for reason in first.reasons
+            ],
             "directions": [asdict(one) for one in self.directions],
         }
 
@@ -206,6 +211,7 @@ def _stated(reason: GraphReason) -> str:
 def _reason(reason: GraphReason) -> Iterator[tuple[str, str]]:
     against = reason.weight is not None and reason.weight < 0.0
     yield "against" if against else "for", f"  {_stated(reason)}"
+    yield "note", printable(f"      {said(graph_rule_words(reason.rule))}")
     for walk in reason.groundings:
         text = " & ".join(f"{relation}({s}, {o})" for s, relation, o in walk)
         yield "fact", printable(f"      {text}")

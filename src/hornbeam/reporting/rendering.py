@@ -18,6 +18,7 @@ from markupsafe import Markup
 from hornbeam.explaining.explanation_text import step_words
 from hornbeam.explaining.named_facts import Grounding
 from hornbeam.explaining.waterfall_bar import waterfall_bar
+from hornbeam.graphs.graph_rule_words import graph_rule_words
 from hornbeam.printable import elided, printable
 from hornbeam.rules.rule_words import PhraseRole, Words
 
@@ -43,6 +44,7 @@ def environment() -> Environment:
         "signed": signed,
         "steps": path_steps,
         "log_odds": log_odds,
+        "graph_words": lambda rule: said(graph_rule_words(rule)),
         "step_words": step_words,
         "waterfall_bar": waterfall_bar,
     }

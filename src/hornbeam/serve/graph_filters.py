@@ -9,7 +9,9 @@ from typing import Any
 from markupsafe import Markup
 
 from hornbeam.graphs.graph_explanation import GraphExplanation
+from hornbeam.graphs.graph_rule_words import graph_rule_words
 from hornbeam.graphs.queries import Direction
+from hornbeam.reporting.rendering import said
 from hornbeam.serve.filters import FILTERS, quoted
 from hornbeam.serve.pins import Pin
 
@@ -61,6 +63,11 @@ def graph_rule(text: str) -> Markup:
     return Markup(" ").join(Markup("<span class='atom'>{}</span>").format(part) for part in parts)
 
 
+def graph_words(text: str) -> Markup:
+    """A rule as a sentence."""
+    return said(graph_rule_words(text))
+
+
 def lift_bar(lift: float) -> Markup:
     """A part of a score as a bar to the right, or to the left where it lowers the score."""
     long = min(abs(lift) / LONGEST_BAR, 1.0) * 50
@@ -83,6 +90,7 @@ GRAPH_FILTERS: dict[str, Callable[..., Any]] = FILTERS | {
     "query_url": query_url,
     "relation_url": relation_url,
     "graph_rule": graph_rule,
+    "graph_words": graph_words,
     "lift_bar": lift_bar,
     "rank": rank_text,
 }
