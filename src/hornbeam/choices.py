@@ -21,6 +21,16 @@ class Score(StrEnum):
     MAP = "map"  #: the most probable state, as PSL's inference gives
 
 
+class TableFormat(StrEnum):
+    """How a table is written."""
+
+    TSV = "tsv"  #: columns with TABs between
+    CSV = "csv"  #: columns with commas between, quoted where needed, and a header
+    JSON = "json"  #: a list of objects
+    JSONL = "jsonl"  #: an object per line
+    PARQUET = "parquet"  #: typed columns
+
+
 class Solver(StrEnum):
     """How to find the MAP state."""
 

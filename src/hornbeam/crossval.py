@@ -17,6 +17,7 @@ from hornbeam.facts.symmetry import with_known
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.model import Model
 from hornbeam.reporting.evaluation import Evaluation, paired_significance
+from hornbeam.result_table import ResultTable
 
 World = tuple[str, Facts, Targets, Facts, Targets]
 Learn = Callable[[Facts, Targets], Model]
@@ -51,6 +52,22 @@ class MethodResult:
         summary["seconds"] = float(np.mean([fold.seconds for fold in self.folds]))
         summary["rules"] = float(np.mean([fold.rules for fold in self.folds]))
         return summary
+
+
+def fold_table(results: Sequence[MethodResult]) -> ResultTable:
+    """Figures of every method on every fold, as one table."""
+    rows = [(result.name, fold) for result in results for fold in result.folds]
+    return ResultTable(
+        {
+            "method": [name for name, _ in rows],
+            "fold": [fold.fold for _, fold in rows],
+            "auc_roc": [fold.evaluation.auc_roc for _, fold in rows],
+            "auc_pr": [fold.evaluation.auc_pr for _, fold in rows],
+            "log_loss": [fold.evaluation.log_loss for _, fold in rows],
+            "rules": [fold.rules for _, fold in rows],
+            "seconds": [fold.seconds for _, fold in rows],
+        }
+    )
 
 
 def _summary(values: Sequence[float | None]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any, overload
 import numpy as np
 
 from hornbeam.arrays import Array
+from hornbeam.choices import TableFormat
 from hornbeam.errors import DataError, InputError
 from hornbeam.files import replaced_file, save_text
 
@@ -132,28 +133,50 @@ class ResultTable:
         """Columns as arrays, texts as objects."""
         return {name: self[name] for name in self.columns}
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file, all of it or nothing: .tsv with a header, .csv, .json, .jsonl or .parquet.
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        form: TableFormat | str | None = None,
+        *,
+        header: bool = True,
+    ) -> None:
+        """Write a file, all of it or nothing: TSV, CSV, JSON, JSON lines or Parquet.
+
+        Parameters
+        ----------
+        path
+            The file; its ending says the form: .tsv, .csv, .json, .jsonl or .parquet.
+        form
+            The form, whatever the name of the file.
+        header
+            Whether TSV begins with the names of the columns.
 
         Raises
         ------
         hornbeam.errors.InputError
             Where the name ends otherwise, or the file cannot be written.
         """
-        writers: dict[str, Callable[[], str]] = {
-            ".tsv": self.tsv,
-            ".csv": self.csv,
-            ".json": lambda: json.dumps(self.dicts(), ensure_ascii=False, allow_nan=False) + "\n",
-            ".jsonl": self.json_lines,
-        }
-        suffix = Path(path).suffix.lower()
-        if suffix == ".parquet":
-            self._save_parquet(path)
-        elif suffix in writers:
-            save_text(path, writers[suffix]())
-        else:
-            known = ", ".join([*writers, ".parquet"])
+        ending = Path(path).suffix.lower().removeprefix(".") if form is None else str(form)
+        if ending not in list(TableFormat):
+            known = ", ".join(f".{one}" for one in TableFormat)
             raise InputError(f"{os.fspath(path)}: unknown kind of file; expected one of: {known}")
+        if ending == TableFormat.PARQUET:
+            self._save_parquet(path)
+        else:
+            save_text(path, self.text(TableFormat(ending), header=header))
+
+    def text(self, form: TableFormat, *, header: bool = True) -> str:
+        """The table in a form that is text; of TSV a `header` can be left out."""
+        match form:
+            case TableFormat.TSV:
+                return self.tsv(header=header)
+            case TableFormat.CSV:
+                return self.csv()
+            case TableFormat.JSON:
+                return json.dumps(self.dicts(), ensure_ascii=False, allow_nan=False) + "\n"
+            case TableFormat.JSONL:
+                return self.json_lines()
+        raise InputError(f"{form} is no text; save the table to a file")
 
     def tsv(self, *, header: bool = True) -> str:
         """TAB-separated text, numbers with six digits."""

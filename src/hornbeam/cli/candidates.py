@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, screen
 from hornbeam.cli.evidence import entity_names, open_evidence
+from hornbeam.cli.table_output import TableOptions
 
 if TYPE_CHECKING:
     from hornbeam.counting.engine import Discovery
@@ -23,6 +24,7 @@ def candidates(
     target: options.LabelledTargets = None,
     rules: options.LanguageOptions,
     names: options.NameFiles = None,
+    table: TableOptions,
     engine: options.EngineOptions,
     reading: options.ReadingOptions,
     console: options.ConsoleOptions,
@@ -45,6 +47,7 @@ def candidates(
     import hornbeam as hb
     from hornbeam.counting.opening import select_target
 
+    table.check(console.as_json)
     started = time.perf_counter()
     with (
         console.progress() as progress,
@@ -58,11 +61,13 @@ def candidates(
             progress=progress,
         )  # fmt: skip
         seconds = {"load": loaded - started, "generate": time.perf_counter() - loaded}
+    if table.wanted:
+        table.write(found.candidates.to_table())
     if console.as_json:
         constants = (one.body.constant for one in found.candidates)
         named = called.described(name for name in constants if name is not None)
         print_json(_as_dict(found, len(labelled), seconds) | ({"names": named} if names else {}))
-    else:
+    elif not table.wanted:
         _show(found, len(labelled), seconds, called)
 
 

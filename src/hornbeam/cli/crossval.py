@@ -9,6 +9,7 @@ import typer
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, screen
+from hornbeam.cli.table_output import TableOptions
 
 if TYPE_CHECKING:
     from hornbeam.crossval import MethodResult
@@ -38,6 +39,7 @@ def crossval(
     collective: options.Collective = False,
     seed: options.Seed = 0,
     threads: options.Threads = None,
+    table: TableOptions,
     reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> None:
@@ -54,9 +56,16 @@ def crossval(
       hornbeam crossval --facts observed.tsv --labels all.tsv --folds 5
     """
     import hornbeam as hb
-    from hornbeam.crossval import cross_validate_worlds, label_worlds, significance, task_worlds
+    from hornbeam.crossval import (
+        cross_validate_worlds,
+        fold_table,
+        label_worlds,
+        significance,
+        task_worlds,
+    )
     from hornbeam.learning.registry import learner_names
 
+    table.check(console.as_json)
     known = learner_names()
     names = [name.strip() for name in methods.split(",") if name.strip()]
     if unknown := [name for name in names or [methods] if name not in known]:
@@ -90,9 +99,11 @@ def crossval(
             cross_evidence=cross_evidence,
         )
     chances = significance(results)
+    if table.wanted:
+        table.write(fold_table(results))
     if console.as_json:
         print_json(_as_dict(results, chances))
-    else:
+    elif not table.wanted:
         _show(results, chances)
 
 

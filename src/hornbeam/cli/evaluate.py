@@ -11,6 +11,7 @@ from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, screen
 from hornbeam.cli.evidence import open_evidence, with_known_pairs
 from hornbeam.cli.graph_commands import LeaveOutLinked, evaluate_graph_model
+from hornbeam.cli.table_output import TableOptions
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def evaluate(
     leave_out_linked: LeaveOutLinked = False,
     known: options.KnownFiles = None,
     score: options.ScoreOption = Score.MEAN,
+    table: TableOptions,
     engine: options.EngineOptions,
     reading: options.ReadingOptions,
     console: options.ConsoleOptions,
@@ -68,13 +70,15 @@ def evaluate(
         raise InputError("give either --labels (pairs with 0 or 1) or --test (true triples)")
     if filter_ and not test:
         raise InputError("--filter is for --test: labels say themselves what is false")
+    table.check(console.as_json)
     if is_graph_model(model):
-        _show_graph(
-            evaluate_graph_model(
-                model, facts, test, filter_, leave_out_linked, engine, reading, console
-            ),
-            console,
+        found = evaluate_graph_model(
+            model, facts, test, filter_, leave_out_linked, engine, reading, console
         )
+        if table.wanted:
+            table.write(found[0].table)
+        if console.as_json or not table.wanted:
+            _show_graph(found, console)
         return
     loaded = open_model(model)
     with console.progress() as progress, open_evidence(facts, engine, reading, progress) as opened:
@@ -95,8 +99,12 @@ def evaluate(
                 progress=progress,
             )
     shown = result if labels else ranked
+    if table.wanted:
+        table.write(result.table if labels else ranked.table)
     if console.as_json:
         print_json(shown.as_dict())
+    elif table.wanted:
+        return
     elif labels:
         _show(result)
     else:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hornbeam.choices import EngineName, Score
+from hornbeam.choices import EngineName, Score, TableFormat
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json
 from hornbeam.cli.evidence import entity_names, open_evidence, with_known_pairs
 from hornbeam.cli.graph_commands import LeaveOutLinked, predict_graph_model
 from hornbeam.cli.option_groups import Options
-from hornbeam.cli.outputs import check_output
+from hornbeam.cli.table_output import TableOptions
 from hornbeam.errors import InputError
-from hornbeam.files import save_text
 
 if TYPE_CHECKING:
     from hornbeam.cli.console import TerminalProgress
@@ -26,9 +24,6 @@ if TYPE_CHECKING:
     from hornbeam.facts.table import Targets
     from hornbeam.model import Model
     from hornbeam.result_table import ResultTable
-
-#: Files that say by their names how they are written; all others are TSV without a header.
-KINDS = (".csv", ".json", ".jsonl", ".parquet")
 
 
 @dataclass(frozen=True)
@@ -75,16 +70,8 @@ def predict(
     facts: options.FactFiles,
     known: options.KnownFiles = None,
     wanted: WantedOptions,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Instead of stdout: TSV, or what .csv, .json, .jsonl or .parquet says.",
-        ),
-    ] = None,
     names: options.NameFiles = None,
+    table: TableOptions,
     engine: options.EngineOptions,
     reading: options.ReadingOptions,
     console: options.ConsoleOptions,
@@ -110,24 +97,26 @@ def predict(
     from hornbeam.opened_model import is_graph_model, open_model
 
     if is_graph_model(model):
+        table.check(console.as_json)
         _write(
-            _graph_answers(model, facts, wanted, names, engine, reading, console), output, console
+            _graph_answers(model, facts, wanted, names, engine, reading, console), table, console
         )
         return
     loaded = open_model(model)
-    _check_parquet(output, engine.engine)
+    _check_output(table, engine.engine, console.as_json)
     with console.progress() as progress, open_evidence(facts, engine, reading, progress) as opened:
         called = entity_names(names, None, progress) if names else None
         evidence = with_known_pairs(opened, loaded, known, reading, progress)
         pairs = reading.read(hb.read_pairs, wanted.pairs, progress) if wanted.pairs else None
-        if pairs is not None and _is_parquet(output) and engine.engine is not EngineName.MEMORY:
+        parquet = table.form is TableFormat.PARQUET
+        if pairs is not None and parquet and engine.engine is not EngineName.MEMORY:
             if names:
                 raise InputError(f"--engine {engine.engine} writes Parquet without --names")
-            assert output is not None
-            _write_parquet(loaded, evidence, pairs, output, wanted.score, progress)
+            assert table.output is not None
+            _write_parquet(loaded, evidence, pairs, table.output, wanted.score, progress)
             return
-        table = _predicted(loaded, evidence, pairs, wanted, called, engine, reading, progress)
-    _write(table, output, console)
+        found = _predicted(loaded, evidence, pairs, wanted, called, engine, reading, progress)
+    _write(found, table, console)
 
 
 def _graph_answers(
@@ -152,15 +141,11 @@ def _graph_answers(
         )  # fmt: skip
 
 
-def _write(table: ResultTable, output: Path | None, console: options.ConsoleOptions) -> None:
-    if output is not None and output.suffix.lower() in KINDS:
-        table.save(output)
-    elif output is not None:
-        save_text(output, table.tsv(header=False))
-    elif not console.as_json:
-        sys.stdout.write(table.tsv(header=False))
+def _write(found: ResultTable, table: TableOptions, console: options.ConsoleOptions) -> None:
+    if table.output is not None or not console.as_json:
+        table.write(found, header=False)
     if console.as_json:
-        print_json({"predictions": table.dicts()})
+        print_json({"predictions": found.dicts()})
 
 
 def _predicted(
@@ -209,21 +194,18 @@ def _predicted(
     return found
 
 
-def _is_parquet(output: Path | None) -> bool:
-    return output is not None and output.suffix.lower() == ".parquet"
-
-
-def _check_parquet(output: Path | None, engine: EngineName) -> None:
+def _check_output(table: TableOptions, engine: EngineName, as_json: bool) -> None:
     """Refuse before any work what an engine could not write; Spark writes folders."""
-    if output is None or not _is_parquet(output) or "://" in str(output):
+    output, parquet = table.output, table.form is TableFormat.PARQUET
+    if parquet and "://" in str(output):
         return
-    if engine is EngineName.SPARK:
+    if parquet and output is not None and engine is EngineName.SPARK:
         from hornbeam.counting.sql.spark_engine import not_parquet
         from hornbeam.files import check_folder
 
         check_folder(output, not_parquet)
     else:
-        check_output(output)
+        table.check(as_json)
 
 
 def _write_parquet(

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from hornbeam.arrays import Floats, Ints
 from hornbeam.errors import InputError
-from hornbeam.result_table import html_table
+from hornbeam.result_table import ResultTable, html_table
 
 #: Scores are kept this far from 0 and 1 in the log-loss, so that one sure mistake is not infinite.
 CLIP = 1e-15
@@ -73,6 +73,12 @@ class Evaluation:
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers, lists and None, ready for JSON."""
         return {**asdict(self), "calibration": [asdict(part) for part in self.calibration]}
+
+    @property
+    def table(self) -> ResultTable:
+        """The figures as a table of one row, without the bins of the calibration."""
+        figures = asdict(self)
+        return ResultTable({name: [figures[name]] for name in figures if name != "calibration"})
 
     def _figures(self) -> list[tuple[str, str]]:
         best = _shown(self.best_f1)

@@ -1,0 +1,68 @@
+"""Where a command's table goes, and in which form."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hornbeam.choices import TableFormat
+from hornbeam.cli.option_groups import Options
+from hornbeam.cli.outputs import check_output
+from hornbeam.errors import InputError
+
+if TYPE_CHECKING:
+    from hornbeam.result_table import ResultTable
+
+
+@dataclass(frozen=True)
+class TableOptions(Options):
+    """A file for the table, and the form that it has there or on stdout."""
+
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the table there: TSV, or what .csv, .json, .jsonl or .parquet says.",
+        ),
+    ] = None
+    out_format: Annotated[
+        TableFormat | None,
+        typer.Option(help="Form of the table, whatever the file's name; without -o on stdout."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.out_format is TableFormat.PARQUET and self.output is None:
+            raise InputError("--out-format parquet needs a file: give -o FILE")
+
+    @property
+    def form(self) -> TableFormat:
+        """What is asked for, or what the file's name says; TSV otherwise."""
+        if self.out_format is not None:
+            return self.out_format
+        ending = "" if self.output is None else self.output.suffix.lower().removeprefix(".")
+        return TableFormat(ending) if ending in list(TableFormat) else TableFormat.TSV
+
+    @property
+    def wanted(self) -> bool:
+        """Whether a table is to be written, to a file or to stdout, instead of one shown."""
+        return self.output is not None or self.out_format is not None
+
+    def check(self, as_json: bool) -> None:
+        """Refuse before any work what could not be written after it."""
+        if self.output is not None:
+            check_output(self.output)
+        elif as_json and self.out_format is not None:
+            raise InputError("--json and --out-format both print: give one of them, or -o FILE")
+
+    def write(self, table: ResultTable, *, header: bool = True) -> None:
+        """Write the table; TSV has a line of names where there is to be a `header`."""
+        if self.output is not None:
+            table.save(self.output, self.form, header=header)
+        else:
+            sys.stdout.write(table.text(self.form, header=header))
