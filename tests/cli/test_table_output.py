@@ -25,7 +25,8 @@ COMMANDS = {
     "evaluate": (["evaluate", "hand.psl", "--labels", "labels.tsv"], ["auc_roc", "auc_pr"]),
     "ranks": (["evaluate", "hand.psl", "--test", "true.tsv"], ["relation", "direction"]),
     "crossval": (
-        ["crossval", "--labels", "labels.tsv", "--folds", "2", "--methods", "ppll", "--min-coverage", "1"],
+        ["crossval", "--labels", "labels.tsv", "--folds", "2", "--methods", "ppll",
+         "--min-coverage", "1"],
         ["method", "fold"],
     ),
 }  # fmt: skip
