@@ -73,11 +73,17 @@ def test_a_database_learns_the_same_rules(files: dict[str, Path], tmp_path: Path
     ended = learn(files, *engine, *words, tmp_path / "duckdb.hornbeam")
     assert ended.json["rules"] == expected["rules"]
     assert "Constants are not fitted together" in ended.stderr
-    found = hornbeam_(
-        "evaluate", tmp_path / "duckdb.hornbeam", "--facts", files["train"], "--test",
-        files["test"], "--json",
-    )  # fmt: skip
+    model = {**files, "model": tmp_path / "duckdb.hornbeam"}
+    test = ("--test", files["test"], "--filter", files["valid"], "--json")
+    in_memory, found = asked("evaluate", model, *test), asked("evaluate", model, *test, *engine)
+    assert {**found.json, "seconds": 0} == {**in_memory.json, "seconds": 0}
     assert found.json["hits_10"] > 0.5
+    queries = tmp_path / "queries.tsv"
+    queries.write_text(f"?\tcitizen\tland1\np5\tcitizen\t?\n{HOSTILE[0]}\tlives\t?\nx\tlives\t?\n")
+    in_memory = asked("predict", model, "--queries", queries)
+    found = asked("predict", model, "--queries", queries, *engine)
+    assert found.stdout == in_memory.stdout
+    assert len(found.stdout.splitlines()) > 20
 
 
 def test_evaluate(files: dict[str, Path]) -> None:
@@ -165,7 +171,13 @@ def test_rules_go_out_and_come_in_again(files: dict[str, Path], tmp_path: Path) 
         (["learn", "--labels", "{test}"], "--labels is for single targets"),
         (["learn", "--method", "ppll"], "--method is for single targets"),
         (["learn", "--max-rules", "3"], "--max-rules is for single targets"),
-        (["evaluate", "--test", "{test}", "--engine", "duckdb"], "duckdb answers no queries"),
+        (["evaluate", "--test", "{test}", "--engine", "spark"], "spark answers no queries"),
+        (["evaluate", "--test", "{test}", "--engine", "duckdb"], "learn it there"),
+        (
+            ["evaluate", "--test", "{test}", "--leave-out-linked", "--engine", "duckdb"],
+            "--leave-out-linked needs facts in memory",
+        ),
+        (["predict", "--engine", "duckdb"], "duckdb looks for no new facts: give --queries"),
         (["predict", "--engine", "spark"], "spark answers no queries"),
         (["learn", "--memory-limit", "1GB"], "--memory-limit is for --engine duckdb"),
         (["learn", "--max-length", "9"], "9, expected 1 to 5"),

@@ -47,7 +47,7 @@ def steps(ranker: GraphRanker) -> list[int]:
 
 @pytest.mark.slow
 def test_the_best_of_every_class_is_the_feature_of_the_ranking(ranker: GraphRanker) -> None:
-    from hornbeam.graphs.graph_ranker import unasked
+    from hornbeam.graphs.asked_links import unasked
     from hornbeam.graphs.pools import pool_of
 
     classes = {

@@ -171,6 +171,9 @@ def test_models_have_the_same_text(
     mixed: tuple[list[str], Path], with_valid: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inputs, held = mixed
+    asked = [("p0", "citizen", "land1"), ("nobody", "citizen", "land0"), ("p1", "lives", "nowhere"),
+             ("p6", "owns", "land1"), ("p6", "citizen", "land2")]  # fmt: skip
+    queries = [("?", "citizen", "land1"), ("p3", "lives", "?"), ("nobody", "in", "?")]
     valid = str(held) if with_valid else None
     chosen = replace(SETTINGS, extent=Extent(folds=3, hidden=1))
     expected = learn_graph(hb.read_facts(*inputs), valid, seed=2, settings=chosen)
@@ -181,6 +184,12 @@ def test_models_have_the_same_text(
         monkeypatch.setattr(module, name, size)
     with hb.open_duckdb(*inputs, memory_limit="100MB") as engine:
         model = learn_graph(engine, valid, seed=2, settings=chosen)
+        found = model.evaluate(engine, asked, filter=str(held))
+        answers = model.rank(engine, queries, top=4)
+    in_memory = expected.evaluate(hb.read_facts(*inputs), asked, filter=str(held))
+    assert {**found.as_dict(), "seconds": 0} == {**in_memory.as_dict(), "seconds": 0}
+    assert found.ranks.rank.tolist() == in_memory.ranks.rank.tolist()
+    assert list(answers) == list(expected.rank(hb.read_facts(*inputs), queries, top=4))
     assert model.to_text() == expected.to_text()
     assert any(part.rules for part in model.relations)
 

@@ -184,25 +184,26 @@ def evaluate_graph_model(
     """Filtered ranks of test triples; with `leave_out_linked` a second time without linked ones."""
     import hornbeam as hb
 
-    in_memory(engine)
+    refuse_engine(engine, leave_out_linked)
     if not test:
         raise InputError(f"{path}: a model of a whole graph ranks answers: give --test")
-    with console.progress() as progress:
-        model = hb.GraphModel.load(path)
-        known = reading.read(hb.read_facts, facts, progress)
+    model = hb.GraphModel.load(path)
+    with console.progress() as progress, open_evidence(facts, engine, reading, progress) as known:
         triples = reading.read(hb.read_facts, test, progress)
         further = reading.read(hb.read_facts, filters, progress) if filters else None
-        ranker = model.ranker(known, engine.threads)
+        ranker = model.ranker(known, engine.threads, test=triples)
         found = [ranker.evaluate(triples, further, progress)]
         if leave_out_linked:
             found.append(ranker.without_linked().evaluate(triples, further, progress))
         return found
 
 
-def in_memory(engine: options.EngineOptions) -> None:
-    """Refuse engines that answer no queries."""
-    if engine.engine is not EngineName.MEMORY:
-        raise InputError(f"--engine {engine.engine} answers no queries: leave it out")
+def refuse_engine(engine: options.EngineOptions, leave_out_linked: bool) -> None:
+    """Refuse what an engine does not offer, before it is started."""
+    if engine.engine is EngineName.SPARK:
+        raise InputError("--engine spark answers no queries: leave it out")
+    if leave_out_linked and engine.engine is not EngineName.MEMORY:
+        raise InputError("`leave_out_linked` needs facts in memory: leave out --engine")
 
 
 # --- predict --------------------------------------------------------------------------------------
@@ -226,14 +227,16 @@ def predict_graph_model(
     from hornbeam.graphs.asked import read_queries
     from hornbeam.graphs.new_facts import new_facts
 
-    in_memory(engine)
+    refuse_engine(engine, leave_out_linked)
+    if not queries and engine.engine is not EngineName.MEMORY:
+        raise InputError(f"--engine {engine.engine} looks for no new facts: give --queries")
     model = hb.GraphModel.load(path)
-    known = reading.read(hb.read_facts, facts, progress)
-    ranker = model.ranker(known, engine.threads, leave_out_linked=leave_out_linked)
-    if queries:
-        asked = reading.read(read_queries, queries, progress)
-        return ranker.rank(asked, top=top, names=names, progress=progress)
-    return new_facts(
-        ranker, relations=[relation] if relation else None, subjects=subjects, top=top,
-        names=names, progress=progress,
-    )  # fmt: skip
+    with open_evidence(facts, engine, reading, progress) as known:
+        ranker = model.ranker(known, engine.threads, leave_out_linked=leave_out_linked)
+        if queries:
+            asked = reading.read(read_queries, queries, progress)
+            return ranker.rank(asked, top=top, names=names, progress=progress)
+        return new_facts(
+            ranker, relations=[relation] if relation else None, subjects=subjects, top=top,
+            names=names, progress=progress,
+        )  # fmt: skip

@@ -35,6 +35,11 @@ def asked_along(
     return asked_of(step, graph.subject[rows], graph.object[rows])
 
 
+def unasked(sources: Ids) -> Asked:
+    """Sources of queries whose answers are not known."""
+    return Asked(sources, np.zeros(len(sources) + 1, dtype=np.int64), sources[:0])
+
+
 def asked_of(step: int, subject: Ids, object_: Ids) -> Asked:
     """Links of a step's relation as queries along the step, by their sources, ascending."""
     known, answer = (object_, subject) if is_inverse(step) else (subject, object_)

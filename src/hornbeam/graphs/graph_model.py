@@ -25,6 +25,7 @@ from hornbeam.rules.body import Step
 if TYPE_CHECKING:
     from hornbeam.graphs.graph_explanation import GraphExplanation
     from hornbeam.graphs.graph_ranker import GraphRanker
+    from hornbeam.graphs.opened_graph import GraphInput
     from hornbeam.graphs.ranking import GraphEvaluation
 
 #: Shares of linked pairs in train and valid that differ by more than this are worth a warning.
@@ -159,16 +160,27 @@ class GraphModel:
         return f"GraphModel({names:,} relations, {rules:,} path rules)"
 
     def ranker(
-        self, facts: Input, threads: int | None = None, *, leave_out_linked: bool = False
+        self,
+        facts: GraphInput,
+        threads: int | None = None,
+        *,
+        leave_out_linked: bool = False,
+        test: Input | None = None,
     ) -> GraphRanker:
-        """Prepare to answer many queries from the same facts."""
-        from hornbeam.graphs.graph_ranker import GraphRanker
+        """Prepare to answer many queries from the same facts.
 
-        return GraphRanker(self, as_facts(facts), leave_out_linked, threads)
+        They may be an engine of `open_duckdb`; one that is to be evaluated needs the `test` first.
+        """
+        from hornbeam.graphs.opened_graph import open_ranker
+
+        known = None if test is None else as_facts(test)
+        return open_ranker(
+            self, facts, test=known, leave_out_linked=leave_out_linked, threads=threads
+        )
 
     def rank(
         self,
-        facts: Input,
+        facts: GraphInput,
         queries: Input,
         *,
         top: int = 10,
@@ -198,7 +210,7 @@ class GraphModel:
 
     def evaluate(
         self,
-        facts: Input,
+        facts: GraphInput,
         test: Input,
         *,
         filter: Input | None = None,  # noqa: A002
@@ -210,7 +222,8 @@ class GraphModel:
 
         `leave_out_linked` uses knowledge of how some data sets were split (`LinkedShares`).
         """
-        ranker = self.ranker(facts, threads, leave_out_linked=leave_out_linked)
+        test = as_facts(test)
+        ranker = self.ranker(facts, threads, leave_out_linked=leave_out_linked, test=test)
         return ranker.evaluate(test, filter, progress)
 
     def explain(

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
 from hornbeam.arrays import Floats, Ids, Ints, pointers, ranges
 from hornbeam.compiled import announced
+from hornbeam.errors import InputError
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.asked import as_queries
-from hornbeam.graphs.asked_links import Asked
+from hornbeam.graphs.asked_links import unasked
 from hornbeam.graphs.calibration import log_odds, probabilities
 from hornbeam.graphs.graph_evidence import Classes, GraphEvidence
 from hornbeam.graphs.graph_model import GraphModel
@@ -27,7 +29,7 @@ from hornbeam.graphs.ranked_answers import ranked_answers
 from hornbeam.graphs.ranking import GraphEvaluation, evaluate_ranks
 from hornbeam.graphs.ranking_fit import columns_of
 from hornbeam.graphs.ridge import MOST_ENTITIES, Ridge
-from hornbeam.graphs.softmax import fired_scores, linear_scores
+from hornbeam.graphs.softmax import Firings, fired_scores, linear_scores
 from hornbeam.graphs.workload import Workload
 from hornbeam.progress import SILENT, Progress
 from hornbeam.result_table import ResultTable
@@ -38,6 +40,33 @@ from hornbeam.scoring.scored_links import with_names
 PART = 512
 #: Relations and directions whose constants are kept for further queries.
 REMEMBERED = 64
+
+
+class PoolSource(Protocol):
+    """Gathers the candidates of sources, wherever the links are."""
+
+    def pool(self, rules: PathRules, sources: Ids, limit: int) -> Pool:
+        """At most `limit` candidates of every source along the rules' step."""
+
+    def firings(self, rules: PathRules, pool: Pool) -> Firings:
+        """Which path rules speak for which candidates."""
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryPools:
+    """Candidates from links in memory; see `PoolSource`."""
+
+    evidence: GraphEvidence
+    leave_out_linked: bool
+
+    def pool(self, rules: PathRules, sources: Ids, limit: int) -> Pool:
+        """At most `limit` candidates of every source along the rules' step."""
+        asked = unasked(sources)
+        return pool_of(self.evidence, rules, asked, limit, leave_out_linked=self.leave_out_linked)
+
+    def firings(self, rules: PathRules, pool: Pool) -> Firings:
+        """Which path rules speak for which candidates."""
+        return firings_of(self.evidence.graph, rules, pool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +87,9 @@ class GraphRanker:
         Threads to use; one per core by default.
     shared
         The evidence of another ranker of the model over the same facts, not to be made anew.
+    source
+        Where candidates come from, if not from the facts; these then have the names, and what is
+        known of the answers that are looked for. Types of entities are not heeded there.
     """
 
     model: GraphModel
@@ -65,6 +97,7 @@ class GraphRanker:
     leave_out_linked: bool = False
     threads: int | None = None
     shared: GraphEvidence | None = field(default=None, repr=False)
+    source: PoolSource | None = field(default=None, repr=False)
     _rules: dict[int, tuple[PathRules, Floats]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -73,6 +106,8 @@ class GraphRanker:
     @cached_property
     def graph(self) -> LinkedGraph:
         """The facts as a graph."""
+        if self.source is not None:
+            raise InputError("the links stay in a database, and this needs them in memory")
         return LinkedGraph.of(self.facts) if self.shared is None else self.shared.graph
 
     @cached_property
@@ -86,6 +121,13 @@ class GraphRanker:
             assert len(ridge.rest)
         classes = Classes(self.model.constants, self.model.backward)
         return GraphEvidence(self.graph, ridge, classes, REMEMBERED)
+
+    @cached_property
+    def _pools(self) -> PoolSource:
+        if self.source is not None:
+            return self.source
+        assert len(self.graph.links.first_run)  # before threads ask for it
+        return MemoryPools(self.evidence, self.leave_out_linked)
 
     def without_linked(self) -> GraphRanker:
         """The same with `leave_out_linked`; nothing is counted again."""
@@ -111,7 +153,9 @@ class GraphRanker:
         progress: Progress = SILENT,
     ) -> ResultTable:
         """The best new answers of queries by names; see `hornbeam.graphs.asked.read_queries`."""
-        asked, types = as_queries(queries), ArgumentTypes.of(self.facts, as_names(names))
+        asked, types = as_queries(queries), None
+        if self.source is None:  # it has all facts, which say what stands where
+            types = ArgumentTypes.of(self.facts, as_names(names))
         # known answers are no candidates, so that none has to be looked for
         found = ranked_answers(
             self, asked, top, known=True, probabilities=self.probabilities, types=types,
@@ -169,14 +213,11 @@ class GraphRanker:
     def scored(self, step: int, sources: Ids) -> tuple[Pool, Floats]:
         """The candidates of some sources of one step, with the model's features and scores."""
         rules, weights = self._rules[step]
-        pool = pool_of(
-            self.evidence, rules, unasked(sources), self.model.pool,
-            leave_out_linked=self.leave_out_linked,
-        )  # fmt: skip
+        pool = self._pools.pool(rules, sources, self.model.pool)
         pool = replace(pool, feature=_columns(pool, columns_of(self.model.features)))
         score = linear_scores(pool.feature, self._weights[step])
         if weights.any():
-            score += fired_scores(firings_of(self.graph, rules, pool), weights)
+            score += fired_scores(self._pools.firings(rules, pool), weights)
         return pool, score
 
     def _asked(self, queries: Queries, progress: Progress) -> tuple[Pool, Floats, Ints]:
@@ -184,13 +225,12 @@ class GraphRanker:
         step = step_code(queries.relation.astype(np.int64)) + queries.asks_subject
         known = np.array([code in self._rules for code in step.tolist()], dtype=np.bool_)
         known &= (queries.known >= 0) & (queries.relation >= 0)
-        key: Ints = step.astype(np.int64) * self.graph.n_entities + queries.known
+        key: Ints = step.astype(np.int64) * len(self.facts.entities) + queries.known
         distinct = np.unique(key[known])
         parts = self._parts(distinct)
         work = Workload(progress, "Ranking answers", threads=self.threads)
-        assert len(self.graph.links.first_run)
         with announced(progress):
-            assert self.evidence is not None  # before threads ask for it
+            assert self._pools is not None  # before threads ask for it
             found = work.each(self._ranked, parts, [len(part[1]) + 5.0 for part in parts], 1.0)
         done = [one for one in found if one is not None]
         place = np.where(known, np.searchsorted(distinct, key), len(distinct))
@@ -201,7 +241,7 @@ class GraphRanker:
         return pool, np.concatenate([score for _, score in done]), place
 
     def _parts(self, distinct: Ints) -> list[tuple[int, Ids]]:
-        step, source = np.divmod(distinct, max(self.graph.n_entities, 1))
+        step, source = np.divmod(distinct, max(len(self.facts.entities), 1))
         parts = []
         for one in np.unique(step).tolist():
             sources = source[step == one].astype(np.int32)
@@ -219,11 +259,6 @@ class GraphRanker:
             pool.truth, pool.missed, pool.fold,
         )  # fmt: skip
         return ranked, score[order]
-
-
-def unasked(sources: Ids) -> Asked:
-    """Sources of queries whose answers are not known."""
-    return Asked(sources, np.zeros(len(sources) + 1, dtype=np.int64), sources[:0])
 
 
 def _columns(pool: Pool, columns: Ints) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:

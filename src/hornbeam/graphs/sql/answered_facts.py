@@ -1,0 +1,91 @@
+"""What ranking needs of a graph in a database: names, known answers, candidates of sources.
+
+Names of all entities come to Python, so that answers have the ids of the graph; of its links only
+those come that answer what is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hornbeam.arrays import Ids, run_starts
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import Atoms, Facts, narrow_type
+from hornbeam.graphs.asked_links import unasked
+from hornbeam.graphs.graph_counter import Portion
+from hornbeam.graphs.path_rules import PathRules
+from hornbeam.graphs.pools import Pool
+from hornbeam.graphs.softmax import Firings
+from hornbeam.graphs.sql.sql_graph import SqlGraph
+from hornbeam.graphs.triples import Triples
+from hornbeam.graphs.workload import Workload
+
+#: Names fetched at once.
+CHUNK = 1_000_000
+#: Triples that have a known argument and a relation in common with one of `wanted`, by that end.
+SIDES = {
+    end: "SELECT t.subject, t.predicate, t.object FROM {triples} AS t JOIN wanted AS w "  # noqa: S608
+    f"ON w.known = t.{end} AND w.predicate = t.predicate AND w.is_{end}"
+    for end in ("subject", "object")
+}
+
+
+@dataclass(frozen=True, eq=False)
+class SqlPools:
+    """Candidates from a database; see `hornbeam.graphs.graph_ranker.PoolSource`."""
+
+    graph: SqlGraph
+
+    def pool(self, rules: PathRules, sources: Ids, limit: int) -> Pool:
+        """At most `limit` candidates of every source along the rules' step."""
+        asked, portion = {rules.step: unasked(sources)}, Portion(Workload(), 1.0)
+        (pool,) = self.graph.pools({rules.step: rules}, asked, limit, 0, portion)
+        return pool
+
+    def firings(self, rules: PathRules, pool: Pool) -> Firings:
+        """Which path rules speak for which candidates."""
+        return self.graph.firings(rules, pool)
+
+
+def facts_about(graph: SqlGraph, test: Facts | None) -> Facts:
+    """The names of a graph, and the triples that answer the queries of a test."""
+    entities = graph.engine.entities
+    if entities is None:
+        entities = Names.from_sorted_chunks(_names(graph))
+    if test is None:
+        return Facts(entities, graph.predicates, {})
+    triples = Triples.of(test)
+    relation = test.predicates.translate(graph.predicates)[triples.relation]
+    located = test.entities.translate(entities)
+    ends = (located[triples.subject], located[triples.object])
+    is_subject = np.repeat([True, False], len(triples))
+    known = np.concatenate(ends)
+    keep = (known >= 0) & (np.concatenate([relation, relation]) >= 0)
+    columns = (known[keep], np.concatenate([relation, relation])[keep], is_subject[keep])
+    order = np.lexsort(columns)
+    rows = order[run_starts(*(column[order] for column in columns))] if len(order) else order
+    graph.database.upload(
+        "wanted",
+        {
+            "known": columns[0][rows],
+            "predicate": columns[1][rows],
+            "is_subject": columns[2][rows],
+            "is_object": ~columns[2][rows],
+        },
+    )
+    select = " UNION ".join(SIDES.values()).format(triples=graph.tables.triples)
+    found = graph.database.fetch(f"{select} ORDER BY 1, 2, 3")
+    predicate = found["predicate"].astype(narrow_type(len(graph.predicates)))
+    subject, object_ = (found[end].astype(np.int32) for end in ("subject", "object"))
+    return Facts(entities, graph.predicates, {2: Atoms(predicate, (subject, object_))})
+
+
+def _names(graph: SqlGraph) -> Iterator[list[str]]:
+    for start in range(0, graph.size.entities, CHUNK):
+        found = graph.database.fetch(
+            f"SELECT name FROM entity_ids WHERE id >= {start} AND id < {start + CHUNK} ORDER BY id"  # noqa: S608
+        )
+        yield found["name"].tolist()
