@@ -146,5 +146,5 @@ def test_names_stand_in_the_place_of_ids_but_not_of_relations(ranker: GraphRanke
 def test_what_cannot_be_explained_is_told(ranker: GraphRanker) -> None:
     with pytest.raises(InputError, match="no fact has the entity 'nobody'"):
         ranker.model.explain(ranker.facts, ("nobody", "citizen", "land, 0"))
-    with pytest.raises(InputError, match="no rules for the relation 'owns'.*knows"):
+    with pytest.raises(InputError, match=r"no rules for the relation 'owns'.*knows"):
         ranker.model.explain(ranker.facts, ("p1", "owns", "land, 0"))
