@@ -65,6 +65,13 @@ class GraphCounter(Protocol):
         """Whether constants are fitted together (the ridge class)."""
 
     @property
+    def ridge_penalty(self) -> float | None:
+        """The ridge's penalty, None where constants are not fitted together."""
+
+    def with_chosen_ridge(self, extent: Extent, seed: int) -> GraphCounter:
+        """The same graph; the ridge, if there is one, has the penalty that hidden links choose."""
+
+    @property
     def only_counts(self) -> bool:
         """Whether rules must be given, and are counted but not ranked by."""
 

@@ -154,7 +154,9 @@ def _ranked(
     valid: Facts | None,
 ) -> GraphModel:
     """Fit the ranking model to hidden folds, and put the model together."""
-    graph, work, settings = learning.graph, learning.work, learning.settings
+    graph = learning.graph.with_chosen_ridge(learning.extent, learning.seed)
+    learning = replace(learning, graph=graph)
+    work, settings = learning.work, learning.settings
     if graph.only_counts:
         settings = replace(settings, constants=False, backward=False)
     train, graphs = (None, []) if graph.only_counts else training_pool(learning, rules)
@@ -180,7 +182,7 @@ def _ranked(
         relation_rules(graph.predicates, rules, constants, ranking, own, queries),
         ranking.features,
         tuple(ranking.weights.tolist()),
-        settings.ridge_penalty if uses_ridge else None,
+        graph.ridge_penalty if uses_ridge else None,
         settings.constants,
         settings.backward,
         learning.extent.pool,

@@ -58,14 +58,10 @@ class GraphSettings:
     ----------
     constants, backward, ridge
         Classes of rules beside paths.
-    ridge_penalty
-        The ridge's penalty.
     per_relation
         A ranking model per relation and direction.
     rule_weights
         A weight per path rule, in sparse graphs, where held-out queries gain by it.
-    hidden_confidences
-        Confidences of paths for training queries are counted without the hidden fold.
     extent
         How much is searched and counted; by size unless given.
     """
@@ -73,8 +69,6 @@ class GraphSettings:
     constants: bool = True
     backward: bool = True
     ridge: bool = True
-    ridge_penalty: float = 40.0
     per_relation: bool = True
     rule_weights: bool = True
-    hidden_confidences: bool = True
     extent: Extent | None = None

@@ -92,11 +92,9 @@ def count_rules(
     until: float,
 ) -> dict[int, PathRules]:
     """Confidences of paths on a graph; rules that there is no time to count fall out."""
-    asked = graph.drawn(learning.steps, learning.extent.counted, learning.seed, COUNTING)
+    asked = graph.drawn(list(paths), learning.extent.counted, learning.seed, COUNTING)
     counted = graph.count(paths, asked, learning.portion(share, until))
-    return {
-        step: counted.get(step, PathRules.none(step, learning.length)) for step in learning.steps
-    }
+    return {step: counted.get(step, PathRules.none(step, learning.length)) for step in paths}
 
 
 def _no_paths(learning: GraphLearning) -> PathTable:
@@ -109,25 +107,25 @@ def _no_paths(learning: GraphLearning) -> PathTable:
 def training_pool(
     learning: GraphLearning, rules: dict[int, PathRules]
 ) -> tuple[Pool | None, list[GraphCounter]]:
-    """Training queries of all hidden folds, and the graphs without them."""
+    """Training queries of all hidden folds, and the graphs without them, where rules are weighted."""
     pools: list[Pool] = []
     graphs: list[GraphCounter] = []
     extent, work = learning.extent, learning.work
-    paths = {step: some.paths for step, some in rules.items()}
     share = learning.shares.fold
     folds = learning.graph.hidden_folds(extent, learning.seed)
     for number, (rest, hidden) in enumerate(folds):
         if pools and work.expired(0.6):
             break
-        seen = rules
-        if learning.settings.hidden_confidences:
-            seen = count_rules(learning, rest, paths, share / 2, 0.8)
         of_steps = hidden.links_by_predicate[predicate_of(np.array(learning.steps))]
         most = fair_share(of_steps, extent.queries)
-        asked = hidden.drawn(learning.steps, most, learning.seed, ASKING)
+        drawn = hidden.drawn(learning.steps, most, learning.seed, ASKING)
+        asked = {step: some for step, some in drawn.items() if len(some.sources)}
+        paths = {step: rules[step].paths for step in asked}
+        seen = count_rules(learning, rest, paths, share / 2, 0.8)
         portion = Portion(work, share / 2, 0.8, learning.shares.ridge)
         pools += rest.pools(seen, asked, extent.pool, number, portion)
-        graphs.append(rest)
+        if learning.shares.weighting:
+            graphs.append(rest)
     return (Pool.together(pools) if pools else None), graphs
 
 

@@ -20,7 +20,7 @@ from hornbeam.arrays import Ids, Ints, Positions
 
 PRIME = 2**31 - 1
 #: Purposes of random choices: each has its own coefficients, whatever else is chosen.
-HIDING, DISCOVERING, JUDGING, COUNTING, ASKING = range(5)
+HIDING, DISCOVERING, JUDGING, COUNTING, ASKING, CHOOSING = range(6)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,13 +20,14 @@ from hornbeam.graphs.graph_model import ConstantRule, LinkedShares
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.graphs.hidden_folds import hidden_folds
-from hornbeam.graphs.link_hashes import DISCOVERING, LinkHash
+from hornbeam.graphs.link_hashes import CHOOSING, DISCOVERING, LinkHash
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.linked_pairs import linked_shares
 from hornbeam.graphs.model_parts import best_constants
 from hornbeam.graphs.path_rules import PathRules, counted
 from hornbeam.graphs.pools import Pool, firings_of, pool_of
 from hornbeam.graphs.ridge import MOST_ENTITIES, Ridge
+from hornbeam.graphs.ridge_choice import CHEAP, JUDGED, USUAL, choose_penalty
 from hornbeam.graphs.softmax import Firings
 from hornbeam.graphs.workload import Result
 from hornbeam.rules.codes import predicate_of
@@ -39,6 +40,7 @@ class MemoryGraph:
     facts: Facts
     graph: LinkedGraph
     settings: GraphSettings
+    penalty: float = USUAL
 
     only_counts = False
 
@@ -61,6 +63,20 @@ class MemoryGraph:
     def fits_constants(self) -> bool:
         """Whether constants are fitted together: their matrix is held for so many entities."""
         return self.settings.ridge and self.graph.n_entities <= MOST_ENTITIES
+
+    @property
+    def ridge_penalty(self) -> float | None:
+        """The ridge's penalty, None where constants are not fitted together."""
+        return self.penalty if self.fits_constants else None
+
+    def with_chosen_ridge(self, extent: Extent, seed: int) -> MemoryGraph:
+        """The same graph, with the penalty by which the ridge ranks the first hidden fold best."""
+        if not self.fits_constants or self.graph.n_entities > CHEAP:
+            return self
+        rest, hidden = next(self.hidden_folds(extent, seed))
+        steps = range(2, self.graph.step_limit)
+        asked = hidden.drawn(steps, JUDGED, seed, CHOOSING)
+        return replace(self, penalty=choose_penalty(rest.graph, asked))
 
     @cached_property
     def links_by_predicate(self) -> Ints:
@@ -123,7 +139,7 @@ class MemoryGraph:
         """At most `limit` candidates of every source, with their features."""
         ridge = None
         if self.fits_constants:
-            ridge = Ridge.fit(self.graph, self.settings.ridge_penalty)
+            ridge = Ridge.fit(self.graph, self.penalty)
             assert len(ridge.rest)  # before threads ask for it
             portion.work.advance(portion.ahead)
         classes = Classes(self.settings.constants, self.settings.backward)
@@ -153,10 +169,7 @@ class MemoryGraph:
     def hidden_folds(self, extent: Extent, seed: int) -> Iterator[tuple[MemoryGraph, MemoryGraph]]:
         """Pairs of the graph without a fold and that fold."""
         for rest, hidden in hidden_folds(self.graph, extent, seed):
-            yield (
-                MemoryGraph(self.facts, rest, self.settings),
-                MemoryGraph(self.facts, hidden, self.settings),
-            )
+            yield replace(self, graph=rest), replace(self, graph=hidden)
 
     def _each(
         self,

@@ -1,7 +1,7 @@
 """Fitting the ranking model: which features, which penalties, by held-out queries.
 
 1. One softmax for the graph per set of features; the set with the best MRR on held-out queries is
-   taken.
+   taken, so the ridge's features stay only where they gain.
 2. One softmax per step, drawn to the graph's by a penalty; the penalty (or the graph's model alone)
    by held-out queries.
 3. Where the graph is sparse, a weight per path rule, if held-out queries gain by it
@@ -27,16 +27,16 @@ from hornbeam.graphs.softmax import (
 from hornbeam.graphs.workload import Workload
 
 #: Sets of features to choose from; those of the ridge fall out where there is none.
-SMALL = (
+FEW = (
     "ridge_forward", "ridge_backward", "ridge_sum", "best", "noisy_or", "frequency", "seen",
-    "degree", "itself", "path_best", "forward_best", "backward_best", "path_sum", "forward_sum",
-    "backward_sum",
+    "degree", "itself", "path_best", "forward_best", "backward_best",
 )  # fmt: skip
-ALL = FEATURES
+WITH_SUMS = (*FEW, "path_sum", "forward_sum", "backward_sum")
 WITHOUT_RIDGE = FEATURES[:-3]
-#: L2 penalties: of the graph's weights, and of the steps' distance to them, the usual one first.
+SETS = (FEW, WITH_SUMS, FEATURES, WITHOUT_RIDGE)
+#: L2 penalties: of the graph's weights, and of the steps' distance to them.
 GRAPH_PENALTY = 1.0
-PENALTIES = (30.0, 10.0, 100.0, 3.0)
+PENALTIES = (100.0, 30.0, 10.0, 3.0)
 #: Candidates that sets of features are compared on.
 COMPARED = 300_000
 
@@ -84,25 +84,17 @@ def scores_of(pool: Pool, ranking: Ranking) -> Floats:
 
 @dataclass
 class _Choice:
-    """The best ranking so far, by the reciprocal ranks of held-out queries.
-
-    Another one takes its place where it gains more than the standard error of the difference.
-    """
+    """The ranking with the best MRR of held-out queries so far."""
 
     held: Pool
     best: Ranking | None = None
-    sums: Floats | None = None
 
     def offer(self, ranking: Ranking) -> None:
         held = self.held
         sums = summed_reciprocal_ranks(held.offsets, scores_of(held, ranking), held.truth)
-        if self.sums is not None:
-            gain = sums - self.sums
-            error = np.sqrt(float((gain * gain).sum()))
-            if float(gain.sum()) <= error:
-                return
         mrr = float(sums.sum()) / max(held.n_queries, 1)
-        self.best, self.sums = replace(ranking, mrr=mrr), sums
+        if self.best is None or mrr > self.best.mrr:
+            self.best = replace(ranking, mrr=mrr)
 
     @property
     def ranking(self) -> Ranking:
@@ -123,6 +115,7 @@ def fit_ranking(
     sizes = [float(len(parts[step].feature)) for step in steps]
     start: _Fits = {}
     choice = _Choice(held)
+    choice.offer(graph)
     for penalty in PENALTIES:
         if start and work.expired(0.9):
             break
@@ -134,7 +127,6 @@ def fit_ranking(
         fitted = work.each(fit, steps, sizes, share / 2 / len(PENALTIES))
         start = {step: w for step, w in zip(steps, fitted, strict=True) if w is not None}
         choice.offer(replace(graph, by_step=dict(start), penalty=penalty))
-    choice.offer(graph)
     return choice.ranking
 
 
@@ -160,7 +152,7 @@ def _graph_model(train: Pool, held: Pool, work: Workload, share: float) -> Ranki
     """One softmax for the graph, with the best set of features."""
     available = FEATURES[: train.feature.shape[1]]
     several: list[tuple[str, ...]] = []
-    for one in (SMALL, ALL, WITHOUT_RIDGE):
+    for one in SETS:
         features = tuple(name for name in one if name in available)
         if features not in several:
             several.append(features)

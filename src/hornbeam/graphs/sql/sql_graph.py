@@ -59,6 +59,7 @@ class SqlGraph:
     numbers: Iterator[int] = field(default_factory=count)
 
     fits_constants = False
+    ridge_penalty = None
 
     @classmethod
     def of(cls, engine: SqlEngine, settings: GraphSettings) -> SqlGraph:
@@ -118,6 +119,10 @@ class SqlGraph:
         """Entities that have links along every step."""
         found = self.database.fetch(f"SELECT step, holders FROM {self.tables.holders}")  # noqa: S608
         return _scattered(found["step"], found["holders"], self.size.step_limit)
+
+    def with_chosen_ridge(self, extent: Extent, seed: int) -> SqlGraph:  # noqa: ARG002
+        """The same graph: there is no ridge."""
+        return self
 
     def located(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""

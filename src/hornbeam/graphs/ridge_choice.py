@@ -1,0 +1,43 @@
+"""Which penalty the ridge has: the one by which it alone ranks hidden links best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hornbeam.graphs.asked_links import Asked
+from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.ridge import Ridge
+from hornbeam.graphs.softmax import summed_reciprocal_ranks
+
+#: Penalties to choose from, and the one that stays where trying others would cost too much.
+PENALTIES, USUAL = (20.0, 40.0, 60.0), 40.0
+#: Entities up to which all are tried: an inverse takes the cube of them.
+CHEAP = 5_000
+#: Hidden links per relation that a penalty is judged by.
+JUDGED = 50
+
+
+def choose_penalty(graph: LinkedGraph, asked: Mapping[int, Asked]) -> float:
+    """The penalty with the best MRR over hidden links, asked by step of the graph without them."""
+    return max(PENALTIES, key=lambda penalty: _sum_of_ranks(Ridge.fit(graph, penalty), asked))
+
+
+def _sum_of_ranks(ridge: Ridge, asked: Mapping[int, Asked]) -> float:
+    """Sum of 1 / rank of the answers among all entities that are no known answers."""
+    graph, total = ridge.graph, 0.0
+    for step, queries in asked.items():
+        if not len(queries.sources):
+            continue
+        forward, backward = ridge.scores(step, queries.sources)
+        score = (np.maximum(forward, 0) + np.maximum(backward, 0)).astype(np.float64)
+        truth = np.zeros(score.shape, dtype=np.bool_)
+        of = np.repeat(np.arange(len(queries.sources)), np.diff(queries.offsets))
+        truth[of, queries.answers] = True
+        for row, source in enumerate(queries.sources.tolist()):
+            score[row, graph.ends(source, step)] = -np.inf
+        offsets = np.arange(len(score) + 1) * graph.n_entities
+        sums = summed_reciprocal_ranks(offsets, score.ravel(), truth.ravel())
+        total += float(sums.sum())
+    return total
