@@ -87,6 +87,13 @@ def test_same_bytes_on_any_number_of_threads() -> None:
     assert learn_graph(train, held, seed=4).to_text() not in texts
 
 
+def test_a_relation_of_one_fact_is_missing_from_most_folds() -> None:
+    rows = [*planted(), ("town0", "twin of", "town1")]
+    rare = learn_graph(rows, relations=["twin of"])
+    assert {part.relation for part in rare.relations} == {"twin of"}
+    assert len(learn_graph(rows).relations) == 10
+
+
 def test_same_bytes_interpreted_and_compiled() -> None:
     rows = planted()[:36]
     train, held = hb.read_facts(rows[:5] + rows[8:]), hb.read_facts(rows[5:8])
