@@ -107,7 +107,7 @@ def _no_paths(learning: GraphLearning) -> PathTable:
 def training_pool(
     learning: GraphLearning, rules: dict[int, PathRules]
 ) -> tuple[Pool | None, list[GraphCounter]]:
-    """Training queries of all hidden folds, and the graphs without them, where rules are weighted."""
+    """Training queries of all hidden folds; for weights of rules the graphs without them, too."""
     pools: list[Pool] = []
     graphs: list[GraphCounter] = []
     extent, work = learning.extent, learning.work

@@ -120,7 +120,7 @@ class SqlGraph:
         found = self.database.fetch(f"SELECT step, holders FROM {self.tables.holders}")  # noqa: S608
         return _scattered(found["step"], found["holders"], self.size.step_limit)
 
-    def with_chosen_ridge(self, extent: Extent, seed: int) -> SqlGraph:  # noqa: ARG002
+    def with_chosen_ridge(self, extent: Extent, seed: int) -> SqlGraph:
         """The same graph: there is no ridge."""
         return self
 
