@@ -34,7 +34,6 @@ from hornbeam.facts.table import Facts
 from hornbeam.graphs.graph_learning import learn_graph
 from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
-from hornbeam.graphs.link_hashes import PRIME
 from hornbeam.graphs.linked_graph import LinkedGraph
 
 #: MRR at least, CPU seconds at most, GB at most.
@@ -53,7 +52,8 @@ ABLATIONS = {
     "without the ridge": replace(WHOLE, ridge=False),
     "global weights only": replace(WHOLE, per_relation=False, rule_weights=False),
 }
-#: Every training link is hidden alone: for graphs so small that it can be done as it is said.
+#: As many folds as links, so that a link is hidden alone or with one or two others; for graphs so
+#: small that everything can be computed anew for every fold.
 LEAVE_ONE_OUT, ONE_BY_ONE = "leave-one-out", 10_000
 
 
@@ -88,7 +88,7 @@ def settings_of(name: str, train: Facts) -> GraphSettings:
     if name != LEAVE_ONE_OUT:
         return ABLATIONS.get(name, WHOLE)
     size = LinkedGraph.of(train).size
-    one_by_one = replace(Extent.of(size), folds=PRIME, hidden=size.facts)  # a number per link
+    one_by_one = replace(Extent.of(size), folds=size.facts, hidden=size.facts)
     return replace(WHOLE, extent=one_by_one)
 
 

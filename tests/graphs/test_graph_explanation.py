@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -71,10 +73,10 @@ def test_the_best_of_every_class_is_the_feature_of_the_ranking(ranker: GraphRank
 
 
 def test_weights_of_the_ridge_add_up_to_its_scores(ranker: GraphRanker) -> None:
+    penalty = 20.0
+    ranker = replace(ranker.model, ridge=penalty).ranker(ranker.facts)
     ridge = ranker.evidence.ridge
     assert ridge is not None
-    penalty = ranker.model.ridge
-    assert penalty is not None
     checked = 0
     for step in steps(ranker):
         forward, backward = ridge.scores(step, np.array([5]))

@@ -33,5 +33,5 @@ def hidden_folds(
 ) -> Iterator[tuple[LinkedGraph, LinkedGraph]]:
     """Pairs of the graph without a fold and that fold, as many as the extent asks for."""
     fold = folds_of(graph, extent.folds, seed)
-    for number in np.unique(fold)[: extent.hidden].tolist():
+    for number in range(extent.hidden):
         yield graph.select(fold != number), graph.select(fold == number)

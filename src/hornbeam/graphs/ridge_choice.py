@@ -11,8 +11,9 @@ from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.ridge import Ridge
 from hornbeam.graphs.softmax import summed_reciprocal_ranks
 
-#: Penalties to choose from, and the one that stays where trying others would cost too much.
-PENALTIES, USUAL = (20.0, 40.0, 60.0), 40.0
+#: The penalty that stays where trying others would cost too much, and those to choose from.
+USUAL = 40.0
+PENALTIES = (USUAL, 20.0, 60.0)
 #: Entities up to which all are tried: an inverse takes the cube of them.
 CHEAP = 5_000
 #: Hidden links per relation that a penalty is judged by.
