@@ -20,6 +20,7 @@ from hornbeam.graphs.model_parts import property_of
 from hornbeam.graphs.path_rules import PathRules, best_rules, counted
 from hornbeam.graphs.pools import FEATURES, firings_of, pool_of
 from hornbeam.graphs.ridge import Ridge
+from hornbeam.graphs.ridge_choice import PENALTIES, choose_penalty
 from hornbeam.rules.codes import step_code
 from tests.support.brute_graphs import ENTITIES, RELATIONS, BruteGraph, Triple, graph_of, triples
 from tests.support.kernels import both_ways, kernels_are
@@ -253,3 +254,29 @@ def test_nothing_to_answer_from() -> None:
     graph = LinkedGraph(3, 1, *(np.empty(0, dtype=np.int32) for _ in range(3)))
     assert graph.ends(0, 2).tolist() == []
     assert len(constant_rules(graph, 2)) == 0
+
+
+@given(triples, st.data())
+def test_the_ridges_penalty_is_the_one_that_ranks_hidden_links_best(
+    some: set[Triple], data: st.DataObject
+) -> None:
+    graph = graph_of(some)
+    is_hidden = np.arange(len(graph)) % data.draw(st.integers(2, 3)) == 0
+    hidden, rest = graph.select(is_hidden), graph.select(~is_hidden)
+    asked = {step: asked_along(hidden, step) for step in STEPS}
+
+    def naive(penalty: float) -> float:
+        total, ridge = 0.0, Ridge.fit(rest, penalty)
+        for step, queries in asked.items():
+            for source, answer in zip(queries.known, queries.answers, strict=True):
+                forward, backward = ridge.scores(step, np.array([source]))
+                score = np.maximum(forward[0], 0) + np.maximum(backward[0], 0)
+                known = [*rest.ends(source, step), *hidden.ends(source, step)]
+                others = [c for c in range(ENTITIES) if c not in known]
+                above = sum(score[c] > score[answer] for c in others)
+                equal = sum(score[c] == score[answer] for c in others)
+                total += 1 / (1 + above + equal / 2)
+        return total
+
+    sums = {penalty: naive(penalty) for penalty in PENALTIES}
+    assert sums[choose_penalty(rest, asked)] == pytest.approx(max(sums.values()))
