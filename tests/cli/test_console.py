@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from hornbeam.cli import commands, console
-from hornbeam.cli.console import TerminalProgress, progress_shown
+from hornbeam.cli.console import TerminalProgress, WholeWork, progress_shown
 from hornbeam.cli.help import help_text
 from tests.support.commands import COUNTRIES, EVIDENCE, TRAIN, command, hornbeam_
 
@@ -204,6 +204,27 @@ def test_a_bar_shows_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None
     assert "100/s" in shown
     assert "left" in shown
     assert progress._bar is None
+
+
+def test_stages_of_a_whole_are_one_line_with_one_time_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    moved = Clock()
+    monkeypatch.setattr("hornbeam.cli.console.time.monotonic", moved)
+    monkeypatch.setattr(console, "LINE_EVERY_SECONDS", 1.0)
+    shares = {"Counting": 20.0, "Fitting": 70.0, "Rest": 10.0}
+    progress = TerminalProgress(whole=WholeWork("Learning", shares))
+    for stage, done in (("Counting", 1), ("Counting", 2), ("Counting", 1), ("Fitting", 1)):
+        progress.advance(stage, 0, 2)
+        moved.now += 10.0
+        progress.advance(stage, done, 2)
+    progress.advance("of no share", 1, 2)
+    lines = [line for line in capsys.readouterr().err.splitlines() if line]
+    assert lines == [
+        "Learning: 10 %, 90 s left.",
+        "Learning: 20 %, 2 min left.",  # a stage that begins again does not take it back
+        "Learning: 55 %, 33 s left.",
+    ]
 
 
 @pytest.mark.slow

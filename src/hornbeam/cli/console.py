@@ -39,6 +39,7 @@ class Stage:
     now: float
     done: int
     total: int
+    percent: bool = False
 
     @property
     def rate(self) -> float | None:
@@ -48,23 +49,48 @@ class Stage:
         return (self.done - self.done_before) / (self.now - self.began)
 
     def __str__(self) -> str:
-        parts = [f"{self.done:,} of {self.total:,}"]
+        parts = [f"{self.done} %" if self.percent else f"{self.done:,} of {self.total:,}"]
         rate = self.rate
         if rate is not None:
-            parts.append(shown_rate(rate))
+            parts += [] if self.percent else [shown_rate(rate)]
             if self.done < self.total:
                 parts.append(f"{shown_seconds((self.total - self.done) / rate)} left")
         return ", ".join(parts)
 
 
+@dataclass(frozen=True)
+class WholeWork:
+    """Work of several stages that is shown as one: its name, and the share of each stage.
+
+    Shares are of the time that stages take, in any unit; a stage without one is not shown.
+    """
+
+    name: str
+    shares: Mapping[str, float]
+
+    def percent(self, stage: str, done: int, total: int) -> int:
+        """How much of the whole is done at some point of a stage."""
+        before = 0.0
+        for name, share in self.shares.items():
+            if name == stage:
+                part = share * done / max(total, 1)
+                return int(100 * (before + part) / sum(self.shares.values()))
+            before += share
+        return 0
+
+
 class TerminalProgress:
     """A bar on a terminal, a line now and then elsewhere, nothing when quiet.
 
-    Verbose adds the time to every message, a line for every stage that ends, and what the whole
-    work has cost.
+    Stages of a `whole` have one bar together. Verbose adds the time to every message, a line for
+    every stage that ends, and what the whole work has cost.
     """
 
-    def __init__(self, quiet: bool = False, verbose: bool = False) -> None:
+    def __init__(
+        self, quiet: bool = False, verbose: bool = False, whole: WholeWork | None = None
+    ) -> None:
+        self.whole = whole
+        self._shown = Stage(time.monotonic(), 0, time.monotonic(), 0, 100, percent=True)
         self.quiet = quiet
         self.verbose = verbose and not quiet
         self._began = self._last_line = self._bar_from = time.monotonic()
@@ -91,14 +117,27 @@ class TerminalProgress:
         now = time.monotonic()
         known = self._stages.setdefault(stage, Stage(now, done, now, done, total))
         known.now, known.done, known.total = now, done, total
+        shown, line = self._of_whole(stage, known)
         if sys.stderr.isatty():
-            self._draw(stage, known)
+            self._draw(shown, line)
         elif now - max(self._last_line, known.began) >= LINE_EVERY_SECONDS and done < total:
             self._last_line = now
-            self.message(f"{stage}: {known}.")
+            self.message(f"{shown}: {line}.")
         if done >= total:
             del self._stages[stage]
             self.detail(f"{stage}: {known}.")
+
+    def _of_whole(self, stage: str, known: Stage) -> tuple[str, Stage]:
+        """What is shown of a stage: itself, or the whole that it is part of, which never goes back.
+
+        The time left is that of the whole, by what it has taken since it began.
+        """
+        if self.whole is None:
+            return stage, known
+        line = self._shown
+        line.now = known.now
+        line.done = max(line.done, self.whole.percent(stage, known.done, known.total))
+        return self.whole.name, line
 
     def _draw(self, stage: str, known: Stage) -> None:
         if self._bar is None:
@@ -113,7 +152,7 @@ class TerminalProgress:
             self._tasks[stage],
             completed=known.done,
             total=known.total,
-            rate=shown_rate(rate) if rate is not None else "",
+            rate=shown_rate(rate) if rate is not None and not known.percent else "",
         )
 
     def close(self) -> None:
@@ -157,11 +196,13 @@ def _peak_memory() -> str:
 
 
 @contextmanager
-def progress_shown(quiet: bool, verbose: bool = False) -> Iterator[TerminalProgress]:
+def progress_shown(
+    quiet: bool, verbose: bool = False, whole: WholeWork | None = None
+) -> Iterator[TerminalProgress]:
     """Progress that is taken off the screen however the work ends."""
     from hornbeam.compiled import announced
 
-    progress = TerminalProgress(quiet, verbose)
+    progress = TerminalProgress(quiet, verbose, whole)
     try:
         with announced(progress):
             yield progress

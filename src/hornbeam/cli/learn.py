@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, screen
+from hornbeam.cli.console import WholeWork, print_json, print_table, screen
 from hornbeam.cli.evidence import open_evidence
 from hornbeam.cli.graph_commands import GraphOptions, learn_graph_model
 from hornbeam.cli.learner_options import FitOptions, LearnerOptions
@@ -21,6 +21,14 @@ from hornbeam.files import refuse_inputs, save_text
 if TYPE_CHECKING:
     from hornbeam.learning.trace import Trace
     from hornbeam.model import Model
+
+#: What learners call the stage that takes them longest.
+LEARNER_STAGES = {
+    "joint": "Choosing the strength",
+    "boost": "Choosing the number of trees",
+    "ppll": "Learning weights",
+    "greedy": "Greedy search",
+}
 
 
 def learn(
@@ -74,7 +82,7 @@ def learn(
     learner = settings.learner(fitting.method, seed)
     clock = time.perf_counter()
     with (
-        console.progress() as progress,
+        console.progress(_stages(fitting.method, not labels or fitting.cross_evidence)) as progress,
         open_evidence(facts, engine, reading, progress) as evidence,
     ):
         labelled = reading.read(hb.read_labels, labels, progress) if labels else None
@@ -105,6 +113,13 @@ def learn(
         print_json(_as_dict(model, trace))
     else:
         _show(model, trace, output)
+
+
+def _stages(method: str, by_folds: bool) -> WholeWork:
+    """The stages of learning in one line; shares as measured on graphs of 4,000 to 87,000 facts."""
+    counting = {"Counting paths": 5.0, "Counting fold by fold": 30.0 if by_folds else 0.0}
+    learning = {LEARNER_STAGES.get(method, ""): 55.0}
+    return WholeWork("Learning", counting | learning | {"What follows": 10.0})
 
 
 def _refuse(

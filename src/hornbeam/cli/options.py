@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from hornbeam.choices import EngineName, Score
-from hornbeam.cli.console import TerminalProgress, progress_shown, read_files
+from hornbeam.cli.console import TerminalProgress, WholeWork, progress_shown, read_files
 from hornbeam.cli.option_groups import OneOf, Options
 from hornbeam.errors import InputError
 from hornbeam.rules.body import MAX_LENGTH, Kind
@@ -329,6 +329,6 @@ class ConsoleOptions(Options):
         ),
     ] = False
 
-    def progress(self) -> AbstractContextManager[TerminalProgress]:
-        """Show how far the work is, unless quiet."""
-        return progress_shown(self.quiet, self.verbose)
+    def progress(self, whole: WholeWork | None = None) -> AbstractContextManager[TerminalProgress]:
+        """Show how far the work is, unless quiet; the stages of a `whole` in one line."""
+        return progress_shown(self.quiet, self.verbose, whole)
