@@ -17,6 +17,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "command_reference",
     "mathml",
+    "notebooks",
     "readable_autodoc",
 ]
 default_role = "code"
@@ -31,6 +32,8 @@ napoleon_google_docstring = False
 napoleon_use_ivar = True
 
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["results.css"]
 html_title = f"Hornbeam {release}"
 html_math_renderer = "mathml"
 html_copy_source = False

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import doctest
 import importlib.util
+import json
 import os
 import re
 import shlex
@@ -205,6 +206,18 @@ def test_the_site_has_every_public_name(site: Path) -> None:
     documented = {line.split()[0] for line in listed.splitlines()}
     public = set(hornbeam.__all__) - {"__version__", "errors"}
     assert {f"hornbeam.{name}" for name in public} <= documented
+
+
+def test_the_notebook_was_run(site: Path) -> None:
+    """Its source has no results, and its page has them all."""
+    notebook = json.loads((DOCS / "notebook.ipynb").read_text(encoding="utf-8"))
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert not any(cell["outputs"] for cell in cells)
+    page = (site / "notebook.html").read_text(encoding="utf-8")
+    drawings = page.count('<div class="result"><svg')
+    tables = page.count('<div class="result"><div>') + page.count('<div class="result"><table>')
+    assert (drawings, tables) == (2, 6)
+    assert "algeria located_in africa: score 0.6514" in page
 
 
 def test_the_site_needs_no_network(site: Path) -> None:

@@ -116,7 +116,8 @@ def test_an_empty_table_can_be_written(tmp_path: Path) -> None:
 
 def test_notebooks_show_escaped_text() -> None:
     page = TABLE._repr_html_()
-    assert "<td>&lt;c&gt;</td>" in page
+    assert '<td style="text-align:left">&lt;c&gt;</td>' in page
+    assert '<td style="text-align:right">0.3333</td>' in page
     hostile = ResultTable({"name": list(HOSTILE)})
     assert "<script>" not in hostile._repr_html_()
 

@@ -20,8 +20,8 @@ from hornbeam.files import replaced_file, save_text
 
 #: Rows that a notebook or a terminal shows.
 SHOWN = 20
-#: Digits of a number in text.
-DIGITS = 6
+#: Digits of a number in text, and in a notebook.
+DIGITS, HTML_DIGITS = 6, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,8 +216,9 @@ class ResultTable:
     def html(self, title: str = "") -> str:
         """The first rows as an escaped HTML table."""
         more = f"<p>{len(self):,} rows</p>" if len(self) > SHOWN else ""
-        rows = [tuple(map(_text, row)) for row in self[:SHOWN]]
-        return html_table(title, self.names, rows) + more
+        rows = [tuple(_text(cell, HTML_DIGITS) for cell in row) for row in self[:SHOWN]]
+        numbers = [not isinstance(self.columns[name], Sequence) for name in self.names]
+        return html_table(title, self.names, rows, numbers) + more
 
     def _repr_html_(self) -> str:
         return self.html()
@@ -234,20 +235,31 @@ class ResultTable:
         return "\n".join(lines)
 
 
-def html_table(title: str, header: Sequence[str], rows: Sequence[tuple[str, ...]]) -> str:
-    """Small escaped HTML table for notebooks."""
+def html_table(
+    title: str,
+    header: Sequence[str],
+    rows: Sequence[tuple[str, ...]],
+    numbers: Sequence[bool] = (),
+) -> str:
+    """Small escaped HTML table for notebooks; columns of `numbers` stand to the right."""
     from html import escape
 
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
+    sides = [*numbers, *[False] * (len(header) - len(numbers))]
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        # notebooks put everything to the right unless told
+        return "".join(
+            f'<{tag} style="text-align:{"right" if side else "left"}">{escape(cell)}</{tag}>'
+            for cell, side in zip(cells, sides, strict=True)
+        )
+
+    lines = [line(header, "th"), *(line(row, "td") for row in rows)]
     caption = f"<caption>{escape(title)}</caption>" if title else ""
-    return f"<table>{caption}<tr>{head}</tr>{body}</table>"
+    return f"<table>{caption}{''.join(f'<tr>{one}</tr>' for one in lines)}</table>"
 
 
-def _text(cell: object) -> str:
-    return f"{cell:.{DIGITS}g}" if isinstance(cell, float) else str(cell)
+def _text(cell: object, digits: int = DIGITS) -> str:
+    return f"{cell:.{digits}g}" if isinstance(cell, float) else str(cell)
 
 
 def _library(name: str) -> ModuleType:

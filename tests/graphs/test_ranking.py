@@ -124,7 +124,7 @@ def test_a_worked_example() -> None:
         "seconds": found.seconds,
     }  # fmt: skip
     assert "MRR 0.3429" in repr(found)
-    assert "<td>subject</td>" in found._repr_html_()
+    assert ">subject</td>" in found._repr_html_()
 
 
 class Told:
