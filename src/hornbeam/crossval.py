@@ -18,9 +18,12 @@ from hornbeam.facts.table import Facts, Targets
 from hornbeam.model import Model
 from hornbeam.reporting.evaluation import Evaluation, paired_significance
 from hornbeam.result_table import ResultTable
+from hornbeam.two_step import ASKED_ONLY
 
+#: What stands beside a collective method: the same without, and with every pair believed in.
+PLAIN, ASKED = "plain", "asked"
 World = tuple[str, Facts, Targets, Facts, Targets]
-Learn = Callable[[Facts, Targets], Model]
+Learn = Callable[..., Model]
 
 
 @dataclass(frozen=True)
@@ -149,6 +152,19 @@ def cross_validate_worlds(
             evaluation = model.evaluate(test_facts, test)
             results[name].append(FoldResult(fold, evaluation, len(model.rules), seconds))
     return [MethodResult(name, tuple(folds)) for name, folds in results.items()]
+
+
+def beside_collective(name: str, learn: Learn) -> dict[str, Learn]:
+    """A collective method with what its gains must be held against.
+
+    `NAME-plain` is the same method where every pair stands alone, and `NAME-asked` the collective
+    one where every pair counts as present: what the choice of pairs tells by itself.
+    """
+
+    def by(collective: bool | str) -> Learn:
+        return lambda facts, labels: learn(facts, labels, collective=collective)
+
+    return {name: learn, f"{name}-{PLAIN}": by(False), f"{name}-{ASKED}": by(ASKED_ONLY)}
 
 
 def significance(results: Sequence[MethodResult]) -> dict[tuple[str, str], float]:

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from hornbeam.arrays import Ints
-from hornbeam.choices import Sampling
+from hornbeam.choices import CollectiveMethod, Sampling
 from hornbeam.compiled import announced
 from hornbeam.counting.collective.collective_statistics import discover_collective
 from hornbeam.counting.cross_evidence import FoldedEvidence
@@ -27,7 +27,7 @@ from hornbeam.counting.opening import (
 )
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
-from hornbeam.facts.evidence_folds import deal_evidence
+from hornbeam.facts.evidence_folds import EvidenceFolds, deal_evidence, pair_groups
 from hornbeam.facts.negatives import origins, with_negatives_of_each
 from hornbeam.facts.reading.readers import Input, as_labels
 from hornbeam.facts.symmetry import is_symmetric, with_known
@@ -40,7 +40,7 @@ from hornbeam.learning.learner import Learner
 from hornbeam.learning.outcomes import candidate_outcomes
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.registry import make_learner
-from hornbeam.learning.rule_learning import learn_rules, problem_of
+from hornbeam.learning.rule_learning import LearnedRules, learn_rules, problem_of
 from hornbeam.learning.trace import Trace
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
@@ -49,6 +49,11 @@ from hornbeam.rules.candidates import Language
 from hornbeam.rules.model_file import model_text
 from hornbeam.rules.rule_model import Relaxation, Semantics
 from hornbeam.rules.weighing import Counts
+from hornbeam.scoring.two_step_scorer import two_step_facts
+from hornbeam.two_step import ASKED_ONLY, FirstStep, learn_second_step
+
+#: Methods whose rules have the targets themselves in their bodies.
+RECURSIVE = (CollectiveMethod.MAP, CollectiveMethod.MAP_HEADS)
 
 
 def learn(
@@ -61,7 +66,7 @@ def learn(
     counts: Counts | str = "auto",
     relaxation: Relaxation | str | None = None,
     cross_evidence: bool = False,
-    collective: bool = False,
+    collective: bool | str = False,
     refit: bool = False,
     negatives: float = 1.0,
     negative_sampling: Sampling = "typed",
@@ -96,7 +101,10 @@ def learn(
         (see `hornbeam.facts.evidence_folds`). Scoring then needs them among the facts: `known`.
         Without labels this is always done.
     collective
-        Let bodies hold labelled targets too. The model then scores all pairs together.
+        Let what is believed of one pair count for others; the model then scores all pairs
+        together. True is "two-step": a plain model, and rules about what it believes of other
+        pairs where these pay. "map" and "map-heads" are recursive rules with PSL's meaning;
+        "asked-only" is a comparison in which every pair is believed in.
     refit
         Fit the surviving rules once more, together and without L1.
     negatives, negative_sampling
@@ -105,31 +113,36 @@ def learn(
         Of everything random: folds of the internal validation, sampled negatives.
     """
     learner, language = _learner(method, seed), language or Language()
+    together = _collective_method(collective)
+    two_steps, recursive = together is CollectiveMethod.TWO_STEP, together in RECURSIVE
     semantics = Semantics(
-        relaxation=learner.relaxation if relaxation is None else Relaxation(relaxation),
-        collective=collective,
+        relaxation=_relaxation(learner, relaxation, two_steps),
+        collective=together if recursive else None,
         max_fanout=language.max_fanout,
         distinct_variables=language.distinct_variables,
         cross_evidence=cross_evidence and labels is not None,
     )
-    ways = _ways_of_counting(learner, counts, collective)
+    ways = _ways_of_counting(learner, counts, recursive)
     semantics = replace(semantics, counts=model_counts(ways))
     language = replace(
         language,
-        bodies=(Kind.PATH,) if collective else language.bodies or learner.bodies,
+        bodies=(Kind.PATH,) if recursive else language.bodies or learner.bodies,
         shares=Counts.SHARE in ways,
     )
-    began = time.perf_counter()
+    began, folds, second = time.perf_counter(), None, None
     sampled, evidence = labels is None, as_evidence(facts)
     labels = _labels(evidence, labels, target, negatives, negative_sampling, seed)
     search = _Search(evidence, labels, language, engine, threads, progress)
-    if collective:
+    if two_steps:
+        two_step_facts(evidence, engine)
+    if recursive:
         found, problem = search.collectively(semantics, sampled)
     elif sampled or cross_evidence:
         origin = None
         if sampled:
             origin = origins(labels, negative_sampling, np.random.default_rng([seed, 1]))
-        found = search.by_folds(origin, np.random.default_rng([seed, 2]))
+        folds = search.deal(origin, np.random.default_rng([seed, 2]))
+        found = search.by_folds(folds)
     else:
         found = search.plainly()
     _check_candidates(found, labels, language)
@@ -141,13 +154,19 @@ def learn(
                 found.histograms, labels, learner, ways, semantics, refit, search.count, progress
             )
         else:
-            if not collective:
+            if not recursive:
                 assert found.statistics is not None
                 problem = problem_of(
                     found.statistics, labels, ways, semantics.relaxation,
                     search.symmetric, learner.ties_mirrors,
                 )  # fmt: skip
             learned = learn_rules(problem, learner, semantics, refit, progress)
+            if two_steps:
+                first = search.first_step(learner, learned, problem, found, ways, folds, sampled)
+                learned, second = learn_second_step(
+                    first, seed=seed, asked_only=collective == ASKED_ONLY, refit=refit,
+                    progress=progress,
+                )  # fmt: skip
     trace = Trace(
         method=learner.name,
         counts=", ".join(ways),
@@ -161,8 +180,10 @@ def learn(
         sampled_negatives=negative_sampling if sampled else None,
         fit=learned.fit,
         model=fingerprint(model_text(learned.model)),
+        second_step=second,
     )
-    return Model(learned.model.rules, learned.model.semantics, trace)
+    made = learned.model
+    return Model(made.rules, made.semantics, made.beliefs, trace)
 
 
 def check_labels(labels: Targets) -> None:
@@ -183,14 +204,41 @@ def _learner(method: str | Learner, seed: int) -> Learner:
     return make_learner(method, seed)
 
 
-def _ways_of_counting(learner: Learner, counts: Counts | str, collective: bool) -> Sequence[Counts]:
+def _collective_method(collective: bool | str) -> CollectiveMethod | None:
+    """The method that is meant; True is the default one."""
+    if isinstance(collective, bool):
+        return CollectiveMethod.TWO_STEP if collective else None
+    if collective == ASKED_ONLY:
+        return CollectiveMethod.TWO_STEP
+    if collective not in list(CollectiveMethod):
+        names = ", ".join(CollectiveMethod)
+        raise InputError(f"unknown `collective` {collective!r}; expected True, False or {names}")
+    return CollectiveMethod(collective)
+
+
+def _relaxation(
+    learner: Learner, relaxation: Relaxation | str | None, two_steps: bool
+) -> Relaxation:
+    """What values a target may take: beliefs are soft facts, which Boolean targets add up."""
+    given = None if relaxation is None else Relaxation(relaxation)
+    if not two_steps:
+        return given or learner.relaxation
+    if given not in (None, Relaxation.BOOLEAN):
+        raise InputError(
+            f"a collective model of two steps has Boolean targets, not {given}: leave out "
+            '`relaxation`, or use `collective="map"`'
+        )
+    return Relaxation.BOOLEAN
+
+
+def _ways_of_counting(learner: Learner, counts: Counts | str, recursive: bool) -> Sequence[Counts]:
     """The ways of counting that the learner may choose among."""
     if counts == "auto":
-        return (Counts.RAW,) if collective else learner.counts
+        return (Counts.RAW,) if recursive else learner.counts
     way = Counts(counts)
-    if collective and way is not Counts.RAW:
+    if recursive and way is not Counts.RAW:
         raise InputError(
-            f"counts {way.value} are those of a head alone, and a collective model has "
+            f"counts {way.value} are those of a head alone, and recursive rules have "
             'ground clauses that speak of several targets: use `counts="raw"`'
         )
     return (way,)
@@ -247,14 +295,17 @@ class _Search:
         found = discover(self._opened, self.labels, self.language, progress=self.progress)
         return self._with_mirrors(found, self._opened)
 
-    def by_folds(self, origin: Ints | None, rng: np.random.Generator) -> Discovery:
-        """Over the facts and the true pairs, hidden by folds."""
+    def deal(self, origin: Ints | None, rng: np.random.Generator) -> EvidenceFolds:
+        """Hide the true pairs by folds."""
         facts = facts_in_memory(
             self.facts, "cross-evidence hides facts by folds and needs them in memory"
         )
         if origin is None:
             facts = with_known(facts, self.labels)
-        folds = deal_evidence(facts, self.labels, rng, origin, self.symmetric)
+        return deal_evidence(facts, self.labels, rng, origin, self.symmetric)
+
+    def by_folds(self, folds: EvidenceFolds) -> Discovery:
+        """Over the facts and the true pairs, each fold over those that it sees."""
         folded = FoldedEvidence(folds, self.engine, self.threads)
         found = folded.discover(self.language, progress=self.progress)
         return self._with_mirrors(found, folded)
@@ -265,8 +316,32 @@ class _Search:
             self.facts, self.labels, self.language, engine=self.engine, threads=self.threads,
             progress=self.progress, own_facts_expected=sampled,
         )  # fmt: skip
-        problem = collective_problem(found.statistics, self.labels, semantics.relaxation)
+        heads_only = semantics.collective is CollectiveMethod.MAP_HEADS
+        problem = collective_problem(
+            found.statistics, self.labels, semantics.relaxation, heads_only
+        )
         return found.search, problem
+
+    def first_step(
+        self,
+        learner: Learner,
+        learned: LearnedRules,
+        problem: Problem,
+        found: Discovery,
+        ways: Sequence[Counts],
+        folds: EvidenceFolds | None,
+        sampled: bool,
+    ) -> FirstStep:
+        """The plain model as the first of two steps."""
+        assert found.statistics is not None
+        facts = two_step_facts(self.facts) if folds is None else folds.facts
+        every = np.arange(len(self.labels))
+        views = [(every, facts)] if folds is None else list(folds.views())
+        return FirstStep(
+            learner, learned, problem, found.statistics, self.labels, views, facts,
+            pair_groups(facts, self.labels, drawn=sampled), ways, self.language, self.symmetric,
+            self.threads,
+        )  # fmt: skip
 
     def _with_mirrors(self, found: Discovery, counter: PathCounter) -> Discovery:
         if not self.symmetric:

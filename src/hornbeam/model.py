@@ -57,13 +57,13 @@ class Model(RuleModel):
     def parse(cls, text: str, name: str = "model") -> Model:
         """Read a model from its text; `name` is how errors call it."""
         parsed = parse_model(text, name)
-        return cls(parsed.rules, parsed.semantics)
+        return cls(parsed.rules, parsed.semantics, parsed.beliefs)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
         """Read a model file."""
         loaded = load_model(path)
-        return cls(loaded.rules, loaded.semantics)
+        return cls(loaded.rules, loaded.semantics, loaded.beliefs)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model; either all of it is there afterwards or nothing."""

@@ -240,7 +240,7 @@ def test_targets_are_pairs(folder: Path) -> None:
         for engine in ("memory", "duckdb"):
             assert refused(folder, "learn", *labels, "--engine", engine, "-o", "x.psl") == told
         assert refused(folder, "candidates", *labels) == told
-        collective = ("--collective", "--counts", "raw")
+        collective = ("--collective", "--collective-method", "map")
         assert refused(folder, "learn", *labels, *collective, "-o", "x.psl") == told
         assert refused(folder, "learn", *FACTS, "--target", name, "-o", "x.psl") == told
         (folder / "model.psl").write_text(f"1.0: teaches(A, B) -> {name}(A, B)\n")

@@ -12,7 +12,14 @@ from tests.support.commands import COUNTRIES, EVIDENCE, TEST, TRAIN, hornbeam_, 
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("collective")]  # one model for all
 
-LEARN = ("learn", *EVIDENCE, *TRAIN, "--collective")
+TWO_STEPS = """# hornbeam: {"collective": "two-step"}
+2: believed_located_in(A, C) -> !located_in(A, B)
+1.5: neighbour(A, B) & located_in(B, C) -> located_in(A, C) [log]
+0.2: located_in(A, B)
+1: neighbour(A, B) & located_in(B, C) -> believed_located_in(A, C)
+"""
+MAP = ("--collective", "--collective-method", "map")
+LEARN = ("learn", *EVIDENCE, *TRAIN, *MAP)
 
 
 @pytest.fixture(scope="module")
@@ -20,14 +27,14 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A collective model of the countries."""
     path = tmp_path_factory.mktemp("collective") / "model.psl"
     found = hornbeam_(*LEARN, "-o", path, "--json").json
-    assert found["collective"] is True
+    assert found["collective"] == "map"
     assert found["counts"] == "raw"
     return path
 
 
 def test_the_file_says_that_it_is_collective_and_reads_back(model: Path) -> None:
     header = json.loads(model.read_text().splitlines()[0].split("hornbeam:")[1])
-    assert header["collective"] is True
+    assert header["collective"] == "map"
     loaded = hb.Model.load(model)
     assert loaded.semantics.collective
     assert hb.Model.parse(loaded.text).text == loaded.text
@@ -78,15 +85,59 @@ def test_other_learners_and_the_papers_relaxation(method: str, tmp_path: Path) -
 
 def test_crossval_compares_collective_models() -> None:
     command = ("crossval", COUNTRIES, "--methods", "ppll", "--folds", 2, "--json")
-    alone, together = hornbeam_(*command).json, hornbeam_(*command, "--collective").json
-    figures = [found["methods"]["ppll"]["auc_roc"]["folds"] for found in (alone, together)]
+    alone, together = hornbeam_(*command).json, hornbeam_(*command, *MAP).json
+    methods = together["methods"]
+    assert list(methods) == ["ppll", "ppll-plain", "ppll-asked"]
+    figures = [methods[name]["auc_roc"]["folds"] for name in methods]
     assert all(len(folds) == 2 for folds in figures)
-    assert figures[0] != figures[1]
+    assert figures[0] != figures[1] == alone["methods"]["ppll"]["auc_roc"]["folds"]
+
+
+def test_a_method_without_the_flag_is_refused(tmp_path: Path) -> None:
+    words = ("learn", *EVIDENCE, *TRAIN, "--collective-method", "map", "-o", tmp_path / "m.psl")
+    ended = hornbeam_(*words)
+    assert ended.code == 2
+    assert "give --collective too" in ended.stderr
+
+
+def test_two_steps_from_learning_to_reasons(tmp_path: Path) -> None:
+    path = tmp_path / "model.psl"
+    words = ("learn", *EVIDENCE, *TRAIN, "--collective", "--bodies", "paths", "-o", path)
+    found = hornbeam_(*words, "--json").json
+    assert found["second_step"]["kept"] == (found["collective"] == "two-step")
+    assert hornbeam_("evaluate", path, *EVIDENCE, *TEST, "--json").json["auc_roc"] > 0.5
+
+
+def test_both_steps_are_scored_explained_and_exported(tmp_path: Path) -> None:
+    path, pairs = tmp_path / "model.psl", tmp_path / "pairs.tsv"
+    path.write_text(TWO_STEPS)
+    pairs.write_text("albania\tlocated_in\teurope\nalbania\tlocated_in\tasia\n")
+    given = (path, *EVIDENCE, "--pairs", pairs)
+    found = hornbeam_("explain", *given, "albania", "asia", "--json").json
+    assert found["alone"] is not None
+    believed = [fact for reason in found["reasons"] for one in reason["groundings"]
+                for fact in one["facts"] if fact["predicate"] == "believed_located_in"]  # fmt: skip
+    assert [(fact["subject"], fact["object"]) for fact in believed] == [("albania", "europe")]
+    folder = tmp_path / "program"
+    assert hornbeam_("export", *given, "-o", folder).code == 0
+    refused = hornbeam_("export", *given, "-o", tmp_path / "other", "--plain")
+    assert refused.code == 2
+    assert "what a first step believes" in refused.stderr
+    inferred = {}
+    hornbeam_("infer", folder / "program.json", "-o", tmp_path / "out")
+    for file in (tmp_path / "out").iterdir():
+        for line in file.read_text().splitlines():
+            *ends, value = line.split("\t")
+            inferred[tuple(ends)] = float(value)
+    scores = hornbeam_("predict", *given, "--score", "map").stdout.splitlines()
+    for line in scores:
+        subject, _, object_, score = line.split("\t")
+        assert inferred[subject, object_] == pytest.approx(float(score), abs=0.01)
 
 
 def test_without_labels_the_facts_are_the_true_targets(tmp_path: Path) -> None:
     path = tmp_path / "model.psl"
-    words = ("learn", *EVIDENCE, "--target", "located_in", "--collective", "-o", path)
+    words = ("learn", *EVIDENCE, "--target", "located_in", *MAP, "-o", path)
     assert hornbeam_(*words).code == 0
     assert hb.Model.load(path).semantics.collective
 
@@ -97,7 +148,7 @@ def test_labels_among_the_facts_are_told_once(tmp_path: Path) -> None:
     labels = write(tmp_path / "labels.tsv", rows)
     ended = hornbeam_(
         "learn", "--facts", facts, "--labels", labels, "--min-coverage", 1, "--method", "ppll",
-        "--collective", "-o", tmp_path / "model.psl",
+        *MAP, "-o", tmp_path / "model.psl",
     )  # fmt: skip
     assert ended.code == 0, ended.stderr
     assert ended.stderr.count("stand among the facts") == 1
@@ -123,7 +174,7 @@ def test_what_collective_learning_refuses(
 def test_soft_facts_are_refused(model: Path, tmp_path: Path) -> None:
     soft = write(tmp_path / "soft.tsv", [("a", "neighbour", "b", 0.4), ("b", "located_in", "c", 1)])
     for words in (
-        ("learn", "--facts", soft, *TRAIN, "--collective", "-o", tmp_path / "m.psl"),
+        ("learn", "--facts", soft, *TRAIN, *MAP, "-o", tmp_path / "m.psl"),
         ("evaluate", model, "--facts", soft, *TEST),
     ):
         ended = hornbeam_(*words)

@@ -11,20 +11,24 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
-from hornbeam.choices import Score
+from hornbeam.choices import CollectiveMethod, Score
 from hornbeam.explaining.collective_explainer import CollectiveExplainer
-from hornbeam.explaining.explainer import Explainer, open_explainer
+from hornbeam.explaining.explainer import Explainer, JointExplainer, open_explainer
 from hornbeam.explaining.independent_explainer import IndependentExplainer
-from hornbeam.rules.rule_model import Relaxation
+from hornbeam.explaining.two_step_explainer import TwoStepExplainer
+from hornbeam.rules.rule_model import Relaxation, Rule
 from hornbeam.rules.rule_words import rule_words
 from hornbeam.scoring.collective_scorer import CollectiveScorer
 from hornbeam.scoring.independent_scorer import IndependentScorer
 from hornbeam.scoring.scorer import Scorer, open_scorer
+from hornbeam.scoring.two_step_scorer import TwoStepScorer
 
-#: Scorer and explainer of models, by whether those are collective. A new kind adds a line here.
+#: Scorer and explainer of models, by how those are collective. A new kind adds a line here.
 CONTRACT = {
-    False: (IndependentScorer, IndependentExplainer),
-    True: (CollectiveScorer, CollectiveExplainer),
+    None: (IndependentScorer, IndependentExplainer),
+    CollectiveMethod.MAP: (CollectiveScorer, CollectiveExplainer),
+    CollectiveMethod.MAP_HEADS: (CollectiveScorer, CollectiveExplainer),
+    CollectiveMethod.TWO_STEP: (TwoStepScorer, TwoStepExplainer),
 }
 every_kind = pytest.mark.parametrize("collective", list(CONTRACT))
 every_relaxation = pytest.mark.parametrize("relaxation", list(Relaxation))
@@ -34,6 +38,10 @@ RULES = """2: p(A, B) & t(B, C) -> t(A, C)
 3: q(A, B) -> !t(A, B)
 0.5: !t(A, B)
 """
+OF_BELIEFS = """0.7: p(A, B) & believed_t(B, C) -> t(A, C)
+0.4: believed_t(A, C) -> !t(A, B)
+0.9: believed_t(B, A) -> t(A, B)
+"""
 FACTS = [
     ("a", "p", "b"), ("b", "p", "c"), ("c", "t", "d"), ("a", "q", "d"), ("b", "q", "b"),
 ]  # fmt: skip
@@ -41,11 +49,14 @@ PAIRS = [("a", "t", "c"), ("b", "t", "d"), ("a", "t", "d"), ("c", "t", "d"), ("a
 
 
 def opened(
-    collective: bool, relaxation: Relaxation = Relaxation.BOOLEAN
+    collective: CollectiveMethod | None, relaxation: Relaxation = Relaxation.BOOLEAN
 ) -> tuple[hb.Model, hb.Facts, hb.Targets]:
     model = hb.Model.parse(RULES)
     semantics = replace(model.semantics, collective=collective, relaxation=relaxation)
-    return hb.Model(model.rules, semantics), hb.read_facts(FACTS), hb.read_pairs(PAIRS)
+    rules, beliefs = model.rules, tuple[Rule, ...]()
+    if semantics.two_steps:
+        rules, beliefs = (*hb.Model.parse(OF_BELIEFS).rules, *rules), rules
+    return hb.Model(rules, semantics, beliefs), hb.read_facts(FACTS), hb.read_pairs(PAIRS)
 
 
 def implementations(package: str, method: str) -> set[type]:
@@ -56,7 +67,7 @@ def implementations(package: str, method: str) -> set[type]:
         for module in pkgutil.iter_modules(path, f"{package}.")
         for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass)
         if hasattr(kind, method) and kind.__module__.startswith(package)
-    } - {Scorer, Explainer}
+    } - {Scorer, Explainer, JointExplainer}
 
 
 def test_every_implementation_is_held_to_the_contract() -> None:
@@ -66,7 +77,7 @@ def test_every_implementation_is_held_to_the_contract() -> None:
 
 
 @every_kind
-def test_a_model_opens_its_own(collective: bool) -> None:
+def test_a_model_opens_its_own(collective: CollectiveMethod | None) -> None:
     model, facts, pairs = opened(collective)
     kinds = type(open_scorer(model, facts)), type(open_explainer(model, facts, pairs))
     assert kinds == CONTRACT[collective]
@@ -75,7 +86,9 @@ def test_a_model_opens_its_own(collective: bool) -> None:
 @pytest.mark.quick_cases(1)
 @every_relaxation
 @every_kind
-def test_scores_are_those_of_predict(collective: bool, relaxation: Relaxation) -> None:
+def test_scores_are_those_of_predict(
+    collective: CollectiveMethod | None, relaxation: Relaxation
+) -> None:
     model, facts, pairs = opened(collective, relaxation)
     scorer, explainer = open_scorer(model, facts), open_explainer(model, facts, pairs)
     for score in Score:
@@ -92,7 +105,7 @@ def test_scores_are_those_of_predict(collective: bool, relaxation: Relaxation) -
 
 @pytest.mark.quick_cases(1)
 @every_kind
-def test_counts_paths_and_pulls_agree(collective: bool) -> None:
+def test_counts_paths_and_pulls_agree(collective: CollectiveMethod | None) -> None:
     model, facts, pairs = opened(collective)
     explainer = open_explainer(model, facts, pairs)
     assert (explainer.model, explainer.facts) == (model, facts)

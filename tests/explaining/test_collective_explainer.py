@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 import hornbeam as hb
+from hornbeam.choices import CollectiveMethod
 from hornbeam.errors import InputError
 from hornbeam.explaining.collective_explainer import CollectiveExplainer
 from hornbeam.rules.clause import prior
@@ -14,6 +15,8 @@ from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
 from tests.scoring.test_collective_scorer import RELAXATIONS, RULES, Energy, at, chain, models
 from tests.support.brute_force import ONE, Triple
 from tests.support.worlds import World, worlds
+
+MAP = CollectiveMethod.MAP
 
 pytestmark = pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
 
@@ -23,7 +26,7 @@ NODES = (np.arange(60) + 0.5) / 60
 def explainer_of(
     rules: list[Rule], world: World, relaxation: Relaxation
 ) -> tuple[hb.Model, CollectiveExplainer]:
-    model = hb.Model(tuple(rules), Semantics(relaxation=relaxation, collective=True))
+    model = hb.Model(tuple(rules), Semantics(relaxation=relaxation, collective=MAP))
     return model, CollectiveExplainer.of(model, world.facts, world.targets)
 
 
@@ -89,7 +92,7 @@ def test_a_pair_whose_consequence_is_false_is_pushed_down() -> None:
 1: t(A, B) & p(B, C) -> t(A, C)
 5: owes(A, B) -> !t(A, B)
 """
-    model = hb.Model(hb.Model.parse(text).rules, Semantics(collective=True))
+    model = hb.Model(hb.Model.parse(text).rules, Semantics(collective=MAP))
     facts = hb.read_facts([("a", "p", "b"), ("b", "p", "c"), ("a", "owes", "c")])
     pairs = hb.read_pairs([("a", "t", "b"), ("a", "t", "c")])
     found = model.explain(facts, ("a", "b"), pairs=pairs)
@@ -103,7 +106,8 @@ def test_a_pair_whose_consequence_is_false_is_pushed_down() -> None:
 
 def test_a_rule_for_another_target_may_speak() -> None:
     model = hb.Model(
-        hb.Model.parse("1: q(A, B) -> !p(A, B)\n2: !q(A, B)\n").rules, Semantics(collective=True)
+        hb.Model.parse("1: q(A, B) -> !p(A, B)\n2: !q(A, B)\n").rules,
+        Semantics(collective=MAP),
     )
     facts = hb.read_facts([("a", "r", "b"), ("a", "p", "b")])
     pairs = hb.read_pairs([("a", "q", "b"), ("a", "p", "b")])
@@ -126,14 +130,14 @@ def test_the_pair_must_be_among_the_pairs() -> None:
 def test_a_pair_of_no_rule_scores_a_half() -> None:
     facts = hb.read_facts([("a", "p", "b")])
     pairs = hb.read_pairs([("a", "t", "b"), ("x", "t", "y")])
-    model = hb.Model((Rule(0.0, prior("t")),), Semantics(collective=True))
+    model = hb.Model((Rule(0.0, prior("t")),), Semantics(collective=MAP))
     found = model.explain(facts, ("x", "y"), pairs=pairs)
     assert (found.score, found.reasons, found.unseen) == (0.5, (), ())
 
 
 def test_the_report_of_a_collective_model() -> None:
     world = chain()
-    model = hb.Model(tuple(RULES), Semantics(collective=True))
+    model = hb.Model(tuple(RULES), Semantics(collective=MAP))
     labels = hb.read_labels([(s, "t", o, float(s < "b")) for (s, _, o), _ in world.labels])
     page = model.report(world.facts, labels)
     scores = model.predict(world.facts, labels)["score"]

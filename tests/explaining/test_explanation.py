@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
+from hornbeam.choices import CollectiveMethod
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.explaining import flips
 from hornbeam.explaining import independent_explainer as explainer
@@ -26,6 +27,8 @@ from tests.support.brute_force import World as Values
 from tests.support.kernels import both_ways, kernels_are
 from tests.support.random_rules import ReferenceModel, rule_models
 from tests.support.worlds import CRISP, SOFT, World, entities_of, facts_of, targets_of, worlds
+
+MAP = CollectiveMethod.MAP
 
 pytestmark = pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
 
@@ -315,7 +318,7 @@ def test_own_facts_are_no_evidence_for_themselves() -> None:
 
 
 def test_a_collective_model_needs_its_pairs() -> None:
-    model = hb.Model((Rule(1.0, prior("t")),), Semantics(collective=True))
+    model = hb.Model((Rule(1.0, prior("t")),), Semantics(collective=MAP))
     with pytest.raises(InputError, match="collective"):
         model.explain(hb.read_facts([("a", "p", "b")]), ("a", "b"))
 

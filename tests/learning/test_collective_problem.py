@@ -180,7 +180,7 @@ def test_every_learner_learns(relaxation: Relaxation, learner: Joint | Ppll | Gr
     language = Language(max_length=2, min_coverage=1)
     model = hb.learn(
         world.facts, world.targets, method=learner, language=language, relaxation=relaxation,
-        collective=True,
+        collective="map",
     )  # fmt: skip
     assert model.semantics.collective
     assert model.semantics.counts is Counts.RAW
@@ -191,7 +191,7 @@ def test_other_counts_are_refused() -> None:
     world = small_world()
     for counts in (Counts.LOG, Counts.EXISTS):
         with pytest.raises(InputError, match='`counts="raw"`'):
-            hb.learn(world.facts, world.targets, counts=counts, collective=True)
+            hb.learn(world.facts, world.targets, counts=counts, collective="map")
 
 
 LABELS = small_world().targets

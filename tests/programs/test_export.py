@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.choices import Score
+from hornbeam.choices import CollectiveMethod, Score
 from hornbeam.errors import InputError
 from hornbeam.programs.computed_rules import MOST_VALUES, Addends
 from hornbeam.programs.export import export_program
@@ -23,6 +23,8 @@ from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 from hornbeam.scoring.scorer import open_scorer
 from tests.support.further_atoms import with_atoms
+
+MAP = CollectiveMethod.MAP
 
 ENTITIES = ["a", "b", " b", "b ", "c", "#c", "'d'", "entity_1"]
 PREDICATES = ["t", "T", "film/genre", "film genre", "t_pairs"]
@@ -314,7 +316,7 @@ def test_what_plain_psl_cannot_say_is_refused(
 
 def test_collective_models_are_plain_or_refused(tmp_path: Path) -> None:
     facts, pairs = evidence(0)
-    model = RuleModel((BRACKETS[0],), Semantics(collective=True))
+    model = RuleModel((BRACKETS[0],), Semantics(collective=MAP))
     with pytest.raises(InputError, match="what a collective model counts depends on its scores"):
         export_program(model, facts, pairs, tmp_path / "program")
     assert list(tmp_path.iterdir()) == []

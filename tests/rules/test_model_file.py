@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hornbeam.choices import CollectiveMethod
 from hornbeam.errors import DataError, InputError
 from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.model_file import model_text, parse_model
-from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.rule_model import AskedPairs, Relaxation, Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 from tests.support.stated_models import models
 
@@ -34,14 +36,14 @@ def test_a_file_from_anywhere(model: RuleModel, end: str, mark: str) -> None:
 def test_the_text_of_a_model() -> None:
     path = Body((Step("cites"), Step("/film/genre", inverse=True)), "Cites")
     rules = [Rule(1e300, Clause(path)), Rule(0.25, prior("Cites")), Rule(0, prior("x", False))]
-    semantics = Semantics(Counts.LOG, Relaxation.SQUARED, True, 100, threshold=0.25)
+    semantics = Semantics(Counts.LOG, Relaxation.SQUARED, CollectiveMethod.MAP, 100, threshold=0.25)
     first, *rest = model_text(RuleModel(tuple(rules), semantics)).splitlines()
     assert first.startswith("# hornbeam: ")
     assert json.loads(first.removeprefix("# hornbeam: ")) == {
         "version": 1,
         "counts": "log",
         "relaxation": "squared",
-        "collective": True,
+        "collective": "map",
         "max_fanout": 100,
         "distinct_variables": False,
         "threshold": 0.25,
@@ -53,6 +55,39 @@ def test_the_text_of_a_model() -> None:
         "0.25: !Cites(A, B) ^2",
         "0.0: x(A, B) ^2",
     ]
+
+
+TWO_STEPS = """# hornbeam: {"collective": "two-step"}
+0.5: cites(A, B) & believed_likes(B, C) -> likes(A, C) [log]
+0.9: believed_likes(A, C) -> !likes(A, B)
+# mine
+2: knows(A, B) -> believed_likes(A, B)
+1: !believed_likes(A, B)
+"""
+
+
+def test_both_steps_stand_in_one_file() -> None:
+    model = parse_model(TWO_STEPS, "model.psl")
+    assert [str(rule.clause) for rule in model.beliefs] == [
+        "knows(A, B) -> likes(A, B)",
+        "!likes(A, B)",
+    ]
+    assert (model.targets, len(model.rules)) == (["likes"], 2)
+    asked = AskedPairs(2.5, 1.25, 0.1)
+    told = replace(model, semantics=replace(model.semantics, asked=asked))
+    for one in (model, told):
+        assert parse_model(model_text(one), "model.psl") == one
+    assert not model.first_step.semantics.collective
+
+
+def test_a_second_step_needs_a_first() -> None:
+    with pytest.raises(DataError, match=r"what is believed of 'likes'.*believed_likes\(A, B\)"):
+        parse_model("\n".join(TWO_STEPS.splitlines()[:3]), "model.psl")
+
+
+def test_true_is_the_map_of_before() -> None:
+    model = parse_model('# hornbeam: {"collective": true}\n1: t(A, B)', "model.psl")
+    assert model.semantics.collective is CollectiveMethod.MAP
 
 
 def test_the_text_of_every_kind_of_clause() -> None:
@@ -178,7 +213,9 @@ def test_rules_that_contradict_the_first_line(header: str, rule: str, said: str)
         ('{"counts": "many"}', None, '"counts" is "many"; expected raw, log, exists'),
         ('{"counts": ["raw"]}', None, '"counts" is ["raw"]; expected raw, log, exists'),
         ('{"relaxation": null}', None, '"relaxation" is null; expected boolean, linear, squared'),
-        ('{"collective": 1}', None, '"collective" is 1; expected true or false'),
+        ('{"collective": "twice"}', None, '"collective" is "twice"; expected false, two-step'),
+        ('{"asked": {"alone": 1}}', None, '"asked" is {"alone": 1}; expected pairs per subject'),
+        ('{"collective": 1}', None, '"collective" is 1; expected false, two-step, map, map-heads'),
         ('{"distinct_variables": "no"}', None, 'is "no"; expected true or false'),
         ('{"max_fanout": 0}', None, '"max_fanout" is 0; expected null or a whole number'),
         ('{"max_fanout": 2.5}', None, '"max_fanout" is 2.5; expected null or a whole number'),

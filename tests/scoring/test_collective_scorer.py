@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.arrays import Floats
-from hornbeam.choices import Score
+from hornbeam.choices import CollectiveMethod, Score
 from hornbeam.errors import InputError
 from hornbeam.hlmrf.exact import Exact
 from hornbeam.rules.body import Body, Step
@@ -27,6 +27,8 @@ from hornbeam.scoring.model_checks import collective_path
 from tests.support.brute_force import Triple
 from tests.support.ground_clauses import ground_clauses
 from tests.support.worlds import TARGETS, World, worlds
+
+MAP = CollectiveMethod.MAP
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def inferred(
     return infer_pairs(
         RuleModel(
             tuple(rules),
-            Semantics(relaxation=relaxation, collective=True, distinct_variables=distinct),
+            Semantics(relaxation=relaxation, collective=MAP, distinct_variables=distinct),
         ),
         world.facts,
         world.targets,
@@ -133,7 +135,7 @@ def test_counts_by_rule_are_weighed_like_the_rules(
 ) -> None:
     """Counted once, without looking at weights, they serve models of any weights."""
     unweighted = tuple(replace(rule, weight=0.0) for rule in rules)
-    semantics = Semantics(collective=True, distinct_variables=distinct)
+    semantics = Semantics(collective=MAP, distinct_variables=distinct)
     pairs = linked_pairs(RuleModel(unweighted, semantics), world.facts, world.targets)
     counted = pairs.count_by_rule(RuleModel(unweighted, semantics), threads=1)
     assert (counted.count >= 1).all()
@@ -239,7 +241,7 @@ def test_labels_of_the_pairs_are_not_looked_at() -> None:
 def test_repeated_pairs_and_any_number_of_threads_score_the_same() -> None:
     world = chain()
     twice = replace(world, labels=[*world.labels, *world.labels[:2]])
-    semantics = Semantics(relaxation=Relaxation.SQUARED, collective=True)
+    semantics = Semantics(relaxation=Relaxation.SQUARED, collective=MAP)
     model = RuleModel(tuple(RULES), semantics)
     single, double = (
         infer_pairs(model, w.facts, w.targets, threads=threads).scores()
@@ -277,7 +279,7 @@ def test_what_collective_models_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
     world = chain()
 
     def infer(**changed: object) -> CollectiveState:
-        semantics = replace(Semantics(collective=True), **changed)  # type: ignore[arg-type]
+        semantics = replace(Semantics(collective=MAP), **changed)  # type: ignore[arg-type]
         return infer_pairs(RuleModel(tuple(RULES), semantics), world.facts, world.targets)
 
     with pytest.raises(InputError, match="raw counts, not log"):

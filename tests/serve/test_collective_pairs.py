@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
+from hornbeam.choices import CollectiveMethod
 from hornbeam.errors import HornbeamWarning, InputError
-from hornbeam.explaining.collective_explainer import CollectiveExplainer
+from hornbeam.explaining.explainer import JointExplainer
 from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
 from hornbeam.serve.collective_pairs import CollectivePairs
 from hornbeam.serve.comparison import compare
@@ -38,6 +39,8 @@ from tests.support.servers import (
 )
 from tests.support.worlds import World, worlds
 
+MAP = CollectiveMethod.MAP
+
 #: Rules whose weights are not so small that inference has to divide by nothing.
 MODELS = models(2).filter(lambda rules: all(not 0 < rule.weight < 1e-100 for rule in rules))
 MODEL, WORLD = hb.Model.parse(COLLECTIVE_RULES), hb.read_facts(COLLECTIVE_FACTS)
@@ -59,7 +62,7 @@ def explorer() -> Explorer:
 def test_scores_and_figures_are_those_of_the_downloaded_model(
     world: World, rules: list[Rule], relaxation: Relaxation, data: st.DataObject
 ) -> None:
-    model = hb.Model(tuple(rules), Semantics(relaxation=relaxation, collective=True))
+    model = hb.Model(tuple(rules), Semantics(relaxation=relaxation, collective=MAP))
     some = np.array(data.draw(st.lists(st.booleans(), min_size=len(world.targets),
                                        max_size=len(world.targets))))  # fmt: skip
     labels = world.targets.select(some) if some.any() else None
@@ -171,7 +174,7 @@ def test_who_waits_for_inference_holds_up_nobody(monkeypatch: pytest.MonkeyPatch
     release = threading.Event()
     original = CollectivePairs._reweighted
 
-    def infer(self: CollectivePairs, rules: list[Rule]) -> CollectiveExplainer:
+    def infer(self: CollectivePairs, rules: list[Rule]) -> JointExplainer:
         assert release.wait(20)
         return original(self, rules)
 
@@ -217,7 +220,7 @@ def test_reasons_under_edits_are_those_of_a_model_with_such_weights(
 ) -> None:
     """Ground clauses are found once and weighed anew; also those of a rule without weight."""
     rules[0] = Rule(data.draw(st.sampled_from([0.0, 0.7])), rules[0].clause)
-    model = hb.Model(tuple(rules), Semantics(relaxation=relaxation, collective=True))
+    model = hb.Model(tuple(rules), Semantics(relaxation=relaxation, collective=MAP))
     explorer = Explorer(world.facts, model, pairs=world.targets, threads=1)
     edits = NO_EDITS
     for rule in data.draw(st.sets(st.integers(0, len(rules) - 1))):

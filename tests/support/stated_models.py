@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
+from hornbeam.choices import CollectiveMethod
 from hornbeam.rules.body import MAX_CONDITIONS, MAX_LENGTH, Body, Kind, Part, Step, simplest
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
@@ -21,7 +22,7 @@ SEMANTICS = st.builds(
     Semantics,
     st.sampled_from([Counts.RAW, Counts.LOG, Counts.EXISTS]),
     st.sampled_from(Relaxation),
-    st.booleans(),
+    st.sampled_from([None, CollectiveMethod.MAP, CollectiveMethod.MAP_HEADS]),
     st.none() | st.integers(1, 10**9),
     st.booleans(),
     st.floats(0, 1),

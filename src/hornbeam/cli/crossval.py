@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hornbeam.choices import CollectiveMethod
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, screen
 from hornbeam.cli.table_output import TableOptions
 
 if TYPE_CHECKING:
-    from hornbeam.crossval import MethodResult
+    from hornbeam.crossval import Learn, MethodResult
     from hornbeam.learning.learner import Learner
 
 
@@ -37,6 +38,7 @@ def crossval(
     ] = None,
     cross_evidence: options.CrossEvidence = False,
     collective: options.Collective = False,
+    collective_method: options.CollectiveMethodOption = CollectiveMethod.TWO_STEP,
     seed: options.Seed = 0,
     threads: options.Threads = None,
     table: TableOptions,
@@ -47,7 +49,8 @@ def crossval(
 
     TASK_DIR holds observed.tsv and fold0/train.tsv, fold0/test.tsv (and fold0/obs.tsv), or folds
     that are worlds of their own with train_observed.tsv and test_observed.tsv. Without it,
-    --facts and --labels are dealt into --folds.
+    --facts and --labels are dealt into --folds. With --collective the same method without it, and
+    one that knows only which pairs are asked, stand beside it: NAME-plain and NAME-asked.
 
     [dim]Examples:[/dim]
 
@@ -57,6 +60,7 @@ def crossval(
     """
     import hornbeam as hb
     from hornbeam.crossval import (
+        beside_collective,
         cross_validate_worlds,
         fold_table,
         label_worlds,
@@ -66,6 +70,7 @@ def crossval(
     from hornbeam.learning.registry import learner_names
 
     table.check(console.as_json)
+    together = options.collective_of(collective, collective_method)
     known = learner_names()
     names = [name.strip() for name in methods.split(",") if name.strip()]
     if unknown := [name for name in names or [methods] if name not in known]:
@@ -83,14 +88,20 @@ def crossval(
         worlds = label_worlds(evidence, labelled, folds or 5, seed)
     else:
         raise hb.errors.InputError("give a TASK_DIR, or --facts and --labels")
-    learners = {
+    learners: dict[str, Learn] = {
         name: partial(
             hb.learn, method=_learner(name, seed, max_rules), language=rules.language(),
-            counts=counts, cross_evidence=cross_evidence, collective=collective, seed=seed,
+            counts=counts, cross_evidence=cross_evidence, collective=together, seed=seed,
             threads=threads,
         )
         for name in names
     }  # fmt: skip
+    if together:
+        learners = {
+            name: learn
+            for method, given in learners.items()
+            for name, learn in beside_collective(method, given).items()
+        }
     with console.progress() as progress:
         results = cross_validate_worlds(
             worlds,

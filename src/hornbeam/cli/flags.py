@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Parameters of the library whose option has another name.
 DIFFERENCES = {"conf": "spark_conf", "subjects": "subject", "header": "no_header"}
+#: Flags of which another option has the values.
+METHODS = {"collective": "collective_method"}
 
 #: A name in backquotes, with or without a value.
 QUOTED = re.compile(r"`(\w+)(?:=([^`]*))?`")
@@ -72,6 +74,7 @@ def in_flags(text: str, flags: Mapping[str, str]) -> str:
             return found[0]
         if value in (None, "True", "False"):
             return flags[name]
-        return f"{flags[name]} {value.strip(QUOTES)}"
+        method = flags.get(METHODS.get(name, ""))
+        return " ".join([flags[name], *([method] if method else []), value.strip(QUOTES)])
 
     return QUOTED.sub(flag, text)

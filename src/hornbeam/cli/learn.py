@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -96,7 +96,7 @@ def learn(
             counts=fitting.counts,
             relaxation=fitting.relaxation,
             cross_evidence=fitting.cross_evidence,
-            collective=fitting.collective,
+            collective=options.collective_of(fitting.collective, fitting.collective_method),
             refit=fitting.refit,
             negatives=fitting.negatives,
             negative_sampling=fitting.negative_sampling,
@@ -155,9 +155,21 @@ def _as_dict(model: Model, trace: Trace) -> dict[str, Any]:
         "positives": trace.positives,
         "counts": model.semantics.counts.value,
         "relaxation": model.semantics.relaxation.value,
-        "collective": model.semantics.collective,
+        "collective": model.semantics.collective or False,
+        **_both_steps(model, trace),
         "cautions": cautions(model, trace),
         "seconds": {name: round(value, 4) for name, value in trace.seconds.items()},
+    }
+
+
+def _both_steps(model: Model, trace: Trace) -> dict[str, Any]:
+    """What there is of two steps: the rules of the first, and what the second gains."""
+    if trace.second_step is None:
+        return {}
+    beliefs = zip(model.beliefs, model.belief_texts, strict=True)
+    return {
+        "beliefs": [{"rule": text, "weight": rule.weight} for rule, text in beliefs],
+        "second_step": asdict(trace.second_step),
     }
 
 
@@ -176,6 +188,8 @@ def _show(model: Model, trace: Trace, output: Path) -> None:
             f"... and {len(model.rules) - options.SHOWN} more, all in {escape(str(output))}",
             soft_wrap=True,
         )
+    if model.beliefs:
+        out.print(f"Beliefs come from {len(model.beliefs)} rules of a first step.")
     for caution in cautions(model, trace):
         out.print(escape(printable(caution)), soft_wrap=True)
     seconds = trace.seconds

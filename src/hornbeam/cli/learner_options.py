@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from inspect import Parameter
 from typing import TYPE_CHECKING, Annotated, Any, Self, get_args
 
-from hornbeam.choices import Sampling
+from hornbeam.choices import CollectiveMethod, Sampling
 from hornbeam.cli import options
 from hornbeam.cli.option_groups import OneOf, Options
 from hornbeam.errors import InputError
@@ -45,6 +45,7 @@ class FitOptions(Options):
     ] = None
     cross_evidence: options.CrossEvidence = False
     collective: options.Collective = False
+    collective_method: options.CollectiveMethodOption = CollectiveMethod.TWO_STEP
     refit: Annotated[
         bool, options.learner_option("--refit", help="Fit the surviving rules once more, together.")
     ] = False

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from hornbeam.choices import EngineName, Score
+from hornbeam.choices import CollectiveMethod, EngineName, Score
 from hornbeam.cli.console import TerminalProgress, WholeWork, progress_shown, read_files
 from hornbeam.cli.option_groups import OneOf, Options
 from hornbeam.errors import InputError
@@ -141,9 +141,26 @@ Collective = Annotated[
     bool,
     typer.Option(
         "--collective",
-        help="Rules may have targets in their bodies, too, and all pairs are scored together.",
+        help="Let what is believed of one pair count for others: all pairs are scored together.",
     ),
 ]
+CollectiveMethodOption = Annotated[
+    CollectiveMethod,
+    learner_option(
+        help="With --collective: a plain model, then rules about what it believes of other pairs, "
+        "kept where they pay (two-step); recursive rules and their joint MAP state, as PSL means "
+        "it (map); the same rules, each moving its head alone (map-heads)."
+    ),
+]
+
+
+def collective_of(flag: bool, method: CollectiveMethod) -> bool | str:
+    """What both options say together; a method without the flag is refused."""
+    if not flag and method is not CollectiveMethod.TWO_STEP:
+        raise InputError("--collective-method is for collective models: give --collective too")
+    return method.value if flag else False
+
+
 CrossEvidence = Annotated[
     bool,
     learner_option(

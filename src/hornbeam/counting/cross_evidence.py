@@ -70,13 +70,13 @@ class FoldedEvidence:
             (rows, engine.count(pairs, bodies, language))
             for rows, pairs, engine in self._opened("Counting fold by fold", progress)
         ]
-        return _table(bodies, len(targets), parts)
+        return united_table(bodies, len(targets), parts)
 
 
-def _table(
+def united_table(
     bodies: Sequence[Body], n_targets: int, parts: Sequence[tuple[Ints, Statistics]]
 ) -> Statistics:
-    """One table from those of the folds, whose targets have other numbers."""
+    """One table from those of parts of the targets, which come with their places."""
     number = np.arange(len(bodies))
     body = [np.repeat(number, np.diff(table.indptr)) for _, table in parts]
     target = [rows[table.target] for rows, table in parts]

@@ -109,6 +109,45 @@ class Statistics:
             None if self.share is None else self.share[rows],
         )
 
+    def of_targets(self, rows: Ints) -> Statistics:
+        """Counts of some targets, which are numbered anew; `rows` ascend."""
+        place = np.full(self.n_targets, -1)
+        place[rows] = np.arange(len(rows))
+        keep = place[self.target] >= 0
+        return Statistics(
+            self.bodies,
+            len(rows),
+            pointers(keep)[self.indptr],
+            place[self.target[keep]].astype(np.int32),
+            self.count[keep],
+            None if self.body_truth is None else self.body_truth[keep],
+            None if self.share is None else self.share[keep],
+        )
+
+    @classmethod
+    def stacked(cls, tables: Sequence[Statistics]) -> Statistics:
+        """Counts of the same bodies for the targets of one table after those of another."""
+        sizes = np.stack([np.diff(table.indptr) for table in tables], axis=1)
+        begin = np.cumsum([0, *(len(table.count) for table in tables[:-1])])
+        low = np.stack([table.indptr[:-1] for table in tables], axis=1) + begin
+        # rows of a body follow each other table by table, and so in the order of the targets
+        rows = ranges(low.ravel(), (low + sizes).ravel())
+        offsets = np.cumsum([0, *(table.n_targets for table in tables[:-1])]).tolist()
+        target = [table.target + offset for table, offset in zip(tables, offsets, strict=True)]
+        truth: Millionths | None = None
+        if any(table.body_truth is not None for table in tables):
+            truth = np.concatenate([_filled(table.body_truth, table) for table in tables])[rows]
+        shares = [table.share for table in tables if table.share is not None]
+        return cls(
+            tables[0].bodies,
+            sum(table.n_targets for table in tables),
+            pointers(sizes.sum(axis=1)),
+            np.concatenate(target)[rows].astype(np.int32),
+            np.concatenate([table.count for table in tables])[rows],
+            truth,
+            np.concatenate(shares)[rows] if shares else None,
+        )
+
     def column(self, row: int) -> slice:
         """Where the rows of a sequence stand."""
         return slice(int(self.indptr[row]), int(self.indptr[row + 1]))

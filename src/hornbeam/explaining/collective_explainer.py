@@ -129,6 +129,11 @@ class CollectiveExplainer:
         evidence = self.shared.linked.at_values(self.state.state)
         return IndependentExplainer.of(self.model, evidence, self.shared.threads)
 
+    @property
+    def pair_scores(self) -> Floats:
+        """Scores of all pairs, in their order."""
+        return self.state.scores()
+
     def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
         """Count the paths of every rule over facts and pairs; none is evidence for itself."""
         return self.walker.count(pairs, progress)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, Self
 
 from hornbeam.arrays import Floats
 from hornbeam.counting.statistics import Statistics
@@ -13,6 +13,7 @@ from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.explaining.independent_explainer import IndependentExplainer
 from hornbeam.explaining.named_facts import Grounding
 from hornbeam.explaining.shown_names import explanation_in_names
+from hornbeam.explaining.two_step_explainer import TwoStepExplainer
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Facts, Targets
@@ -70,6 +71,17 @@ class Explainer(Protocol):
         """
 
 
+class JointExplainer(Explainer, Protocol):
+    """Explains pairs that are scored together."""
+
+    @property
+    def pair_scores(self) -> Floats:
+        """Scores of all pairs, in their order."""
+
+    def reweighted(self, model: RuleModel) -> Self:
+        """The same pairs under other weights of the same rules."""
+
+
 def open_explainer(
     model: RuleModel, facts: Facts, pairs: Targets | None = None, *, threads: int = 1
 ) -> Explainer:
@@ -80,11 +92,20 @@ def open_explainer(
     warn_of_missing_names(model, facts)
     if not model.semantics.collective:
         return IndependentExplainer.of(model, facts, threads)
+    return open_joint_explainer(model, facts, pairs, threads=threads)
+
+
+def open_joint_explainer(
+    model: RuleModel, facts: Facts, pairs: Targets | None, *, threads: int = 1
+) -> JointExplainer:
+    """Choose the explainer of a collective model."""
     if pairs is None:
         raise InputError(
             "the model is collective: its scores depend on all pairs that are scored together; "
             "name them with `pairs`"
         )
+    if model.semantics.two_steps:
+        return TwoStepExplainer.of(model, facts, pairs, threads)
     return CollectiveExplainer.of(model, facts, pairs, threads)
 
 

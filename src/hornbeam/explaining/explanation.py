@@ -67,6 +67,9 @@ class Explanation:
         What would flip the decision; None where that was not asked for.
     unseen
         Names of the pair that no fact has; such pairs are scored by the prior alone.
+    alone
+        Of a collective model of two steps: what its first step believes of the pair alone. What
+        the score has besides came from other pairs.
     """
 
     subject: str
@@ -78,6 +81,7 @@ class Explanation:
     reasons: tuple[Reason, ...]
     flip: Flip | None = None
     unseen: tuple[str, ...] = ()
+    alone: float | None = None
 
     @property
     def decision(self) -> bool:
@@ -146,6 +150,7 @@ class Explanation:
             "waterfall": None if (fall := self.waterfall()) is None else fall.as_dict(),
             "flip": None if self.flip is None else self.flip.as_dict(),
             "unseen": list(self.unseen),
+            "alone": self.alone,
         }
 
     def lines(self) -> Iterator[tuple[str, str]]:

@@ -28,6 +28,8 @@ def explanation_lines(explained: Explanation) -> Iterator[Line]:
     yield "pair", printable(f"{explained.subject}  {explained.predicate}  {explained.object}")
     answer = f"{'true' if explained.decision else 'false'} (true from {explained.threshold:.4g})"
     yield "verdict", f"score {explained.score:.4g}, so {answer}; MAP state {explained.map:.4g}"
+    if explained.alone is not None:
+        yield "note", f"alone it scores {explained.alone:.4g}; the rest comes from other pairs"
     for name in explained.unseen:
         yield "note", f"no fact has {printable(repr(name))}: only the prior can speak"
     fall = explained.waterfall(MOST_BARS)

@@ -62,7 +62,7 @@ class GroundingFinder:
     predicates: Names
     graph: Graph
     whole: Graph
-    distinct: bool = False
+    distinct: bool
 
     @classmethod
     def of(cls, model: RuleModel, engine: MemoryEngine) -> GroundingFinder:

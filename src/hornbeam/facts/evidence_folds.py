@@ -88,7 +88,7 @@ def _deal_one(
     facts: Facts, pairs: Targets, rng: np.random.Generator, origin: Ints | None, symmetric: bool
 ) -> EvidenceFolds:
     """Deal the pairs of one predicate."""
-    group = _groups(facts, pairs, drawn=origin is not None)
+    group = pair_groups(facts, pairs, drawn=origin is not None)
     distinct, place = np.unique(group, return_inverse=True)
     n_folds = min(FOLDS, len(distinct))
     # groups are sorted by ids, so that the order of the pairs changes nothing
@@ -111,7 +111,7 @@ def _deal_one(
     return EvidenceFolds(facts, pairs, fold, tuple(hidden))
 
 
-def _groups(facts: Facts, pairs: Targets, drawn: bool) -> Ints:
+def pair_groups(facts: Facts, pairs: Targets, drawn: bool) -> Ints:
     """What stays together: all pairs of a subject, of an object, or a pair and its mirror image.
 
     The pairs of a subject stay together where subjects have no other target fact, as new papers or

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from hornbeam.arrays import Ints, pointers
 from hornbeam.counting.collective.collective_statistics import CollectiveStatistics
+from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.strengths import DOWN, UP
 from hornbeam.facts.table import Targets
 from hornbeam.learning.count_problem import CountProblem, body_clauses, priors_of
@@ -20,15 +21,22 @@ CountEntries = tuple[Ints, ...]
 
 
 def collective_problem(
-    statistics: CollectiveStatistics, labels: Targets, relaxation: Relaxation = Relaxation.BOOLEAN
+    statistics: CollectiveStatistics,
+    labels: Targets,
+    relaxation: Relaxation = Relaxation.BOOLEAN,
+    heads_only: bool = False,
 ) -> CountProblem:
-    """Lay out n+, n- and repeats of every clause, each on its side."""
+    """Lay out n+, n- and repeats of every clause, each on its side.
+
+    With `heads_only` ground clauses say nothing of the targets in their bodies.
+    """
     listed = body_clauses(statistics.sequences, [Counts.RAW], {})
     clauses = [clause for _, _, clause in listed] + priors_of(labels.predicates)
     times = tuple(np.unique(statistics.repeats.times).tolist())
-    if relaxation is Relaxation.BOOLEAN:
+    if relaxation is Relaxation.BOOLEAN or heads_only:
         times = ()  # for y in {0, 1}, max(0, m y - (m-1)) is y
-    parts = list(_entries(statistics, labels, clauses, times))
+    parts = [*_heads(statistics, labels, clauses)]
+    parts += [] if heads_only else _bodies(statistics, times)
     side, clause, target, count = (np.concatenate([part[i] for part in parts]) for i in range(4))
     n, width = max(len(labels), 1), len(clauses)
     cell, place = np.unique((side * width + clause) * n + target, return_inverse=True)
@@ -47,28 +55,31 @@ def collective_problem(
     )
 
 
-def _entries(
-    statistics: CollectiveStatistics,
-    labels: Targets,
-    clauses: Sequence[Clause],
-    times: tuple[int, ...],
+def _heads(
+    statistics: CollectiveStatistics, labels: Targets, clauses: Sequence[Clause]
 ) -> Iterator[CountEntries]:
-    """(side, clause, target, count) of all terms; repeats without a side of theirs push down."""
-    for table, negated, side in (
-        (statistics.heads, 0, UP),
-        (statistics.heads, 1, DOWN),
-        (statistics.bodies, 0, DOWN),
-        (statistics.negated_bodies, 1, DOWN),
-    ):
-        sequence = np.repeat(np.arange(len(table.bodies)), np.diff(table.indptr))
-        yield _rows(side, 2 * sequence + negated, table.target, table.count)
-    repeats = statistics.repeats
-    sides = 2 + np.searchsorted(times, repeats.times) if times else DOWN
-    yield _rows(sides, repeats.clause, repeats.target, repeats.count)
+    """(side, clause, target, count) of the terms of heads, priors among them."""
+    yield _table_rows(statistics.heads, 0, UP)
+    yield _table_rows(statistics.heads, 1, DOWN)
     for k, clause in enumerate(clauses):
         if clause.is_prior:
             mine = labels.predicate == labels.predicates.index(clause.target)
             yield _rows(DOWN if clause.negated else UP, k, np.flatnonzero(mine), 1)
+
+
+def _bodies(statistics: CollectiveStatistics, times: tuple[int, ...]) -> Iterator[CountEntries]:
+    """The same of body atoms; repeats without a side of theirs push down."""
+    yield _table_rows(statistics.bodies, 0, DOWN)
+    yield _table_rows(statistics.negated_bodies, 1, DOWN)
+    repeats = statistics.repeats
+    sides = 2 + np.searchsorted(times, repeats.times) if times else DOWN
+    yield _rows(sides, repeats.clause, repeats.target, repeats.count)
+
+
+def _table_rows(table: Statistics, negated: int, side: int) -> CountEntries:
+    """Rows of a table of sequences, as those of the clauses or of the negations."""
+    sequence = np.repeat(np.arange(len(table.bodies)), np.diff(table.indptr))
+    return _rows(side, 2 * sequence + negated, table.target, table.count)
 
 
 def _rows(*columns: npt.ArrayLike) -> CountEntries:

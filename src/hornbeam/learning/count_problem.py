@@ -28,6 +28,7 @@ from hornbeam.facts.table import Targets
 from hornbeam.learning import descent
 from hornbeam.learning.descent_arrays import Layout
 from hornbeam.learning.pieces import CountPiece, distinct_rows, grouped_counts
+from hornbeam.rules.beliefs import speaks_of_beliefs
 from hornbeam.rules.body import Body, Kind
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Relaxation
@@ -337,10 +338,13 @@ def model_counts(ways: Sequence[Counts]) -> Counts:
 
 
 def useful_ways(body: Body, ways: Sequence[Counts]) -> list[Counts]:
-    """The ways of counting that differ for a body: shares are of paths, and some counts are 1."""
+    """The ways of counting that make sense for a body.
+
+    Shares are of paths over facts, and some counts are 1.
+    """
     if body.kind in (Kind.UNARY, Kind.ANCHORED):
         return [model_counts(ways)]
-    if body.kind is Kind.PATH:
+    if body.kind is Kind.PATH and not speaks_of_beliefs(body):
         return list(ways)
     return [way for way in ways if way is not Counts.SHARE] or [Counts.LOG]
 

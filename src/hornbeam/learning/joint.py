@@ -8,14 +8,15 @@ has a clause for each way of counting, and the penalty chooses among them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from typing import ClassVar
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ints
+from hornbeam.arrays import Bools, Floats, Ints
 from hornbeam.learning.learner import Learned
 from hornbeam.learning.newton import Fit, Newton
 from hornbeam.learning.problem import Problem, fit_priors
@@ -57,6 +58,8 @@ class Joint:
         Take the strength of least validation loss, not the strongest within one standard error.
     seed
         Deals targets to folds.
+    settled
+        Strengths to follow to the last one instead of choosing.
     """
 
     name: ClassVar[str] = "joint"
@@ -76,6 +79,7 @@ class Joint:
     max_rules: int | None = option("max_rules")
     all_rules: bool = option("all_rules")
     seed: int = 0
+    settled: tuple[float, ...] = ()
     newton: Newton = field(default_factory=lambda: Newton(iterations=50, tolerance=1e-5))
 
     def __post_init__(self) -> None:
@@ -84,19 +88,32 @@ class Joint:
     def learn(self, problem: Problem, progress: Progress = SILENT) -> Learned:
         """Choose the strength by internal validation, then fit everything once more."""
         problem = problem.distinct_columns()
-        run = self._validated(problem, deal(problem, self.folds, self.seed), progress)
-        at = self._chosen(run)
-        strengths = np.array(run.strengths[: at + 1])
-        fits = self.path(problem, strengths)
+        if self.settled:
+            return Learned(problem, self.path(problem, np.array(self.settled))[-1])
+        fold = deal(problem, self.folds, self.seed)
+        return self.learn_held_out(problem, fold, np.ones(len(fold), dtype=np.bool_), progress)[0]
+
+    def learn_held_out(
+        self, problem: Problem, fold: Ints, judged: Bools, progress: Progress = SILENT
+    ) -> tuple[Learned, Floats]:
+        """Choose the strength by the loss of the judged targets over given folds, then fit.
+
+        Returns also E[y] of the judged targets under the weights that did not see their fold.
+        """
+        strengths = self.grid(problem)
+        scores = self.held_out_scores(problem, strengths, fold, judged, progress)
+        run = _validation(strengths, scores, problem.y[judged], fold[judged])
+        fits = self.path(problem, np.array(run.strengths[: self._chosen(run) + 1]))
         while len(fits) > 1 and self._too_long(problem, fits[-1]):
             fits.pop()
         path = tuple(
             PathPoint(strength, int((fit.weights > 0).sum()), fit.loss)
-            for strength, fit in zip(strengths.tolist(), fits, strict=False)
+            for strength, fit in zip(run.strengths, fits, strict=False)
         )
         at = len(fits) - 1
         choice = Choice(run.strengths[at], run.log_loss[at], run, path)
-        return Learned(problem, fits[-1], choice)
+        settled = replace(self, settled=run.strengths[: at + 1])
+        return Learned(problem, fits[-1], choice, settled), scores[at]
 
     def _chosen(self, run: Validation) -> int:
         """The strength of least loss, or the first whose loss is within one error of it.
@@ -110,18 +127,6 @@ class Joint:
     def _too_long(self, problem: Problem, fit: Fit) -> bool:
         kept = (fit.weights > 0) & ~problem.is_prior
         return self.max_rules is not None and int(kept.sum()) > self.max_rules
-
-    def _validated(self, problem: Problem, fold: Ints, progress: Progress) -> Validation:
-        """Follow the path of strengths on every fold."""
-        strengths = self.grid(problem)
-        by_fold = self.fold_losses(problem, strengths, fold, progress)
-        losses = by_fold.sum(axis=1) / len(problem.y)
-        sizes = np.maximum(np.bincount(fold, minlength=self.folds), 1)
-        return Validation(
-            tuple(strengths[: len(losses)].tolist()),
-            tuple(losses.tolist()),
-            tuple((by_fold[int(np.argmin(losses))] / sizes).tolist()),
-        )
 
     def path(self, problem: Problem, strengths: Floats) -> list[Fit]:
         """One fit per strength, each warm from the last, the first from the priors alone."""
@@ -159,33 +164,55 @@ class Joint:
         """Strengths from the strongest down."""
         return self.strongest(problem) * np.geomspace(1.0, self.smallest, self.strengths)
 
-    def fold_losses(
-        self, problem: Problem, strengths: Floats, fold: Ints, progress: Progress = SILENT
-    ) -> Floats:
-        """Held-out log-loss of the strengths (rows), added up over the targets of each fold.
+    def held_out_scores(
+        self,
+        problem: Problem,
+        strengths: Floats,
+        fold: Ints,
+        judged: Bools,
+        progress: Progress = SILENT,
+    ) -> list[Floats]:
+        """E[y] of the judged targets at each strength, by weights that did not see their fold.
 
         All folds go down the path together, and stop when the loss has not fallen for `patience`
-        strengths: the weakest take the longest and are never chosen. `fold` is from `deal`.
+        strengths: the weakest take the longest and are never chosen.
         """
-        training = [problem.subset(fold != k) for k in range(self.folds)]
-        held_out = [problem.subset(fold == k) for k in range(self.folds)]
+        parts = range(int(fold.max()) + 1)
+        training = [problem.subset(fold != k) for k in parts]
+        held_out = [problem.subset((fold == k) & judged) for k in parts]
+        places = [np.flatnonzero(fold[judged] == k) for k in parts]
         starts = [self.priors(part).weights for part in training]
 
-        def held_out_loss(k: int, strength: float) -> float:
+        def held_out_score(k: int, strength: float) -> Floats:
             starts[k] = self.fit(training[k], strength, starts[k]).weights
-            return log_loss(held_out[k].y, held_out[k].score(starts[k]))
+            return held_out[k].score(starts[k])
 
-        losses: list[list[float]] = []
+        y, scores, losses = problem.y[judged], list[Floats](), list[float]()
         # folds are independent: threads change no number
-        workers = min(self.folds, worker_threads()) if problem.size >= WORTH_THREADS else 1
+        workers = min(len(parts), worker_threads()) if problem.size >= WORTH_THREADS else 1
         with ThreadPoolExecutor(workers) as executor:
             for i, strength in enumerate(strengths):
-                by_fold = executor.map(held_out_loss, range(self.folds), repeat(strength))
-                losses.append(list(by_fold))
+                score = np.empty(len(y))
+                by_fold = executor.map(held_out_score, parts, repeat(strength))
+                for place, found in zip(places, by_fold, strict=True):
+                    score[place] = found
+                scores.append(score)
+                losses.append(float(log_losses(y, score).sum()))
                 progress.advance("Choosing the strength", i + 1, len(strengths))
-                if i - int(np.argmin([sum(row) for row in losses])) >= self.patience:
+                if i - int(np.argmin(losses)) >= self.patience:
                     break
-        return np.array(losses)
+        return scores
+
+
+def _validation(strengths: Floats, scores: Sequence[Floats], y: Floats, fold: Ints) -> Validation:
+    """Mean losses along the path, and those of the folds at the best strength."""
+    losses = [log_losses(y, score) for score in scores]
+    means = [float(loss.mean()) for loss in losses]
+    sums = np.bincount(fold, losses[int(np.argmin(means))])
+    sizes = np.maximum(np.bincount(fold), 1)
+    return Validation(
+        tuple(strengths[: len(means)].tolist()), tuple(means), tuple((sums / sizes).tolist())
+    )
 
 
 def deal(problem: Problem, folds: int, seed: int) -> Ints:
@@ -206,5 +233,10 @@ def deal(problem: Problem, folds: int, seed: int) -> Ints:
 
 def log_loss(y: Floats, score: Floats) -> float:
     """Sum of the cross-entropies."""
+    return float(log_losses(y, score).sum())
+
+
+def log_losses(y: Floats, score: Floats) -> Floats:
+    """Cross-entropy of every target."""
     clipped = np.clip(score, 1e-15, 1.0 - 1e-15)
-    return -float(np.sum(y * np.log(clipped) + (1.0 - y) * np.log1p(-clipped)))
+    return -(y * np.log(clipped) + (1.0 - y) * np.log1p(-clipped))

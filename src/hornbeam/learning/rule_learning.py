@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -22,10 +22,11 @@ from hornbeam.rules.weighing import Counts
 
 @dataclass(frozen=True)
 class LearnedRules:
-    """Rules with their semantics, and how the fit went."""
+    """Rules with their semantics, and how the fit went; `settled` as in `Learned`."""
 
     model: RuleModel
     fit: FitReport
+    settled: Learner | None = field(default=None, compare=False)
 
 
 def problem_of(
@@ -54,8 +55,13 @@ def learn_rules(
     Where a rule stands for its mirror image too, both are written.
     """
     learned = learner.learn(problem, progress)
-    if refit:
-        learned = _refitted(learned, learner.weight_variance)
+    return rules_of(learned, learner.weight_variance if refit else None, semantics)
+
+
+def rules_of(learned: Learned, refit: float | None, semantics: Semantics) -> LearnedRules:
+    """Make rules of learned weights; with `refit`, a variance of weights, fitted once more."""
+    if refit is not None:
+        learned = _refitted(learned, refit)
     problem, fit = learned.problem, learned.fit
     kept = np.flatnonzero((fit.weights > 0.0) | problem.is_prior)
     rules = [Rule(float(fit.weights[k]), problem.clauses[k]) for k in kept.tolist()]
@@ -64,6 +70,7 @@ def learn_rules(
     return LearnedRules(
         RuleModel(sorted_rules(rules), semantics),
         FitReport(fit.status.value, fit.iterations, fit.loss, learned.choice),
+        learned.settled,
     )
 
 

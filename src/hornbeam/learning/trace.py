@@ -95,6 +95,33 @@ class FitReport:
 
 
 @dataclass(frozen=True)
+class SecondStep:
+    """What the second step of a collective model gains on held-out pairs, in log-loss per pair.
+
+    Pairs of one entity are one of the `groups`, by which the standard error is clustered.
+    """
+
+    kept: bool
+    gain: float
+    standard_error: float
+    groups: int
+
+    @property
+    def sentence(self) -> str:
+        """What came of it, for people."""
+        figures = f"{self.gain:.4f} (standard error {self.standard_error:.4f})"
+        if self.kept:
+            return (
+                f"What is believed of other pairs lowers the log-loss of held-out pairs by "
+                f"{figures}. Scores assume that pairs are asked as in training."
+            )
+        return (
+            f"What is believed of other pairs does not help: the gain on held-out pairs is "
+            f"{figures}. The model is the plain one, and scores every pair alone."
+        )
+
+
+@dataclass(frozen=True)
 class Trace:
     """What the report shows of the learning.
 
@@ -119,6 +146,8 @@ class Trace:
         How the fit went.
     model
         Fingerprint of the model's text.
+    second_step
+        Of a collective model of two steps, or a plain one that was to be one.
     """
 
     method: str
@@ -133,6 +162,7 @@ class Trace:
     sampled_negatives: str | None = None
     fit: FitReport = field(default_factory=FitReport)
     model: str = ""
+    second_step: SecondStep | None = None
 
     @property
     def kept(self) -> tuple[CandidateOutcome, ...]:
@@ -162,7 +192,7 @@ class Trace:
     @classmethod
     def from_dict(cls, written: Mapping[str, Any]) -> Trace:
         """Read what `as_dict` wrote; a ValueError, KeyError or TypeError where it is no trace."""
-        screening = written.get("screening")
+        screening, second = written.get("screening"), written.get("second_step")
         fit = FitReport(
             str(written.get("status", "")),
             written.get("iterations"),
@@ -184,6 +214,7 @@ class Trace:
             written.get("sampled_negatives"),
             fit,
             str(written.get("model", "")),
+            None if second is None else SecondStep(**second),
         )
 
     @property

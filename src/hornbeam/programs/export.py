@@ -18,7 +18,9 @@ from pathlib import Path as FilePath
 import numpy as np
 
 from hornbeam.arrays import Bools, Ids, Integers, Ints
+from hornbeam.choices import CollectiveMethod
 from hornbeam.counting.columns import Columns
+from hornbeam.counting.engine import PathCounter
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.facts.atom_keys import pair_keys
@@ -33,6 +35,7 @@ from hornbeam.programs.plain_rules import PlainRules, RuleNotPlainError, why_not
 from hornbeam.rules.body import Body
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel
 from hornbeam.scoring.model_checks import check_arities
+from hornbeam.scoring.two_step_scorer import believe
 
 #: What an export consists of, besides the folder of its data.
 PROGRAM, RULES, NAMES = "program.json", "rules.psl", "names.json"
@@ -70,10 +73,15 @@ class Export:
 
     def __post_init__(self) -> None:
         semantics, texts = self.model.semantics, self.model.clause_texts
+        if semantics.collective is CollectiveMethod.MAP_HEADS:
+            raise InputError(
+                "PSL's rules move all of their atoms, and those of this model their heads alone: "
+                'learn with `collective="map"` to export'
+            )
         for place, why in self.not_plain.items():
             if self.plain:
                 raise RuleNotPlainError(place, why, texts[place])
-            if semantics.collective:
+            if semantics.recursive:
                 why += ", and what a collective model counts depends on its scores"
                 raise InputError(f"{why} (the rule is: {texts[place]})")
             if self.facts.soft and semantics.relaxation is not Relaxation.BOOLEAN:
@@ -149,10 +157,8 @@ class Export:
         if not self.not_plain:
             return {}
         model = self.model.with_rules(self.rules[place] for place in self.not_plain)
-        engine = MemoryEngine(self.facts, worker_threads(None))
-        columns = Columns(
-            engine.count(self.pairs, model.bodies, model.language), model.semantics.relaxation
-        )
+        counted = self._counter.count(self.pairs, model.bodies, model.language)
+        columns = Columns(counted, model.semantics.relaxation)
         listed = np.concatenate([self._pair_rows(target) for target in self.targets])
         found = {}
         for place in self.not_plain:
@@ -163,6 +169,13 @@ class Export:
             name = self.names.computed[place]
             found[place] = ComputedRule(self.rules[place], name, addends)
         return found
+
+    @property
+    def _counter(self) -> PathCounter:
+        """What counts: over the facts, and over beliefs where the model has such."""
+        if self.model.semantics.two_steps:
+            return believe(self.model, self.facts, self.pairs)
+        return MemoryEngine(self.facts, worker_threads(None))
 
     def _targets_of(self, rows: Bools) -> frozenset[str]:
         """Target predicates of some pairs."""
@@ -183,7 +196,7 @@ class Export:
 
     def files(self) -> Iterator[DataFile]:
         """All that the rules need."""
-        names, collective = self.names, self.model.semantics.collective
+        names, collective = self.names, self.model.semantics.recursive
         for target in self.targets:
             rows = self._pair_rows(target)
             text = _lines(self._ends(rows))

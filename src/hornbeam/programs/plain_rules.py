@@ -52,6 +52,8 @@ def why_not_plain(model: RuleModel, clause: Clause, soft: bool) -> str:
         part.body.kind is Kind.PATH and all(step.arity == 2 for step in part.body.steps)
         for part in clause.body.parts
     )
+    if not clause.body.predicates.isdisjoint(model.believed):
+        return "plain PSL does not know what a first step believes of other pairs"
     if counts is not Counts.RAW:
         return f"in plain PSL every grounding counts, and this rule counts them by {counts.value}"
     if any(part.threshold is not None for part in clause.body.parts):
@@ -98,7 +100,7 @@ class PlainRules:
             nodes = dict.fromkeys(term for atom in atoms for term in atom.arguments)
             body += [_compared(x, Operator.DIFFERENT, y) for x, y in combinations(nodes, 2)]
         own = [atom for atom in atoms if atom.predicate == target]
-        if self.model.semantics.collective or target not in self.stated:
+        if self.model.semantics.recursive or target not in self.stated:
             own = []
         for chosen in product(*(self._ways_to_differ(atom, ends) for atom in own)):
             conditions = [literal for way in chosen for literal in way]
@@ -119,7 +121,7 @@ class PlainRules:
 
     def _spelt(self, atom: Atom) -> str:
         is_target = atom.predicate in self.names.known
-        if is_target and not self.model.semantics.collective:
+        if is_target and not self.model.semantics.recursive:
             return self.names.known[atom.predicate]
         return self.names.plain[atom.predicate]
 

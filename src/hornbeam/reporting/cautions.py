@@ -12,8 +12,9 @@ from hornbeam.rules.rule_model import RuleModel
 
 
 def cautions(model: RuleModel, trace: Trace | None = None) -> list[str]:
-    """Sentences about priors and sampled negatives; none where there is nothing to beware of."""
-    return [*_positive_priors(model, trace), *([] if trace is None else _sampled(trace))]
+    """Sentences about priors, sampled negatives and beliefs; none where there is no caveat."""
+    second = [] if trace is None or trace.second_step is None else [trace.second_step.sentence]
+    return [*_positive_priors(model, trace), *([] if trace is None else _sampled(trace)), *second]
 
 
 def _positive_priors(model: RuleModel, trace: Trace | None) -> list[str]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations, count
 from string import ascii_uppercase
@@ -165,6 +165,10 @@ class Body:
         """The predicates of its atoms."""
         return {step.predicate for step in self.steps}
 
+    def with_target(self, target: str) -> Body:
+        """The same condition on the arguments of another predicate."""
+        return replace(self, target=target)
+
     @property
     def mirror(self) -> Body:
         """The same condition with subject and object exchanged."""
@@ -215,6 +219,11 @@ class Conjunction:
     def predicates(self) -> set[str]:
         """The predicates of its atoms."""
         return set[str]().union(*(part.body.predicates for part in self.parts))
+
+    def with_target(self, target: str) -> Self:
+        """The same conditions on the arguments of another predicate."""
+        parts = (Part(part.body.with_target(target), part.threshold) for part in self.parts)
+        return type(self)(tuple(parts))
 
     @property
     def mirror(self) -> Self:

@@ -7,7 +7,7 @@ clause with an empty body, !t(A, B), is a prior.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hornbeam.rules.body import AnyBody, Body, body_ends, body_texts
 from hornbeam.rules.weighing import Weighing
@@ -44,6 +44,10 @@ class Clause:
     def is_prior(self) -> bool:
         """Whether the body is empty, so that every target is a grounding."""
         return not self.body.parts
+
+    def with_target(self, target: str) -> Clause:
+        """The same clause with another predicate in its head."""
+        return replace(self, body=self.body.with_target(target))
 
     @property
     def mirror(self) -> Clause:

@@ -10,6 +10,9 @@ One line holds what scoring needs besides the rules, as JSON in what PSL takes f
 Brackets are Hornbeam's own: behind a rule how its groundings weigh, behind a condition how many it
 needs. A rule without a way of counting has that of the line.
 
+A collective model of two steps has the rules of both, told apart by their heads: those of the first
+step are for `believed_t`, which the second one speaks of (see `hornbeam.rules.beliefs`).
+
 Without that line counts are raw, the relaxation is boolean (squared where the rules have `^2`), the
 model is not collective, and predicates are called what the rules call them. So it is for what the
 line leaves out.
@@ -19,15 +22,19 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 
 from hornbeam.errors import DataError, InputError
 from hornbeam.language.syntax import LogicalRule, parse_logical_rules, unix_lines, weight_text
+from hornbeam.rules.beliefs import believed
 from hornbeam.rules.model_header import Header, header_text, read_header
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
 from hornbeam.rules.stated_clauses import StatedClause, check_arities, refusal, stated_clause
+
+#: Stands between the rules of both steps.
+_FIRST_STEP = "# the first step: what is believed of each pair alone"
 
 
 def model_text(model: RuleModel) -> str:
@@ -41,18 +48,28 @@ def model_text(model: RuleModel) -> str:
     >>> print(model_text(RuleModel((Rule(0.5, clause),))).splitlines()[1])
     0.5: film_genre(A, B) & liked_by(C, B) -> likes(A, C)
     """
-    for rule in model.rules:
+    for rule in (*model.rules, *model.beliefs):
         if not (math.isfinite(rule.weight) and rule.weight >= 0):
             raise InputError(f"the weight of {rule.clause} is {rule.weight}; expected at least 0")
     semantics, spelt = model.semantics, model.identifiers
     renamed = {spelt[name]: name for name in sorted(spelt) if spelt[name] != name}
-    header = Header(**asdict(semantics), predicates=renamed)
-    exponent = " ^2" if semantics.relaxation is Relaxation.SQUARED else ""
-    lines = [
-        f"{weight_text(rule.weight)}: {text}{exponent}"
-        for rule, text in zip(model.rules, model.clause_texts, strict=True)
-    ]
-    return "\n".join([header_text(header), *lines, ""])
+    # not `asdict`, which would take apart the values of fields too
+    stated = {one.name: getattr(semantics, one.name) for one in fields(semantics)}
+    lines = [header_text(Header(**stated, predicates=renamed))]
+    lines += _rule_texts(model.rules, model.clause_texts, semantics.relaxation)
+    if model.beliefs:
+        lines.append(_FIRST_STEP)
+        lines += _rule_texts(model.beliefs, model.belief_texts, semantics.relaxation)
+    return "\n".join([*lines, ""])
+
+
+def _rule_texts(
+    rules: Sequence[Rule], texts: Sequence[str], relaxation: Relaxation
+) -> Iterator[str]:
+    """Lines of rules whose clauses have these texts."""
+    exponent = " ^2" if relaxation is Relaxation.SQUARED else ""
+    for rule, text in zip(rules, texts, strict=True):
+        yield f"{weight_text(rule.weight)}: {text}{exponent}"
 
 
 def parse_model(text: str, name: str) -> RuleModel:
@@ -93,11 +110,33 @@ def parse_model(text: str, name: str) -> RuleModel:
         distinct,
         header.threshold,
         header.cross_evidence,
+        header.asked,
     )
-    weighted = (
+    weighted = [
         Rule(rule.weight or 0.0, one.clause) for rule, one in zip(rules, stated, strict=True)
-    )
-    return RuleModel(tuple(weighted), semantics)
+    ]
+    if not semantics.two_steps:
+        return RuleModel(tuple(weighted), semantics)
+    return _of_two_steps(weighted, semantics, name)
+
+
+def _of_two_steps(rules: Sequence[Rule], semantics: Semantics, name: str) -> RuleModel:
+    """Rules with a belief for their head are those of the first step."""
+    heads = {rule.clause.target for rule in rules}
+    of_belief = {believed(target): target for target in heads if believed(target) in heads}
+    beliefs = [
+        Rule(rule.weight, rule.clause.with_target(of_belief[rule.clause.target]))
+        for rule in rules
+        if rule.clause.target in of_belief
+    ]
+    second = [rule for rule in rules if rule.clause.target not in of_belief]
+    for target in sorted({rule.clause.target for rule in second} - set(of_belief.values())):
+        raise DataError(
+            name,
+            f"no rule says what is believed of {target!r}; expected rules of the first step, with "
+            f"the head {believed(target)}(A, B)",
+        )
+    return RuleModel(tuple(second), semantics, tuple(beliefs))
 
 
 def load_model(path: str | os.PathLike[str]) -> RuleModel:

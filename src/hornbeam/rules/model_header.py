@@ -10,9 +10,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 
+from hornbeam.choices import CollectiveMethod
 from hornbeam.errors import DataError, InputError
 from hornbeam.language.naming import IDENTIFIER
-from hornbeam.rules.rule_model import Relaxation
+from hornbeam.rules.rule_model import AskedPairs, Relaxation
 from hornbeam.rules.weighing import Counts
 
 VERSION = 1
@@ -30,17 +31,21 @@ class Header:
 
     counts: Counts = Counts.RAW
     relaxation: Relaxation | None = None
-    collective: bool = False
+    collective: CollectiveMethod | None = None
     max_fanout: int | None = None
     distinct_variables: bool | None = None
     threshold: float = 0.5
     cross_evidence: bool = False
+    asked: AskedPairs | None = None
     predicates: Mapping[str, str] = field(default_factory=dict)
 
 
 def header_text(header: Header) -> str:
     """Line of a header, without its end."""
     fields = {"version": VERSION} | asdict(header)
+    fields["collective"] = header.collective or False
+    if header.asked is None:
+        del fields["asked"]
     try:
         _check(fields)
     except ValueError as error:
@@ -92,10 +97,17 @@ def _header(fields: object) -> Header:
         raise ValueError("expected a JSON object in braces")
     _check(fields)
     given = {key: value for key, value in fields.items() if key != "version"}
-    for key, kind in (("counts", Counts), ("relaxation", Relaxation), ("threshold", float)):
+    for key, kind in _KINDS.items():
         if key in given:
             given[key] = kind(given[key])
     return Header(**given)
+
+
+def _collective(value: bool | str) -> CollectiveMethod | None:
+    """The method of a collective model; `true` is from before there were several."""
+    if value is True:
+        return CollectiveMethod.MAP
+    return CollectiveMethod(value) if value else None
 
 
 def _check(fields: Mapping[str, object]) -> None:
@@ -120,6 +132,17 @@ def _is_limit(value: object) -> bool:
     return value is None or (isinstance(value, int) and value is not True and value >= 1)
 
 
+def _are_asked(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.keys() == {"per_subject", "per_object", "alone"}
+        and all(isinstance(one, int | float) and one is not True for one in value.values())
+        and value["per_subject"] >= 1
+        and value["per_object"] >= 1
+        and _is_share(value["alone"])
+    )
+
+
 def _are_predicates(value: object) -> bool:
     """Whether identifiers, distinct when case is ignored, have names that facts can have."""
     return (
@@ -138,13 +161,29 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     ),
     "counts": (lambda value: value in _COUNTS, ", ".join(_COUNTS)),
     "relaxation": (lambda value: value in list(Relaxation), ", ".join(Relaxation)),
-    "collective": (_is_truth, "true or false"),
+    "collective": (
+        lambda value: _is_truth(value) or value in list(CollectiveMethod),
+        f"false, {', '.join(CollectiveMethod)}, or true for map",
+    ),
     "max_fanout": (_is_limit, "null or a whole number of at least 1"),
     "distinct_variables": (_is_truth, "true or false"),
     "threshold": (_is_share, "a number from 0 to 1"),
     "cross_evidence": (_is_truth, "true or false"),
+    "asked": (
+        _are_asked,
+        "pairs per subject, pairs per object and the share of pairs alone: "
+        '{"per_subject": 2.5, "per_object": 1.2, "alone": 0.1}',
+    ),
     "predicates": (
         _are_predicates,
         'names by identifiers that differ in more than case: {"film_genre": "/film/genre"}',
     ),
+}
+
+_KINDS: dict[str, Callable[..., object]] = {
+    "counts": Counts,
+    "relaxation": Relaxation,
+    "collective": _collective,
+    "threshold": float,
+    "asked": lambda value: AskedPairs(**value),
 }

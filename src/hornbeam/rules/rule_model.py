@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Self
 
+from hornbeam.choices import CollectiveMethod
 from hornbeam.language.naming import identifiers
+from hornbeam.rules.beliefs import believed
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.weighing import Counts, Weighing
@@ -33,29 +35,66 @@ class Rule:
 
 
 @dataclass(frozen=True)
+class AskedPairs:
+    """How the pairs of a request are spread: rules about other pairs depend on it.
+
+    Mean pairs per subject and per object, and the share of pairs that have neither end in common
+    with another.
+    """
+
+    per_subject: float
+    per_object: float
+    alone: float
+
+
+@dataclass(frozen=True)
 class Semantics:
     """What a model's scores depend on besides its rules; the first line of a model file.
 
     `distinct_variables` and `max_fanout` say how rules walk the graph, as in `Language`;
     `threshold` is the score from which a target is called true. With `cross_evidence` the true
     training pairs were evidence for one another, and known pairs should be facts when it scores.
+    A `collective` model scores pairs together, by that method; one of two steps says how its
+    training pairs were `asked`.
     """
 
     counts: Counts = Counts.RAW
     relaxation: Relaxation = Relaxation.BOOLEAN
-    collective: bool = False
+    collective: CollectiveMethod | None = None
     max_fanout: int | None = None
     distinct_variables: bool = False
     threshold: float = 0.5
     cross_evidence: bool = False
+    asked: AskedPairs | None = None
+
+    @property
+    def recursive(self) -> bool:
+        """Whether its rules have the targets themselves in their bodies."""
+        return self.collective is not None and not self.two_steps
+
+    @property
+    def two_steps(self) -> bool:
+        """Whether its rules speak of what a first step believes of other pairs."""
+        return self.collective is CollectiveMethod.TWO_STEP
 
 
 @dataclass(frozen=True)
 class RuleModel:
-    """Rules and their semantics."""
+    """Rules and their semantics.
+
+    `beliefs` are the rules of the first step of a collective model of two: a plain model of the
+    same targets.
+    """
 
     rules: tuple[Rule, ...]
     semantics: Semantics = field(default_factory=Semantics)
+    beliefs: tuple[Rule, ...] = ()
+
+    @property
+    def first_step(self) -> RuleModel:
+        """The plain model that says what is believed of each pair alone."""
+        plain = replace(self.semantics, collective=None, asked=None)
+        return RuleModel(self.beliefs, plain)
 
     @property
     def targets(self) -> list[str]:
@@ -98,14 +137,27 @@ class RuleModel:
     @property
     def identifiers(self) -> Mapping[str, str]:
         """PSL identifier of every predicate that the rules use."""
-        names = set(self.targets)
-        return identifiers(names.union(*(rule.clause.body.predicates for rule in self.rules)))
+        names = {*self.targets, *self.believed}
+        rules = (*self.rules, *self.beliefs)
+        return identifiers(names.union(*(rule.clause.body.predicates for rule in rules)))
 
     @property
     def clause_texts(self) -> list[str]:
         """PSL text of every rule's clause, as it stands in the model file, without weight."""
         spelt, distinct = self.identifiers, self.semantics.distinct_variables
         return [rule.clause.text(spelt, distinct=distinct) for rule in self.rules]
+
+    @property
+    def believed(self) -> list[str]:
+        """Predicates of beliefs."""
+        return sorted({believed(rule.clause.target) for rule in self.beliefs})
+
+    @property
+    def belief_texts(self) -> list[str]:
+        """PSL text of the first step's clauses, whose heads are beliefs."""
+        spelt, distinct = self.identifiers, self.semantics.distinct_variables
+        clauses = (rule.clause.with_target(believed(rule.clause.target)) for rule in self.beliefs)
+        return [clause.text(spelt, distinct=distinct) for clause in clauses]
 
     def with_rules(self, rules: Iterable[Rule]) -> Self:
         """Other rules under the same semantics."""

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Ids, pointers
-from hornbeam.choices import Score
+from hornbeam.choices import CollectiveMethod, Score
 from hornbeam.counting.collective.target_edges import collective_facts
 from hornbeam.counting.opening import Evidence, open_engine
 from hornbeam.densities.hinges import Hinges, group_hinges, hinge_map, hinge_moments
@@ -27,7 +27,7 @@ from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.hlmrf.admm import Admm
-from hornbeam.hlmrf.map_state import MapState
+from hornbeam.hlmrf.map_state import MapState, MapStatus, assess
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import Relaxation, RuleModel
@@ -38,6 +38,8 @@ from hornbeam.scoring.model_checks import check_collective
 #: Of ADMM: tighter than its usual tolerances, since scores are read off the state, and steps that
 #: suit programs in which few rows have weights near the largest.
 EPSILON_ABS, EPSILON_REL, MOST_ITERATIONS = 1e-6, 1e-4, 5000
+#: Most rounds of means given each other.
+MOST_ROUNDS = 200
 ADMM_STEPS = {PotentialKind.LINEAR: 0.01, PotentialKind.SQUARED: 0.03}
 
 
@@ -47,7 +49,8 @@ class CollectiveState:
 
     The variables are the distinct pairs `linked.atoms`, of which those among the facts are held at
     1. `potentials` are all ground clauses and priors over them, `state` their MAP values, and
-    `solved` says how these were found.
+    `solved` says how these were found. Where rules move their heads alone, `negated` says which of
+    the rules deny them, and the state is that of the means.
     """
 
     linked: LinkedPairs
@@ -55,11 +58,13 @@ class CollectiveState:
     state: Floats
     solved: MapState
     relaxation: Relaxation
+    negated: Bools | None = None
 
     def scores(self, score: Score = Score.MEAN) -> Floats:
         """Score of every pair, in the order the pairs were given."""
         mean = score is Score.MEAN
-        own = self.means() if mean else np.where(self.linked.stated, self.own_map(), self.state)
+        of_one = self.linked.stated | (self.negated is not None)
+        own = self.means() if mean else np.where(of_one, self.own_map(), self.state)
         return np.asarray(own[self.linked.place])
 
     def means(self) -> Floats:
@@ -81,7 +86,8 @@ class CollectiveState:
 
         With the others fixed, a row is weight * max(0, a y + rest)^p. For a head, a = -1: a hinge
         up of body truth rest. For an atom that stands m times below, a = m and rest <= 0: m^p
-        times a hinge down of height 1 + rest / m.
+        times a hinge down of height 1 + rest / m. Where rules move their heads alone, atoms
+        below have none.
         """
         rows = self.potentials
         form = rows.forms(self.state)[rows.row]
@@ -91,6 +97,10 @@ class CollectiveState:
         height = np.clip(np.where(down, 1.0 + rest / times, rest), 0.0, 1.0)
         power = 2 if self.relaxation is Relaxation.SQUARED else 1
         strength = rows.weight[rows.row] * times**power
+        if self.negated is not None:
+            rule = rows.rule[rows.row]
+            strength = np.where((rule < 0) | ~down, strength, 0.0)
+            down = np.where(rule < 0, down, np.append(self.negated, False)[rule])
         return ConditionalHinges(rows.variable, height, down, strength)
 
 
@@ -179,11 +189,20 @@ def infer_linked(
     """Find the MAP state of pairs that have been laid out, under the weights of a model."""
     relaxation, stated = model.semantics.relaxation, linked.stated
     kind = PotentialKind.SQUARED if relaxation is Relaxation.SQUARED else PotentialKind.LINEAR
-    links = linked.ground(model, kind=kind, threads=threads, progress=progress)
+    heads_only = model.semantics.collective is CollectiveMethod.MAP_HEADS
+    if heads_only:
+        counted_rows = linked.count_by_rule(model, threads=threads, progress=progress)
+        links = counted_rows.weighted(model)
+    else:
+        links = linked.ground(model, kind=kind, threads=threads, progress=progress)
     counter = open_engine(linked.known, threads=threads)
     counted = counter.count(linked.atoms, model.bodies, model.language, progress=progress)
     up, down = strengths(model, counted, linked.atoms)
     potentials = _with_pulls(links, up, down, kind)
+    if heads_only:
+        negated = np.array([rule.clause.negated for rule in model.rules], dtype=np.bool_)
+        start = np.where(stated, 1.0, score_mean(up, down, relaxation))
+        return _believed_state(linked, potentials, start, relaxation, negated)
     solver = Admm(
         step=ADMM_STEPS[kind],
         epsilon_abs=EPSILON_ABS,
@@ -196,6 +215,31 @@ def infer_linked(
     unconstrained = np.bincount(potentials.variable, minlength=len(up)) == 0
     state = np.where(stated, 1.0, np.where(unconstrained, 0.5, solved.state))
     return CollectiveState(linked, potentials, state, solved, relaxation)
+
+
+def _believed_state(
+    linked: LinkedPairs,
+    potentials: Potentials,
+    start: Floats,
+    relaxation: Relaxation,
+    negated: Bools,
+) -> CollectiveState:
+    """The means of all pairs given each other's, where rules move their heads alone.
+
+    No energy has such a state for its minimum, since what a body tells its head is not told back.
+    The means are worked out from each other, half of the way in every round, until they stay.
+    """
+    state, status, none = start, MapStatus.ITERATIONS, np.zeros(len(potentials))
+    unsolved = assess(potentials, start, none, status, "means", np.inf)
+    for _ in range(MOST_ROUNDS):
+        found = CollectiveState(linked, potentials, state, unsolved, relaxation, negated)
+        after = np.where(linked.stated, 1.0, 0.5 * (state + found.means()))
+        moved, state = float(np.max(np.abs(after - state), initial=0.0)), after
+        if moved < EPSILON_ABS:
+            status = MapStatus.CONVERGED
+            break
+    solved = assess(potentials, state, none, status, "means", np.inf)
+    return CollectiveState(linked, potentials, state, solved, relaxation, negated)
 
 
 def _with_pulls(links: Potentials, up: Floats, down: Floats, kind: PotentialKind) -> Potentials:

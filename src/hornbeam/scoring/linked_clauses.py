@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Ids, Ints
+from hornbeam.choices import CollectiveMethod
 from hornbeam.compiled import announced
 from hornbeam.counting.collective.target_edges import closing_walk
 from hornbeam.counting.memory.graph import Graph
@@ -91,9 +92,11 @@ class LinkedPairs:
         """Ground clauses of every rule, whatever its weight, those over the same variables counted.
 
         The MAP state is not inferred from these: where there are several, which of them is found
-        depends on how rows are merged.
+        depends on how rows are merged. Where rules move their heads alone, a row is about its
+        head, be that negated or not.
         """
-        walks = self._walks([replace(rule, weight=1.0) for rule in model.rules])
+        heads_only = model.semantics.collective is CollectiveMethod.MAP_HEADS
+        walks = self._walks([replace(rule, weight=1.0) for rule in model.rules], heads_only)
         rows = self._ground(model, walks, PotentialKind.LINEAR, True, threads, progress)
         return ClauseCounts(rows, rows.weight.astype(np.int64))
 
@@ -155,9 +158,9 @@ class LinkedPairs:
         edges = Atoms(table.predicate[kept], (subject, object_), soft)
         return replace(self.united, atoms={2: edges} if len(edges) else {})
 
-    def _walks(self, rules: Sequence[Rule]) -> ClauseWalks:
+    def _walks(self, rules: Sequence[Rule], heads_only: bool = False) -> ClauseWalks:
         """Walks that close the ground clauses of the rules."""
-        walks = list(self._each_walk(rules))
+        walks = [walk for walk in self._each_walk(rules) if walk[-1] or not heads_only]
         code = np.zeros((len(walks), STEPS), dtype=np.int64)
         observed = np.zeros((len(walks), STEPS), dtype=np.bool_)
         for w, (_, steps, _, _) in enumerate(walks):
@@ -169,7 +172,8 @@ class LinkedPairs:
             np.count_nonzero(code, axis=1),
             np.array([predicate for _, _, predicate, _ in walks], dtype=np.int64),
             np.array([head for *_, head in walks], dtype=np.bool_),
-            np.array([one.clause.negated for one in rules], dtype=np.bool_)[rule],
+            # a row has its head apart where that is no negated one
+            np.array([one.clause.negated and not heads_only for one in rules], np.bool_)[rule],
             np.array([one.weight for one in rules], dtype=np.float64)[rule],
             rule,
         )

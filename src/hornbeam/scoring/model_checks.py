@@ -73,6 +73,7 @@ def warn_of_missing_names(model: RuleModel, facts: Evidence) -> None:
 
 def _warn_of_missing_predicates(model: RuleModel, facts: Evidence) -> None:
     used = set[str]().union(*(body.predicates for body in model.bodies))
+    used -= set(model.believed)
     missing = sorted(name for name in used if facts.predicates.index(name) < 0)
     if missing:
         _warn(

@@ -14,6 +14,7 @@ from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.collective_scorer import CollectiveScorer
 from hornbeam.scoring.independent_scorer import IndependentScorer
+from hornbeam.scoring.two_step_scorer import TwoStepScorer, two_step_facts
 
 
 class Scorer(Protocol):
@@ -32,6 +33,8 @@ def open_scorer(
     model: RuleModel, facts: Evidence, engine: str = "memory", threads: int | None = None
 ) -> Scorer:
     """Choose the scorer of a model."""
+    if model.semantics.two_steps:
+        return TwoStepScorer(model, two_step_facts(facts, engine), threads)
     if model.semantics.collective:
         known = collective_facts(facts, model.semantics.max_fanout, engine)
         return CollectiveScorer(model, known, threads)

@@ -15,7 +15,7 @@ import numpy as np
 from hornbeam.arrays import Floats
 from hornbeam.compiled import announced
 from hornbeam.errors import InputError
-from hornbeam.explaining.collective_explainer import CollectiveExplainer
+from hornbeam.explaining.explainer import JointExplainer, open_joint_explainer
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.facts.table import Facts
 from hornbeam.model import Model
@@ -46,8 +46,8 @@ class CollectivePairs:
         self.facts = facts
         self.pairs = joined([listing.targets for listing in listings])
         self._ends = np.cumsum([len(listing) for listing in listings])[:-1]
-        self._unedited = CollectiveExplainer.of(model, facts, self.pairs, threads)
-        self._inferred: Bounded[CollectiveExplainer] = Bounded(KEPT_STATES, lambda _: 1)
+        self._unedited = open_joint_explainer(model, facts, self.pairs, threads=threads)
+        self._inferred: Bounded[JointExplainer] = Bounded(KEPT_STATES, lambda _: 1)
         progress.message(f"Scoring {len(self.pairs):,} pairs together ...")
         self.seconds = _infer(self._unedited)
 
@@ -64,7 +64,7 @@ class CollectivePairs:
 
     def scores(self, rules: Sequence[Rule]) -> list[Floats]:
         """Scores of all pairs, listing by listing."""
-        return np.split(self._explainer(rules).state.scores(), self._ends)
+        return np.split(self._explainer(rules).pair_scores, self._ends)
 
     def explain(
         self, rules: Sequence[Rule], subject: str, target: str, object_: str, *, flip: bool = False
@@ -91,26 +91,26 @@ class CollectivePairs:
     def lacks(self, rule: int) -> bool:
         """Whether neither facts nor pairs have a predicate for some body atom of a rule."""
         known = (self.facts.predicates, self.pairs.predicates)
-        walked = self.model.rules[rule].clause.body.predicates
+        walked = self.model.rules[rule].clause.body.predicates - set(self.model.believed)
         return any(max(names.index(predicate) for names in known) < 0 for predicate in walked)
 
-    def _explainer(self, rules: Sequence[Rule]) -> CollectiveExplainer:
+    def _explainer(self, rules: Sequence[Rule]) -> JointExplainer:
         """What explains all pairs under these weights, with their state."""
         weights = _weights(rules)
         if weights == _weights(self.model.rules):
             return self._unedited
         return self._inferred.get(weights, lambda: self._reweighted(rules))
 
-    def _reweighted(self, rules: Sequence[Rule]) -> CollectiveExplainer:
+    def _reweighted(self, rules: Sequence[Rule]) -> JointExplainer:
         made = self._unedited.reweighted(self.model.with_rules(rules))
         self.seconds = _infer(made)  # here, where whoever asks is ready to wait
         return made
 
 
-def _infer(explainer: CollectiveExplainer) -> float:
+def _infer(explainer: JointExplainer) -> float:
     """Find the state of all pairs; returns the seconds that it took."""
     began = time.perf_counter()
-    _ = explainer.state
+    _ = explainer.pair_scores
     return time.perf_counter() - began
 
 

@@ -1,0 +1,219 @@
+"""Pairs that are asked together, as soft facts of what is believed of them.
+
+A pair t(a, b) that is asked and no fact is an atom believed_t(a, b), as true as a first step scores
+it. So bodies that speak of other pairs are counted like all others, over facts and beliefs: a path
+`cites(A, X) & believed_t(X, B)` adds up what is believed of the pairs it leads over, and the open
+condition `believed_t(A, X)` what is believed of the subject's other pairs, its rivals.
+
+No pair is evidence for itself: an asked pair has its own atom among the beliefs, a stated one among
+the facts, and no pair has both. So each is counted as a target of that predicate whose atom it has,
+which engines leave out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from hornbeam.arrays import Bools, Floats, Integers, Millionths
+from hornbeam.counting.engine import Engine
+from hornbeam.counting.opening import open_engine
+from hornbeam.counting.statistics import Statistics
+from hornbeam.errors import InputError
+from hornbeam.facts.atom_keys import atom_keys, pair_keys
+from hornbeam.facts.folds import among_facts
+from hornbeam.facts.known import with_targets
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import ONE, Atoms, Facts, Targets
+from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.beliefs import believed
+from hornbeam.rules.body import Body
+from hornbeam.rules.candidates import Language
+from hornbeam.rules.rule_model import AskedPairs
+
+#: Most groundings that link pairs to each other.
+MOST_GROUNDINGS = 20_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class BelievedPairs:
+    """Facts, and pairs that are asked together with what is believed of them.
+
+    Pairs among the facts are known and not asked, whatever is believed of them.
+    """
+
+    facts: Facts
+    pairs: Targets
+    belief: Floats
+    threads: int | None = None
+
+    @cached_property
+    def stated(self) -> Bools:
+        """Which pairs stand among the facts."""
+        return among_facts(self.facts, self.pairs)
+
+    @cached_property
+    def present(self) -> Facts:
+        """Facts, and every asked pair as a fact of its believed predicate."""
+        asked = self.pairs.select(~self.stated)
+        for name in asked.predicates:
+            if self.facts.predicates.index(believed(name)) >= 0:
+                raise InputError(
+                    f"the facts have a predicate {believed(name)!r}, which is what a collective "
+                    f"model of two steps calls its beliefs in {name!r}: rename it, or use "
+                    '`collective="map"`'
+                )
+        return with_targets(self.facts, as_beliefs(asked))
+
+    @cached_property
+    def world(self) -> Facts:
+        """Facts and beliefs; a belief is above 0, and never quite a fact."""
+        united, asked = self.present, as_beliefs(self.pairs.select(~self.stated))
+        table = united.binary
+        sizes = len(united.entities), len(united.predicates)
+        to_entity = asked.entities.translate(united.entities)
+        to_predicate = asked.predicates.translate(united.predicates)
+        keys = atom_keys(table.arguments[0], table.predicate, table.arguments[1], *sizes)
+        mine = atom_keys(
+            to_entity[asked.subject], to_predicate[asked.predicate], to_entity[asked.object], *sizes
+        )
+        values: Millionths = np.full(len(table), ONE, dtype=np.int32)
+        if table.millionths is not None:
+            values = table.millionths.copy()
+        belief = np.clip(np.rint(self.belief[~self.stated] * ONE), 1, ONE - 1)
+        values[np.searchsorted(keys, mine)] = belief
+        edges = Atoms(table.predicate, table.arguments, values)
+        return replace(united, atoms={**united.atoms, 2: edges})
+
+    @cached_property
+    def _over_facts(self) -> Engine:
+        return open_engine(self.facts, threads=self.threads)
+
+    @cached_property
+    def over_beliefs(self) -> Engine:
+        """Counts over facts and beliefs; which atom is a pair's own it does not know."""
+        return open_engine(self.world, threads=self.threads)
+
+    def own_predicate(self, subject: str, target: str, object_: str) -> str:
+        """The predicate that a pair's own atom has: its target if a fact, else its belief."""
+        known = self.facts
+        ends = known.entities.index(subject), known.entities.index(object_)
+        table, p = known.binary, known.predicates.index(target)
+        mine = (table.arguments[0] == ends[0]) & (table.arguments[1] == ends[1])
+        return target if bool(np.any(mine & (table.predicate == p))) else believed(target)
+
+    def belief_in(self, subject: str, target: str, object_: str) -> float | None:
+        """What is believed of a pair; None where it is not among the pairs."""
+        pairs = self.pairs
+        ids = pairs.entities.index(subject), pairs.entities.index(object_)
+        found = np.flatnonzero(
+            (pairs.subject == ids[0])
+            & (pairs.object == ids[1])
+            & (pairs.predicate == pairs.predicates.index(target))
+        )
+        return float(self.belief[found[0]]) if len(found) else None
+
+    def count(
+        self,
+        targets: Targets,
+        bodies: Sequence[Body],
+        language: Language,
+        *,
+        progress: Progress = SILENT,
+    ) -> Statistics:
+        """Count bodies over facts alone and over beliefs, in the order of the bodies."""
+        linked = np.array([is_linked(body, self.pairs.predicates) for body in bodies], np.bool_)
+        plain = [body for body, other in zip(bodies, linked, strict=True) if not other]
+        others = [body for body, other in zip(bodies, linked, strict=True) if other]
+        counted = self._over_facts.count(targets, plain, language, progress=progress)
+        if not others:
+            return counted
+        self.refuse_too_many(targets, others, language, progress)
+        counted = counted.followed_by(self.count_linked(targets, others, language, progress))
+        order = np.argsort(np.argsort(linked, kind="stable"))
+        return counted.only(order)
+
+    def count_linked(
+        self,
+        targets: Targets,
+        bodies: Sequence[Body],
+        language: Language,
+        progress: Progress = SILENT,
+    ) -> Statistics:
+        """Count bodies that speak of beliefs."""
+        language = replace(language, shares=False)
+        return self._count(self.over_beliefs, targets, bodies, language, progress)
+
+    def refuse_too_many(
+        self,
+        targets: Targets,
+        bodies: Sequence[Body],
+        language: Language,
+        progress: Progress = SILENT,
+    ) -> None:
+        """Refuse more groundings than there is room for, by counts that need none."""
+        language = replace(language, shares=False)
+        present = open_engine(self.present, threads=self.threads)
+        counted = self._count(present, targets, bodies, language, progress)
+        if int(counted.count.sum()) > MOST_GROUNDINGS:
+            raise InputError(
+                f"more than {MOST_GROUNDINGS:,} groundings would link the pairs to each other: "
+                "score fewer pairs at a time, or learn with a higher `min_coverage` or a smaller "
+                "`max_length`"
+            )
+
+    def _count(
+        self,
+        engine: Engine,
+        targets: Targets,
+        bodies: Sequence[Body],
+        language: Language,
+        progress: Progress,
+    ) -> Statistics:
+        """Count every target as one of the predicate that its own atom has."""
+        stated = among_facts(self.facts, targets)
+        renamed = [body.with_target(believed(body.target)) for body in bodies]
+        if not stated.any():
+            counted = engine.count(as_beliefs(targets), renamed, language, progress=progress)
+            return replace(counted, bodies=bodies)
+        both = engine.count(
+            as_beliefs(targets, ~stated), [*bodies, *renamed], language, progress=progress
+        )
+        body = np.repeat(np.arange(len(both.bodies)) % len(bodies), np.diff(both.indptr))
+        truth = both.body_truth
+        if truth is None:
+            truth = np.full(len(body), ONE, dtype=np.int32)
+        return Statistics.of(bodies, len(targets), body, both.target, truth, both.count)
+
+
+def is_linked(body: Body, targets: Names) -> bool:
+    """Whether a body speaks of beliefs in one of the targets."""
+    return any(believed(target) in body.predicates for target in targets)
+
+
+def asked_pairs(pairs: Targets, request: Integers | None = None) -> AskedPairs:
+    """How the pairs of a request are spread, or of several that are numbered."""
+    n, request = len(pairs.entities), pairs.predicate if request is None else request
+    figures, alone = list[float](), np.ones(len(pairs), dtype=np.bool_)
+    for end in (pairs.subject, pairs.object):
+        keys = pair_keys(request, end, n)
+        distinct, place, size = np.unique(keys, return_inverse=True, return_counts=True)
+        figures.append(round(len(pairs) / max(len(distinct), 1), 3))
+        alone &= size[place] == 1
+    per_subject, per_object = figures
+    share = float(alone.mean()) if len(pairs) else 0.0
+    return AskedPairs(per_subject, per_object, round(share, 3))
+
+
+def as_beliefs(targets: Targets, rows: Bools | None = None) -> Targets:
+    """Targets, or some of them, as targets of belief."""
+    names = [believed(name) for name in targets.predicates]
+    predicates = Names.of([*names, *targets.predicates])
+    number = predicates.find(names)[targets.predicate]
+    if rows is not None:
+        same = targets.predicates.translate(predicates)[targets.predicate]
+        number = np.where(rows, number, same)
+    return replace(targets, predicates=predicates, predicate=number.astype(np.int32))

@@ -1,0 +1,139 @@
+"""Explains pairs of a collective model of two steps: rules over facts and over beliefs.
+
+What came from other pairs stands among the groundings by name, as atoms `believed_t(a, b)` that are
+as true as the first step believes them to be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from hornbeam.arrays import Floats
+from hornbeam.counting.collective.believed_pairs import BelievedPairs
+from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.statistics import Statistics
+from hornbeam.errors import InputError
+from hornbeam.explaining.explanation import PATHS, Explanation
+from hornbeam.explaining.grounding_finder import FoundGroundings, GroundingFinder
+from hornbeam.explaining.independent_explainer import IndependentExplainer
+from hornbeam.explaining.named_facts import Grounding
+from hornbeam.facts.table import Facts, Targets
+from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.body import AnyBody, Body
+from hornbeam.rules.rule_model import RuleModel
+from hornbeam.scoring.two_step_scorer import believe, warn_of_other_pairs
+
+
+@dataclass(frozen=True, eq=False)
+class TwoStepExplainer:
+    """Explains pairs that are asked together; see `Explainer`.
+
+    `walker` walks facts and beliefs as an independent explainer walks facts.
+    """
+
+    walker: IndependentExplainer
+    asked: CountedBeliefs
+
+    @classmethod
+    def of(
+        cls, model: RuleModel, facts: Facts, pairs: Targets, threads: int = 1
+    ) -> TwoStepExplainer:
+        """Prepare to explain some of the pairs, which are asked together."""
+        warn_of_other_pairs(model, pairs)
+        beliefs = believe(model, facts, pairs, threads=threads)
+        engine = MemoryEngine(beliefs.world, threads)
+        plain = GroundingFinder.of(model, engine)
+        finder = BeliefFinder(
+            plain.facts, plain.predicates, plain.graph, plain.whole, plain.distinct, beliefs
+        )
+        walker = IndependentExplainer(model, finder, beliefs, model.clause_texts, threads)
+        return cls(walker, CountedBeliefs(model, beliefs))
+
+    def reweighted(self, model: RuleModel) -> TwoStepExplainer:
+        """The same pairs under other weights of the same rules; beliefs stay."""
+        return replace(self, walker=replace(self.walker, model=model))
+
+    @property
+    def model(self) -> RuleModel:
+        """The rules."""
+        return self.walker.model
+
+    @property
+    def facts(self) -> Facts:
+        """The evidence, without beliefs."""
+        return self.asked.beliefs.facts
+
+    @property
+    def pair_scores(self) -> Floats:
+        """Scores of all pairs, in their order."""
+        return self.scores(self.asked.beliefs.pairs, self.asked.counted)
+
+    def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
+        """Count the groundings of every condition over facts and beliefs."""
+        return self.walker.count(pairs, progress)
+
+    def scores(self, pairs: Targets, counted: Statistics) -> Floats:
+        """Score pairs whose groundings have been counted."""
+        return self.walker.scores(pairs, counted)
+
+    def groundings(
+        self, body: AnyBody, subject: str, object_: str, limit: int, progress: Progress = SILENT
+    ) -> tuple[Grounding, ...]:
+        """Name the first groundings of a body over facts and beliefs."""
+        return self.walker.groundings(body, subject, object_, limit, progress)
+
+    def explain(
+        self,
+        subject: str,
+        target: str,
+        object_: str,
+        *,
+        paths: int = PATHS,
+        flip: bool = True,
+        progress: Progress = SILENT,
+    ) -> Explanation:
+        """Explain the score of target(subject, object), and what is believed of it alone.
+
+        Whatever `flip` asks, what would flip the decision is not looked for: a fact less would
+        move what is believed of other pairs.
+        """
+        alone = self.asked.beliefs.belief_in(subject, target, object_)
+        if alone is None:
+            raise InputError(
+                f"{target}({subject!r}, {object_!r}) is not among the pairs; a collective model "
+                "scores the pairs that it is given together: add it to them"
+            )
+        explained = self.walker.explain(
+            subject, target, object_, paths=paths, flip=False, progress=progress
+        )
+        known = self.facts.entities
+        unseen = (name for name in dict.fromkeys([subject, object_]) if known.index(name) < 0)
+        return replace(explained, alone=alone, unseen=tuple(unseen))
+
+
+@dataclass(frozen=True, eq=False)
+class CountedBeliefs:
+    """Pairs that are asked together, and their counts, which do not depend on weights."""
+
+    model: RuleModel
+    beliefs: BelievedPairs
+
+    @cached_property
+    def counted(self) -> Statistics:
+        """Counts of the rules' bodies for all pairs."""
+        return self.beliefs.count(self.beliefs.pairs, self.model.bodies, self.model.language)
+
+
+@dataclass(frozen=True, eq=False)
+class BeliefFinder(GroundingFinder):
+    """Finds groundings over facts and beliefs, those of a pair without its own atom."""
+
+    beliefs: BelievedPairs
+
+    def first(
+        self, body: Body, subject: str, object_: str, limit: int, progress: Progress = SILENT
+    ) -> FoundGroundings:
+        """The first groundings of a body; see `GroundingFinder.first`."""
+        own = self.beliefs.own_predicate(subject, body.target, object_)
+        return super().first(body.with_target(own), subject, object_, limit, progress)

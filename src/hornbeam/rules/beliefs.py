@@ -1,0 +1,34 @@
+"""Beliefs: what a collective model of two steps thinks of each pair alone, as a predicate.
+
+Rules of its second step speak of `believed_t`, whose atoms are the pairs that are asked together,
+as true as the first step scores them:
+
+    0.5: cites(A, B) & believed_mentions(B, C) -> mentions(A, C)
+    0.9: believed_mentions(A, C) -> !mentions(A, B)
+
+The second is about *rivals*: other pairs of the same subject. The first step's rules have
+`believed_t` for their head.
+"""
+
+from __future__ import annotations
+
+from hornbeam.rules.body import Body
+
+#: Begins the name of a predicate of beliefs.
+BELIEVED = "believed_"
+
+
+def believed(target: str) -> str:
+    """Name of the predicate of what is believed of a target.
+
+    Examples
+    --------
+    >>> believed("mentions")
+    'believed_mentions'
+    """
+    return BELIEVED + target
+
+
+def speaks_of_beliefs(body: Body) -> bool:
+    """Whether a body has a predicate of beliefs, going by its name."""
+    return any(name.startswith(BELIEVED) for name in body.predicates)

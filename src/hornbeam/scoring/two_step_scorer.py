@@ -1,0 +1,99 @@
+"""Scores of a collective model of two steps, in closed form.
+
+The first step scores every pair alone. What it believes of the pairs becomes evidence, and the
+second step scores every pair by its counts over facts and beliefs. The scores of a pair depend on
+which others are asked with it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+from hornbeam.arrays import Floats, Ids
+from hornbeam.choices import Score
+from hornbeam.counting.collective.believed_pairs import BelievedPairs, asked_pairs
+from hornbeam.counting.opening import Evidence, facts_in_memory, open_engine
+from hornbeam.errors import HornbeamWarning
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import Facts, Targets
+from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.rule_model import RuleModel
+from hornbeam.scoring.independent_scorer import IndependentScorer, score_targets
+
+#: Pairs per entity may differ from training by this factor, and the share of pairs alone by this
+#: much, before scores are said to be off.
+OTHER_SPREAD, OTHER_SHARE = 2.0, 0.15
+#: Pairs from which on their spread can be judged.
+ENOUGH = 20
+
+
+@dataclass(frozen=True, eq=False)
+class TwoStepScorer:
+    """Scores all pairs of a request together; see `hornbeam.scoring.scorer.Scorer`."""
+
+    model: RuleModel
+    facts: Facts
+    threads: int | None = None
+
+    def locate(self, names: Names) -> Ids:
+        """Ids of entities by name, -1 where no fact has them."""
+        return names.translate(self.facts.entities)
+
+    def scores(
+        self, pairs: Targets, score: Score = Score.MEAN, progress: Progress = SILENT
+    ) -> Floats:
+        """Scores of the pairs in their order."""
+        warn_of_other_pairs(self.model, pairs)
+        beliefs = believe(self.model, self.facts, pairs, threads=self.threads, progress=progress)
+        counted = beliefs.count(pairs, self.model.bodies, self.model.language, progress=progress)
+        return score_targets(self.model, counted, pairs, score)
+
+
+def two_step_facts(evidence: Evidence, engine: str = "memory") -> Facts:
+    """The facts that a model of two steps works on, which must be in memory."""
+    return facts_in_memory(
+        evidence,
+        'collective models run on facts in memory: use `engine="memory"`, or leave out '
+        "`collective`",
+        engine,
+    )
+
+
+def believe(
+    model: RuleModel,
+    facts: Facts,
+    pairs: Targets,
+    *,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> BelievedPairs:
+    """Score all pairs by the first step: what is believed of them."""
+    first = IndependentScorer(model.first_step, open_engine(facts, threads=threads))
+    return BelievedPairs(facts, pairs, first.scores(pairs, progress=progress), threads)
+
+
+def warn_of_other_pairs(model: RuleModel, pairs: Targets) -> None:
+    """Warn where pairs are spread otherwise than those that the second step learned from."""
+    trained = model.semantics.asked
+    if trained is None or len(pairs) < ENOUGH:
+        return
+    asked = asked_pairs(pairs)
+    found = [
+        f"{given:.3g} pairs per {end} (in training {known:.3g})"
+        for end, given, known in (
+            ("subject", asked.per_subject, trained.per_subject),
+            ("object", asked.per_object, trained.per_object),
+        )
+        if not known / OTHER_SPREAD <= given <= known * OTHER_SPREAD
+    ]
+    if abs(asked.alone - trained.alone) > OTHER_SHARE:
+        share = f"{asked.alone:.0%} of the pairs share no end with another"
+        found.append(f"{share} (in training {trained.alone:.0%})")
+    if found:
+        warnings.warn(
+            f"these pairs are not asked as those of training were: {', '.join(found)}. What the "
+            "model makes of other pairs may mislead it; a plain model scores every pair alone",
+            HornbeamWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,263 @@
+"""The second step of collective learning: rules about what is believed of other pairs.
+
+A plain model comes first. Its means, out of fold for training pairs, are beliefs, and one further
+L1 model learns from three kinds of columns: bodies over facts, bodies over facts and beliefs, and
+*rivals*, beliefs in other pairs of the same subject or object (see
+`hornbeam.counting.collective.believed_pairs`). It is kept only where it pays: where its held-out
+log-loss is lower than the plain model's by more than one standard error, clustered by the entity
+that groups the pairs.
+
+Such rules learn how the pairs of a file were drawn, too: that a film in it always has a true pair,
+say. So that they do little harm where pairs are drawn otherwise, training has copies in which some
+pairs are not asked, each with a prior of its own; what is chosen is chosen on the copy that has
+all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+
+import numpy as np
+
+from hornbeam.arrays import Floats, Ints
+from hornbeam.choices import CollectiveMethod
+from hornbeam.counting.collective.believed_pairs import (
+    BelievedPairs,
+    as_beliefs,
+    asked_pairs,
+    is_linked,
+)
+from hornbeam.counting.cross_evidence import united_table
+from hornbeam.counting.opening import open_engine
+from hornbeam.counting.statistics import Statistics
+from hornbeam.facts.known import with_targets
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import Facts, Targets
+from hornbeam.learning.joint import Joint, log_losses
+from hornbeam.learning.learner import Learned, Learner
+from hornbeam.learning.problem import Problem
+from hornbeam.learning.rule_learning import LearnedRules, learn_rules, problem_of, rules_of
+from hornbeam.learning.trace import SecondStep
+from hornbeam.progress import SILENT, Progress
+from hornbeam.rules.beliefs import BELIEVED
+from hornbeam.rules.body import Body, Kind
+from hornbeam.rules.candidates import Language
+from hornbeam.rules.clause import prior
+from hornbeam.rules.rule_model import Rule, RuleModel
+from hornbeam.rules.weighing import Counts
+from hornbeam.scoring.independent_scorer import score_targets
+
+#: Name of the comparison in which every asked pair counts as present, whatever is believed of it.
+ASKED_ONLY = "asked-only"
+#: Weight of the prior that believes in every pair.
+CERTAIN = 20.0
+#: Parts of the training pairs: a pair's belief is learned from the others.
+FOLDS = 5
+#: Shares of the true and of the false pairs that each training copy leaves out.
+DROPPED = (
+    (0.5, 0.0),
+    *((0.5, 0.5),) * 2,
+    *((0.75, 0.75),) * 2,
+)
+#: Settings of the first step's learner that hold for the second.
+SHARED = ("max_rules", "weight_variance", "length_penalty", "seed")
+#: Rows of training pairs, and the facts that they see.
+Views = Sequence[tuple[Ints, Facts]]
+
+
+@dataclass(frozen=True, eq=False)
+class FirstStep:
+    """The plain model, and what it was learned from.
+
+    `views` are the training pairs by what they see: with cross-evidence every fold sees other
+    facts, and only the pairs of a fold are asked together. `group` numbers the entities whose
+    pairs belong together.
+    """
+
+    learner: Learner
+    learned: LearnedRules
+    problem: Problem
+    statistics: Statistics
+    labels: Targets
+    views: Views
+    facts: Facts
+    group: Ints
+    ways: Sequence[Counts]
+    language: Language
+    symmetric: bool
+    threads: int | None = None
+
+    def held_out_means(self, fold: Ints, progress: Progress = SILENT) -> Floats:
+        """E[y] of every pair under rules that were learned without its fold."""
+        means = np.empty(len(self.labels))
+        learner = self.learned.settled or self.learner
+        semantics = self.learned.model.semantics
+        for k in range(int(fold.max()) + 1):
+            without = learn_rules(self.problem.subset(fold != k), learner, semantics).model
+            mine = fold == k
+            means[mine] = score_targets(without, self.statistics, self.labels)[mine]
+            progress.advance("Believing", k + 1, FOLDS)
+        return means
+
+    @cached_property
+    def linked_bodies(self) -> list[Body]:
+        """Bodies that speak of beliefs and have groundings for enough pairs."""
+        language = replace(self.language, bodies=(Kind.PATH, Kind.OPEN), shares=False, top=None)
+        beliefs = as_beliefs(self.labels)
+        engine = open_engine(with_targets(self.facts, beliefs), threads=self.threads)
+        found = engine.discover(beliefs, language, statistics=False).candidates.bodies
+        names = self.labels.predicates
+        bodies = [
+            body.with_target(body.target.removeprefix(BELIEVED))
+            for body in found
+            if is_linked(body, names)
+        ]
+        if self.symmetric:
+            bodies = list(dict.fromkeys([*bodies, *(body.mirror for body in bodies)]))
+        every = np.arange(len(self.labels))
+        covered = np.diff(self.count_linked(every, np.ones(len(every)), bodies, check=True).indptr)
+        mirrored = {body.mirror: n for body, n in zip(bodies, covered.tolist(), strict=True)}
+        return [
+            body
+            for body, n in zip(bodies, covered.tolist(), strict=True)
+            if max(n, mirrored.get(body, 0) if self.symmetric else 0) >= language.min_coverage
+        ]
+
+    def count_linked(
+        self, rows: Ints, belief: Floats, bodies: Sequence[Body], *, check: bool = False
+    ) -> Statistics:
+        """Count bodies for some pairs, where these alone are asked."""
+        parts = []
+        for members, facts in self.views:
+            mine = np.intersect1d(members, rows)
+            pairs = self.labels.select(mine)
+            asked = BelievedPairs(facts, pairs, belief[mine], self.threads)
+            if check:
+                asked.refuse_too_many(pairs, bodies, self.language)
+            counted = asked.count_linked(pairs, bodies, self.language)
+            if len(self.views) == 1:
+                return counted
+            parts.append((np.searchsorted(rows, mine), counted))
+        return united_table(bodies, len(rows), parts)
+
+
+def learn_second_step(
+    first: FirstStep,
+    *,
+    seed: int = 0,
+    asked_only: bool = False,
+    refit: bool = False,
+    progress: Progress = SILENT,
+) -> tuple[LearnedRules, SecondStep | None]:
+    """Learn the second step; the first one is returned where it does not pay.
+
+    With `asked_only` every asked pair is believed in, and the second step always kept: what the
+    choice of pairs tells by itself, for comparison.
+    """
+    labels, rng = first.labels, np.random.default_rng([seed, 3])
+    group = np.unique(first.group, return_inverse=True)[1]
+    n_groups = int(group.max()) + 1
+    # groups are sorted by ids, so that the order of the pairs changes nothing
+    fold = (rng.permutation(n_groups) % FOLDS)[group]
+    if n_groups < FOLDS or not first.linked_bodies:
+        return first.learned, None
+    means = first.held_out_means(fold, progress)
+    belief = np.ones(len(labels)) if asked_only else means
+    copies = _copies(labels, rng)
+    statistics = _stacked(first, copies, belief)
+    rows = np.concatenate(copies)
+    problem = problem_of(
+        statistics, _with_own_priors(labels, copies), first.ways,
+        first.learned.model.semantics.relaxation, first.symmetric, first.learner.ties_mirrors,
+    )  # fmt: skip
+    judged = np.arange(len(rows)) < len(labels)
+    learner = _second_learner(first.learner)
+    learned, scores = learner.learn_held_out(
+        problem.distinct_columns(), fold[rows], judged, progress
+    )
+    gain = log_losses(labels.truth, means) - log_losses(labels.truth, scores)
+    error = _clustered_error(gain, group)
+    found = _both_steps(first, learner.weight_variance if refit else None, learned, asked_only)
+    pays = bool(gain.mean() > error) and _speaks_of_beliefs(found.model)
+    paid = SecondStep(pays, float(gain.mean()), error, n_groups)
+    return (found if pays or asked_only else first.learned), paid
+
+
+def _both_steps(
+    first: FirstStep, refit: float | None, learned: Learned, asked_only: bool
+) -> LearnedRules:
+    """One model of both steps."""
+    plain = first.learned.model
+    view = np.zeros(len(first.labels), dtype=np.int32)
+    for number, (rows, _) in enumerate(first.views):
+        view[rows] = number
+    semantics = replace(
+        plain.semantics,
+        collective=CollectiveMethod.TWO_STEP,
+        asked=asked_pairs(first.labels, view),
+    )
+    beliefs = plain.rules
+    if asked_only:
+        beliefs = tuple(Rule(CERTAIN, prior(name, negated=False)) for name in plain.targets)
+    found = rules_of(learned, refit, semantics)
+    rules = [rule for rule in found.model.rules if rule.clause.target in plain.targets]
+    return replace(found, model=RuleModel(tuple(rules), semantics, beliefs))
+
+
+def _speaks_of_beliefs(model: RuleModel) -> bool:
+    """Whether the second step has a rule that the first could not have."""
+    return any(is_linked(body, Names.of(model.targets)) for body in model.bodies)
+
+
+def _second_learner(first: Learner) -> Joint:
+    """The L1 learner, with the settings that the first step's learner shares with it."""
+    names = {one.name for one in fields(first)}
+    return Joint(**{name: getattr(first, name) for name in SHARED if name in names})
+
+
+def _copies(labels: Targets, rng: np.random.Generator) -> list[Ints]:
+    """Rows of the pairs that are asked: all of them first, then of each copy."""
+    # by ids, not by rows, so that the order of the pairs changes nothing
+    order = np.lexsort((labels.object, labels.subject, labels.predicate))
+    copies = [np.arange(len(labels))]
+    for of_true, of_false in DROPPED:
+        chance = np.empty(len(labels))
+        chance[order] = rng.random(len(labels))
+        copies.append(np.flatnonzero(chance >= np.where(labels.positive, of_true, of_false)))
+    return copies
+
+
+def _with_own_priors(labels: Targets, copies: Sequence[Ints]) -> Targets:
+    """Pairs of all copies, those of a copy as targets of their own.
+
+    So each copy has a prior of its own: what share of its pairs is true is nobody's concern.
+    """
+    names = [[_copied(name, k) for name in labels.predicates] for k in range(len(copies))]
+    predicates = Names.of([name for some in names for name in some])
+    number = [
+        predicates.find(some)[labels.predicate[rows]]
+        for some, rows in zip(names, copies, strict=True)
+    ]
+    every = labels.select(np.concatenate(copies))
+    return replace(every, predicates=predicates, predicate=np.concatenate(number).astype(np.int32))
+
+
+def _copied(target: str, copy: int) -> str:
+    """Name of a target in a copy; no name of the data contains a TAB."""
+    return f"{target}\t{copy}" if copy else target
+
+
+def _stacked(first: FirstStep, copies: Sequence[Ints], belief: Floats) -> Statistics:
+    """Counts of all copies, one below the other: over facts, and over beliefs."""
+    bodies = first.linked_bodies
+    known = [first.statistics.of_targets(rows) for rows in copies]
+    linked = [first.count_linked(rows, belief, bodies) for rows in copies]
+    return Statistics.stacked(known).followed_by(Statistics.stacked(linked))
+
+
+def _clustered_error(gain: Floats, group: Ints) -> float:
+    """Standard error of the mean gain, where pairs of a group are not independent."""
+    sums = np.bincount(group, gain - gain.mean())
+    return float(np.sqrt(len(sums) / (len(sums) - 1) * np.sum(sums**2)) / len(gain))
