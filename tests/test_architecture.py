@@ -31,6 +31,7 @@ LAYERS: list[set[str]] = [
     {"programs"},
     {"model"},
     {"opened_model"},
+    {"two_step"},
     {"flow"},
     {"crossval", "datasets", "sklearn"},
     {"serve"},
