@@ -197,7 +197,7 @@ def test_a_target_none_of_whose_pairs_is_connected(task: Path, scratch: Path) ->
         (COMMANDS["propose"] + " --subject nope", "no fact has the subject 'nope'"),
         (COMMANDS["learn"].replace("out.psl", "no/where.psl"), "no/where.psl: the folder no does"),
         (COMMANDS["learn"].replace("out.psl", "."), "is a folder; name a file in it"),
-        (COMMANDS["predict"].replace("out.tsv", "no/where.tsv"), "no/where.tsv: the folder no does not exist"),
+        (COMMANDS["predict"].replace("out.tsv", "no/where.tsv"), "the folder no does not exist"),
         (COMMANDS["learn"] + " --weight-variance 0", "--weight-variance is 0; expected"),
         (COMMANDS["learn"] + " --weight-variance nan", "--weight-variance is nan; expected"),
         (COMMANDS["learn"] + " --length-penalty inf", "--length-penalty is inf; expected"),
