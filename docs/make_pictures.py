@@ -24,7 +24,7 @@ SIZE = {"width": 1100, "height": 760}
 
 
 def main() -> None:
-    """Take both pictures."""
+    """Take all pictures."""
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch, browser() as chromium:
         folder = Path(scratch) / "countries"
@@ -42,6 +42,7 @@ def main() -> None:
                 f"{url}link?subject=algeria&predicate=located_in&object=africa",
                 "explorer",
             )
+            take(chromium, f"{url}around?name=algeria&open=niger", "graph")
 
 
 @contextmanager
