@@ -6,11 +6,18 @@ message and exits 2. Anything else that escapes is a fault of Hornbeam's and exi
 
 from __future__ import annotations
 
+from hornbeam.printable import message_text
 from hornbeam.suggestions import did_you_mean
 
 
 class HornbeamError(Exception):
-    """Root of Hornbeam's own errors; `str(error)` is a complete message for a person."""
+    """Root of Hornbeam's own errors; `str(error)` is a complete message for a person.
+
+    Whatever it quotes of the user's data, it is of bounded length and moves no cursor.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(message_text(text))
 
 
 class InputError(HornbeamError):

@@ -1,8 +1,16 @@
-"""What this machine has: memory and cores."""
+"""What this machine has: memory and cores; and which numbers it can work with."""
 
 from __future__ import annotations
 
 import os
+
+#: Largest weight, coefficient, step or tolerance: sums and squares of such stay finite. One over it
+#: is the smallest that is not 0.
+LARGEST_NUMBER = 1e100
+#: Largest limit on a number of things.
+LARGEST_COUNT = 2**63 - 1
+#: Most worker threads: each has its own counters.
+MOST_THREADS = 256
 
 
 def physical_memory() -> int:
@@ -11,11 +19,11 @@ def physical_memory() -> int:
 
 
 def worker_threads(asked: int | None = None) -> int:
-    """As many threads as are asked for; one per core by default.
+    """As many threads as are asked for, up to `MOST_THREADS`; one per core by default.
 
     Examples
     --------
     >>> worker_threads(3), worker_threads() >= 1
     (3, True)
     """
-    return asked or os.cpu_count() or 1
+    return min(asked or os.cpu_count() or 1, MOST_THREADS)

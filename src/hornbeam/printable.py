@@ -2,10 +2,42 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 #: Marks that turn the direction of what follows them.
 TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+#: Longest piece of the user's text that a message quotes.
+LONGEST_QUOTE = 40
+#: Longest run without a blank in a message (a path, a name), and longest message.
+LONGEST_WORD, LONGEST_MESSAGE = 500, 4000
+
+
+def quote(text: str, mark: str = "'") -> str:
+    r"""Text for a message: control characters escaped, long text cut.
+
+    Examples
+    --------
+    >>> quote("tab\there"), quote("a" * 41, "")
+    ("'tab\\there'", 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...')
+    """
+    cut = text[:LONGEST_QUOTE] + ("..." if len(text) > LONGEST_QUOTE else "")
+    return mark + "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut) + mark
+
+
+def message_text(text: str) -> str:
+    r"""What a message may be, whoever wrote what it quotes: of bounded length, without controls.
+
+    Examples
+    --------
+    >>> message_text("facts.tsv: \x1b[31m is " + "long" * 200)[:40]
+    'facts.tsv: \\x1b[31m is longlonglonglongl'
+    """
+    lines = "\n".join(map(printable, text[:100_000].split("\n")))
+    words = re.sub(rf"(\S{{{LONGEST_WORD - 3}}})\S{{4,}}", r"\1...", lines)
+    return words if len(words) <= LONGEST_MESSAGE else f"{words[: LONGEST_MESSAGE - 3]}..."
 
 
 def printable(text: str) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, screen
+from hornbeam.cli.console import print_json, print_table, screen, screen_text
 from hornbeam.cli.evidence import entity_names, open_evidence
 from hornbeam.cli.table_output import TableOptions
 
@@ -49,12 +50,10 @@ def candidates(
 
     table.check(console.as_json)
     started = time.perf_counter()
-    with (
-        console.progress() as progress,
-        open_evidence(facts, engine, reading, progress) as evidence,
-    ):
-        called = entity_names(names, evidence, progress)
+    with console.progress() as progress, ExitStack() as stack:
         labelled = select_target(reading.read(hb.read_labels, labels, progress), target)
+        evidence = stack.enter_context(open_evidence(facts, engine, reading, progress))
+        called = entity_names(names, evidence, progress)
         loaded = time.perf_counter()
         found = hb.discover(
             evidence, labelled, rules.language(), threads=engine.threads, statistics=False,
@@ -92,14 +91,11 @@ def _text(candidate: Candidate, called: EntityNames) -> str:
 
 
 def _show(found: Discovery, n_targets: int, seconds: dict[str, float], called: EntityNames) -> None:
-    from rich.markup import escape
-
-    from hornbeam.printable import printable
 
     kept = found.candidates
     rows = [
         (
-            escape(printable(_text(one, called))), f"{one.coverage:,}", f"{one.coverage_true:,}",
+            screen_text(_text(one, called)), f"{one.coverage:,}", f"{one.coverage_true:,}",
             f"{one.coverage_false:,}", f"{one.paths:,}",
         )
         for one in islice(kept, options.SHOWN)

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hornbeam.printable import message_text, printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -245,8 +247,21 @@ def shown_seconds(seconds: float) -> str:
 
 
 def say(text: str) -> None:
-    """One line to stderr."""
-    print(text, file=sys.stderr, flush=True)
+    """A message to stderr; what it quotes of the data moves no cursor."""
+    print(message_text(text), file=sys.stderr, flush=True)
+
+
+def screen_lines(text: str) -> str:
+    """Lines of tables for the screen: of control characters only TABs stay."""
+    lines = (line.split("\t") for line in text.split("\n"))
+    return "\n".join("\t".join(map(printable, cells)) for cells in lines)
+
+
+def screen_text(text: object) -> str:
+    """Text from data for the screen: no markup, and no control characters."""
+    from rich.markup import escape
+
+    return escape(printable(str(text)))
 
 
 def print_json(result: Mapping[str, Any]) -> None:

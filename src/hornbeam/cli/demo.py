@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, screen
+from hornbeam.cli.console import print_json, screen, screen_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -150,8 +150,6 @@ def _tour(out: Console, verbosity: list[str]) -> None:
 
 
 def _show_next(out: Console, keep: Path | None) -> None:
-    from rich.markup import escape
-
     again = ("the same, with files to play with", "hornbeam demo --keep countries")
     own = ("your own facts", "hornbeam learn --help")
     if keep is None:
@@ -167,4 +165,4 @@ def _show_next(out: Console, keep: Path | None) -> None:
         )
     out.print("\n[bold]What to try next[/bold]")
     for purpose, command in advice:
-        out.print(f"  {purpose}:\n    [cyan]{escape(command)}[/cyan]", soft_wrap=True)
+        out.print(f"  {purpose}:\n    [cyan]{screen_text(command)}[/cyan]", soft_wrap=True)

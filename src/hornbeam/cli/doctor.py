@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hornbeam import __version__
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, screen
+from hornbeam.cli.console import print_json, screen, screen_text
 
 #: Extras for those who change Hornbeam, not for those who use it.
 DEVELOPMENT = {"dev", "docs"}
@@ -70,6 +70,7 @@ def examine() -> Checkup:
         for name, version in core.items()
         if version is None
     ]
+    problems += _outside_ranges()
     kernels = None
     if not problems:
         from hornbeam.counting.memory.search import search_block
@@ -115,6 +116,37 @@ def _libraries() -> tuple[Versions, dict[str, Versions]]:
     return core, dict(sorted(extras.items()))
 
 
+def _outside_ranges() -> list[str]:
+    """What is installed in versions that the package's own metadata do not allow."""
+    found = []
+    for requirement in metadata.requires("hornbeam") or []:
+        text, _, marker = requirement.partition(";")
+        match = re.match(r"([\w.-]+)(?:\[[^]]*\])?\s*(.*)", text)
+        for_developers = any(extra in marker for extra in DEVELOPMENT)
+        version = None if match is None or for_developers else _version(match[1])
+        if match is None or version is None:
+            continue
+        name, bounds = match[1], match[2].strip()
+        if not all(_is_within(version, bound) for bound in bounds.split(",") if bound):
+            allowed = ",".join(sorted(bounds.split(","), reverse=True))
+            problem = f"{name} {version} is not supported, only {allowed}"
+            found.append(f"{problem}: pip install --upgrade '{name}{allowed}'")
+    return found
+
+
+def _is_within(version: str, bound: str) -> bool:
+    """Whether a version meets a bound; by the numbers of releases.
+
+    >>> _is_within("1.4.2", ">=1.5"), _is_within("2.0.0", "<3"), _is_within("3.0", "<3")
+    (False, True, False)
+    """
+    sign, limit = bound.strip()[:2].rstrip("0123456789"), bound.strip().lstrip("<>=!~ ")
+    mine, other = (
+        [int(part) for part in re.findall(r"\d+", text)[:4]] + [0] * 4 for text in (version, limit)
+    )
+    return {">=": mine[:4] >= other[:4], "<": mine[:4] < other[:4]}.get(sign, True)
+
+
 def _version(library: str) -> str | None:
     try:
         return metadata.version(library)
@@ -158,30 +190,28 @@ def _java() -> str | None:
 
 
 def _show(found: Checkup) -> None:
-    from rich.markup import escape
-
     out = screen()
     lines = {
         "Hornbeam": found.hornbeam,
-        "Python": f"{found.python} on {escape(found.platform)}",
+        "Python": f"{found.python} on {screen_text(found.platform)}",
         "Libraries": _listed(found.libraries),
     }
     for name, libraries in found.extras.items():
-        missing = "not installed: " + escape(f"pip install 'hornbeam[{name}]'")
+        missing = "not installed: " + screen_text(f"pip install 'hornbeam[{name}]'")
         lines[f"  {name}"] = missing if None in libraries.values() else _listed(libraries)
     lines["Threads"] = str(found.threads)
     if found.memory_total is not None:
         free = found.memory_available
         lines["Memory"] = _gib(found.memory_total) + (f", {_gib(free)} free" if free else "")
-    lines["Java"] = escape(found.java or "none (only Spark and PSL's own runtime need it)")
+    lines["Java"] = screen_text(found.java or "none (only Spark and PSL's own runtime need it)")
     if found.kernels is not None:
-        lines["Kernels"] = f"compiled code is kept in {escape(found.kernels)}"
+        lines["Kernels"] = f"compiled code is kept in {screen_text(found.kernels)}"
     for name, text in lines.items():
         out.print(f"[bold]{name:10}[/bold] {text}", soft_wrap=True)
     if not found.problems:
         out.print("[green]No problems found.[/green]")
     for problem in found.problems:
-        out.print(f"[red]problem:[/red] {escape(problem)}", soft_wrap=True)
+        out.print(f"[red]problem:[/red] {screen_text(problem)}", soft_wrap=True)
 
 
 def _listed(libraries: Versions) -> str:

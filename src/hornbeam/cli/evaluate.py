@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hornbeam.choices import Score
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, screen
+from hornbeam.cli.console import print_json, print_table, screen, screen_text
 from hornbeam.cli.evidence import open_evidence, with_known_pairs
 from hornbeam.cli.graph_commands import LeaveOutLinked, evaluate_graph_model
 from hornbeam.cli.table_output import TableOptions
@@ -81,10 +82,11 @@ def evaluate(
             _show_graph(found, console)
         return
     loaded = open_model(model)
-    with console.progress() as progress, open_evidence(facts, engine, reading, progress) as opened:
+    with console.progress() as progress, ExitStack() as stack:
+        labelled = reading.read(hb.read_labels, labels, progress) if labels else None
+        opened = stack.enter_context(open_evidence(facts, engine, reading, progress))
         evidence = with_known_pairs(opened, loaded, known, reading, progress)
-        if labels:
-            labelled = reading.read(hb.read_labels, labels, progress)
+        if labelled is not None:
             result = loaded.evaluate(
                 evidence, labelled, score=score, threads=engine.threads, progress=progress
             )
@@ -142,8 +144,6 @@ def _show(result: Evaluation) -> None:
 
 
 def _show_ranks(result: GraphEvaluation) -> None:
-    from rich.markup import escape
-
     from hornbeam.printable import printable
 
     out = screen()
@@ -161,7 +161,7 @@ def _show_ranks(result: GraphEvaluation) -> None:
     out.print()
     rows = [
         (
-            escape(printable(one.relation)), one.direction, f"{one.queries:,}",
+            screen_text(printable(one.relation)), one.direction, f"{one.queries:,}",
             *(f"{value:.4f}" for value in (one.mrr, one.hits_1, one.hits_3, one.hits_10)),
         )
         for one in result.relations[: options.SHOWN]

@@ -11,6 +11,7 @@ from hornbeam.choices import EngineName
 from hornbeam.cli.console import TerminalProgress, read_files
 from hornbeam.cli.options import EngineOptions, ReadingOptions
 from hornbeam.errors import HornbeamWarning, InputError
+from hornbeam.machine import worker_threads
 
 if TYPE_CHECKING:
     from hornbeam.counting.opening import Evidence
@@ -59,11 +60,11 @@ def open_evidence(
         case EngineName.SPARK:
             from hornbeam.counting.sql.spark_engine import open_spark
 
-            default = "local[*]" if options.threads is None else f"local[{options.threads}]"
+            cores = "*" if options.threads is None else worker_threads(options.threads)
             with open_spark(
                 *facts,
                 columns=reading.by_place,
-                master=options.master or default,
+                master=options.master or f"local[{cores}]",
                 conf=dict(_setting(text) for text in options.spark_conf or ()),
                 spill_dir=options.spill_dir,
                 progress=progress,

@@ -11,6 +11,7 @@ from hornbeam.cli import options
 from hornbeam.cli.console import print_json, screen
 from hornbeam.cli.evidence import entity_names, facts_with_known
 from hornbeam.errors import InputError
+from hornbeam.printable import printable
 
 if TYPE_CHECKING:
     from hornbeam.explaining.explanation import Explanation
@@ -164,4 +165,4 @@ def _show_lines(lines: Iterable[tuple[str, str]], decision: bool) -> None:
         if role == "verdict":
             style = f"bold {STYLES['for' if decision else 'against']}"
         # as text, not as markup: names may hold anything
-        out.print(Text(line, style=style), soft_wrap=True)
+        out.print(Text(printable(line), style=style), soft_wrap=True)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, screen
+from hornbeam.cli.console import print_json, screen, screen_text
 from hornbeam.cli.evidence import facts_with_known
 from hornbeam.errors import DataError, InputError
 
@@ -74,11 +74,10 @@ def export(
     if console.as_json:
         print_json({"program": str(program)})
     else:
-        from rich.markup import escape
-
         screen().print(
-            f"Wrote {escape(str(program))}; run it with: java -jar psl-runtime.jar "
-            f"{escape(program.name)} (in its folder), or: hornbeam infer {escape(str(program))}",
+            f"Wrote {screen_text(program)}; run it with: java -jar psl-runtime.jar "
+            f"{screen_text(program.name)} (in its folder), or: hornbeam infer "
+            f"{screen_text(program)}",
             soft_wrap=True,
         )
 
@@ -91,6 +90,4 @@ def _export_rules(model: str, output: Path, console: options.ConsoleOptions) -> 
     if console.as_json:
         print_json({"rules": str(output)})
     else:
-        from rich.markup import escape
-
-        screen().print(f"Wrote {escape(str(output))}.", soft_wrap=True)
+        screen().print(f"Wrote {screen_text(output)}.", soft_wrap=True)

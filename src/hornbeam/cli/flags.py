@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from hornbeam.cli.console import say
-from hornbeam.errors import InputError
+from hornbeam.errors import HornbeamWarning, InputError
 
 if TYPE_CHECKING:
     from typer.core import TyperCommand
@@ -34,10 +34,12 @@ QUOTES = "\"'[]"
 def messages_in_flags(flags: Callable[[], Mapping[str, str]]) -> Iterator[None]:
     """Let errors and warnings of the library name the flags of the command that runs.
 
-    A warning is one line, without its place in the source.
+    A warning is one line, without its place in the source; those of other libraries are not shown.
     """
 
-    def show(message: Warning | str, *_: object, **__: object) -> None:
+    def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+        if not issubclass(category, HornbeamWarning):
+            return  # of NumPy and others, about our code: nothing a user could act on
         say(f"hornbeam: warning: {in_flags(str(message), flags())}")
 
     before, warnings.showwarning = warnings.showwarning, show

@@ -12,7 +12,7 @@ import typer
 
 from hornbeam.choices import EngineName
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, screen
+from hornbeam.cli.console import print_json, print_table, screen, screen_text
 from hornbeam.cli.evidence import open_evidence
 from hornbeam.cli.option_groups import Options
 from hornbeam.errors import InputError
@@ -130,10 +130,7 @@ def _learned(model: GraphModel, seconds: dict[str, float]) -> dict[str, Any]:
 
 
 def _show_learned(model: GraphModel, output: Path, seconds: dict[str, float]) -> None:
-    from rich.markup import escape
-
     from hornbeam.graphs.graph_text import rule_text
-    from hornbeam.printable import printable
 
     out = screen()
     best = [
@@ -143,7 +140,7 @@ def _show_learned(model: GraphModel, output: Path, seconds: dict[str, float]) ->
     ]
     best.sort(key=lambda one: (-one[0].confidence, one[1]))
     rows = [
-        (f"{rule.confidence:.3f}", f"{rule.hits:,}", f"{rule.predicted:,}", escape(printable(text)))
+        (f"{rule.confidence:.3f}", f"{rule.hits:,}", f"{rule.predicted:,}", screen_text(text))
         for rule, text in best[: options.SHOWN]
     ]
     columns = ["confidence", "hits", "predicted", "best rule"]
@@ -161,7 +158,7 @@ def _show_learned(model: GraphModel, output: Path, seconds: dict[str, float]) ->
     out.print(
         f"{len({part.relation for part in model.relations}):,} relations, {n_rules:,} path rules; "
         f"{how}; load {seconds['load']:.2f} s, learn {seconds['learn']:.2f} s. Wrote "
-        f"{escape(str(output))}.",
+        f"{screen_text(output)}.",
         soft_wrap=True,
     )
     if chosen["stopped_early"] == "yes":

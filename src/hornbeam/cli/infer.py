@@ -9,7 +9,7 @@ import typer
 
 from hornbeam.choices import Solver
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, say, screen
+from hornbeam.cli.console import print_json, print_table, say, screen, screen_text
 
 if TYPE_CHECKING:
     from hornbeam.programs.inference import Inference
@@ -103,12 +103,10 @@ def infer(
 
 
 def _show(found: Inference, written: list[Path]) -> None:
-    from rich.markup import escape
-
     out = screen()
     if not written:
         rows = [
-            (f"{value:.4f}", escape(f"{name}({', '.join(arguments)})"))
+            (f"{value:.4f}", screen_text(f"{name}({', '.join(arguments)})"))
             for name in found.open_predicates
             for arguments, value in zip(
                 found.atoms(name, options.SHOWN),
@@ -135,10 +133,10 @@ def _show(found: Inference, written: list[Path]) -> None:
             ("accuracy", one.accuracy), ("MAE", one.mae), ("MSE", one.mse),
         ]  # fmt: skip
         shown = ", ".join(f"{what} {value:.4f}" for what, value in figures if value is not None)
-        out.print(escape(f"{name}: {shown} ({one.n:,} targets with truth)"), soft_wrap=True)
+        out.print(screen_text(f"{name}: {shown} ({one.n:,} targets with truth)"), soft_wrap=True)
     for row in state.violated[:SHOWN_BROKEN].tolist():
         say(f"hornbeam: broken constraint: {found.ground.row_text(row)}")
     if len(state.violated) > SHOWN_BROKEN:
         say(f"hornbeam: and {len(state.violated) - SHOWN_BROKEN:,} more broken constraints")
     for path in written:
-        out.print(f"Wrote {escape(str(path))}.", soft_wrap=True)
+        out.print(f"Wrote {screen_text(path)}.", soft_wrap=True)

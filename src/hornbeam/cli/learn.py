@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import WholeWork, print_json, print_table, screen
+from hornbeam.cli.console import WholeWork, print_json, print_table, screen, screen_text
 from hornbeam.cli.evidence import open_evidence
 from hornbeam.cli.graph_commands import GraphOptions, learn_graph_model
 from hornbeam.cli.learner_options import FitOptions, LearnerOptions
@@ -81,11 +82,10 @@ def learn(
     refuse_inputs(trace_file, input_files([*facts, *(labels or ())]))
     learner = settings.learner(fitting.method, seed)
     clock = time.perf_counter()
-    with (
-        console.progress(_stages(fitting.method, not labels or fitting.cross_evidence)) as progress,
-        open_evidence(facts, engine, reading, progress) as evidence,
-    ):
+    stages = _stages(fitting.method, not labels or fitting.cross_evidence)
+    with console.progress(stages) as progress, ExitStack() as stack:
         labelled = reading.read(hb.read_labels, labels, progress) if labels else None
+        evidence = stack.enter_context(open_evidence(facts, engine, reading, progress))
         load = time.perf_counter() - clock
         model = hb.learn(
             evidence,
@@ -174,29 +174,26 @@ def _both_steps(model: Model, trace: Trace) -> dict[str, Any]:
 
 
 def _show(model: Model, trace: Trace, output: Path) -> None:
-    from rich.markup import escape
-
-    from hornbeam.printable import printable
     from hornbeam.reporting.cautions import cautions
 
     shown = zip(model.rules[: options.SHOWN], model.clause_texts, strict=False)
-    rows = [(f"{rule.weight:.3f}", escape(printable(text))) for rule, text in shown]
+    rows = [(f"{rule.weight:.3f}", screen_text(text)) for rule, text in shown]
     out = screen()
     print_table(out, ["weight", "rule"], rows)
     if len(model.rules) > options.SHOWN:
         out.print(
-            f"... and {len(model.rules) - options.SHOWN} more, all in {escape(str(output))}",
+            f"... and {len(model.rules) - options.SHOWN} more, all in {screen_text(output)}",
             soft_wrap=True,
         )
     if model.beliefs:
         out.print(f"Beliefs come from {len(model.beliefs)} rules of a first step.")
     for caution in cautions(model, trace):
-        out.print(escape(printable(caution)), soft_wrap=True)
+        out.print(screen_text(caution), soft_wrap=True)
     seconds = trace.seconds
     out.print(
         f"{len(model.rules)} rules of {len(trace.candidates):,} candidate bodies, "
         f"counts {trace.counts}; load {seconds['load']:.2f} s, generate "
         f"{seconds['generate']:.2f} s, learn {seconds['learn']:.2f} s. "
-        f"Wrote {escape(str(output))}.",
+        f"Wrote {screen_text(output)}.",
         soft_wrap=True,
     )

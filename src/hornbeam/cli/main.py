@@ -48,6 +48,12 @@ def run() -> None:
     except InputError as error:
         say(f"hornbeam: {error}")
         code = 2
+    except MemoryError:
+        say(
+            "hornbeam: not enough memory (ulimit -v?); give it more, or use --engine duckdb with "
+            "--memory-limit and --spill-dir"
+        )
+        code = 2
     except SystemExit as ended:
         # the reader of our output (head, less) went away: not an error, whatever Typer says
         code = 0 if isinstance(ended.__context__, BrokenPipeError) else ended.code

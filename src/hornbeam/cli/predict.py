@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -104,10 +105,11 @@ def predict(
         return
     loaded = open_model(model)
     _check_output(table, engine.engine, console.as_json)
-    with console.progress() as progress, open_evidence(facts, engine, reading, progress) as opened:
+    with console.progress() as progress, ExitStack() as stack:
         called = entity_names(names, None, progress) if names else None
-        evidence = with_known_pairs(opened, loaded, known, reading, progress)
         pairs = reading.read(hb.read_pairs, wanted.pairs, progress) if wanted.pairs else None
+        opened = stack.enter_context(open_evidence(facts, engine, reading, progress))
+        evidence = with_known_pairs(opened, loaded, known, reading, progress)
         parquet = table.form is TableFormat.PARQUET
         if pairs is not None and parquet and engine.engine is not EngineName.MEMORY:
             if names:

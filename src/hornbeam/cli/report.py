@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, screen
+from hornbeam.cli.console import print_json, screen, screen_text
 from hornbeam.cli.evidence import entity_names, facts_with_known
 from hornbeam.cli.outputs import check_output
 from hornbeam.errors import InputError
@@ -115,9 +115,7 @@ def _tell(
     if console.as_json:
         print_json({"output": str(output), "bytes": len(page.encode()), **further})
     else:
-        from rich.text import Text
-
-        out = screen()
-        out.print(
-            Text(f"Wrote {output}. Open it in a browser; it needs no network."), soft_wrap=True
+        screen().print(
+            f"Wrote {screen_text(output)}. Open it in a browser; it needs no network.",
+            soft_wrap=True,
         )

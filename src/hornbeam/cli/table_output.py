@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hornbeam.choices import TableFormat
+from hornbeam.cli.console import screen_lines
 from hornbeam.cli.option_groups import Options
 from hornbeam.cli.outputs import check_output
 from hornbeam.errors import InputError
@@ -65,4 +66,6 @@ class TableOptions(Options):
         if self.output is not None:
             table.save(self.output, self.form, header=header)
         else:
-            sys.stdout.write(table.text(self.form, header=header))
+            text = table.text(self.form, header=header)
+            # a pipe gets names as they are, a terminal none that move its cursor
+            sys.stdout.write(screen_lines(text) if sys.stdout.isatty() else text)

@@ -9,7 +9,7 @@ import typer
 
 from hornbeam.choices import WeightMethod
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, screen
+from hornbeam.cli.console import print_json, print_table, screen, screen_text
 from hornbeam.cli.infer import MaxGroundRules, ProgramFile, Split
 
 if TYPE_CHECKING:
@@ -42,12 +42,9 @@ def weights(
       hornbeam weights program.json --method joint -o learned.psl
     """
     import hornbeam as hb
-    from hornbeam.errors import InputError
     from hornbeam.files import refuse_inputs
     from hornbeam.programs.program import read_program
 
-    if weight_variance <= 0:
-        raise InputError(f"--weight-variance is {weight_variance:g}; expected a number above 0")
     with console.progress() as progress:
         read = read_program(program, split or "learn")
         refuse_inputs(output, read.files)
@@ -67,18 +64,16 @@ def weights(
 
 
 def _show(learned: LearnedWeights, output: Path) -> None:
-    from rich.markup import escape
-
     rows = []
     for row in learned.as_dict()["rules"][: options.SHOWN]:
         shown = ["hard" if w is None else f"{w:.4g}" for w in (row["before"], row["weight"])]
-        rows.append([*shown, escape(row["rule"])])
+        rows.append([*shown, screen_text(row["rule"])])
     out = screen()
     print_table(out, ["before", "learned", "rule"], rows)
     if len(learned.rules) > options.SHOWN:
         out.print(f"... and {len(learned.rules) - options.SHOWN} more")
     out.print(
         f"log pseudolikelihood of {learned.targets:,} targets: {learned.log_likelihood_before:.2f} "
-        f"before, {learned.log_likelihood:.2f} now. Wrote {escape(str(output))}.",
+        f"before, {learned.log_likelihood:.2f} now. Wrote {screen_text(output)}.",
         soft_wrap=True,
     )

@@ -70,7 +70,7 @@ from hornbeam.hlmrf.admm_point import (
 )
 from hornbeam.hlmrf.map_state import MapState, MapStatus, assess, dual_value, start_at
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
-from hornbeam.machine import worker_threads
+from hornbeam.machine import LARGEST_NUMBER, worker_threads
 from hornbeam.progress import SILENT, Progress
 
 #: Iterations between two looks at constraints and callbacks.
@@ -267,7 +267,8 @@ class _Run:
 
 def _step(potentials: Potentials, settings: Admm) -> float:
     """Step size in units of weights."""
-    return settings.step * float(potentials.weight.max(initial=0.0) or 1.0)
+    largest = settings.step * float(potentials.weight.max(initial=0.0) or 1.0)
+    return max(largest, 1 / LARGEST_NUMBER)  # rows divide by it
 
 
 def _relaxation(settings: Admm, potentials: Potentials) -> float:

@@ -6,7 +6,6 @@ is the rule's way of counting and stands behind the rule.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -28,6 +27,8 @@ from hornbeam.language.syntax import (
     Term,
     Variable,
 )
+from hornbeam.machine import LARGEST_NUMBER
+from hornbeam.printable import quote
 
 SyntaxNode = Tree[Token]
 SyntaxPart = SyntaxNode | Token
@@ -192,11 +193,13 @@ def _term(tree: SyntaxNode) -> Variable | Constant | SumVariable:
 
 
 def number_of(tree: SyntaxNode, called: str) -> float:
-    """Finite value of a number with its sign."""
+    """Value of a number with its sign, within the range that sums and squares stay finite in."""
     text = "".join(map(str, tree.children))
-    if not math.isfinite(float(text)):
-        raise MisplacedError(f"the {called} {text} is too large for a number", place_of(tree))
-    return float(text)
+    value = float(text)
+    if abs(value) > LARGEST_NUMBER:
+        said = f"is too large for a number; expected at most {LARGEST_NUMBER:g}"
+        raise MisplacedError(f"the {called} {quote(text, '')} {said}", place_of(tree))
+    return value
 
 
 def place_of(part: SyntaxPart) -> Place:

@@ -6,11 +6,11 @@ A learner is a frozen dataclass. Fields that `Setting.field` or `option` made ha
 
 from __future__ import annotations
 
-import math
 from dataclasses import Field, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.errors import InputError
+from hornbeam.machine import LARGEST_NUMBER
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -58,10 +58,12 @@ class Setting:
         if self.choices and value not in self.choices:
             expected = " or ".join(self.choices)
             raise InputError(f"unknown `{name}` {value!r}; expected {expected}")
-        if self.least is not None and not (math.isfinite(value) and value >= self.least):
+        if self.least is not None and not value >= self.least:
             raise InputError(f"`{name}` is {value:g}; expected a number of at least {self.least:g}")
         if self.above is not None and not value > self.above:
             raise InputError(f"`{name}` is {value:g}; expected a number above {self.above:g}")
+        if (self.least, self.above) != (None, None) and value > LARGEST_NUMBER:
+            raise InputError(f"`{name}` is {value:g}; expected at most {LARGEST_NUMBER:g}")
 
 
 #: Options of the learners that come with Hornbeam, by the name of the field. They stand here and

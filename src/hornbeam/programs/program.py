@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from hornbeam.errors import DataError, InputError
+from hornbeam.facts.reading.diagnosis import NOT_SHOWN
 from hornbeam.facts.reading.documents import document_text
 from hornbeam.facts.reading.input_files import File, find_file, is_empty
-from hornbeam.facts.reading.psl_data import SPLITS, program_document
+from hornbeam.facts.reading.psl_data import SPLITS, is_outside, program_document
 from hornbeam.files import working_folder
 from hornbeam.language.rule_parts import constants_of
 from hornbeam.language.syntax import PslRule, parse_rules
@@ -134,7 +135,13 @@ def _listed_rules(
         inside = document.get(split) or {} if section else document
         listed = inside.get("rules") or []
         if isinstance(listed, str):  # the path of a file of rules
-            found += _rule_file(str(Path(file.name).parent / listed), folder)
+            name = str(Path(file.name).parent / listed)
+            try:
+                found += _rule_file(name, folder)
+            except DataError as error:
+                if error.line is None or not is_outside(name, file.name):
+                    raise
+                raise DataError(name, f"expected a rule, found {NOT_SHOWN}", error.line) from None
             continue
         for entry in rule_entries(file, listed, text, (*section, "rules")):
             rules = parse_rules(entry.padded, file.name)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.errors import DataError
+from hornbeam.machine import LARGEST_NUMBER
 
 if TYPE_CHECKING:
     from hornbeam.programs.program import Program
@@ -76,8 +77,9 @@ def _number(least: float, above: bool = False) -> Callable[[str], float]:
             value = float(text)
         except ValueError:
             value = math.nan
-        if not (math.isfinite(value) and (value > least if above else value >= least)):
-            raise _OptionError(f"a number {'above' if above else 'of at least'} {least:g}")
+        if not (least <= value <= LARGEST_NUMBER and (value >= 1 / LARGEST_NUMBER or not above)):
+            lower = 1 / LARGEST_NUMBER if above else least
+            raise _OptionError(f"a number from {lower:g} to {LARGEST_NUMBER:g}")
         return value
 
     return read

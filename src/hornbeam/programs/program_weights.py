@@ -30,12 +30,13 @@ import numpy as np
 from hornbeam.arrays import Floats
 from hornbeam.choices import WeightMethod
 from hornbeam.compiled import announced
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, InputError
 from hornbeam.files import save_text
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from hornbeam.language.syntax import ArithmeticRule, LogicalRule, PslRule, error_at, weight_text
 from hornbeam.learning.hinge_problem import HingeProblem
 from hornbeam.learning.newton import Fit, Newton
+from hornbeam.machine import LARGEST_NUMBER
 from hornbeam.programs.grounding.ground import ground
 from hornbeam.programs.program import Program, read_program
 from hornbeam.programs.program_data import ProgramData, atom_places
@@ -103,6 +104,8 @@ def learn_weights(
         Variance of the Gaussian prior on weights.
     """
     method = WeightMethod(method)
+    if not 1 / LARGEST_NUMBER <= weight_variance <= LARGEST_NUMBER:
+        raise InputError(f"`weight_variance` is {weight_variance:g}; expected a number above 0")
     clock = time.perf_counter()
     seconds = {}
     if not isinstance(program, Program):

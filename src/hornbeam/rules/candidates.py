@@ -17,6 +17,7 @@ from hornbeam.arrays import Bools, Ids, Integers, Ints, Unsigned
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.language.naming import identifiers
+from hornbeam.machine import LARGEST_COUNT
 from hornbeam.result_table import SHOWN, ResultTable
 from hornbeam.rules.body import MAX_LENGTH, Body, Kind, Step
 from hornbeam.rules.clause import Clause
@@ -62,8 +63,9 @@ class Language:
             raise InputError(f"the longest body is 1 to {MAX_LENGTH} atoms, not {self.max_length}")
         for name in ("min_coverage", "top", "max_fanout"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"{name.replace('_', ' ')} must be at least 1, not {value}")
+            if value is not None and not 1 <= value <= LARGEST_COUNT:
+                most = "at least 1" if value < 1 else f"at most {LARGEST_COUNT}"
+                raise InputError(f"{name.replace('_', ' ')} must be {most}, not {value}")
 
 
 @dataclass(frozen=True)

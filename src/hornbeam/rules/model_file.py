@@ -20,7 +20,6 @@ line leaves out.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
@@ -29,6 +28,7 @@ from pathlib import Path
 from hornbeam.errors import DataError, InputError
 from hornbeam.language.syntax import LogicalRule, parse_logical_rules, unix_lines, weight_text
 from hornbeam.rules.beliefs import believed
+from hornbeam.machine import LARGEST_NUMBER
 from hornbeam.rules.model_header import Header, header_text, read_header
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
 from hornbeam.rules.stated_clauses import StatedClause, check_arities, refusal, stated_clause
@@ -49,8 +49,9 @@ def model_text(model: RuleModel) -> str:
     0.5: film_genre(A, B) & liked_by(C, B) -> likes(A, C)
     """
     for rule in (*model.rules, *model.beliefs):
-        if not (math.isfinite(rule.weight) and rule.weight >= 0):
-            raise InputError(f"the weight of {rule.clause} is {rule.weight}; expected at least 0")
+        if not 0 <= rule.weight <= LARGEST_NUMBER:
+            expected = f"expected 0 to {LARGEST_NUMBER:g}"
+            raise InputError(f"the weight of {rule.clause} is {rule.weight}; {expected}")
     semantics, spelt = model.semantics, model.identifiers
     renamed = {spelt[name]: name for name in sorted(spelt) if spelt[name] != name}
     # not `asdict`, which would take apart the values of fields too

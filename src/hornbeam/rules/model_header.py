@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from hornbeam.choices import CollectiveMethod
 from hornbeam.errors import DataError, InputError
 from hornbeam.language.naming import IDENTIFIER
+from hornbeam.machine import LARGEST_COUNT
 from hornbeam.rules.rule_model import AskedPairs, Relaxation
 from hornbeam.rules.weighing import Counts
 
@@ -129,7 +130,8 @@ def _is_share(value: object) -> bool:
 
 
 def _is_limit(value: object) -> bool:
-    return value is None or (isinstance(value, int) and value is not True and value >= 1)
+    whole = isinstance(value, int) and value is not True
+    return value is None or (whole and 1 <= value <= LARGEST_COUNT)  # type: ignore[operator]
 
 
 def _are_asked(value: object) -> bool:
@@ -165,7 +167,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
         lambda value: _is_truth(value) or value in list(CollectiveMethod),
         f"false, {', '.join(CollectiveMethod)}, or true for map",
     ),
-    "max_fanout": (_is_limit, "null or a whole number of at least 1"),
+    "max_fanout": (_is_limit, f"null or a whole number from 1 to {LARGEST_COUNT}"),
     "distinct_variables": (_is_truth, "true or false"),
     "threshold": (_is_share, "a number from 0 to 1"),
     "cross_evidence": (_is_truth, "true or false"),

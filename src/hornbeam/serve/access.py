@@ -69,7 +69,11 @@ class Access:
         """Whether a request to change something comes from a page of this server."""
         origin = headers.get("origin")
         if origin is not None:
-            return urlsplit(origin).netloc.lower() == headers.get("host", "").lower()
+            try:
+                named = urlsplit(origin).netloc
+            except ValueError:  # "http://[::1" and the like
+                return False
+            return named.lower() == headers.get("host", "").lower()
         return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
 
 

@@ -69,6 +69,9 @@ class Guard:
         headers = Headers(scope=scope)
         if not self.access.knows_host(headers.get("host", "")):
             return _plain(421, "This server does not answer to that host name.")
+        if "transfer-encoding" in headers:
+            # two ways to say how long a request is are two requests to a proxy in between
+            return _plain(400, "Requests say their length by Content-Length only.")
         if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_TARGET:
             return _plain(414, "The address is too long.")
         if sum(len(name) + len(value) for name, value in headers.raw) > MAX_HEADERS:

@@ -23,11 +23,12 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.reading.headers import TableLayout
 from hornbeam.facts.reading.readers import Input, sources_of
 from hornbeam.facts.reading.sources import Role, literal
-from hornbeam.facts.reading.storing import Stored, atom_table, resource_error, store_facts
+from hornbeam.facts.reading.storing import Stored, atom_table, store_facts
 from hornbeam.facts.reading.tables import reason
-from hornbeam.facts.reading.workspace import workspace
+from hornbeam.facts.reading.workspace import resource_error, workspace
 from hornbeam.facts.table import Facts
 from hornbeam.files import replaced_file
+from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
 
 
@@ -213,5 +214,5 @@ def _prepare(database: DuckDB, threads: int | None) -> None:
     # the order of the joins is part of the search: which side is cheaper is known by source only
     database.connection.execute("SET disabled_optimizers = 'join_order'")
     if threads is not None:
-        database.connection.execute("SET threads = ?", [threads])
+        database.connection.execute("SET threads = ?", [worker_threads(threads)])
     database.create("degrees", DEGREES)

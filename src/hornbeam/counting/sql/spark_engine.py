@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 from hornbeam.arrays import Array
 from hornbeam.counting.projections import walked
 from hornbeam.counting.sql.database import TableColumns
+from hornbeam.counting.sql.spark_inputs import SparkInputs
 from hornbeam.counting.sql.spark_reading import read_facts
 from hornbeam.counting.sql.spark_session import check_ready, spark_session
 from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_columns
 from hornbeam.counting.sql.step_queries import DEGREES
 from hornbeam.errors import DataError, InputError
-from hornbeam.facts.reading.headers import TableLayout
 from hornbeam.facts.table import Facts
 from hornbeam.files import save_folder, working_folder
 from hornbeam.progress import SILENT, Progress
@@ -185,7 +185,8 @@ def open_spark(
     ----------
     *inputs
         Parquet files or folders on any store that Spark reads, or names of its tables; "ta=ta.pq"
-        is a table of the predicate `ta` with one column per argument.
+        is a table of the predicate `ta` with one column per argument. Other files that
+        `hornbeam.read_facts` takes are read on this machine, and Spark has them as Parquet.
     columns
         As in `hornbeam.read_facts`.
     master
@@ -203,8 +204,12 @@ def open_spark(
             "hdfs:///tmp or s3a://bucket/tmp"
         )
     folder = os.fspath(spill_dir or tempfile.gettempdir())
+    given = SparkInputs.of([os.fspath(item) for item in inputs])
+    given.check_place(folder)
+    layout = TableLayout.of(columns)
     with ExitStack() as stack:
         place = stack.enter_context(_own_folder(folder))
+        prepared = given.to_parquet(place, layout)
         # on one machine, what tasks write for one another goes there too
         scratch = {"spark.local.dir": place} if master.startswith("local") else {}
         session = stack.enter_context(spark_session(master, scratch | dict(conf or {}), progress))
@@ -212,8 +217,7 @@ def open_spark(
         # a session of its own has its own tables, on the same cluster
         database = Spark(session.newSession(), place)
         try:
-            names = [os.fspath(item) for item in inputs]
-            yield read_facts(database, names, TableLayout.of(columns))
+            yield read_facts(database, given.own, prepared, layout)
         finally:
             database.close()
 

@@ -14,22 +14,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hornbeam.counting.projections import projections, walked_predicates
+from hornbeam.counting.sql.spark_inputs import PARQUET, place_of
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.counting.sql.step_queries import DEGREES
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
-from hornbeam.facts.reading.argument_tables import argument_columns, named_table
-from hornbeam.facts.reading.diagnosis import quote
+from hornbeam.facts.reading.argument_tables import argument_columns
 from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout
 from hornbeam.facts.reading.sources import Role, arity_of
 from hornbeam.facts.reading.tables import columns_by_name
 from hornbeam.facts.table import ONE
+from hornbeam.printable import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from hornbeam.counting.sql.spark_engine import Spark
 
+NOTHING: Mapping[int, str] = {}
 #: Names that no file of ours could hold, of `names` and `predicates`.
 BAD_NAMES = (
     "SELECT name FROM (SELECT name FROM names UNION ALL SELECT predicate FROM predicates) AS n "
@@ -51,12 +53,18 @@ ENTITY_IDS = (
 
 
 def read_facts(
-    database: Spark, inputs: Sequence[str], layout: TableLayout = BY_ITSELF
+    database: Spark,
+    inputs: Sequence[str],
+    prepared: Mapping[int, str] = NOTHING,
+    layout: TableLayout = BY_ITSELF,
 ) -> SqlEngine:
-    """Read facts from Parquet or tables; see `SqlEngine` for the tables that are there then."""
-    if not inputs:
-        raise InputError("no facts given; expected at least one Parquet file or table")
-    arities = _give(database, inputs, layout)
+    """Read facts from Parquet, tables and what `SparkInputs.to_parquet` wrote.
+
+    See `SqlEngine` for the tables that are there then.
+    """
+    if not (inputs or prepared):
+        raise InputError("no facts given; expected at least one file or table")
+    arities = _give(database, inputs, prepared, layout)
     listed = ", ".join(inputs)
     database.create("names", _names(arities))
     database.create("predicates", _predicates(arities))
@@ -87,9 +95,12 @@ def read_facts(
     )
 
 
-def _give(database: Spark, inputs: Sequence[str], layout: TableLayout) -> list[int]:
+def _give(
+    database: Spark, inputs: Sequence[str], prepared: Mapping[int, str], layout: TableLayout
+) -> list[int]:
     """Make the views `given_k` of what the inputs have; returns the arities."""
-    frames: dict[int, DataFrame] = {}
+    read = database.session.read
+    frames: dict[int, DataFrame] = {k: read.parquet(path) for k, path in prepared.items()}
     for item in inputs:
         frame, arity = _given(database.session, item, layout)
         frames[arity] = frames[arity].unionByName(frame) if arity in frames else frame
@@ -102,11 +113,9 @@ def _given(session: SparkSession, item: str, layout: TableLayout) -> tuple[DataF
     """Predicate and arguments as text, value in millionths, -1 where it is none; the arity."""
     from pyspark.sql import functions as f
 
-    # what stands before "=" is no predicate where it looks like a folder: s3a://bucket/year=2020
-    named = named_table(item) if "/" not in item.partition("=")[0] else None
-    predicate, place = named or (None, item)
+    predicate, place = place_of(item)
     try:
-        if os.path.exists(place) or "/" in place or place.endswith((".parquet", ".pq")):
+        if os.path.exists(place) or "/" in place or place.lower().endswith(PARQUET):
             table = session.read.parquet(place)
         else:
             table = session.table(place)

@@ -10,12 +10,13 @@ import os
 from pathlib import Path
 
 from hornbeam.errors import DataError
-from hornbeam.facts.reading.diagnosis import name_problem, quote
+from hornbeam.facts.reading.diagnosis import name_problem
 from hornbeam.facts.reading.input_files import find_file
 from hornbeam.facts.reading.sources import Source
 from hornbeam.facts.reading.tables import described_source, parquet_scan
 from hornbeam.facts.reading.text import delimited, first_fields
 from hornbeam.facts.reading.workspace import Workspace
+from hornbeam.printable import quote
 
 #: Most arguments of a predicate: an atom is walked between any two of them.
 MAX_ARITY = 8

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.sources import Source, arity_of
 from hornbeam.facts.table import ONE
+from hornbeam.printable import quote
 
 FORBIDDEN = {"\t": "a TAB", "\r": "a carriage return", "\n": "a line feed", "\0": "a NUL"}
+#: Instead of text from a file that may not be meant for the program that names it.
+NOT_SHOWN = "something else (not shown: the file is outside the program's folder)"
 WORDS = {"a1": "subject", "a2": "object", "predicate": "predicate", "value": "truth value"}
-#: Longest piece of the user's text that a message quotes.
-LONGEST_QUOTE = 40
 
 
 def first_mistake(sources: Sequence[Source]) -> DataError | None:
@@ -43,7 +44,7 @@ def _problem(source: Source, fields: Sequence[object]) -> str | None:
     for column, field in zip(source.columns, fields, strict=False):
         problem = None
         if column == "value":
-            problem = _value_problem(field)
+            problem = _value_problem(field, source.private)
         elif column:
             problem = name_problem(_word(source, column), field)
         if problem is not None:
@@ -73,7 +74,7 @@ def name_problem(word: str, field: object) -> str | None:
     return None
 
 
-def _value_problem(field: object) -> str | None:
+def _value_problem(field: object, private: bool) -> str | None:
     if isinstance(field, bool):
         return None
     if field is None or field == "":
@@ -85,7 +86,7 @@ def _value_problem(field: object) -> str | None:
     except ValueError:
         number = math.nan
     if not 0.0 <= number <= 1.0:
-        return f"expected a truth value in [0, 1], found {quote(text)}"
+        return f"expected a truth value in [0, 1], found {NOT_SHOWN if private else quote(text)}"
     return None
 
 
@@ -137,9 +138,3 @@ def atom_text(atom: Mapping[str, str]) -> str:
     """Write the atom as text, long names cut."""
     arguments = [quote(name, "") for column, name in atom.items() if column != "predicate"]
     return f"{quote(atom['predicate'], '')}({', '.join(arguments)})"
-
-
-def quote(text: str, mark: str = "'") -> str:
-    """Text for a message: control characters escaped, long text cut."""
-    cut = text[:LONGEST_QUOTE] + ("..." if len(text) > LONGEST_QUOTE else "")
-    return mark + "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut) + mark

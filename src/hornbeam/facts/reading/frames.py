@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from hornbeam.errors import DataError
-from hornbeam.facts.reading.diagnosis import first_mistake, quote
+from hornbeam.facts.reading.diagnosis import first_mistake
 from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout, header_columns, header_word
 from hornbeam.facts.reading.sources import (
     POSITIONS,
@@ -21,6 +21,7 @@ from hornbeam.facts.reading.sources import (
 from hornbeam.facts.reading.tables import columns_by_name, described_source
 from hornbeam.facts.reading.workspace import Workspace, workspace
 from hornbeam.facts.table import Facts, Targets
+from hornbeam.printable import quote
 from hornbeam.result_table import ResultTable
 
 #: What tables without a column of predicates have, where the predicate is known.

@@ -17,6 +17,8 @@ from hornbeam.errors import DataError
 
 BLOCK = 1 << 20
 GZIP_MAGIC = b"\x1f\x8b"
+#: Longest copy of a pipe or of an unpacked file, and longest run of NULs at its beginning.
+LARGEST_COPY, LARGEST_NOTHING = 16 << 30, 16 << 20
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def is_empty(name: str) -> bool:
 
 def _located(path: Path, folder: Path) -> Path:
     """Find a regular file that SQL can name and that can be read again and again."""
-    real = path.resolve()
+    real = Path(os.path.realpath(path))
     if real.is_file() and _is_utf8(real):
         return real
     with path.open("rb") as stream:
@@ -82,8 +84,18 @@ def _is_utf8(path: Path) -> bool:
 
 
 def _spooled(stream: BinaryIO, folder: Path) -> Path:
+    """Copy what can be read once only, up to the limit: some streams have no end."""
+    limit = min(LARGEST_COPY, shutil.disk_usage(folder).free // 2)
+    size = 0
     with tempfile.NamedTemporaryFile(dir=folder, prefix="spool-", delete=False) as copy:
-        shutil.copyfileobj(stream, copy, BLOCK)
+        while block := stream.read(BLOCK):
+            size += len(block)
+            if size > limit:
+                cut = f"longer than {limit / 1e6:,.0f} MB, where a pipe or gzipped file is cut"
+                raise ValueError(f"{cut}; save it, unpacked, as a file")
+            if size > LARGEST_NOTHING and not block.strip(b"\0"):
+                raise ValueError("it holds NUL bytes without end; expected text")
+            copy.write(block)
     return Path(copy.name)
 
 

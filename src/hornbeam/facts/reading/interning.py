@@ -19,6 +19,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.reading.diagnosis import change_of_arity, contradiction, first_mistake
 from hornbeam.facts.reading.sources import Source
 from hornbeam.facts.reading.tables import reason
+from hornbeam.facts.reading.workspace import resource_error
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets, narrow_type
 
 #: Names fetched at once.
@@ -301,6 +302,9 @@ def _check_one_arity(
 
 def reading_error(error: duckdb.Error, sources: Sequence[Source]) -> DataError:
     """Find the mistake behind a failure of the fast reader, by line where it can be found."""
+    lacking = resource_error(error)
+    if lacking is not None:
+        return lacking  # not the fault of the data
     unknown = DataError(source_names(sources), f"cannot be read: {reason(error)}")
     return first_mistake(sources) or unknown
 

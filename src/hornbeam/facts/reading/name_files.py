@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
-from hornbeam.facts.reading.diagnosis import name_problem, quote
+from hornbeam.facts.reading.diagnosis import name_problem
 from hornbeam.facts.reading.frames import frame_rows
 from hornbeam.facts.reading.input_files import find_file
 from hornbeam.facts.reading.learned_names import names_in
@@ -17,6 +17,7 @@ from hornbeam.facts.reading.sources import Row
 from hornbeam.facts.reading.text import field_lines
 from hornbeam.facts.table import Facts
 from hornbeam.files import working_folder
+from hornbeam.printable import quote
 
 #: What the fields are called in messages, and in a header.
 FIELDS = ("id", "name", "type")

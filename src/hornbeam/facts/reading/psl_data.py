@@ -6,9 +6,10 @@ files under each partition. A program with several splits is read as `program.js
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,13 @@ class Partition:
     predicate: str
     arity: int
     splits: dict[str, list[str | list[str]]]
+
+
+def is_outside(file: str, program: str) -> bool:
+    """Whether a file lies neither beside a program nor in a folder beside it."""
+    folder = Path(os.path.realpath(program))
+    folder = folder if folder.is_dir() else folder.parent
+    return not Path(os.path.realpath(file)).is_relative_to(folder)
 
 
 def split_of(item: str) -> tuple[str, str | None]:
@@ -131,7 +139,8 @@ class AtomList:
                 file = find_file(name, space.folder)
             except DataError as error:
                 raise DataError(program, f"{where}: {error}") from None
-            yield delimited(file, columns, "\t", predicate=predicate, optional_last=True)
+            source = delimited(file, columns, "\t", predicate=predicate, optional_last=True)
+            yield replace(source, private=is_outside(name, program))
         if self.rows:
             called = f"{program}, {where}"
             yield tuple_source(space, called, self.rows, columns, predicate, optional_last=True)

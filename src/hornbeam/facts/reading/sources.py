@@ -60,6 +60,9 @@ class Source:
         Whether rows may lack the last field.
     unary
         Whether rows of triples may be unary facts: these have the first two fields, and no value.
+    private
+        Whether messages about malformed rows keep the text to themselves: a program may name any
+        file that can be read, also one that was never meant for it.
     """
 
     name: str
@@ -70,6 +73,7 @@ class Source:
     predicate: str | None = None
     optional_last: bool = False
     unary: bool = False
+    private: bool = False
 
     @property
     def arity(self) -> int:

@@ -74,7 +74,7 @@ def store_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]
             _check_one_arity(connection, sources, predicates, found)
         soft = [_checked_values(connection, sources, arity) for arity in arities]
     except duckdb.Error as error:
-        raise resource_error(error) or reading_error(error, sources) from None
+        raise reading_error(error, sources) from None
     not_binary = {predicates[p]: arity for arity, some in found.items() for p in some}
     return Stored(predicates, any(soft), not_binary)
 
@@ -167,19 +167,3 @@ def _checked_values(
         raise contradiction(sources, dict(zip(words, row, strict=True)))
     connection.execute(f"DELETE FROM {table} WHERE value = 0")  # noqa: S608
     return least is not None and least < ONE
-
-
-def resource_error(error: duckdb.Error) -> DataError | None:
-    """Explain an error of memory or disk; None for others."""
-    text = str(error)
-    if "No space left" in text or "max_temp_directory_size" in text:
-        return DataError(
-            "the spill directory",
-            "is full; name a folder on a larger disk with `spill_dir`, or raise `memory_limit`",
-        )
-    if isinstance(error, duckdb.OutOfMemoryException):
-        return DataError(
-            "the memory limit",
-            "is too small for this search; raise `memory_limit`, or give `spill_dir` more room",
-        )
-    return None

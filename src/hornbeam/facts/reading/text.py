@@ -10,7 +10,6 @@ from itertools import islice
 from operator import eq
 
 from hornbeam.errors import DataError, HornbeamWarning
-from hornbeam.facts.reading.diagnosis import quote
 from hornbeam.facts.reading.headers import BY_ITSELF, PLACES, TableLayout, header_columns
 from hornbeam.facts.reading.input_files import File
 from hornbeam.facts.reading.sources import (
@@ -22,6 +21,7 @@ from hornbeam.facts.reading.sources import (
     literal,
     select_text,
 )
+from hornbeam.printable import quote
 
 #: Lines that a first line is compared with before it is called a header.
 MOST_COMPARED = 1_000_000
@@ -31,11 +31,14 @@ EXAMPLE = ("gene", "relation", "disease")
 #: Longest line the reader accepts, in bytes.
 MAX_LINE_BYTES = 1 << 24
 
-#: A text that stands for a missing field only; nothing a user writes is NULL by itself.
-NO_FIELD = "\x00missing"
+#: A text that stands for a missing field only; nothing a user writes is NULL by itself. It is SQL,
+#: because DuckDB before 2.0 reads no statement that holds a NUL.
+NO_FIELD = "chr(0) || 'missing'"
 
-#: One CSV field as RFC 4180 has it; spaces may stand around the quotes.
-CSV_FIELD = re.compile(r' *"((?:[^"]|"")*)" *(?=,|\Z)|((?! *")[^,]*)(?=,|\Z)')
+#: One CSV field as RFC 4180 has it; a space may stand before and behind the quotes.
+CSV_FIELD = re.compile(r' ?"((?:[^"]|"")*)" ?(?=,|\Z)|((?! *")[^,]*)(?=,|\Z)')
+#: A whole line of such fields.
+CSV_LINE = re.compile(rb'(?:(?: ?"(?:[^"]|"")*+" ?|(?! *")[^,]*+)(?:,|\Z))++')
 
 
 def text_source(file: File, role: Role, delimiter: str, layout: TableLayout = BY_ITSELF) -> Source:
@@ -130,7 +133,10 @@ def delimited(
 
     See `Source` for `optional_last` and `unary`, which needs the usual order of columns.
     """
-    quote = '"' if delimiter == "," else ""
+    quote = ""
+    if delimiter == ",":
+        quote = '"'
+        _check_quotes(file)
     fields = [f"c{i}" for i in range(len(columns))]
     kinds = ["DOUBLE" if column == "value" else "VARCHAR" for column in columns]
     # Short lines are padded with NULL and one field too many lands in `rest`: DuckDB's own check
@@ -143,7 +149,7 @@ def delimited(
         f"read_csv({literal(glob.escape(str(file.path)))}, columns={{{types}}}, "
         f"auto_detect=false, header=false, skip={skip}, delim={literal(delimiter)}, "
         f"quote={literal(quote)}, escape={literal(quote)}, null_padding=true, "
-        f"nullstr={literal(NO_FIELD)}, max_line_size={MAX_LINE_BYTES}, hive_partitioning=false, "
+        f"nullstr={NO_FIELD}, max_line_size={MAX_LINE_BYTES}, hive_partitioning=false, "
         "compression='none')"
     )
     valid, valued = "rest IS NULL", ""
@@ -203,6 +209,13 @@ def _byte_lines(file: File) -> Iterator[tuple[bytes, bool]]:
         yield from ((line, True) for line in lines)
     if rest:
         yield rest, False
+
+
+def _check_quotes(file: File) -> None:
+    """Refuse quotes that RFC 4180 does not know; of DuckDB's reader some get through."""
+    for number, (raw, _) in enumerate(_byte_lines(file), start=1):
+        if b'"' in raw and CSV_LINE.fullmatch(raw.removesuffix(b"\r")) is None:
+            _split(file, number, raw.decode(errors="replace").removesuffix("\r"), ",")
 
 
 def _split(file: File, number: int, line: str, delimiter: str) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import duckdb
 
+from hornbeam.errors import DataError
 from hornbeam.files import working_folder
 
 #: What reading may hold besides the table of facts it makes; more spills to the folder.
@@ -55,3 +56,19 @@ def workspace(
             if "interrupted" in str(error).lower():
                 raise KeyboardInterrupt from None
             raise
+
+
+def resource_error(error: duckdb.Error) -> DataError | None:
+    """Explain an error of memory or disk; None for others."""
+    text = str(error)
+    if "No space left" in text or "max_temp_directory_size" in text:
+        return DataError(
+            "the spill directory",
+            "is full; name a folder on a larger disk with `spill_dir`, or raise `memory_limit`",
+        )
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return DataError(
+            "the memory limit",
+            "is too small for this search; raise `memory_limit`, or give `spill_dir` more room",
+        )
+    return None
