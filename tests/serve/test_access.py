@@ -73,6 +73,7 @@ def test_addresses() -> None:
         ({"host": "localhost:1", "sec-fetch-site": "cross-site"}, False),
         ({"host": "localhost:1", "sec-fetch-site": "same-site"}, False),
         ({"host": "localhost:1", "origin": "null"}, False),
+        ({"host": "localhost:1", "origin": "http://[::1"}, False),
         ({"host": "localhost:1", "origin": "http://localhost:2"}, False),
         ({"host": "localhost:1", "origin": "http://evil.example"}, False),
     ],

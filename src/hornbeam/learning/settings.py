@@ -62,7 +62,7 @@ class Setting:
             raise InputError(f"`{name}` is {value:g}; expected a number of at least {self.least:g}")
         if self.above is not None and not value > self.above:
             raise InputError(f"`{name}` is {value:g}; expected a number above {self.above:g}")
-        if (self.least, self.above) != (None, None) and value > LARGEST_NUMBER:
+        if self.least is not None and value > LARGEST_NUMBER:
             raise InputError(f"`{name}` is {value:g}; expected at most {LARGEST_NUMBER:g}")
 
 

@@ -78,8 +78,8 @@ def _number(least: float, above: bool = False) -> Callable[[str], float]:
         except ValueError:
             value = math.nan
         if not (least <= value <= LARGEST_NUMBER and (value >= 1 / LARGEST_NUMBER or not above)):
-            lower = 1 / LARGEST_NUMBER if above else least
-            raise _OptionError(f"a number from {lower:g} to {LARGEST_NUMBER:g}")
+            lower = f"a number {'above' if above else 'of at least'} {least:g}"
+            raise _OptionError(f"{lower}, and at most {LARGEST_NUMBER:g}")
         return value
 
     return read

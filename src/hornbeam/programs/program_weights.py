@@ -104,7 +104,7 @@ def learn_weights(
         Variance of the Gaussian prior on weights.
     """
     method = WeightMethod(method)
-    if not 1 / LARGEST_NUMBER <= weight_variance <= LARGEST_NUMBER:
+    if not weight_variance >= 1 / LARGEST_NUMBER:
         raise InputError(f"`weight_variance` is {weight_variance:g}; expected a number above 0")
     clock = time.perf_counter()
     seconds = {}

@@ -20,7 +20,7 @@ from hornbeam.counting.sql.duckdb_engine import DuckDB, duckdb_engine, open_duck
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.reading.sources import literal
-from hornbeam.facts.reading.storing import resource_error
+from hornbeam.facts.reading.workspace import resource_error
 from hornbeam.facts.table import ONE
 from hornbeam.rules.candidates import Language
 from tests.contracts.test_engines import figures_of, rows_of

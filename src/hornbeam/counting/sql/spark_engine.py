@@ -26,6 +26,7 @@ from hornbeam.counting.sql.spark_session import check_ready, spark_session
 from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_columns
 from hornbeam.counting.sql.step_queries import DEGREES
 from hornbeam.errors import DataError, InputError
+from hornbeam.facts.reading.headers import TableLayout
 from hornbeam.facts.table import Facts
 from hornbeam.files import save_folder, working_folder
 from hornbeam.progress import SILENT, Progress
