@@ -27,8 +27,8 @@ from pathlib import Path
 
 from hornbeam.errors import DataError, InputError
 from hornbeam.language.syntax import LogicalRule, parse_logical_rules, unix_lines, weight_text
-from hornbeam.rules.beliefs import believed
 from hornbeam.machine import LARGEST_NUMBER
+from hornbeam.rules.beliefs import believed
 from hornbeam.rules.model_header import Header, header_text, read_header
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
 from hornbeam.rules.stated_clauses import StatedClause, check_arities, refusal, stated_clause
