@@ -179,6 +179,11 @@ def test_rules_go_out_and_come_in_again(files: dict[str, Path], tmp_path: Path) 
         ),
         (["predict", "--engine", "duckdb"], "duckdb looks for no new facts: give --queries"),
         (["predict", "--engine", "spark"], "spark answers no queries"),
+        (["learn", "--engine", "spark"], "give --rules, or use DuckDB"),
+        (
+            ["learn", "--engine", "spark", "--rules", "{test}", "--valid", "{test}"],
+            "nothing that --valid could decide on",
+        ),
         (["learn", "--memory-limit", "1GB"], "--memory-limit is for --engine duckdb"),
         (["learn", "--max-length", "9"], "9, expected 1 to 5"),
         (["learn", "--target", "owns"], "no fact of the relation 'owns'"),

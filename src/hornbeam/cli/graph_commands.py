@@ -92,6 +92,10 @@ def learn_graph_model(
 ) -> None:
     """Learn a model of a whole graph, write it, and show what it is."""
     import hornbeam as hb
+    from hornbeam.graphs.graph_learning import check_only_counted
+
+    if engine.engine is EngineName.SPARK:
+        check_only_counted(graph.rules, graph.valid)  # before it is started
 
     clock = time.perf_counter()
     with console.progress() as progress, open_evidence(facts, engine, reading, progress) as known:

@@ -96,7 +96,7 @@ def learn_graph(
     if not size.facts:
         raise InputError("there are no facts of two arguments: a graph needs links")
     if graph.only_counts:
-        _check_only_counted(rules, valid)
+        check_only_counted(rules, valid)
     held = None if valid is None else as_facts(valid)
     if max_length != "auto" and not 1 <= max_length <= MAX_PATH:
         raise InputError(f"`max_length` is {max_length}, expected 1 to {MAX_PATH} or 'auto'")
@@ -126,7 +126,8 @@ def learn_graph(
     return model
 
 
-def _check_only_counted(rules: object, valid: object) -> None:
+def check_only_counted(rules: object, valid: object) -> None:
+    """Refuse what Spark does not offer."""
     if rules is None:
         raise InputError("Spark counts given rules and looks for none: give `rules`, or use DuckDB")
     if valid is not None:
