@@ -1,0 +1,55 @@
+"""Answers of a whole graph are of types that the relation has; with names they say who is meant."""
+
+from __future__ import annotations
+
+import pytest
+
+import hornbeam as hb
+from hornbeam.graphs.new_facts import new_facts
+
+pytestmark = pytest.mark.slow
+
+FACTS = hb.read_facts(
+    [(f"Drug::{i}", "binds", f"Gene::{i % 4}") for i in range(16)]
+    + [(f"Drug::{i}", "treats", f"Disease::{i % 4}") for i in range(12)]
+    + [(f"Drug::{i}", "treats", f"Disease::{4 + i % 2}") for i in range(12)]
+    + [(f"Gene::{g}", "causes", f"Disease::{g}") for g in range(4)]
+)
+NAMES = {
+    entity: entity.split("::")[1] + " of " + entity.split("::")[0] for entity in FACTS.entities
+}
+MODEL = hb.learn_graph(FACTS, max_length=2)
+
+
+def test_answers() -> None:
+    asked = [("Drug::13", "treats", "?"), ("?", "treats", "Disease::1")]
+    # many answers, so that those of other types would be among them
+    table = MODEL.rank(FACTS, asked, top=100, names=NAMES)
+    for row in table.dicts():
+        assert row["subject"].startswith("Drug::")
+        assert row["object"].startswith("Disease::")
+        assert (row["subject_name"], row["object_name"]) == (
+            NAMES[row["subject"]], NAMES[row["object"]],
+        )  # fmt: skip
+    # types of one kind leave nothing out, and change no score
+    alike = hb.read_names([(entity, entity, "thing") for entity in FACTS.entities])
+    every = MODEL.rank(FACTS, asked, top=100, names=alike).dicts()
+    kept = [row for row in every if row["object"].startswith("Disease")
+            and row["subject"].startswith("Drug")]  # fmt: skip
+    assert [row["score"] for row in kept] == table["score"].tolist()
+    assert [row["probability"] for row in kept] == table["probability"].tolist()
+    assert len(every) > len(kept)
+
+
+def test_new_facts() -> None:
+    found = new_facts(MODEL.ranker(FACTS), relations=["treats"], top=100)
+    assert len(found)
+    assert {entity.split("::")[0] for entity in found["object"]} == {"Disease"}
+
+
+def test_an_explanation_is_asked_for_by_name() -> None:
+    why = MODEL.explain(FACTS, ("13 of Drug", "treats", "1 of Disease"), names=NAMES)
+    assert (why.subject, why.object) == ("13 of Drug", "1 of Disease")
+    assert [one.rank for one in why.directions] == [
+        one.rank for one in MODEL.explain(FACTS, ("Drug::13", "treats", "Disease::1")).directions
+    ]
