@@ -9,6 +9,7 @@ import numpy as np
 
 from hornbeam.arrays import Bools, Ids
 from hornbeam.facts.entity_names import EntityNames
+from hornbeam.facts.names import Names
 from hornbeam.facts.reading.learned_names import types_in
 from hornbeam.facts.table import Facts
 
@@ -33,12 +34,13 @@ class ArgumentTypes:
     def of(cls, facts: Facts, names: EntityNames | None = None) -> ArgumentTypes:
         """By the types that come with names, or else those that the facts tell."""
         types = names.types if names is not None and names.types else types_in(facts)
-        numbers = {kind: number for number, kind in enumerate(sorted(set(types.values())))}
         kind = np.full(len(facts.entities), -1, dtype=np.int32)
-        located = facts.entities.find(types)
-        kind[located[located >= 0]] = np.array(
-            [numbers[kind] for kind in types.values()], dtype=np.int32
-        )[located >= 0]
+        if types:
+            typed, kinds = Names.of(types), Names.of(types.values())
+            numbers = {name: number for number, name in enumerate(kinds)}
+            located = typed.translate(facts.entities)
+            number = np.array([numbers[types[name]] for name in typed], dtype=np.int32)
+            kind[located[located >= 0]] = number[located >= 0]
         return cls(facts, kind)
 
     @cached_property

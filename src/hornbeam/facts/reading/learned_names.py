@@ -68,6 +68,8 @@ def local_name(iri: str) -> str:
 def _links(facts: Facts, predicates: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Subject and object of the facts of some predicates."""
     wanted = [p for p in map(facts.predicates.index, predicates) if p >= 0]
+    if not wanted:
+        return
     rows = np.flatnonzero(np.isin(facts.binary.predicate, wanted))
     for subject, object_ in zip(
         *(column[rows].tolist() for column in facts.binary.arguments), strict=True
@@ -80,12 +82,12 @@ def _classes(facts: Facts) -> Iterator[tuple[str, str]]:
     table = facts.atoms.get(1)
     if table is None:
         return
+    classes = {p: name for p, name in enumerate(facts.predicates) if "://" in name}
+    rows = np.isin(table.predicate, list(classes))
     for entity, predicate in zip(
-        table.arguments[0].tolist(), table.predicate.tolist(), strict=True
+        table.arguments[0][rows].tolist(), table.predicate[rows].tolist(), strict=True
     ):
-        name = facts.predicates[predicate]
-        if "://" in name:
-            yield facts.entities[entity], name
+        yield facts.entities[entity], classes[predicate]
 
 
 def _label(text: str) -> tuple[int, str]:
