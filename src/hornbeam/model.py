@@ -175,8 +175,7 @@ class Model(RuleModel):
     ) -> str:  # fmt: skip
         """Write one HTML page: what was learned, how good it is on labels, where it fails.
 
-        `trace` says how the model was learned; one that has just been learned knows it by itself.
-        Without labels the page says what was learned and how, and nothing of errors.
+        `trace` says how it was learned (a model of `learn` knows); without labels that is all.
         """
         from hornbeam.reporting.report import report
 
