@@ -118,7 +118,9 @@ def measure(n_facts: int) -> Figures:
     learned = time.process_time() - clock
     ranker = model.ranker(facts)
     in_python = milliseconds(facts, lambda s, r: ranker.rank([(s, r, "?")], top=10))
-    with serving(GraphExplorer(facts, model)) as client:
+    explorer = GraphExplorer(facts, model)
+    explorer.warm_up()
+    with serving(explorer) as client:
         over_http = milliseconds(
             facts,
             lambda s, r: client.get(f"/query.json?{urlencode({'subject': s, 'relation': r})}"),
