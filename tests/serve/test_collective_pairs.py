@@ -237,3 +237,23 @@ def test_reasons_under_edits_are_those_of_a_model_with_such_weights(
     for rule, reason in mine.items():
         assert (reason.count, reason.weight) == (theirs[rule].count, theirs[rule].weight)
         assert reason.pull == pytest.approx(theirs[rule].pull, abs=1e-9)
+
+
+def test_two_steps_are_edited_and_explained() -> None:
+    """Edits are to the second step; what the first one believes stays."""
+    text = """# hornbeam: {"collective": "two-step"}
+2: believed_t(A, C) -> !t(A, B)
+0.5: t(A, B)
+1: p(A, B) -> believed_t(A, B)
+"""
+    facts = hb.read_facts([("a", "p", "b")])
+    pairs = hb.read_pairs([("a", "t", "b"), ("a", "t", "c")])
+    explorer = Explorer(facts, hb.Model.parse(text), pairs=pairs, threads=1)
+    edits = NO_EDITS.with_weight(0, 3.0)
+    for one in (NO_EDITS, edits):
+        again = hb.Model.parse(explorer.edited_text(one))
+        expected = again.predict(facts, pairs, threads=1)["score"]
+        np.testing.assert_array_equal(explorer.scores(one)[0], expected)
+    explained = explorer.scorer.explain(edits.scoring(explorer.model.rules), "a", "t", "c")
+    assert explained.alone == 0.5
+    assert "believed_t" in str(explained.reasons[0].groundings[0])

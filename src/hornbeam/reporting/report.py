@@ -132,6 +132,7 @@ def report(
         "qualities": qualities,
         "counting": counting_words(model),
         "cautions": cautions(model, trace),
+        "beliefs": list(zip(model.beliefs, model.belief_texts, strict=True)),
         "examples": _examples(explainer, counted, pairs, names, progress),
         "mistakes": _mistakes(explainer, pairs, scores, names, progress) if judged else {},
         "steps": STEPS,
