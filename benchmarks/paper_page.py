@@ -49,9 +49,9 @@ COLLECTIVE = (
     ("GLS, p = 2, collective, ADMM MAP", "GLS, p = 2, MAP"),
     ("PPLL, p = 2, collective, E[y]", "PPLL, p = 2, E[y]"),
     ("GLS, p = 2, collective, E[y]", "GLS, p = 2, E[y]"),
-    ("`ppll --collective`", "`ppll`"),
-    ("`greedy --collective`", "`greedy`"),
-    ("`joint --collective`", "`joint`"),
+    ("`ppll --collective-method map`", "`ppll`"),
+    ("`greedy --collective-method map`", "`greedy`"),
+    ("`joint --collective-method map`", "`joint`"),
 )
 Outcomes = dict[str, "Outcome"]
 
