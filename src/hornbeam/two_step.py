@@ -55,8 +55,8 @@ ASKED_ONLY = "asked-only"
 CERTAIN = 20.0
 #: Parts of the training pairs: a pair's belief is learned from the others.
 FOLDS = 5
-#: Shares of the true and of the false pairs that each training copy leaves out. They were picked with
-#: test figures in sight (`benchmarks/RESULTS.md` says how), and are to be chosen anew on other tasks.
+#: Shares of the true and of the false pairs that each training copy leaves out. They were picked
+#: with test figures in sight (`benchmarks/RESULTS.md` says how) and await a choice on other tasks.
 DROPPED = (
     (0.5, 0.0),
     *((0.5, 0.5),) * 2,
