@@ -7,7 +7,7 @@ DATA   ?= $(or $(HORNBEAM_DATA),../shared/data)
 # bytecode is kept: without, every worker and every process of a test compiles all files anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo quick test lint docs bench paper clean
+.PHONY: help setup demo quick test fuzz versions lint docs bench paper clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -38,6 +38,14 @@ quick: lint  ## the inner loop, about two minutes: no Java, no browser, no large
 
 test: lint  ## lint, types, tests
 	$(BIN)/pytest -n auto
+
+fuzz: setup  ## mutated inputs for every reader, every crash point of every command (minutes)
+	$(BIN)/python -m tests.robustness.fuzz
+	HORNBEAM_EVERY_CRASH_POINT=1 $(BIN)/pytest -q -n auto tests/robustness/test_crash_points.py
+
+versions:  ## make quick's tests on a wheel with the lowest, then the newest dependencies (minutes; a CI job of its own)
+	PYTHON=$(PYTHON) .ci/versions lowest
+	PYTHON=$(PYTHON) .ci/versions newest
 
 docs: setup  ## the documentation: build/docs/index.html (every warning is an error)
 	$(BIN)/sphinx-build -q -W --keep-going docs build/docs
