@@ -117,7 +117,7 @@ def oracle_labels(data: bytes, delimiter: str) -> dict[tuple[str, str, str], flo
         cells = line.split("\t") if delimiter == "\t" else _csv_cells(line)
         if cells is None or len(cells) != 4 or not all(cells):
             return None
-        if any(c in cell for cell in cells for c in "\t\r\0"):
+        if any(c in cell for cell in cells[:3] for c in "\t\r\0"):
             return None
         if not re.fullmatch(r"\d{1,15}(\.\d{1,15})?", cells[3], re.ASCII):
             # other spellings of numbers are a matter of taste, anything with a letter is none
