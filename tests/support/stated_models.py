@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from hypothesis import strategies as st
 
 from hornbeam.choices import CollectiveMethod
+from hornbeam.machine import LARGEST_NUMBER
 from hornbeam.rules.body import MAX_CONDITIONS, MAX_LENGTH, Body, Kind, Part, Step, simplest
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
@@ -16,7 +17,7 @@ from hornbeam.rules.weighing import Counts, Threshold, Weighing
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\t\r\n\0"), min_size=1) | st.text(
     "aA_1 /'\"\\#", min_size=1, max_size=4
 )
-WEIGHTS = st.floats(0, allow_infinity=False) | st.sampled_from([5e-324, 1e-300, 1e300])
+WEIGHTS = st.floats(0, LARGEST_NUMBER) | st.sampled_from([5e-324, 1e-300, LARGEST_NUMBER])
 ABOVE_ZERO = st.floats(0, exclude_min=True, allow_infinity=False)
 SEMANTICS = st.builds(
     Semantics,
