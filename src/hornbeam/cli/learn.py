@@ -116,7 +116,7 @@ def learn(
 
 
 def _stages(method: str, by_folds: bool) -> WholeWork:
-    """The stages of learning in one line; shares as measured on graphs of 4,000 to 87,000 facts."""
+    """The stages of learning in one line; rounded shares of what three data sets took."""
     counting = {"Counting paths": 5.0, "Counting fold by fold": 30.0 if by_folds else 0.0}
     learning = {LEARNER_STAGES.get(method, ""): 55.0}
     return WholeWork("Learning", counting | learning | {"What follows": 10.0})
