@@ -18,6 +18,7 @@ from hornbeam.language.syntax import (
     parse_rules,
     rule_text,
 )
+from hornbeam.machine import LARGEST_NUMBER
 from tests.language.test_syntax import HEADS, NAMES, SIDES, WEIGHTS
 
 
@@ -58,7 +59,7 @@ SPELLINGS = {
     "1: p(A) -> t(A) | u(A) [log]": "1.0: p(A) -> t(A) | u(A) [log]",
     "p(A) -> t(A) [log] .": "p(A) -> t(A) [log] .",
     "1: p(A) # [n >= 3]\n  [n >= 2] /* [ */ -> t(A)\n [log]": "1.0: p(A) [n >= 2] -> t(A) [log]",
-    "1: p(A) [n >= 1e300] -> t(A)": "1.0: p(A) [n >= 1e+300] -> t(A)",
+    "1: p(A) [n >= 1e30] -> t(A)": "1.0: p(A) [n >= 1e+30] -> t(A)",
 }
 
 
@@ -161,7 +162,7 @@ def test_brackets_stand_where_they_belong() -> None:
         rule(None, ThresholdSpan(0, 1, weighing))
 
 
-NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+NUMBERS = st.floats(-LARGEST_NUMBER, LARGEST_NUMBER)
 WEIGHINGS = st.builds(Bracket, NAMES) | st.builds(Bracket, NAMES, st.just("/"), NUMBERS)
 THRESHOLDS = st.builds(Bracket, NAMES, st.sampled_from([">=", ">"]), NUMBERS)
 
