@@ -22,6 +22,7 @@ from hornbeam.language.syntax import (
     parse_logical_rules,
     rule_text,
 )
+from hornbeam.printable import printable
 from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.model_file import parse_model
@@ -276,7 +277,7 @@ def test_refused_rules(rule: str, mistake: tuple[int, str]) -> None:
     assert str(caught.value).startswith(f"model.psl, line 2, column {column}: ")
     assert said in str(caught.value)
     if "the rule is" in str(caught.value):
-        assert rule_text(parse_logical_rules(rule, "")[0]) in str(caught.value)
+        assert printable(rule_text(parse_logical_rules(rule, "")[0])) in str(caught.value)
 
 
 def test_arithmetic_is_refused() -> None:

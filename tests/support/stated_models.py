@@ -18,7 +18,7 @@ NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\t\r\n\0"), min
     "aA_1 /'\"\\#", min_size=1, max_size=4
 )
 WEIGHTS = st.floats(0, LARGEST_NUMBER) | st.sampled_from([5e-324, 1e-300, LARGEST_NUMBER])
-ABOVE_ZERO = st.floats(0, exclude_min=True, allow_infinity=False)
+ABOVE_ZERO = st.floats(0, LARGEST_NUMBER, exclude_min=True)
 SEMANTICS = st.builds(
     Semantics,
     st.sampled_from([Counts.RAW, Counts.LOG, Counts.EXISTS]),
@@ -86,7 +86,7 @@ def clauses(draw: st.DrawFn, known: Arities, constants: st.SearchStrategy[str] =
 
 def _thresholds(body: Body) -> st.SearchStrategy[Threshold]:
     by_number = (st.integers(1, 5) | st.integers(1, 10**12)).map(Threshold)
-    bound = st.floats(0, 1) | st.floats(0, allow_infinity=False)
+    bound = st.floats(0, 1) | st.floats(0, LARGEST_NUMBER)
     by_share = st.builds(Threshold, bound, st.just(True))
     return by_number | by_share if body.kind is Kind.PATH else by_number
 
