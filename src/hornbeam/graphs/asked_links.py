@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Ids, Ints, pointers
+from hornbeam.arrays import Ids, Ints, pointers, ranges
 from hornbeam.graphs.link_hashes import LinkHash
 from hornbeam.graphs.linked_graph import LinkedGraph
-from hornbeam.rules.codes import is_inverse, predicate_of
+from hornbeam.rules.codes import is_inverse
 
 
 class Asked(NamedTuple):
@@ -25,14 +25,24 @@ class Asked(NamedTuple):
         return np.repeat(self.sources, np.diff(self.offsets))
 
 
-def asked_along(
-    graph: LinkedGraph, step: int, most: int | None = None, draw: LinkHash | None = None
-) -> Asked:
-    """The links along a step as queries, at most so many drawn from them."""
-    rows = np.flatnonzero(graph.predicate == predicate_of(step))
-    if most is not None and draw is not None:
-        rows = rows[draw.drawn(graph.subject[rows], graph.object[rows], most)]
-    return asked_of(step, graph.subject[rows], graph.object[rows])
+def asked_along(graph: LinkedGraph, step: int) -> Asked:
+    """All links along a step as queries."""
+    links = graph.links
+    sources, runs = graph.holders(step), graph.runs_along(step)
+    low, high = links.run_start[runs], links.run_start[runs.astype(np.int64) + 1]
+    return Asked(sources, pointers(high - low), links.end[ranges(low, high)])
+
+
+def drawn_links(
+    graph: LinkedGraph, predicate: int, most: int | None, draw: LinkHash
+) -> tuple[Ids, Ids]:
+    """Subjects and objects of a relation's links, at most so many drawn from them."""
+    rows = graph.rows_of(predicate)
+    subject, object_ = graph.subject[rows], graph.object[rows]
+    if most is not None:
+        chosen = draw.drawn(subject, object_, most)
+        subject, object_ = subject[chosen], object_[chosen]
+    return subject, object_
 
 
 def unasked(sources: Ids) -> Asked:

@@ -1,4 +1,9 @@
-"""Counting rules with constants: every property of the sources against every answer."""
+"""Counting rules with constants: properties of entities against the answers along a step.
+
+Per property p the loops add up, over the entities x that have p and answers along the step, and
+over these answers c, 1 and |answers of x| - 1: hits, and what other answers' queries do not
+predict.
+"""
 
 # ruff: noqa: ANN001, ANN201
 # mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
@@ -11,109 +16,142 @@ from hornbeam.compiled import kernels
 
 kernel = kernels("the counting of constants")
 
+#: Columns of rules while they are counted: property, answer, hits, predicted.
+PROPERTY, ANSWER, HITS, PREDICTED = 0, 1, 2, 3
 
-def find_run(links, entity, step):
-    """Run of an entity along a step, -1 where there is none."""
-    low, high = links.first_run[entity], links.first_run[entity + 1]
-    stop = high
-    while low < high:
-        middle = (low + high) // 2
-        if links.run_step[middle] < step:
-            low = middle + 1
-        else:
-            high = middle
-    if low < stop and links.run_step[low] == step:
-        return low
-    return -1
+
+def add_answers(links, run, touched, n_touched, hits, others):
+    """One more entity has the property, whose answers are a run; answers touched so far."""
+    answers = links.run_start[run + 1] - links.run_start[run]
+    for i in range(links.run_start[run], links.run_start[run + 1]):
+        c = links.end[i]
+        if hits[c] == 0:
+            touched[n_touched] = c
+            n_touched += 1
+        hits[c] += 1
+        others[c] += answers - 1
+    return n_touched
+
+
+def with_room(rules, filled, more):
+    """The rules, or a larger copy of them."""
+    if filled + more <= rules.shape[1]:
+        return rules
+    larger = np.empty((4, 2 * (filled + more)), dtype=np.int64)
+    for column in range(4):
+        for k in range(filled):
+            larger[column, k] = rules[column, k]
+    return larger
+
+
+def keep_rules(rules, filled, p, own, queries, touched, hits, others, thresholds):
+    """Add the rules of a property that are above the thresholds, and clear its counts."""
+    least_hits, least_confidence, smoothing = thresholds
+    for c in touched:
+        predicted = queries - others[c]
+        if (
+            hits[c] >= least_hits
+            and c != own
+            and hits[c] >= least_confidence * (predicted + smoothing)
+        ):
+            rules[PROPERTY, filled] = p
+            rules[ANSWER, filled] = c
+            rules[HITS, filled] = hits[c]
+            rules[PREDICTED, filled] = predicted
+            filled += 1
+        hits[c] = 0
+        others[c] = 0
+    return filled
 
 
 @kernel
-def count_constants(
-    links, step, sources, n_entities, n_steps, smoothing, least_hits, least_confidence
-):
-    """Rules t(X, c) <- property of X: exact hits and predictions over all queries along `step`.
+def common_properties(links, step, times):
+    """Properties (s, d) that at least two of the entities with answers along a step have.
 
-    Rules are counted for the properties of `sources`. Per property p the loop adds up, over the
-    queries' sources x that have p and over their answers c, 1 and |answers of x| - 1. The second
-    sum is what other answers' queries do not predict.
+    `times` has a zero per property.
     """
-    n_runs = len(links.run_step)
-    run_of = np.full(n_entities, -1, dtype=np.int64)
-    for k in range(links.first_holder[step], links.first_holder[step + 1]):
-        run_of[links.holder[k]] = find_run(links, links.holder[k], step)
-    listed = np.zeros(n_runs + n_steps, dtype=np.bool_)
-    for k in range(len(sources)):
-        x = sources[k]
-        for run in range(links.first_run[x], links.first_run[x + 1]):
-            if links.run_step[run] != step and not listed[n_runs + links.run_step[run]]:
-                listed[n_runs + links.run_step[run]] = True
-            for i in range(links.run_start[run], links.run_start[run + 1]):
-                p = links.property[i]
-                if not listed[p] and links.run_start[p + 1] - links.run_start[p] > 1:
-                    listed[p] = True
-    rule_property = np.empty(1024, dtype=np.int64)
-    rule_answer = np.empty(1024, dtype=np.int32)
-    rule_hits = np.empty(1024, dtype=np.int64)
-    rule_predicted = np.empty(1024, dtype=np.int64)
+    listed = np.empty(1024, dtype=np.int64)
     filled = 0
-    hits = np.zeros(n_entities, dtype=np.int64)
-    others = np.zeros(n_entities, dtype=np.int64)
-    touched = np.empty(n_entities, dtype=np.int32)
-    for p in range(n_runs + n_steps):
-        if not listed[p]:
-            continue
-        own = -1
-        if p < n_runs:
-            start, stop = links.run_start[p], links.run_start[p + 1]
-            holders = links.end
-            if links.run_step[p] == step ^ 1:
-                own = links.run_entity[p]
-        else:
-            start, stop = links.first_holder[p - n_runs], links.first_holder[p - n_runs + 1]
-            holders = links.holder
+    for k in range(links.first_holder[step], links.first_holder[step + 1]):
+        x = links.holder[k]
+        low = links.run_start[links.first_run[x]]
+        high = links.run_start[links.first_run[x + 1]]
+        if filled + high - low > len(listed):
+            larger = np.empty(2 * (filled + high - low), dtype=np.int64)
+            for i in range(filled):
+                larger[i] = listed[i]
+            listed = larger
+        for i in range(low, high):
+            p = links.property[i]
+            if times[p] == 1:
+                listed[filled] = p
+                filled += 1
+            if times[p] < 2:
+                times[p] += 1
+    return listed[:filled]
+
+
+@kernel
+def count_constants(links, step, run_of, properties, thresholds, hits, others, touched):
+    """Rules t(X, c) <- s(X, d) of some properties: exact, over all queries along `step`.
+
+    `run_of` has the run of every entity along the step, or -1; `hits` and `others` have a zero per
+    entity, and `touched` has room for all.
+    """
+    rules = np.empty((4, 1024), dtype=np.int64)
+    filled = 0
+    for p in properties:
         n_touched = 0
         queries = 0
-        for k in range(start, stop):
-            run = run_of[holders[k]]
-            if run < 0:
-                continue
-            answers = links.run_start[run + 1] - links.run_start[run]
-            queries += answers
-            for i in range(links.run_start[run], links.run_start[run + 1]):
-                c = links.end[i]
-                if hits[c] == 0:
-                    touched[n_touched] = c
-                    n_touched += 1
-                hits[c] += 1
-                others[c] += answers - 1
-        if filled + n_touched > len(rule_property):
-            size = 2 * (filled + n_touched)
-            larger_property = np.empty(size, dtype=np.int64)
-            larger_answer = np.empty(size, dtype=np.int32)
-            larger_hits = np.empty(size, dtype=np.int64)
-            larger_predicted = np.empty(size, dtype=np.int64)
-            for k in range(filled):
-                larger_property[k] = rule_property[k]
-                larger_answer[k] = rule_answer[k]
-                larger_hits[k] = rule_hits[k]
-                larger_predicted[k] = rule_predicted[k]
-            rule_property, rule_answer = larger_property, larger_answer
-            rule_hits, rule_predicted = larger_hits, larger_predicted
-        for k in range(n_touched):
-            c = touched[k]
-            predicted = queries - others[c]
-            if (
-                hits[c] >= least_hits
-                and c != own
-                and hits[c] >= least_confidence * (predicted + smoothing)
-            ):
-                rule_property[filled] = p
-                rule_answer[filled] = c
-                rule_hits[filled] = hits[c]
-                rule_predicted[filled] = predicted
-                filled += 1
-            hits[c] = 0
-            others[c] = 0
-    return (
-        rule_property[:filled], rule_answer[:filled], rule_hits[:filled], rule_predicted[:filled],
-    )  # fmt: skip
+        for k in range(links.run_start[p], links.run_start[p + 1]):
+            run = run_of[links.end[k]]
+            if run >= 0:
+                queries += links.run_start[run + 1] - links.run_start[run]
+                n_touched = add_answers(links, run, touched, n_touched, hits, others)
+        own = links.run_entity[p] if links.run_step[p] == step ^ 1 else -1
+        rules = with_room(rules, filled, n_touched)
+        filled = keep_rules(
+            rules, filled, p, own, queries, touched[:n_touched], hits, others, thresholds
+        )
+    return rules[:, :filled]
+
+
+@kernel
+def count_any(links, step, n_steps, thresholds, hits, others, touched):
+    """Rules t(X, c) <- s(X, _) of all steps s: exact, over all queries along `step`.
+
+    The runs of the entities with answers are put in the order of their steps first, so that no
+    entity without answers is looked at.
+    """
+    n_runs = len(links.run_step)
+    start = np.zeros(n_steps + 2, dtype=np.int64)
+    low, high = links.first_holder[step], links.first_holder[step + 1]
+    for k in range(low, high):
+        x = links.holder[k]
+        for run in range(links.first_run[x], links.first_run[x + 1]):
+            start[links.run_step[run] + 2] += 1
+    for s in range(2, n_steps + 2):
+        start[s] += start[s - 1]
+    answering = np.empty(start[n_steps + 1], dtype=np.int32)
+    for k in range(low, high):
+        x = links.holder[k]
+        for run in range(links.first_run[x], links.first_run[x + 1]):
+            s = links.run_step[run]
+            answering[start[s + 1]] = links.holder_run[k]
+            start[s + 1] += 1
+    rules = np.empty((4, 1024), dtype=np.int64)
+    filled = 0
+    for s in range(n_steps):
+        if s == step:
+            continue
+        n_touched = 0
+        queries = 0
+        for k in range(start[s], start[s + 1]):
+            run = answering[k]
+            queries += links.run_start[run + 1] - links.run_start[run]
+            n_touched = add_answers(links, run, touched, n_touched, hits, others)
+        rules = with_room(rules, filled, n_touched)
+        filled = keep_rules(
+            rules, filled, n_runs + s, -1, queries, touched[:n_touched], hits, others, thresholds
+        )
+    return rules[:, :filled]

@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids, Ints, run_starts
-from hornbeam.graphs.constant_kernels import count_constants
+from hornbeam.arrays import Floats, Ids, Ints, ranges, run_starts
+from hornbeam.graphs.constant_kernels import common_properties, count_any, count_constants
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.path_rules import SMOOTHING
 
 #: A rule needs so many hits and this confidence.
 LEAST_HITS, LEAST_CONFIDENCE = 2, 0.005
+THRESHOLDS = (LEAST_HITS, LEAST_CONFIDENCE, SMOOTHING)
 #: So many of a step's most frequent answers are candidates of every query.
 FREQUENT = 50
 
@@ -60,6 +61,18 @@ class ConstantRules:
         )
 
     @classmethod
+    def of(cls, step: int, columns: Ints) -> ConstantRules:
+        """Take the columns that kernels count."""
+        property_, answer, hits, predicted = columns
+        return cls(step, property_, answer.astype(np.int32), hits, predicted)
+
+    def and_then(self, others: ConstantRules) -> ConstantRules:
+        """These rules, then others, of later properties."""
+        names = ("property", "answer", "hits", "predicted")
+        parts = (np.concatenate([getattr(self, name), getattr(others, name)]) for name in names)
+        return ConstantRules(self.step, *parts)
+
+    @classmethod
     def none(cls, step: int) -> ConstantRules:
         """No rules."""
         nothing = np.empty(0, dtype=np.int64)
@@ -67,23 +80,48 @@ class ConstantRules:
 
 
 def constant_rules(graph: LinkedGraph, step: int, sources: Ids | None = None) -> ConstantRules:
-    """Count rules with constants of a step, exactly; keep those above the thresholds.
+    """Count rules t(X, c) <- s(X, d) of a step, exactly; keep those above the thresholds.
 
     All of them, or those that speak about some `sources`: a query needs few of many.
     """
-    about = graph.holders(step) if sources is None else sources
+    links = graph.links
+    if sources is None:
+        times = np.zeros(len(links.run_step), dtype=np.int8)
+        list_them = common_properties.for_size(len(graph), WORTH_COMPILING)
+        listed = np.sort(list_them(links, step, times))
+    else:
+        first, last = links.first_run[sources], links.first_run[sources.astype(np.int64) + 1]
+        held = np.unique(links.property[ranges(links.run_start[first], links.run_start[last])])
+        listed = held[links.run_start[held.astype(np.int64) + 1] - links.run_start[held] > 1]
+    run_of = np.full(graph.n_entities, -1, dtype=np.int32)
+    run_of[graph.holders(step)] = graph.runs_along(step)
     count = count_constants.for_size(len(graph), WORTH_COMPILING)
     found = count(
-        graph.links, step, about, graph.n_entities, graph.step_limit, SMOOTHING, LEAST_HITS,
-        LEAST_CONFIDENCE,
-    )  # fmt: skip
-    return ConstantRules(step, *found)
+        links, step, run_of, listed.astype(np.int64), THRESHOLDS, *_counters(graph.n_entities)
+    )
+    return ConstantRules.of(step, found)
+
+
+def open_rules(graph: LinkedGraph, step: int) -> ConstantRules:
+    """Count rules t(X, c) <- s(X, _) of a step, exactly; keep those above the thresholds."""
+    count = count_any.for_size(len(graph), WORTH_COMPILING)
+    found = count(graph.links, step, graph.step_limit, THRESHOLDS, *_counters(graph.n_entities))
+    return ConstantRules.of(step, found)
+
+
+def _counters(n_entities: int) -> tuple[Ints, Ints, Ids]:
+    """Hits and others of every entity, zero, and room for a list of entities.
+
+    Made here and not by the kernels: what NumPy has zeroed costs nothing where nobody looks.
+    """
+    hits, others = np.zeros(n_entities, dtype=np.int64), np.zeros(n_entities, dtype=np.int64)
+    return hits, others, np.empty(n_entities, dtype=np.int32)
 
 
 class Priors(NamedTuple):
-    """Frequent answers, and the logarithm of every entity's frequency among a step's answers.
+    """Frequent answers, and the logarithms of frequencies among a step's answers.
 
-    `log_share` has one further element: that of an entity that never is an answer.
+    `log_share[k]` is that of an entity that is the answer k times.
     """
 
     frequent: Ids
@@ -94,11 +132,8 @@ def priors(graph: LinkedGraph, step: int) -> Priors:
     """Count the answers of a step; half a link is added to every entity."""
     links = graph.links
     inverse = step ^ 1
-    entities = graph.holders(inverse)
-    runs = graph.run_of(entities, inverse)
+    entities, runs = graph.holders(inverse), graph.runs_along(inverse)
     counts = links.run_start[runs + 1] - links.run_start[runs]
-    total = counts.sum() + 1.0
-    share = np.full(graph.n_entities + 1, np.log(0.5 / total))
-    share[entities] = np.log((counts + 0.5) / total)
+    times = np.arange(int(counts.max(initial=0)) + 1)
     best = np.argsort(-counts, kind="stable")[:FREQUENT]
-    return Priors(entities[best], share)
+    return Priors(entities[best], np.log((times + 0.5) / (counts.sum() + 1.0)))

@@ -327,7 +327,7 @@ def chosen_candidates(evidence, listed, limit, strength, has_ridge):
     return chosen
 
 
-def describe(evidence, c, a, prior, degree, feature):
+def describe(evidence, c, a, prior, is_seen, degree, feature):
     """Features of a candidate without the ridge's (see `hornbeam.graphs.pools`)."""
     best = 0.0
     total = 0.0
@@ -342,8 +342,8 @@ def describe(evidence, c, a, prior, degree, feature):
         total += row[TOTAL]
     feature[18] = math.log(max(best, LEAST))
     feature[19] = math.log(max(-math.expm1(-total), LEAST))
-    feature[20] = prior[c]
-    feature[21] = 1.0 if prior[c] > prior[len(prior) - 1] else 0.0
+    feature[20] = prior
+    feature[21] = 1.0 if is_seen else 0.0
     feature[22] = math.log1p(degree[c])
     feature[23] = 1.0 if c == a else 0.0
 
@@ -371,9 +371,9 @@ def gather(
 ):  # fmt: skip
     """Candidates of every source and their features.
 
-    `prior` has one further element, the prior of what never is an answer. `forward` and `backward`
-    are rows of ridge scores (or have none), `proposed` the ridge's candidates. `scratch` is left as
-    it was found, but for stamps.
+    `prior[k]` is the prior of what is an answer k times. `forward` and `backward` are rows of ridge
+    scores (or have none), `proposed` the ridge's candidates. `scratch` is left as it was found, but
+    for stamps.
     """
     has_ridge = len(forward) > 0
     found, is_known = scratch.found, scratch.is_known
@@ -409,8 +409,13 @@ def gather(
         chosen = chosen_candidates(found.evidence, listed, limit, scratch.strength, has_ridge)
         count[s] = len(chosen)
         for k in range(len(chosen)):
-            entity[s, k] = chosen[k]
-            describe(found.evidence, chosen[k], a, prior, degree, feature[s, k])
+            c = chosen[k]
+            entity[s, k] = c
+            times = 0
+            asked = find_run(links, c, trie.target ^ 1)
+            if asked >= 0:
+                times = links.run_start[asked + 1] - links.run_start[asked]
+            describe(found.evidence, c, a, prior[times], times > 0, degree, feature[s, k])
         if has_ridge:
             describe_ridge(listed, chosen, forward[s], backward[s], feature[s])
         for c in listed:
@@ -441,6 +446,7 @@ def gather_fired(group, confidence, loss, rows, offsets, itself, prior, degree, 
         best = chosen_candidates(found.evidence, listed, limit, prior, False)
         for c in best:
             chosen[filled] = c
-            describe(found.evidence, c, itself[s], prior, degree, feature[filled])
+            is_seen = prior[c] > prior[len(prior) - 1]
+            describe(found.evidence, c, itself[s], prior[c], is_seen, degree, feature[filled])
             filled += 1
     return count, chosen, feature

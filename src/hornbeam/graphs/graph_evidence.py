@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import local
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from hornbeam.graphs.constants import (
     ConstantTable,
     Priors,
     constant_rules,
+    open_rules,
     priors,
 )
 from hornbeam.graphs.linked_graph import LinkedGraph
@@ -82,10 +84,20 @@ class GatherScratch(NamedTuple):
 
 
 class StepTables(NamedTuple):
-    """What all queries of one step share."""
+    """Rules with constants and frequencies for queries of one step."""
 
     constants: ConstantTable
     priors: Priors
+
+
+class StepCommon(NamedTuple):
+    """What all queries of one step share, whatever their sources."""
+
+    open_rules: ConstantRules
+    priors: Priors
+
+
+Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,25 +112,44 @@ class GraphEvidence:
     classes: Classes = Classes()
     remembered: int = 0
     _tables: dict[int, StepTables] = field(default_factory=dict, repr=False)
+    _common: dict[int, StepCommon] = field(default_factory=dict, repr=False)
     _local: local = field(default_factory=local, repr=False)
 
     def constants(self, step: int, sources: Ids | None = None) -> ConstantRules:
-        """Rules with constants of a step: all, or those about some sources."""
+        """Rules with constants of a step: all, or those about some sources and s(X, _) of all."""
         if not self.classes.constants:
             return ConstantRules.none(step)
-        return constant_rules(self.graph, step, sources)
+        return constant_rules(self.graph, step, sources).and_then(self.common(step).open_rules)
+
+    def common(self, step: int) -> StepCommon:
+        """What does not depend on the sources of queries."""
+
+        def made() -> StepCommon:
+            has_rules = self.classes.constants
+            rules = open_rules(self.graph, step) if has_rules else ConstantRules.none(step)
+            return StepCommon(rules, priors(self.graph, step))
+
+        return self._kept(self._common, step, made)
 
     def tables(self, step: int, sources: Ids) -> StepTables:
-        """What queries of a step share; for few sources no more than they need is counted."""
-        found = self._tables.get(step)
+        """What queries of a step share; no more than they need unless further ones may come."""
+
+        def made(some: Ids | None = None) -> StepTables:
+            return StepTables(self.constants(step, some).table, self.common(step).priors)
+
+        if step not in self._tables and (len(sources) <= FEW or not self.remembered):
+            return made(sources)
+        return self._kept(self._tables, step, made)
+
+    def _kept(self, cache: dict[int, Kept], step: int, make: Callable[[], Kept]) -> Kept:
+        """What a cache has for a step, made where it has nothing; the oldest may have to go."""
+        found = cache.get(step)
         if found is None:
-            few = len(sources) <= FEW
-            constants = self.constants(step, sources if few else None)
-            found = StepTables(constants.table, priors(self.graph, step))
-            if self.remembered and not few:
-                for oldest in list(self._tables)[: len(self._tables) + 1 - self.remembered]:
-                    self._tables.pop(oldest, None)
-                self._tables[step] = found
+            found = make()
+            if self.remembered:
+                for oldest in list(cache)[: len(cache) + 1 - self.remembered]:
+                    cache.pop(oldest, None)
+                cache[step] = found
         return found
 
     @property

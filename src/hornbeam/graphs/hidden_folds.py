@@ -21,8 +21,8 @@ from hornbeam.graphs.linked_graph import LinkedGraph
 def folds_of(graph: LinkedGraph, folds: int, seed: int) -> Ints:
     """The fold of every link, which depends on its ids alone."""
     fold = np.empty(len(graph), dtype=np.int64)
-    for predicate in np.unique(graph.predicate).tolist():
-        rows = np.flatnonzero(graph.predicate == predicate)
+    for predicate in range(graph.n_predicates):
+        rows = graph.rows_of(predicate)
         number = LinkHash.of(seed, HIDING, predicate)
         fold[rows] = number.of_links(graph.subject[rows], graph.object[rows]) % folds
     return fold

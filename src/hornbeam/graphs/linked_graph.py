@@ -18,9 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids, Integers, Ints, pointers, run_starts
+from hornbeam.arrays import Bools, Ids, Integers, Ints, Positions, pointers, run_starts
 from hornbeam.facts.table import HALF, Facts
 from hornbeam.graphs.graph_size import GraphSize
+from hornbeam.graphs.sorting_kernels import sort_by_key
 from hornbeam.rules.codes import code_limit, step_code
 
 #: Facts above which the loops over a graph are compiled.
@@ -33,7 +34,8 @@ class Links(NamedTuple):
     Entity v has the runs `first_run[v]` to `first_run[v + 1]`; run r walks the step `run_step[r]`
     from the entity `run_entity[r]` to the entities `end[run_start[r]]` to `end[run_start[r + 1]]`.
     `property[i]` is the property that link i gives to the entity it starts from. The entities with
-    runs of a step s are `holder[first_holder[s]]` to `holder[first_holder[s + 1]]`.
+    runs of a step s are `holder[first_holder[s]]` to `holder[first_holder[s + 1]]`, and
+    `holder_run` has these runs.
     """
 
     first_run: Ints
@@ -44,6 +46,7 @@ class Links(NamedTuple):
     property: Ids
     first_holder: Ints
     holder: Ids
+    holder_run: Ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,9 +84,19 @@ class LinkedGraph:
         return code_limit(self.n_predicates)
 
     @cached_property
+    def _rows_by_predicate(self) -> tuple[Ids, Ints]:
+        order = stable_order(self.predicate, self.n_predicates, _in_place(len(self)))
+        return order, pointers(np.bincount(self.predicate, minlength=self.n_predicates))
+
+    def rows_of(self, predicate: int) -> Ids:
+        """Rows of a predicate's triples."""
+        order, start = self._rows_by_predicate
+        return order[start[predicate] : start[predicate + 1]]
+
+    @cached_property
     def size(self) -> GraphSize:
         """How large the graph is."""
-        linked = len(np.unique(np.concatenate([self.subject, self.object])))
+        linked = int(np.count_nonzero(self.degree))
         mean_links = 2 * len(self) / max(linked, 1)
         return GraphSize(len(self), self.n_entities, self.n_predicates, mean_links)
 
@@ -92,32 +105,45 @@ class LinkedGraph:
         """Runs of links, sorted."""
         start = np.concatenate([self.subject, self.object])
         end = np.concatenate([self.object, self.subject])
-        predicate = self.predicate
-        step = np.concatenate([step_code(predicate), step_code(predicate, inverse=True)])
-        order = np.lexsort((end, step, start))
-        start, step, end = start[order], step[order].astype(np.int32), end[order]
+        steps = [step_code(self.predicate), step_code(self.predicate, inverse=True)]
+        step = np.concatenate(steps).astype(np.int32)
+        order = self._sorted(end, step, start)
+        start, step, end = start[order], step[order], end[order]
         runs = run_starts(start, step)
         run_entity, run_step = start[runs], step[runs]
-        by_step = np.argsort(run_step, kind="stable")
-        sizes = np.bincount(run_step, minlength=self.step_limit)
-        key = run_entity.astype(np.int64) * self.step_limit + run_step
-        wanted = end.astype(np.int64) * self.step_limit + (step ^ 1)
+        by_step = stable_order(run_step, self.step_limit, _in_place(len(run_step)))
         return Links(
-            np.searchsorted(run_entity, np.arange(self.n_entities + 1)).astype(np.int64),
+            pointers(np.bincount(run_entity, minlength=self.n_entities)),
             run_step,
             run_entity,
             np.append(runs, len(start)).astype(np.int64),
             end,
-            np.searchsorted(key, wanted).astype(np.int32),
-            pointers(sizes),
+            self._properties(order, runs),
+            pointers(np.bincount(run_step, minlength=self.step_limit)),
             run_entity[by_step],
+            by_step,
         )
+
+    def _sorted(self, end: Ids, step: Ids, start: Ids) -> Ids:
+        """The order of links by start, step and end."""
+        order = stable_order(end, self.n_entities, _in_place(len(end)))
+        order = stable_order(step, self.step_limit, order)
+        return stable_order(start, self.n_entities, order)
+
+    def _properties(self, order: Ids, runs: Positions) -> Ids:
+        """The run that every link stands in, seen from its other end."""
+        run = np.zeros(len(order), dtype=np.int32)
+        run[runs[1:]] = 1
+        of_link = np.empty_like(run)
+        of_link[order] = np.cumsum(run, dtype=np.int32)
+        half = len(order) // 2
+        return np.concatenate([of_link[half:], of_link[:half]])[order]
 
     @cached_property
     def degree(self) -> Ints:
         """Links of every entity, both directions."""
-        ends = np.concatenate([self.subject, self.object])
-        return np.bincount(ends, minlength=self.n_entities).astype(np.int64)
+        out = np.bincount(self.subject, minlength=self.n_entities)
+        return (out + np.bincount(self.object, minlength=self.n_entities)).astype(np.int64)
 
     @cached_property
     def run_keys(self) -> Ints:
@@ -140,7 +166,31 @@ class LinkedGraph:
             return np.empty(0, dtype=np.int32)
         return self.links.end[self.links.run_start[run] : self.links.run_start[run + 1]]
 
+    def runs_along(self, step: int) -> Ids:
+        """Runs along a step, by entity."""
+        links = self.links
+        return links.holder_run[links.first_holder[step] : links.first_holder[step + 1]]
+
     def holders(self, step: int) -> Ids:
         """Entities that have links along a step, ascending."""
         links = self.links
         return links.holder[links.first_holder[step] : links.first_holder[step + 1]]
+
+
+def stable_order(key: Ids, limit: int, order: Ids) -> Ids:
+    """The given order of rows, sorted by their keys below `limit`; equal ones stay as they were.
+
+    Examples
+    --------
+    >>> rows = np.arange(4, dtype=np.int32)
+    >>> stable_order(np.array([2, 0, 2, 1], dtype=np.int32), 3, rows).tolist()
+    [1, 3, 0, 2]
+    """
+    sort = sort_by_key.for_size(len(key), WORTH_COMPILING)
+    out = np.empty_like(order)
+    sort(key, order, np.zeros(limit + 1, dtype=np.int64), out)
+    return out
+
+
+def _in_place(n: int) -> Ids:
+    return np.arange(n, dtype=np.int32)

@@ -11,8 +11,8 @@ import numpy as np
 from hornbeam.arrays import Ids, Ints
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.asked_links import Asked, asked_along
-from hornbeam.graphs.constants import constant_rules
+from hornbeam.graphs.asked_links import Asked, asked_of, drawn_links
+from hornbeam.graphs.constants import constant_rules, open_rules
 from hornbeam.graphs.discovery import PathTable, discover_paths
 from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_evidence import Classes, GraphEvidence
@@ -30,7 +30,7 @@ from hornbeam.graphs.ridge import MOST_ENTITIES, Ridge
 from hornbeam.graphs.ridge_choice import CHEAP, JUDGED, USUAL, choose_penalty
 from hornbeam.graphs.softmax import Firings
 from hornbeam.graphs.workload import Result
-from hornbeam.rules.codes import predicate_of
+from hornbeam.rules.codes import predicate_of, step_code
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,12 +100,13 @@ class MemoryGraph:
         self, steps: Sequence[int], most: int | None, seed: int, purpose: int
     ) -> dict[int, Asked]:
         """Links along steps as queries, at most so many of each relation."""
-        return {
-            step: asked_along(
-                self.graph, step, most, LinkHash.of(seed, purpose, predicate_of(step))
-            )
-            for step in steps
-        }
+        found: dict[int, Asked] = {}
+        for predicate in sorted({predicate_of(step) for step in steps}):
+            draw = LinkHash.of(seed, purpose, predicate)
+            subject, object_ = drawn_links(self.graph, predicate, most, draw)
+            for step in (step_code(predicate), step_code(predicate, inverse=True)):
+                found[step] = asked_of(step, subject, object_)
+        return {step: found[step] for step in steps}
 
     def discover(
         self, steps: Sequence[int], length: int, extent: Extent, seed: int, portion: Portion
@@ -161,7 +162,8 @@ class MemoryGraph:
         """The rules with constants of the highest confidence, by step."""
 
         def one(step: int) -> tuple[ConstantRule, ...]:
-            return best_constants(self.graph, self.facts, constant_rules(self.graph, step))
+            rules = constant_rules(self.graph, step).and_then(open_rules(self.graph, step))
+            return best_constants(self.graph, self.facts, rules)
 
         found = portion.each(one, steps, [1.0] * len(steps))
         return {step: some for step, some in zip(steps, found, strict=True) if some is not None}

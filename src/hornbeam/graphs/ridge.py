@@ -87,7 +87,7 @@ class Ridge:
         """Scores forward and backward of all entities as answers of the sources' queries."""
         graph, links = self.graph, self.graph.links
         answers = graph.holders(step ^ 1)
-        runs = graph.run_of(answers, step ^ 1)  # the property (step, c) is the run of c
+        runs = graph.runs_along(step ^ 1)  # the property (step, c) is the run of c
         sizes = links.run_start[runs + 1] - links.run_start[runs]
         rows = np.repeat(np.arange(len(answers)), sizes)
         held = _runs(graph, runs)

@@ -93,6 +93,8 @@ class Workload:
             self.advance(share * sizes[place] / total)
             return result
 
+        if len(items) == 1:  # a thread would take longer to begin than many a query to answer
+            return [one(0)]
         # large ones first, so that no thread is left alone with one in the end
         order = sorted(range(len(items)), key=lambda i: (-sizes[i], i))
         pool = ThreadPoolExecutor(worker_threads(threads or self.threads))
