@@ -20,16 +20,14 @@ kernel = kernels("the counting of constants")
 PROPERTY, ANSWER, HITS, PREDICTED = 0, 1, 2, 3
 
 
-def add_answers(links, run, touched, n_touched, hits, others):
-    """One more entity has the property, whose answers are a run; answers touched so far."""
-    answers = links.run_start[run + 1] - links.run_start[run]
-    for i in range(links.run_start[run], links.run_start[run + 1]):
-        c = links.end[i]
+def add_answers(answers, touched, n_touched, hits, others):
+    """One more entity, with these answers, has the property; answers touched so far."""
+    for c in answers:
         if hits[c] == 0:
             touched[n_touched] = c
             n_touched += 1
         hits[c] += 1
-        others[c] += answers - 1
+        others[c] += len(answers) - 1
     return n_touched
 
 
@@ -106,8 +104,9 @@ def count_constants(links, step, run_of, properties, thresholds, hits, others, t
         for k in range(links.run_start[p], links.run_start[p + 1]):
             run = run_of[links.end[k]]
             if run >= 0:
-                queries += links.run_start[run + 1] - links.run_start[run]
-                n_touched = add_answers(links, run, touched, n_touched, hits, others)
+                answers = links.end[links.run_start[run] : links.run_start[run + 1]]
+                queries += len(answers)
+                n_touched = add_answers(answers, touched, n_touched, hits, others)
         own = links.run_entity[p] if links.run_step[p] == step ^ 1 else -1
         rules = with_room(rules, filled, n_touched)
         filled = keep_rules(
@@ -117,11 +116,12 @@ def count_constants(links, step, run_of, properties, thresholds, hits, others, t
 
 
 @kernel
-def count_any(links, step, n_steps, thresholds, hits, others, touched):
+def count_open(links, step, first, answer, n_steps, thresholds, hits, others, touched):
     """Rules t(X, c) <- s(X, _) of all steps s: exact, over all queries along `step`.
 
-    The runs of the entities with answers are put in the order of their steps first, so that no
-    entity without answers is looked at.
+    The k-th entity with answers has `answer[first[k]]` to `answer[first[k + 1]]`, numbered among
+    the answers of the step so that counts stand close together. These entities are put in the order
+    of the steps that they have first, so that no entity without answers is looked at.
     """
     n_runs = len(links.run_step)
     start = np.zeros(n_steps + 2, dtype=np.int64)
@@ -132,12 +132,12 @@ def count_any(links, step, n_steps, thresholds, hits, others, touched):
             start[links.run_step[run] + 2] += 1
     for s in range(2, n_steps + 2):
         start[s] += start[s - 1]
-    answering = np.empty(start[n_steps + 1], dtype=np.int32)
+    having = np.empty(start[n_steps + 1], dtype=np.int32)
     for k in range(low, high):
         x = links.holder[k]
         for run in range(links.first_run[x], links.first_run[x + 1]):
             s = links.run_step[run]
-            answering[start[s + 1]] = links.holder_run[k]
+            having[start[s + 1]] = k - low
             start[s + 1] += 1
     rules = np.empty((4, 1024), dtype=np.int64)
     filled = 0
@@ -146,10 +146,10 @@ def count_any(links, step, n_steps, thresholds, hits, others, touched):
             continue
         n_touched = 0
         queries = 0
-        for k in range(start[s], start[s + 1]):
-            run = answering[k]
-            queries += links.run_start[run + 1] - links.run_start[run]
-            n_touched = add_answers(links, run, touched, n_touched, hits, others)
+        for k in having[start[s] : start[s + 1]]:
+            answers = answer[first[k] : first[k + 1]]
+            queries += len(answers)
+            n_touched = add_answers(answers, touched, n_touched, hits, others)
         rules = with_room(rules, filled, n_touched)
         filled = keep_rules(
             rules, filled, n_runs + s, -1, queries, touched[:n_touched], hits, others, thresholds

@@ -9,7 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.arrays import Floats, Ids, Ints, ranges, run_starts
-from hornbeam.graphs.constant_kernels import common_properties, count_any, count_constants
+from hornbeam.graphs.asked_links import asked_along
+from hornbeam.graphs.constant_kernels import (
+    ANSWER,
+    common_properties,
+    count_constants,
+    count_open,
+)
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.path_rules import SMOOTHING
 
@@ -104,18 +110,25 @@ def constant_rules(graph: LinkedGraph, step: int, sources: Ids | None = None) ->
 
 def open_rules(graph: LinkedGraph, step: int) -> ConstantRules:
     """Count rules t(X, c) <- s(X, _) of a step, exactly; keep those above the thresholds."""
-    count = count_any.for_size(len(graph), WORTH_COMPILING)
-    found = count(graph.links, step, graph.step_limit, THRESHOLDS, *_counters(graph.n_entities))
+    asked = asked_along(graph, step)
+    answers = graph.holders(step ^ 1)
+    number = np.empty(graph.n_entities, dtype=np.int32)
+    number[answers] = np.arange(len(answers))
+    count = count_open.for_size(len(graph), WORTH_COMPILING)
+    found = count(
+        graph.links, step, asked.offsets, number[asked.answers], graph.step_limit, THRESHOLDS,
+        *_counters(len(answers)),
+    )  # fmt: skip
+    found[ANSWER] = answers[found[ANSWER]]
     return ConstantRules.of(step, found)
 
 
-def _counters(n_entities: int) -> tuple[Ints, Ints, Ids]:
-    """Hits and others of every entity, zero, and room for a list of entities.
+def _counters(n: int) -> tuple[Ints, Ints, Ids]:
+    """Hits and others of every entity, zero, and room for a list of them.
 
     Made here and not by the kernels: what NumPy has zeroed costs nothing where nobody looks.
     """
-    hits, others = np.zeros(n_entities, dtype=np.int64), np.zeros(n_entities, dtype=np.int64)
-    return hits, others, np.empty(n_entities, dtype=np.int32)
+    return np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.empty(n, dtype=np.int32)
 
 
 class Priors(NamedTuple):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from threading import local
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -53,7 +53,7 @@ class PropertyArrays(NamedTuple):
 
 
 class GatherScratch(NamedTuple):
-    """Arrays that a kernel fills and clears for every source; one set per thread.
+    """Arrays that a kernel fills and clears for every source; one set per thread at work.
 
     They are as long as there are entities or properties, so to make them for a single query would
     take longer than to answer it.
@@ -97,9 +97,6 @@ class StepCommon(NamedTuple):
     priors: Priors
 
 
-Kept = TypeVar("Kept")
-
-
 @dataclass(frozen=True, eq=False)
 class GraphEvidence:
     """A graph that queries are answered from, and its ridge.
@@ -113,7 +110,7 @@ class GraphEvidence:
     remembered: int = 0
     _tables: dict[int, StepTables] = field(default_factory=dict, repr=False)
     _common: dict[int, StepCommon] = field(default_factory=dict, repr=False)
-    _local: local = field(default_factory=local, repr=False)
+    _free: list[GatherScratch] = field(default_factory=list, repr=False)
 
     def constants(self, step: int, sources: Ids | None = None) -> ConstantRules:
         """Rules with constants of a step: all, or those about some sources and s(X, _) of all."""
@@ -129,7 +126,10 @@ class GraphEvidence:
             rules = open_rules(self.graph, step) if has_rules else ConstantRules.none(step)
             return StepCommon(rules, priors(self.graph, step))
 
-        return self._kept(self._common, step, made)
+        found = self._common.get(step) or made()
+        if self.remembered:  # there is little of it, however many steps are asked
+            self._common[step] = found
+        return found
 
     def tables(self, step: int, sources: Ids) -> StepTables:
         """What queries of a step share; no more than they need unless further ones may come."""
@@ -137,28 +137,25 @@ class GraphEvidence:
         def made(some: Ids | None = None) -> StepTables:
             return StepTables(self.constants(step, some).table, self.common(step).priors)
 
-        if step not in self._tables and (len(sources) <= FEW or not self.remembered):
+        found = self._tables.get(step)
+        if found is None and (len(sources) <= FEW or not self.remembered):
             return made(sources)
-        return self._kept(self._tables, step, made)
-
-    def _kept(self, cache: dict[int, Kept], step: int, make: Callable[[], Kept]) -> Kept:
-        """What a cache has for a step, made where it has nothing; the oldest may have to go."""
-        found = cache.get(step)
         if found is None:
-            found = make()
-            if self.remembered:
-                for oldest in list(cache)[: len(cache) + 1 - self.remembered]:
-                    cache.pop(oldest, None)
-                cache[step] = found
+            found = made()
+            for oldest in list(self._tables)[: len(self._tables) + 1 - self.remembered]:
+                self._tables.pop(oldest, None)
+            self._tables[step] = found
         return found
 
-    @property
-    def scratch(self) -> GatherScratch:
-        """Arrays of this thread."""
-        if not hasattr(self._local, "scratch"):
-            self._local.scratch = GatherScratch.of(self.graph)
-        scratch: GatherScratch = self._local.scratch
-        return scratch
+    @contextmanager
+    def scratch(self) -> Iterator[GatherScratch]:
+        """Arrays that nobody else uses meanwhile."""
+        try:
+            lent = self._free.pop()
+        except IndexError:
+            lent = GatherScratch.of(self.graph)
+        yield lent
+        self._free.append(lent)
 
 
 #: Rows of ridge scores of sources.

@@ -98,18 +98,19 @@ def pool_of(
     constants, prior = evidence.tables(step, asked.sources)
     run = gather.for_size(len(graph), WORTH_COMPILING)
     counts, entities, features = [], [], []
-    for start in range(0, len(asked.sources), BLOCK):
-        sources = asked.sources[start : start + BLOCK]
-        forward, backward, proposed = _ridge_rows(evidence.ridge, step, sources)
-        count, entity, feature = run(
-            graph.links, rules.trie, constants, sources, prior.frequent, prior.log_share,
-            graph.degree, forward, backward, proposed, SMOOTHING, LEAST_CONFIDENCE, MOST_PROPOSED,
-            limit, evidence.classes.backward, leave_out_linked, evidence.scratch,
-        )  # fmt: skip
-        used = np.arange(limit) < count[:, None]
-        counts.append(count)
-        entities.append(entity[used])
-        features.append(feature[used])
+    with evidence.scratch() as scratch:
+        for start in range(0, len(asked.sources), BLOCK):
+            sources = asked.sources[start : start + BLOCK]
+            forward, backward, proposed = _ridge_rows(evidence.ridge, step, sources)
+            count, entity, feature = run(
+                graph.links, rules.trie, constants, sources, prior.frequent, prior.log_share,
+                graph.degree, forward, backward, proposed, SMOOTHING, LEAST_CONFIDENCE,
+                MOST_PROPOSED, limit, evidence.classes.backward, leave_out_linked, scratch,
+            )  # fmt: skip
+            used = np.arange(limit) < count[:, None]
+            counts.append(count)
+            entities.append(entity[used])
+            features.append(feature[used])
     offsets = pointers(np.concatenate(counts))
     entity = np.concatenate(entities)
     truth, missed = truth_of(asked, offsets, entity)
