@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,14 @@ class Asked(NamedTuple):
     def known(self) -> Ids:
         """The source of every query."""
         return np.repeat(self.sources, np.diff(self.offsets))
+
+    def parts(self, most: int) -> Iterator[Asked]:
+        """The queries of at most so many sources at a time."""
+        for low in range(0, len(self.sources), most):
+            sources = self.sources[low : low + most]
+            offsets = self.offsets[low : low + len(sources) + 1]
+            answers = self.answers[offsets[0] : offsets[-1]]
+            yield Asked(sources, offsets - offsets[0], answers)
 
 
 def asked_along(graph: LinkedGraph, step: int) -> Asked:

@@ -68,8 +68,8 @@ class GraphCounter(Protocol):
     def ridge_penalty(self) -> float | None:
         """The ridge's penalty, None where constants are not fitted together."""
 
-    def with_chosen_ridge(self, extent: Extent, seed: int) -> GraphCounter:
-        """The same graph; the ridge, if there is one, has the penalty that hidden links choose."""
+    def with_chosen_ridge(self, extent: Extent, seed: int, work: Workload) -> GraphCounter:
+        """The same graph; the ridge, if there is time, has the penalty that hidden links choose."""
 
     @property
     def only_counts(self) -> bool:

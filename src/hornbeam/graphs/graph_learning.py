@@ -111,6 +111,7 @@ def learn_graph(
     sparse = settings.rule_weights and size.mean_links <= THIN and held is not None
     shares = StageShares.of(size, extent.hidden, graph.fits_constants, held is not None, sparse)
     learning = GraphLearning(graph, steps, length, extent, settings, seed, work, shares)
+    work.advance(0.0)  # from here on the time left is told
     if settings.ridge and not graph.fits_constants:
         progress.message(
             "Constants are not fitted together: the ridge's matrix is held in memory, for up to "
@@ -155,7 +156,7 @@ def _ranked(
     valid: Facts | None,
 ) -> GraphModel:
     """Fit the ranking model to hidden folds, and put the model together."""
-    graph = learning.graph.with_chosen_ridge(learning.extent, learning.seed)
+    graph = learning.graph.with_chosen_ridge(learning.extent, learning.seed, learning.work)
     learning = replace(learning, graph=graph)
     work, settings = learning.work, learning.settings
     if graph.only_counts:
@@ -225,7 +226,7 @@ def _fitted(
         )
     calibration = fit_calibration(log_odds(held.offsets, score), held.truth)
     if fitted_to is not train and not work.expired():
-        ranking = refit(train, ranking, work)
+        ranking = refit(train, ranking, work, shares.refitting)
     return ranking, own, calibration
 
 

@@ -36,6 +36,7 @@ def minimise(
     iterations: int = 100,
     least_gain: float = 1e-7,
     memory: int = 10,
+    expired: Callable[[], bool] = lambda: False,
 ) -> Minimum:
     """Minimise a function that returns its value and gradient.
 
@@ -51,6 +52,8 @@ def minimise(
         The search ends where an iteration gains less than this share of the value.
     memory
         Steps that the curvature is estimated from (Nocedal and Wright, algorithm 7.4).
+    expired
+        Whether there is no time for a further iteration.
     """
     x = start.copy()
     value, gradient = function(x)
@@ -77,6 +80,8 @@ def minimise(
         x, value, gradient = new, new_value, new_gradient
         if gain <= least_gain * max(abs(value), 1.0):
             return Minimum(x, value, iteration + 1, "nothing more to gain")
+        if expired():
+            return Minimum(x, value, iteration + 1, "the time is used up")
     return Minimum(x, value, iterations, "the iterations are used up")
 
 

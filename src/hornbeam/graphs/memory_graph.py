@@ -27,10 +27,16 @@ from hornbeam.graphs.model_parts import best_constants
 from hornbeam.graphs.path_rules import PathRules, counted
 from hornbeam.graphs.pools import Pool, firings_of, pool_of
 from hornbeam.graphs.ridge import MOST_ENTITIES, Ridge
-from hornbeam.graphs.ridge_choice import CHEAP, JUDGED, USUAL, choose_penalty
+from hornbeam.graphs.ridge_choice import CHEAP, JUDGED, PENALTIES, USUAL, choose_penalty
 from hornbeam.graphs.softmax import Firings
-from hornbeam.graphs.workload import Result
+from hornbeam.graphs.stage_shares import inverse_seconds
+from hornbeam.graphs.workload import Result, Workload
 from hornbeam.rules.codes import predicate_of, step_code
+
+#: Sources of a step whose candidates are gathered between two looks at the clock.
+TOGETHER = 2_000
+#: Share of the time limit that the ridge's inverses must be made in.
+RIDGE_UNTIL = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +75,20 @@ class MemoryGraph:
         """The ridge's penalty, None where constants are not fitted together."""
         return self.penalty if self.fits_constants else None
 
-    def with_chosen_ridge(self, extent: Extent, seed: int) -> MemoryGraph:
-        """The same graph, with the penalty by which the ridge ranks the first hidden fold best."""
-        if not self.fits_constants or self.graph.n_entities > CHEAP:
+    def with_chosen_ridge(self, extent: Extent, seed: int, work: Workload) -> MemoryGraph:
+        """The same graph, with the penalty by which the ridge ranks the first hidden fold best.
+
+        Without a ridge, where its inverses would take longer than there is time.
+        """
+        if not self.fits_constants:
+            return self
+        inverses = extent.hidden + 1 + (len(PENALTIES) if self.graph.n_entities <= CHEAP else 0)
+        if inverses * inverse_seconds(self.size) > work.left(RIDGE_UNTIL):
+            work.progress.message(
+                "Constants are not fitted together: the time limit is too short for it."
+            )
+            return replace(self, settings=replace(self.settings, ridge=False))
+        if self.graph.n_entities > CHEAP:
             return self
         rest, hidden = next(self.hidden_folds(extent, seed))
         steps = range(2, self.graph.step_limit)
@@ -146,11 +163,14 @@ class MemoryGraph:
         classes = Classes(self.settings.constants, self.settings.backward)
         evidence = GraphEvidence(self.graph, ridge, classes)
 
-        def one(step: int) -> Pool:
-            return pool_of(evidence, rules[step], asked[step], limit, fold)
+        def one(part: tuple[int, Asked]) -> Pool:
+            step, some = part
+            return pool_of(evidence, rules[step], some, limit, fold)
 
-        steps = [step for step in rules if len(asked[step].sources)]
-        return list(self._each(one, steps, asked, portion).values())
+        assert len(self.graph.links.first_run)  # built before threads ask for it
+        parts = [(step, part) for step in rules for part in asked[step].parts(TOGETHER)]
+        found = portion.each(one, parts, [len(some.sources) + 10.0 for _, some in parts])
+        return [pool for pool in found if pool is not None]
 
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
         """Which path rules speak for which candidates of a pool of the rules' step."""

@@ -122,7 +122,9 @@ def fit_ranking(
         penalties = np.full(len(columns), penalty)
 
         def fit(step: int, penalties: Floats = penalties, near: _Fits = start) -> Floats:
-            return fit_softmax(parts[step], graph.scale, graph.weights, penalties, near.get(step))
+            return fit_softmax(
+                parts[step], graph.scale, graph.weights, penalties, near.get(step), work.expired
+            )
 
         fitted = work.each(fit, steps, sizes, share / 2 / len(PENALTIES))
         start = {step: w for step, w in zip(steps, fitted, strict=True) if w is not None}
@@ -130,21 +132,22 @@ def fit_ranking(
     return choice.ranking
 
 
-def refit(train: Pool, chosen: Ranking, work: Workload) -> Ranking:
-    """The same choices fitted to other queries."""
+def refit(train: Pool, chosen: Ranking, work: Workload, share: float) -> Ranking:
+    """The same choices fitted to other queries; weights that there is no time for stay."""
     columns = columns_of(chosen.features)
-    graph = _fit_graph(train, chosen.features, chosen.weights)
-    by_step: dict[int, Floats] = {}
+    graph = _fit_graph(train, chosen.features, chosen.weights, work)
+    work.advance(share / 2)
+    by_step = dict(chosen.by_step)
     if chosen.penalty is not None:
         steps = np.unique(train.step).tolist()
         penalties = np.full(len(columns), chosen.penalty)
 
         def fit(step: int) -> Floats:
             part = rows_of(train.select(train.step == step), columns)
-            return fit_softmax(part, graph.scale, graph.weights, penalties)
+            return fit_softmax(part, graph.scale, graph.weights, penalties, expired=work.expired)
 
-        fitted = work.each(fit, steps, [1.0] * len(steps), 0.0)
-        by_step = {step: w for step, w in zip(steps, fitted, strict=True) if w is not None}
+        fitted = work.each(fit, steps, [1.0] * len(steps), share / 2)
+        by_step |= {step: w for step, w in zip(steps, fitted, strict=True) if w is not None}
     return replace(graph, by_step=by_step, penalty=chosen.penalty, mrr=chosen.mrr)
 
 
@@ -160,21 +163,23 @@ def _graph_model(train: Pool, held: Pool, work: Workload, share: float) -> Ranki
     choice = _Choice(held)
     for features in several:
         if choice.best is None or not work.expired(0.9):
-            choice.offer(_fit_graph(part, features, None))
+            choice.offer(_fit_graph(part, features, None, work))
         work.advance(share / len(several))
     if len(part.source) < len(train.source) and not work.expired(0.9):
         best = choice.ranking
         choice = _Choice(held)
-        choice.offer(_fit_graph(train, best.features, best.weights))
+        choice.offer(_fit_graph(train, best.features, best.weights, work))
     return choice.ranking
 
 
-def _fit_graph(train: Pool, features: tuple[str, ...], start: Floats | None) -> Ranking:
+def _fit_graph(
+    train: Pool, features: tuple[str, ...], start: Floats | None, work: Workload
+) -> Ranking:
     columns = columns_of(features)
     rows = rows_of(train, columns)
     scale = spread(rows.feature)
     penalties = np.full(len(columns), GRAPH_PENALTY)
-    weights = fit_softmax(rows, scale, np.zeros(len(columns)), penalties, start)
+    weights = fit_softmax(rows, scale, np.zeros(len(columns)), penalties, start, work.expired)
     return Ranking(features, scale, weights, {}, None, 0.0)
 
 

@@ -71,7 +71,7 @@ def fit_rule_weights(
         pull = np.full(len(columns), ranking.penalty or FEATURE_PENALTY)
         penalty = np.concatenate([pull, np.full(n, RULE_PENALTY)])
         scale = np.concatenate([ranking.scale, np.ones(n)])
-        weights = fit_softmax(rows, scale, center, penalty, start)
+        weights = fit_softmax(rows, scale, center, penalty, start, work.expired)
         test = held.select(held.step == step)
         feature = test.feature[:, columns]
         before = linear_scores(feature, ranking.of(step))

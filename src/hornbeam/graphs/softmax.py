@@ -6,6 +6,7 @@ it by an L2 penalty. Features are divided by their standard deviations while fit
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -49,9 +50,17 @@ def spread(feature: npt.NDArray[np.float32]) -> Floats:
 
 
 def fit_softmax(
-    rows: CandidateRows, scale: Floats, center: Floats, penalty: Floats, start: Floats | None = None
+    rows: CandidateRows,
+    scale: Floats,
+    center: Floats,
+    penalty: Floats,
+    start: Floats | None = None,
+    expired: Callable[[], bool] = lambda: False,
 ) -> Floats:
-    """Weights w that minimise loss + sum of penalty/2 (scale (w - center))^2."""
+    """Weights w that minimise loss + sum of penalty/2 (scale (w - center))^2.
+
+    Where the time `expired`, the best so far.
+    """
     run = loss_and_gradient.choose(len(rows.feature), WORTH_COMPILING)
     scratch = np.empty(int(np.diff(rows.offsets).max(initial=1)))
     gradient = np.zeros(len(scale))
@@ -66,7 +75,7 @@ def fit_softmax(
         return whole, gradient / scale + penalty * away
 
     begin = (center if start is None else start) * scale
-    found = minimise(objective, begin, ITERATIONS, LEAST_GAIN)
+    found = minimise(objective, begin, ITERATIONS, LEAST_GAIN, expired=expired)
     return found.x / scale
 
 

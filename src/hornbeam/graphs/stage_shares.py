@@ -16,6 +16,11 @@ LEAST_SECONDS, SECONDS_PER_FACT = 3.0, 0.0009
 SECONDS_PER_CUBE = 2.2e-11
 
 
+def inverse_seconds(size: GraphSize) -> float:
+    """About how long it takes to invert the ridge's matrix."""
+    return SECONDS_PER_CUBE * size.entities**3
+
+
 @dataclass(frozen=True)
 class StageShares:
     """Shares of the whole work, which add up to 1; `fold` and `ridge` are of one each."""
@@ -28,13 +33,14 @@ class StageShares:
     held: float
     fitting: float
     weighting: float
+    refitting: float
     naming: float
 
     @classmethod
     def of(cls, size: GraphSize, folds: int, ridge: bool, held: bool, sparse: bool) -> StageShares:
         """Estimate the shares of a graph's stages."""
         seconds = LEAST_SECONDS + SECONDS_PER_FACT * size.facts
-        inverse = 100 * SECONDS_PER_CUBE * size.entities**3 / seconds if ridge else 0.0
+        inverse = 100 * inverse_seconds(size) / seconds if ridge else 0.0
         parts = {
             "discovering": 6.0,
             "judging": 12.0,
@@ -44,6 +50,7 @@ class StageShares:
             "held": 10.0 if held else 0.0,
             "fitting": 20.0,
             "weighting": 20.0 if sparse else 0.0,
+            "refitting": 0.0 if held else 10.0,
             "naming": 4.0,
         }
         times = {"fold": folds, "ridge": folds + held}

@@ -45,15 +45,22 @@ class Workload:
 
     def expired(self, share: float = 1.0) -> bool:
         """Whether a share of the time limit has passed."""
+        return self.left(share) < 0
+
+    def left(self, share: float = 1.0) -> float:
+        """Seconds until a share of the time limit has passed."""
         if self.seconds is None:
-            return False
-        return time.monotonic() - self.started > share * self.seconds
+            return float("inf")
+        return share * self.seconds - (time.monotonic() - self.started)
 
     def advance(self, share: float) -> None:
-        """Report that a further share of the whole is done."""
+        """Report that a further share of the whole is done, or of the time if that is more."""
         with self._lock:
             self.done = min(self.done + share, 1.0)
-            self.progress.advance(self.stage, round(UNITS * self.done), UNITS)
+            passed = 0.0
+            if self.seconds:
+                passed = min((time.monotonic() - self.started) / self.seconds, 1.0)
+            self.progress.advance(self.stage, round(UNITS * max(self.done, passed)), UNITS)
 
     def finish(self) -> None:
         """Report that everything is done."""

@@ -38,7 +38,7 @@ from hornbeam.graphs.sql.link_tables import LinkTables
 from hornbeam.graphs.sql.linked_pair_queries import linked_shares
 from hornbeam.graphs.sql.neighbourhoods import neighbourhoods
 from hornbeam.graphs.sql.path_tries import PathTries
-from hornbeam.graphs.workload import Result
+from hornbeam.graphs.workload import Result, Workload
 from hornbeam.rules.codes import predicate_of
 
 #: Sources times rules whose walks are counted at a time, and sources whose candidates are gathered.
@@ -120,7 +120,7 @@ class SqlGraph:
         found = self.database.fetch(f"SELECT step, holders FROM {self.tables.holders}")  # noqa: S608
         return _scattered(found["step"], found["holders"], self.size.step_limit)
 
-    def with_chosen_ridge(self, extent: Extent, seed: int) -> SqlGraph:
+    def with_chosen_ridge(self, extent: Extent, seed: int, work: Workload) -> SqlGraph:
         """The same graph: there is no ridge."""
         return self
 
