@@ -133,9 +133,10 @@ def test_log_odds_of_shares() -> None:
 def test_stages_share_the_whole_work() -> None:
     graph = graph_of([(0, 0, 1), (1, 0, 2)])
     for folds, ridge, held, sparse in ((5, True, True, False), (2, False, False, True)):
-        shares = StageShares.of(graph.size, folds, ridge, held, sparse)
-        parts = vars(shares) | {"fold": folds * shares.fold}
-        parts["ridge"] = (folds + held) * shares.ridge
+        shares = StageShares.of(graph.size, 2, folds, ridge, held, sparse)
+        parts = vars(shares) | {"ridge": (folds + held) * shares.ridge}
+        for name in ("recounting", "gathering"):
+            parts[name] *= folds
         assert sum(parts.values()) == pytest.approx(1.0)
 
 

@@ -20,6 +20,9 @@ from hornbeam.graphs.stage_shares import StageShares
 from hornbeam.graphs.workload import Workload
 from hornbeam.rules.codes import predicate_of, step_code
 
+#: Share of the time that is left which a stage may take that begins after its time.
+LATE = 0.2
+
 
 @dataclass(frozen=True, eq=False)
 class GraphLearning:
@@ -34,9 +37,13 @@ class GraphLearning:
     work: Workload
     shares: StageShares
 
-    def portion(self, share: float, until: float) -> Portion:
-        """A share of the work, begun before a share of the time limit has passed."""
-        return Portion(self.work, share, until)
+    def portion(self, share: float, until: float, ahead: float = 0.0) -> Portion:
+        """A share of the work, begun before a share of the time limit has passed.
+
+        A stage that begins late has still its part of the time that is left.
+        """
+        passed = self.work.passed
+        return Portion(self.work, share, max(until, passed + LATE * (1.0 - passed)), ahead)
 
 
 # --- rules ----------------------------------------------------------------------------------------
@@ -45,7 +52,7 @@ class GraphLearning:
 def find_rules(learning: GraphLearning) -> dict[int, PathRules]:
     """Discover paths of every relation, judge them, and count those that are kept."""
     graph, extent, shares = learning.graph, learning.extent, learning.shares
-    forward = learning.steps[::2]
+    forward, holders = learning.steps[::2], graph.holders_by_step
     portion = learning.portion(shares.discovering, 0.2)
     found = graph.discover(forward, learning.length, extent, learning.seed, portion)
     paths = {}
@@ -57,7 +64,7 @@ def find_rules(learning: GraphLearning) -> dict[int, PathRules]:
     chosen = {}
     for step in learning.steps:
         rules = judged.get(step, PathRules.none(step, learning.length))
-        base = 1 / max(int(graph.holders_by_step[step ^ 1]), 1)
+        base = 1 / max(int(holders[step ^ 1]), 1)
         chosen[step] = rules.paths[best_rules(rules, base, extent.kept)]
     return count_rules(learning, graph, chosen, shares.counting, 0.5)
 
@@ -111,18 +118,18 @@ def training_pool(
     pools: list[Pool] = []
     graphs: list[GraphCounter] = []
     extent, work = learning.extent, learning.work
-    share = learning.shares.fold
     folds = learning.graph.hidden_folds(extent, learning.seed)
-    for number, (rest, hidden) in enumerate(folds):
-        if pools and work.expired(0.6):
+    for number in range(extent.hidden):
+        if work.expired(0.6 if pools else 0.9):
             break
+        rest, hidden = next(folds)
         of_steps = hidden.links_by_predicate[predicate_of(np.array(learning.steps))]
         most = fair_share(of_steps, extent.queries)
         drawn = hidden.drawn(learning.steps, most, learning.seed, ASKING)
         asked = {step: some for step, some in drawn.items() if len(some.sources)}
         paths = {step: rules[step].paths for step in asked}
-        seen = count_rules(learning, rest, paths, share / 2, 0.8)
-        portion = Portion(work, share / 2, 0.8, learning.shares.ridge)
+        seen = count_rules(learning, rest, paths, learning.shares.recounting, 0.7)
+        portion = learning.portion(learning.shares.gathering, 0.8, learning.shares.ridge)
         pools += rest.pools(seen, asked, extent.pool, number, portion)
         if learning.shares.weighting:
             graphs.append(rest)
@@ -168,6 +175,6 @@ def held_pool(
     for step in learning.steps:
         rows = np.flatnonzero(predicate == predicate_of(step))
         asked[step] = asked_of(step, subject[rows], object_[rows])
-    portion = Portion(learning.work, learning.shares.held, 0.9, learning.shares.ridge)
+    portion = learning.portion(learning.shares.held, 0.9, learning.shares.ridge)
     pools = learning.graph.pools(rules, asked, learning.extent.pool, 0, portion)
     return Pool.together(pools) if pools else None

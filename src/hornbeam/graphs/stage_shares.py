@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hornbeam.graphs.graph_settings import MIDDLE
 from hornbeam.graphs.graph_size import GraphSize
 
 #: Seconds for a graph without its ridge: at least, and per fact.
@@ -23,12 +24,16 @@ def inverse_seconds(size: GraphSize) -> float:
 
 @dataclass(frozen=True)
 class StageShares:
-    """Shares of the whole work, which add up to 1; `fold` and `ridge` are of one each."""
+    """Shares of the whole work, which add up to 1.
+
+    Recounting and gathering are of one fold, `ridge` is of one inverse.
+    """
 
     discovering: float
     judging: float
     counting: float
-    fold: float
+    recounting: float
+    gathering: float
     ridge: float
     held: float
     fitting: float
@@ -37,22 +42,27 @@ class StageShares:
     naming: float
 
     @classmethod
-    def of(cls, size: GraphSize, folds: int, ridge: bool, held: bool, sparse: bool) -> StageShares:
-        """Estimate the shares of a graph's stages."""
+    def of(
+        cls, size: GraphSize, length: int, folds: int, ridge: bool, held: bool, sparse: bool
+    ) -> StageShares:
+        """Estimate the shares of a graph's stages, for paths of a length."""
         seconds = LEAST_SECONDS + SECONDS_PER_FACT * size.facts
         inverse = 100 * inverse_seconds(size) / seconds if ridge else 0.0
+        # of large graphs few links are walked from, which takes no time where paths are short
+        walking = 0.1 if size.facts > MIDDLE and length <= 2 else 1.0
         parts = {
-            "discovering": 6.0,
-            "judging": 12.0,
-            "counting": 8.0,
-            "fold": 40.0 / folds,
+            "discovering": 6.0 * walking,
+            "judging": 12.0 * walking,
+            "counting": 8.0 * walking,
+            "recounting": 20.0 * walking / folds,
+            "gathering": 20.0 / folds,
             "ridge": inverse,
             "held": 10.0 if held else 0.0,
             "fitting": 20.0,
             "weighting": 20.0 if sparse else 0.0,
-            "refitting": 0.0 if held else 10.0,
+            "refitting": 0.0 if held else 12.0,
             "naming": 4.0,
         }
-        times = {"fold": folds, "ridge": folds + held}
+        times = {"recounting": folds, "gathering": folds, "ridge": folds + held}
         total = sum(size * times.get(name, 1) for name, size in parts.items())
         return cls(**{name: size / total for name, size in parts.items()})

@@ -47,6 +47,13 @@ class Workload:
         """Whether a share of the time limit has passed."""
         return self.left(share) < 0
 
+    @property
+    def passed(self) -> float:
+        """The share of the time limit that has passed, at most 1; 0 where there is none."""
+        if self.seconds is None:
+            return 0.0
+        return min((time.monotonic() - self.started) / max(self.seconds, 1e-9), 1.0)
+
     def left(self, share: float = 1.0) -> float:
         """Seconds until a share of the time limit has passed."""
         if self.seconds is None:
@@ -57,10 +64,7 @@ class Workload:
         """Report that a further share of the whole is done, or of the time if that is more."""
         with self._lock:
             self.done = min(self.done + share, 1.0)
-            passed = 0.0
-            if self.seconds:
-                passed = min((time.monotonic() - self.started) / self.seconds, 1.0)
-            self.progress.advance(self.stage, round(UNITS * max(self.done, passed)), UNITS)
+            self.progress.advance(self.stage, round(UNITS * max(self.done, self.passed)), UNITS)
 
     def finish(self) -> None:
         """Report that everything is done."""
