@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import check_grad, minimize
 
 from hornbeam.arrays import Floats
+from hornbeam.graphs.asked_links import asked_along
 from hornbeam.graphs.calibration import fit_calibration, log_odds, probabilities
 from hornbeam.graphs.graph_model import Calibration
 from hornbeam.graphs.lbfgs import minimise
@@ -101,6 +102,20 @@ def test_a_strong_penalty_keeps_weights_where_they_are_drawn_to() -> None:
     assert naive_loss(rows, free) < naive_loss(rows, np.zeros(6))
 
 
+def test_a_search_ends_where_time_does() -> None:
+    found = minimise(lambda x: (float(x @ x), 2 * x), np.ones(3), expired=lambda: True)
+    assert (found.iterations, found.status) == (1, "the time is used up")
+
+
+def test_queries_come_in_parts() -> None:
+    graph = graph_of([(0, 0, 4), (0, 0, 5), (1, 0, 4), (2, 0, 5)])
+    asked = asked_along(graph, 2)
+    parts = list(asked.parts(2))
+    assert [part.sources.tolist() for part in parts] == [[0, 1], [2]]
+    assert [part.answers.tolist() for part in parts] == [[4, 5, 4], [5]]
+    assert np.concatenate([part.known for part in parts]).tolist() == asked.known.tolist()
+
+
 def test_ties_are_averaged() -> None:
     offsets = np.array([0, 4, 6])
     score = np.array([1.0, 2.0, 1.0, 0.0, 3.0, 3.0])
@@ -154,5 +169,10 @@ def test_work_that_time_does_not_allow_is_left_out() -> None:
     work.finish()
     assert heard == sorted(heard)
     assert heard[-2:] == [500, 1000]
+    late = Workload(Heard(), seconds=4.0, started=time.monotonic() - 3)
+    late.advance(0.1)
+    assert 750 <= heard[-1] < 1000  # what is left to do is never more than the limit leaves
+    assert 0 < late.left() <= 1
+    assert late.expired(0.5)
     late = Workload(seconds=0.0, started=time.monotonic() - 1)
     assert late.each(lambda x: x, [1, 2], [1.0, 1.0], 1.0) == [None, None]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from itertools import product
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -71,6 +73,21 @@ def test_path_confidences(
         rules = counted(graph, step, padded(listed), asked_along(graph, step))
     for row, path in enumerate(listed):
         assert (rules.hits[row], rules.predicted[row]) == brute.path_counts(path, step)
+
+
+@both_ways
+def test_kernels_let_go_of_what_they_were_given(compiled: bool) -> None:
+    """Compiled generators do not: every graph and every scratch array would stay for good."""
+    graph = graph_of([(0, 0, 4), (1, 0, 4), (4, 1, 5), (2, 0, 5)])
+    given_to = [ref(column) for column in graph.links]
+    with kernels_are(compiled):
+        asked = asked_along(graph, STEPS[0])
+        rules = counted(graph, STEPS[0], padded([(STEPS[0], STEPS[2])]), asked)
+        pool = pool_of(GraphEvidence(graph), rules, asked, limit=100)
+        firings_of(graph, rules, pool)
+    del graph, asked, pool
+    gc.collect()
+    assert not any(column() is not None for column in given_to)
 
 
 @both_ways

@@ -76,14 +76,16 @@ def expand(links, step, source, depth, walk, most):
     return reached
 
 
-def proposing_rules(links, trie, source, walk, most):
-    """Walk the trie from a source; yield every rule that proposes answers, and how many.
+def next_rule(links, trie, source, i, walk, most):
+    """Walk the trie on from its node i, 0 at first, to a rule that proposes answers.
 
-    The answers are the first so many of `walk.answer`, until the next rule.
+    Returns the node behind it, the rule, or -1 where there is none, and the number of its answers,
+    which stand in `walk.answer`. (A generator would be shorter, but a compiled one never lets go of
+    the arrays that it was given.)
     """
-    walk.node[0, 0] = source
-    walk.size[0] = 1
-    i = 0
+    if i == 0:
+        walk.node[0, 0] = source
+        walk.size[0] = 1
     while i < len(trie.depth):
         depth = trie.depth[i]
         reached = expand(links, trie.step[i], source, depth, walk, most)
@@ -91,15 +93,17 @@ def proposing_rules(links, trie, source, walk, most):
         if reached == 0:
             i = trie.skip[i]
             continue
-        if trie.rule[i] >= 0:
+        rule = trie.rule[i]
+        i += 1
+        if rule >= 0:
             answers = 0
             for k in range(reached):
                 c = walk.node[depth, k]
                 if depth == 1 or walk.first[depth, c] != c:
                     walk.answer[answers] = c
                     answers += 1
-            yield trie.rule[i], answers
-        i += 1
+            return i, rule, answers
+    return i, -1, 0
 
 
 @kernel
@@ -120,7 +124,8 @@ def count_paths(links, trie, n_rules, sources, offsets, asked, walk, most):
         for k in range(offsets[s], offsets[s + 1]):
             known[asked[k]] = 2
         queries = offsets[s + 1] - offsets[s]
-        for rule, answers in proposing_rules(links, trie, sources[s], walk, most):
+        node, rule, answers = next_rule(links, trie, sources[s], 0, walk, most)
+        while rule >= 0:
             unknown, hit = 0, 0
             for k in range(answers):
                 state = known[walk.answer[k]]
@@ -128,6 +133,7 @@ def count_paths(links, trie, n_rules, sources, offsets, asked, walk, most):
                 hit += state == 2
             hits[rule] += hit
             predicted[rule] += queries * unknown + hit
+            node, rule, answers = next_rule(links, trie, sources[s], node, walk, most)
         for k in range(links.run_start[run], links.run_start[run + 1]):
             known[links.end[k]] = 0
     return hits, predicted
@@ -146,7 +152,8 @@ def fired_paths(links, trie, sources, offsets, entity, walk, most):
     for s in range(len(sources)):
         for k in range(offsets[s], offsets[s + 1]):
             row_of[entity[k]] = k
-        for rule, answers in proposing_rules(links, trie, sources[s], walk, most):
+        node, rule, answers = next_rule(links, trie, sources[s], 0, walk, most)
+        while rule >= 0:
             if filled + answers > len(row):
                 larger_row = np.empty(2 * (filled + answers), dtype=np.int64)
                 larger_fired = np.empty(2 * (filled + answers), dtype=np.int32)
@@ -160,6 +167,7 @@ def fired_paths(links, trie, sources, offsets, entity, walk, most):
                     row[filled] = at
                     fired[filled] = rule
                     filled += 1
+            node, rule, answers = next_rule(links, trie, sources[s], node, walk, most)
         for k in range(offsets[s], offsets[s + 1]):
             row_of[entity[k]] = -1
     return row[:filled], fired[:filled]
@@ -253,9 +261,11 @@ def fire_backward(links, a, step, run, properties, is_known, smoothing, least, f
 def fire_all(links, trie, constants, a, run, backward_rules, smoothing, least, most, scratch):
     """Rules of all classes about one source, whose run along the step asked for is `run`."""
     found = scratch.found
-    for rule, answers in proposing_rules(links, trie, a, scratch.walk, most):
+    node, rule, answers = next_rule(links, trie, a, 0, scratch.walk, most)
+    while rule >= 0:
         for k in range(answers):
             fire(found, scratch.walk.answer[k], PATH, trie.confidence[rule], trie.loss[rule])
+        node, rule, answers = next_rule(links, trie, a, node, scratch.walk, most)
     if len(constants.property):
         n_runs = len(links.run_step)
         for r in range(links.first_run[a], links.first_run[a + 1]):

@@ -18,6 +18,7 @@ from hornbeam.arrays import Array, Ids, Ints, pointers
 from hornbeam.counting.projections import projections
 from hornbeam.counting.sql.database import Database
 from hornbeam.counting.sql.sql_engine import SqlEngine
+from hornbeam.counting.statistics import ROW_BYTES
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF
 from hornbeam.graphs.asked_links import Asked, asked_of
@@ -45,6 +46,8 @@ from hornbeam.rules.codes import predicate_of
 PAIRS, SOURCES = 500_000, 5_000
 #: Links of relations whose rules with constants are counted at a time.
 LINKS = 500_000
+#: Bytes that a database must be allowed to hold for all that; of less, less is done at a time.
+ROOM = 500_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +197,7 @@ class SqlGraph:
             ]
 
         steps = [step for step, some in paths.items() if len(some)]
-        done = self._each(one, _batches(steps, sizes, PAIRS), sizes, portion)
+        done = self._each(one, _batches(steps, sizes, self._at_a_time(PAIRS)), sizes, portion)
         return {rules.step: rules for some in done for rules in some}
 
     # --- candidates -------------------------------------------------------------------------------
@@ -219,7 +222,7 @@ class SqlGraph:
 
         steps = [step for step in rules if len(asked[step].sources)]
         sizes = {step: len(asked[step].sources) for step in steps}
-        done = self._each(one, _batches(steps, sizes, SOURCES), sizes, portion)
+        done = self._each(one, _batches(steps, sizes, self._at_a_time(SOURCES)), sizes, portion)
         return [pool for some in done for pool in some]
 
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
@@ -264,7 +267,8 @@ class SqlGraph:
                 )  # fmt: skip
             return {step: tuple(rules) for step, rules in best.items()}
 
-        done = self._each(one, _batches(list(steps), sizes, LINKS), sizes, portion)
+        batches = _batches(list(steps), sizes, self._at_a_time(LINKS))
+        done = self._each(one, batches, sizes, portion)
         return {step: rules for some in done for step, rules in some.items()}
 
     def _names(self, ids: Ids) -> dict[int, str]:
@@ -290,6 +294,10 @@ class SqlGraph:
         return SqlGraph(
             self.engine, self.predicates, tables, self.settings, self.lock, self.numbers
         )
+
+    def _at_a_time(self, most: int) -> int:
+        """How much is done at a time in the memory that the database may hold."""
+        return int(most * min(self.engine.max_rows * ROW_BYTES / ROOM, 1.0))
 
     def _each(
         self,
