@@ -1,107 +1,168 @@
 """What collective models gain, what of it is how pairs were drawn, and what joint MAP loses.
 
-    python benchmarks/bench_collective.py DATA [--bodies default] [--folds 5] [--tasks fly,...]
-    python benchmarks/bench_collective.py DATA --pushes [--folds 2]
+    python benchmarks/bench_collective.py DATA [--tables paths,default,known,pushes]
+        [--tasks fly,...] [--folds 5] [--page docs/paper.md]
 
-Every figure is a mean of AUC-ROC over folds. The first table has the plain `joint`, *asked-only* (a
-pair that is asked counts as present, and nothing is believed of it) and `--collective` side by
-side, on the test file, on `test_hard.tsv` where there is one, and on the test file less half of
-its true pairs; and CPU seconds of learning and scoring a fold. With `--pushes` the very same
-weights, learned with `--collective-method map`, are scored with and without what rules push their
-body atoms by.
+Every figure is a mean of AUC-ROC over folds. The first three tables have the plain `joint`,
+*asked-only* (a pair that is asked counts as present, and nothing is believed of it) and
+`--collective` side by side, on the test file, on `test_hard.tsv` where there is one, and on the
+test file less half of its true pairs; with `--bodies paths`, with all kinds of bodies, and with
+`--cross-evidence` besides. For `pushes` the very same weights, learned with
+`--collective-method map`, are scored with and without what rules push their body atoms by. With
+`--page` the tables replace those between marks in a page; nothing is chosen on test labels.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
+import sys
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 import hornbeam as hb
+from common import markdown
 from hornbeam.choices import CollectiveMethod
 from hornbeam.crossval import task_worlds
 from hornbeam.errors import HornbeamWarning
+from hornbeam.facts.symmetry import with_known
 from hornbeam.rules.body import Kind
 from hornbeam.two_step import ASKED_ONLY
 
 TASKS = ("fly", "yeast_pra", "ddi_196", "film_rating", "book_author")
-METHODS: dict[str, bool | str] = {"plain": False, "asked": ASKED_ONLY, "collective": True}
+METHODS: dict[str, bool | str] = {"plain": False, "asked only": ASKED_ONLY, "collective": True}
+#: Tasks and most folds of the account of pushes.
+PUSHED, PUSHED_FOLDS = ("fly", "yeast_pra"), 2
+HALF = "half of the true test pairs left out"
 #: Draws which true pairs are left out.
 SEED = 5
 
 
+@dataclass
+class Measured:
+    """Figures of a task, one per fold: AUC by pairs and method, and of the collective model."""
+
+    auc: dict[tuple[str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
+    kept: list[bool] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+
 def tests(task: Path, fold: str, labels: hb.Targets) -> Iterator[tuple[str, hb.Targets]]:
     """The test pairs of a fold, and those that are drawn otherwise."""
-    yield "test", labels
+    yield "", labels
     hard = task / fold / "test_hard.tsv"
     if hard.is_file():
-        yield "hard", hb.read_labels(str(hard))
+        yield "`test_hard.tsv`", hb.read_labels(str(hard))
     true = np.flatnonzero(labels.positive)
     gone = np.random.default_rng(SEED).choice(true, len(true) // 2, replace=False)
-    yield "half", labels.select(np.setdiff1d(np.arange(len(labels)), gone))
+    yield HALF, labels.select(np.setdiff1d(np.arange(len(labels)), gone))
 
 
-def compared(task: Path, folds: int, language: hb.Language) -> str:
-    """Lines of a task: a test set each."""
-    found: dict[tuple[str, str], list[float]] = defaultdict(list)
-    spent = list[float]()
+def measure(task: Path, folds: int, language: hb.Language, cross_evidence: bool) -> Measured:
+    """All methods on all folds of a task."""
+    found = Measured()
     for fold, facts, train, test_facts, test in task_worlds(str(task), folds):
+        known = with_known(facts, train) if cross_evidence and test_facts is facts else test_facts
         for method, collective in METHODS.items():
             clock = time.process_time()
-            model = hb.learn(facts, train, language=language, collective=collective)
-            model.evaluate(test_facts, test)
-            if method == "collective":
-                spent.append(time.process_time() - clock)
+            model = hb.learn(
+                facts, train, language=language, collective=collective,
+                cross_evidence=cross_evidence,
+            )  # fmt: skip
             for name, pairs in tests(task, fold, test):
-                found[name, method].append(model.evaluate(test_facts, pairs).auc_roc or 0.5)
-    lines = []
-    for name in dict.fromkeys(name for name, _ in found):
-        figures = " | ".join(f"{np.mean(found[name, method]):.3f}" for method in METHODS)
-        lines.append(f"| {task.name} | {name} | {figures} | {max(spent):.1f} |")
-    return "\n".join(lines)
+                found.auc[name, method].append(model.evaluate(known, pairs).auc_roc or 0.5)
+                if not name and method == "collective":
+                    found.cpu.append(time.process_time() - clock)
+        found.kept.append(bool(model.beliefs))
+        print(f"{task.name} {fold}", file=sys.stderr, flush=True)
+    return found
 
 
-def without_pushes(task: Path, folds: int) -> str:
-    """One line: AUC of the same weights, with what pushes body atoms and without."""
-    found: dict[CollectiveMethod, list[float]] = defaultdict(list)
-    for _, facts, train, test_facts, test in task_worlds(str(task), folds):
-        learned = hb.learn(facts, train, collective=CollectiveMethod.MAP)
-        for method in (CollectiveMethod.MAP, CollectiveMethod.MAP_HEADS):
-            semantics = replace(learned.semantics, collective=method)
-            model = replace(learned, semantics=semantics)
-            found[method].append(model.evaluate(test_facts, test).auc_roc or 0.5)
-    return f"| {task.name} | " + " | ".join(f"{np.mean(v):.3f}" for v in found.values()) + " |"
+def comparison(
+    data: Path, tasks: Sequence[str], folds: int, language: hb.Language, cross_evidence: bool
+) -> str:
+    """Table of plain, asked-only and collective models."""
+    found = {task: measure(data / task, folds, language, cross_evidence) for task in tasks}
+    rows = [
+        [", ".join(filter(None, (method, pairs))), *(mean(m.auc, pairs, method) for m in found.values())]
+        for pairs in dict.fromkeys(pairs for m in found.values() for pairs, _ in m.auc)
+        for method in METHODS
+    ]  # fmt: skip
+    rows.append(
+        ["folds that keep beliefs", *(f"{sum(m.kept)} of {len(m.kept)}" for m in found.values())]
+    )
+    rows.append(
+        ["collective, CPU s per fold, at most", *(f"{max(m.cpu):.1f}" for m in found.values())]
+    )
+    return markdown(["AUC-ROC", *(f"`{task}`" for task in found)], rows)
+
+
+def mean(auc: dict[tuple[str, str], list[float]], pairs: str, method: str) -> str:
+    """Mean over the folds; nothing where a task has no such pairs."""
+    return f"{np.mean(auc[pairs, method]):.4f}" if auc[pairs, method] else ""
+
+
+def pushes(data: Path, folds: int) -> str:
+    """Table of the same weights, with what pushes body atoms and without."""
+    rows = []
+    for name in PUSHED:
+        found: dict[CollectiveMethod, list[float]] = defaultdict(list)
+        for _, facts, train, test_facts, test in task_worlds(str(data / name), folds):
+            learned = hb.learn(facts, train, collective=CollectiveMethod.MAP)
+            for method in (CollectiveMethod.MAP, CollectiveMethod.MAP_HEADS):
+                semantics = replace(learned.semantics, collective=method)
+                model = replace(learned, semantics=semantics)
+                found[method].append(model.evaluate(test_facts, test).auc_roc or 0.5)
+        rows.append([f"`{name}`", *(f"{np.mean(figures):.4f}" for figures in found.values())])
+    return markdown(["same weights", "map", "pushes left out"], rows)
+
+
+def tables(data: Path, tasks: Sequence[str], folds: int) -> dict[str, Callable[[], str]]:
+    """What can be measured, by name."""
+    compare = partial(comparison, data, tasks, folds)
+    return {
+        "paths": partial(compare, hb.Language(bodies=(Kind.PATH,)), cross_evidence=False),
+        "default": partial(compare, hb.Language(), cross_evidence=False),
+        "known": partial(compare, hb.Language(), cross_evidence=True),
+        "pushes": partial(pushes, data, min(folds, PUSHED_FOLDS)),
+    }
+
+
+def replaced(page: str, name: str, table: str) -> str:
+    """The page with a table between the marks of its name."""
+    begin, end = f"<!-- collective: {name} -->", f"<!-- end of {name} -->"
+    found, times = re.subn(
+        f"{begin}.*?{end}", lambda _: f"{begin}\n\n{table}\n\n{end}", page, flags=re.DOTALL
+    )
+    if times != 1:
+        sys.exit(f"the page has no place for the table {name!r}")
+    return found
 
 
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
+    parser.add_argument("--tables", default="paths,default,known,pushes")
     parser.add_argument("--tasks", default=",".join(TASKS))
-    parser.add_argument("--bodies", choices=["paths", "default"], default="paths")
     parser.add_argument("--folds", type=int, default=5)
-    parser.add_argument("--pushes", action="store_true")
+    parser.add_argument("--page", type=Path, help="page whose marked tables are replaced")
     given = parser.parse_args()
     warnings.simplefilter("ignore", HornbeamWarning)
-    language = hb.Language(bodies=(Kind.PATH,)) if given.bodies == "paths" else hb.Language()
-    head = ["same weights", "map", "pushes left out"]
-    if not given.pushes:
-        head = ["task", "pairs", *METHODS, "CPU s per fold, at most"]
-    print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
-    for name in given.tasks.split(","):
-        task = given.data / name
-        line = (
-            without_pushes(task, given.folds)
-            if given.pushes
-            else compared(task, given.folds, language)
-        )
-        print(line, flush=True)
+    known = tables(given.data, given.tasks.split(","), given.folds)
+    for name in given.tables.split(","):
+        table = known[name]()
+        print(f"{name}\n\n{table}\n", flush=True)
+        if given.page:
+            page = given.page.read_text(encoding="utf-8")
+            given.page.write_text(replaced(page, name, table), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -4,13 +4,15 @@ A plain model comes first. Its means, out of fold for training pairs, are belief
 L1 model learns from three kinds of columns: bodies over facts, bodies over facts and beliefs, and
 *rivals*, beliefs in other pairs of the same subject or object (see
 `hornbeam.counting.collective.believed_pairs`). It is kept only where it pays: where its held-out
-log-loss is lower than the plain model's by more than one standard error, clustered by the entity
+log-loss is lower than without beliefs by more than one standard error, clustered by the entity
 that groups the pairs.
 
 Such rules learn how the pairs of a file were drawn, too: that a film in it always has a true pair,
-say. So that they do little harm where pairs are drawn otherwise, training has copies in which some
-pairs are not asked, each with a prior of its own; what is chosen is chosen on the copy that has
-all.
+say. So that they do no harm where pairs are drawn otherwise, training has copies in which a share
+of the true pairs is not asked, spread evenly over what that share may be, each with a prior of its
+own. The strength is that of least held-out loss over all copies, and the second step is kept only
+where it does not lose over those copies either. `docs/howto/collective.md` says how this was
+chosen.
 """
 
 from __future__ import annotations
@@ -55,13 +57,8 @@ ASKED_ONLY = "asked-only"
 CERTAIN = 20.0
 #: Parts of the training pairs: a pair's belief is learned from the others.
 FOLDS = 5
-#: Shares of the true and of the false pairs that each training copy leaves out. They were picked
-#: with test figures in sight (`benchmarks/RESULTS.md` says how) and await a choice on other tasks.
-DROPPED = (
-    (0.5, 0.0),
-    *((0.5, 0.5),) * 2,
-    *((0.75, 0.75),) * 2,
-)
+#: Shares of the true pairs that the training copies leave out: none, and evenly between 0 and 1.
+DROPPED = (0.0, 0.25, 0.5, 0.75)
 #: Settings of the first step's learner that hold for the second.
 SHARED = ("max_rules", "weight_variance", "length_penalty", "seed")
 #: Rows of training pairs, and the facts that they see.
@@ -167,23 +164,47 @@ def learn_second_step(
     means = first.held_out_means(fold, progress)
     belief = np.ones(len(labels)) if asked_only else means
     copies = _copies(labels, rng)
-    statistics = _stacked(first, copies, belief)
     rows = np.concatenate(copies)
     problem = problem_of(
-        statistics, _with_own_priors(labels, copies), first.ways,
+        _stacked(first, copies, belief), _with_own_priors(labels, copies), first.ways,
         first.learned.model.semantics.relaxation, first.symmetric, first.learner.ties_mirrors,
     )  # fmt: skip
-    judged = np.arange(len(rows)) < len(labels)
     learner = _second_learner(first.learner)
-    learned, scores = learner.learn_held_out(
-        problem.distinct_columns(), fold[rows], judged, progress
-    )
-    gain = log_losses(labels.truth, means) - log_losses(labels.truth, scores)
-    error = _clustered_error(gain, group)
+    learned, scores = learner.learn_held_out(problem.distinct_columns(), fold[rows], progress)
     found = _both_steps(first, learner.weight_variance if refit else None, learned, asked_only)
-    pays = bool(gain.mean() > error) and _speaks_of_beliefs(found.model)
-    paid = SecondStep(pays, float(gain.mean()), error, n_groups)
-    return (found if pays or asked_only else first.learned), paid
+    paid = _paid(group, problem.y, scores, means, learner.held_out(first.problem, fold), copies)
+    pays = paid.kept and _speaks_of_beliefs(found.model)
+    return (found if pays or asked_only else first.learned), replace(paid, kept=pays)
+
+
+def _paid(
+    group: Ints,
+    y: Floats,
+    scores: Floats,
+    plain: Floats,
+    facts_only: Floats,
+    copies: Sequence[Ints],
+) -> SecondStep:
+    """Judge held-out scores of all copies by what else could be returned, and by facts alone.
+
+    The second step has a learner and a strength of its own, so that it may beat the plain model
+    without beliefs: that is no gain of theirs.
+    """
+    loss = log_losses(y, scores)
+    n = len(plain)
+    alone = min(log_losses(y[:n], plain), log_losses(y[:n], facts_only), key=np.sum)
+    gain = alone - loss[:n]
+    fewer = float(np.mean((log_losses(y, _in_copies(plain, copies)) - loss)[n:]))
+    error = _clustered_error(gain, group)
+    kept = bool(gain.mean() > error and fewer >= 0)
+    return SecondStep(kept, float(gain.mean()), error, int(group.max()) + 1, fewer)
+
+
+def _in_copies(scores: Floats, copies: Sequence[Ints]) -> Floats:
+    """What scores become in the copies: with fewer true pairs the odds fall by the share left."""
+    here = scores[np.concatenate(copies)]
+    left = np.repeat(1.0 - np.array(DROPPED), [len(rows) for rows in copies])
+    return np.asarray(left * here / (left * here + 1.0 - here))
 
 
 def _both_steps(
@@ -215,18 +236,18 @@ def _speaks_of_beliefs(model: RuleModel) -> bool:
 def _second_learner(first: Learner) -> Joint:
     """The L1 learner, with the settings that the first step's learner shares with it."""
     names = {one.name for one in fields(first)}
-    return Joint(**{name: getattr(first, name) for name in SHARED if name in names})
+    return Joint(all_rules=True, **{name: getattr(first, name) for name in SHARED if name in names})
 
 
 def _copies(labels: Targets, rng: np.random.Generator) -> list[Ints]:
     """Rows of the pairs that are asked: all of them first, then of each copy."""
     # by ids, not by rows, so that the order of the pairs changes nothing
     order = np.lexsort((labels.object, labels.subject, labels.predicate))
-    copies = [np.arange(len(labels))]
-    for of_true, of_false in DROPPED:
+    copies = []
+    for share in DROPPED:
         chance = np.empty(len(labels))
         chance[order] = rng.random(len(labels))
-        copies.append(np.flatnonzero(chance >= np.where(labels.positive, of_true, of_false)))
+        copies.append(np.flatnonzero((chance >= share) | ~labels.positive))
     return copies
 
 

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ints
+from hornbeam.arrays import Floats, Ints
 from hornbeam.learning.learner import Learned
 from hornbeam.learning.newton import Fit, Newton
 from hornbeam.learning.problem import Problem, fit_priors
@@ -90,19 +90,18 @@ class Joint:
         problem = problem.distinct_columns()
         if self.settled:
             return Learned(problem, self.path(problem, np.array(self.settled))[-1])
-        fold = deal(problem, self.folds, self.seed)
-        return self.learn_held_out(problem, fold, np.ones(len(fold), dtype=np.bool_), progress)[0]
+        return self.learn_held_out(problem, deal(problem, self.folds, self.seed), progress)[0]
 
     def learn_held_out(
-        self, problem: Problem, fold: Ints, judged: Bools, progress: Progress = SILENT
+        self, problem: Problem, fold: Ints, progress: Progress = SILENT
     ) -> tuple[Learned, Floats]:
-        """Choose the strength by the loss of the judged targets over given folds, then fit.
+        """Choose the strength by the held-out loss over given folds, then fit.
 
-        Returns also E[y] of the judged targets under the weights that did not see their fold.
+        Returns also E[y] of the targets under the weights that did not see their fold.
         """
         strengths = self.grid(problem)
-        scores = self.held_out_scores(problem, strengths, fold, judged, progress)
-        run = _validation(strengths, scores, problem.y[judged], fold[judged])
+        scores = self.held_out_scores(problem, strengths, fold, progress)
+        run = _validation(strengths, scores, problem.y, fold)
         fits = self.path(problem, np.array(run.strengths[: self._chosen(run) + 1]))
         while len(fits) > 1 and self._too_long(problem, fits[-1]):
             fits.pop()
@@ -114,6 +113,13 @@ class Joint:
         choice = Choice(run.strengths[at], run.log_loss[at], run, path)
         settled = replace(self, settled=run.strengths[: at + 1])
         return Learned(problem, fits[-1], choice, settled), scores[at]
+
+    def held_out(self, problem: Problem, fold: Ints) -> Floats:
+        """E[y] of the targets at the strength that is chosen, by weights without their fold."""
+        problem = problem.distinct_columns()
+        strengths = self.grid(problem)
+        scores = self.held_out_scores(problem, strengths, fold)
+        return scores[self._chosen(_validation(strengths, scores, problem.y, fold))]
 
     def _chosen(self, run: Validation) -> int:
         """The strength of least loss, or the first whose loss is within one error of it.
@@ -169,25 +175,24 @@ class Joint:
         problem: Problem,
         strengths: Floats,
         fold: Ints,
-        judged: Bools,
         progress: Progress = SILENT,
     ) -> list[Floats]:
-        """E[y] of the judged targets at each strength, by weights that did not see their fold.
+        """E[y] of the targets at each strength, by weights that did not see their fold.
 
         All folds go down the path together, and stop when the loss has not fallen for `patience`
         strengths: the weakest take the longest and are never chosen.
         """
         parts = range(int(fold.max()) + 1)
         training = [problem.subset(fold != k) for k in parts]
-        held_out = [problem.subset((fold == k) & judged) for k in parts]
-        places = [np.flatnonzero(fold[judged] == k) for k in parts]
+        held_out = [problem.subset(fold == k) for k in parts]
+        places = [np.flatnonzero(fold == k) for k in parts]
         starts = [self.priors(part).weights for part in training]
 
         def held_out_score(k: int, strength: float) -> Floats:
             starts[k] = self.fit(training[k], strength, starts[k]).weights
             return held_out[k].score(starts[k])
 
-        y, scores, losses = problem.y[judged], list[Floats](), list[float]()
+        y, scores, losses = problem.y, list[Floats](), list[float]()
         # folds are independent: threads change no number
         workers = min(len(parts), worker_threads()) if problem.size >= WORTH_THREADS else 1
         with ThreadPoolExecutor(workers) as executor:

@@ -98,26 +98,33 @@ class FitReport:
 class SecondStep:
     """What the second step of a collective model gains on held-out pairs, in log-loss per pair.
 
-    Pairs of one entity are one of the `groups`, by which the standard error is clustered.
+    `gain` is over the better of the plain model and the second step without beliefs. Pairs of one
+    entity are one of the `groups`, by which its standard error is clustered. `gain_with_fewer` is
+    over the plain model, on copies of the pairs in which a part of the true ones is not asked.
     """
 
     kept: bool
     gain: float
     standard_error: float
     groups: int
+    gain_with_fewer: float = 0.0
 
     @property
     def sentence(self) -> str:
         """What came of it, for people."""
         figures = f"{self.gain:.4f} (standard error {self.standard_error:.4f})"
+        plain = "The model is the plain one, and scores every pair alone."
+        lowers = "What is believed of other pairs lowers the log-loss of held-out pairs by"
         if self.kept:
+            return f"{lowers} {figures}. Scores assume that pairs are asked as in training."
+        if self.gain > self.standard_error and self.gain_with_fewer < 0:
             return (
-                f"What is believed of other pairs lowers the log-loss of held-out pairs by "
-                f"{figures}. Scores assume that pairs are asked as in training."
+                f"{lowers} {figures}, but where fewer of the true pairs are asked the plain model "
+                f"is better by {-self.gain_with_fewer:.4f}. {plain}"
             )
         return (
             f"What is believed of other pairs does not help: the gain on held-out pairs is "
-            f"{figures}. The model is the plain one, and scores every pair alone."
+            f"{figures}. {plain}"
         )
 
 
