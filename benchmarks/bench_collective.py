@@ -20,7 +20,7 @@ import sys
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -81,7 +81,8 @@ def measure(task: Path, folds: int, language: hb.Language, cross_evidence: bool)
                 if not name and method == "collective":
                     found.cpu.append(time.process_time() - clock)
         found.kept.append(bool(model.beliefs))
-        print(f"{task.name} {fold}", file=sys.stderr, flush=True)
+        figures = " ".join(f"{key[1]} {values[-1]:.4f}" for key, values in found.auc.items())
+        print(f"{task.name} {fold}: {figures}", file=sys.stderr, flush=True)
     return found
 
 
@@ -90,11 +91,12 @@ def comparison(
 ) -> str:
     """Table of plain, asked-only and collective models."""
     found = {task: measure(data / task, folds, language, cross_evidence) for task in tasks}
+    every = dict.fromkeys(pairs for m in found.values() for pairs, _ in m.auc)
     rows = [
-        [", ".join(filter(None, (method, pairs))), *(mean(m.auc, pairs, method) for m in found.values())]
-        for pairs in dict.fromkeys(pairs for m in found.values() for pairs, _ in m.auc)
+        [f"{method}, {pairs}".removesuffix(", "), *(mean(m, pairs, method) for m in found.values())]
+        for pairs in every
         for method in METHODS
-    ]  # fmt: skip
+    ]
     rows.append(
         ["folds that keep beliefs", *(f"{sum(m.kept)} of {len(m.kept)}" for m in found.values())]
     )
@@ -104,9 +106,10 @@ def comparison(
     return markdown(["AUC-ROC", *(f"`{task}`" for task in found)], rows)
 
 
-def mean(auc: dict[tuple[str, str], list[float]], pairs: str, method: str) -> str:
+def mean(measured: Measured, pairs: str, method: str) -> str:
     """Mean over the folds; nothing where a task has no such pairs."""
-    return f"{np.mean(auc[pairs, method]):.4f}" if auc[pairs, method] else ""
+    figures = measured.auc[pairs, method]
+    return f"{np.mean(figures):.4f}" if figures else ""
 
 
 def pushes(data: Path, folds: int) -> str:
@@ -146,6 +149,15 @@ def replaced(page: str, name: str, table: str) -> str:
     return found
 
 
+def fill(page: Path, measured: Mapping[str, Callable[[], str]]) -> None:
+    """Measure tables, and put each in its place in a page."""
+    warnings.simplefilter("ignore", HornbeamWarning)
+    for name, make in measured.items():
+        table = make()
+        text = page.read_text(encoding="utf-8")
+        page.write_text(replaced(text, name, table), encoding="utf-8")
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -155,14 +167,14 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--page", type=Path, help="page whose marked tables are replaced")
     given = parser.parse_args()
-    warnings.simplefilter("ignore", HornbeamWarning)
     known = tables(given.data, given.tasks.split(","), given.folds)
-    for name in given.tables.split(","):
-        table = known[name]()
-        print(f"{name}\n\n{table}\n", flush=True)
-        if given.page:
-            page = given.page.read_text(encoding="utf-8")
-            given.page.write_text(replaced(page, name, table), encoding="utf-8")
+    chosen = {name: known[name] for name in given.tables.split(",")}
+    if given.page:
+        fill(given.page, chosen)
+        return
+    warnings.simplefilter("ignore", HornbeamWarning)
+    for name, make in chosen.items():
+        print(f"{name}\n\n{make()}\n", flush=True)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@
 Five tasks of five folds each: the paper's settings (at least 10 targets connected, the 50 widest
 sequences with their negations, a negative prior, 150 gradient steps for PPLL and 15 for each fit of
 GLS; collective, and without), then all candidates with each learner as it comes, then boosted trees
-on the same counts, then what more than paths and more evidence bring (`bench_rules`).
+on the same counts, then what more than paths and more evidence bring (`bench_rules`), then what
+collective models gain (`bench_collective`, which can also make its tables anew in the page alone).
 Nothing is chosen by looking at test labels. `paper_claims` holds claims against exact arithmetic,
 `paper_page` writes it all down.
 """
@@ -295,6 +296,7 @@ def main() -> None:
     missing = [task for task in TASKS if not (Path(options.data) / task).is_dir()]
     if missing:
         sys.exit(f"{options.data}: no folder for {', '.join(missing)}; give --data DIR")
+    from bench_collective import fill, tables
     from bench_rules import richer_rules
     from paper_claims import ascent, runaway
     from paper_page import write_page
@@ -311,6 +313,7 @@ def main() -> None:
         if options.richer
         else richer_rules(Path(options.data), folds),
     )
+    fill(options.output, tables(Path(options.data), TASKS, folds))
     print(f"Wrote {options.output}.")
     finish()
 

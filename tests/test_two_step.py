@@ -144,6 +144,26 @@ def test_pairs_that_are_facts_are_known_and_not_asked() -> None:
     np.testing.assert_allclose(np.log(found / (1 - found)), [0.5 - 2 * 0.5, 0.5], atol=1e-5)
 
 
+def test_a_pair_of_a_symmetric_target_is_no_rival_of_its_mirror_image() -> None:
+    model = hb.Model.parse(
+        """# hornbeam: {"collective": "two-step"}
+        2: believed_t(A, C) -> !t(A, B)
+        2: believed_t(B, C) -> !t(A, B)
+        1: p(A, B) -> believed_t(A, B)
+        """
+    )
+    assert model.symmetric
+    assert not hb.Model.parse(TEXT).symmetric
+    facts = hb.read_facts([("a", "p", "b"), ("b", "p", "a"), ("a", "p", "c"), ("c", "p", "a")])
+    pairs = hb.read_pairs([("a", "t", "b"), ("a", "t", "c"), ("b", "t", "a"), ("c", "t", "a")])
+    found = np.asarray(model.predict(facts, pairs))
+    # the one rival of each is the other unordered pair, at the same end
+    np.testing.assert_allclose(found, 1 / (1 + np.exp(2 / (1 + np.exp(-1)))), atol=1e-6)
+    explained = model.explain(facts, ("b", "a"), pairs=pairs)
+    assert explained.score == pytest.approx(found[2])
+    assert "a -believed_t [0.731059]-> c" in str(explained)
+
+
 def test_pairs_that_are_asked_otherwise_are_warned_of() -> None:
     header = TEXT.splitlines()[0].replace(
         "}", ', "asked": {"per_subject": 4, "per_object": 20, "alone": 0}}'

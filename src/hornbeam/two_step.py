@@ -131,7 +131,7 @@ class FirstStep:
         for members, facts in self.views:
             mine = np.intersect1d(members, rows)
             pairs = self.labels.select(mine)
-            asked = BelievedPairs(facts, pairs, belief[mine], self.threads)
+            asked = BelievedPairs(facts, pairs, belief[mine], self.threads, self.symmetric)
             if check:
                 asked.refuse_too_many(pairs, bodies, self.language)
             counted = asked.count_linked(pairs, bodies, self.language)

@@ -18,6 +18,7 @@ from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.explaining.grounding_finder import FoundGroundings, GroundingFinder
 from hornbeam.explaining.independent_explainer import IndependentExplainer
 from hornbeam.explaining.named_facts import Grounding
+from hornbeam.explaining.scored_pair import one_pair
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import AnyBody, Body
@@ -135,5 +136,7 @@ class BeliefFinder(GroundingFinder):
         self, body: Body, subject: str, object_: str, limit: int, progress: Progress = SILENT
     ) -> FoundGroundings:
         """The first groundings of a body; see `GroundingFinder.first`."""
-        own = self.beliefs.own_predicate(subject, body.target, object_)
+        pair = self.beliefs.as_asked(one_pair(subject, body.target, object_))
+        subject, target, object_ = pair.names_at(0)
+        own = self.beliefs.own_predicate(subject, target, object_)
         return super().first(body.with_target(own), subject, object_, limit, progress)

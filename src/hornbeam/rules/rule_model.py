@@ -102,6 +102,15 @@ class RuleModel:
         return sorted({rule.clause.target for rule in self.rules})
 
     @property
+    def symmetric(self) -> bool:
+        """Whether every rule has its mirror image among the rules, with the same weight.
+
+        So are the rules of a symmetric target: t(a, b) says t(b, a).
+        """
+        mirrored = (Rule(rule.weight, rule.clause.mirror) for rule in self.rules)
+        return len(self.targets) == 1 and set(self.rules).issuperset(mirrored)
+
+    @property
     def language(self) -> Language:
         """How the rules walk the graph."""
         # it brings NumPy, and the help of commands needs only the choices above

@@ -70,7 +70,8 @@ def believe(
 ) -> BelievedPairs:
     """Score all pairs by the first step: what is believed of them."""
     first = IndependentScorer(model.first_step, open_engine(facts, threads=threads))
-    return BelievedPairs(facts, pairs, first.scores(pairs, progress=progress), threads)
+    means = first.scores(pairs, progress=progress)
+    return BelievedPairs(facts, pairs, means, threads, model.symmetric)
 
 
 def warn_of_other_pairs(model: RuleModel, pairs: Targets) -> None:

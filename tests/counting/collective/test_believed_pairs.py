@@ -73,6 +73,27 @@ def test_counts_equal_brute_force(world: World, some: list[Body], data: st.DataO
             assert found == expected
 
 
+@given(worlds(), st.lists(bodies(), min_size=1, max_size=4, unique=True), st.data())
+def test_of_a_symmetric_target_a_mirror_image_is_the_pair_itself(
+    world: World, some: list[Body], data: st.DataObject
+) -> None:
+    some = [body.with_target("t") for body in some]
+    ends = sorted({(min(s, o), max(s, o)) for (s, _, o), _ in world.labels})
+    belief = data.draw(st.lists(st.floats(0.01, 0.99), min_size=len(ends), max_size=len(ends)))
+    forth = hb.read_pairs([(s, "t", o) for s, o in ends])
+    back = hb.read_pairs([(o, "t", s) for s, o in ends])
+    both = hb.read_pairs([(s, "t", o) for pair in ends for s, o in (pair, pair[::-1])])
+    once = BelievedPairs(world.facts, forth, np.array(belief), 1, symmetric=True)
+    twice = BelievedPairs(world.facts, both, np.repeat(belief, 2), 1, symmetric=True)
+
+    def counts(beliefs: BelievedPairs, pairs: hb.Targets) -> list[list[int]]:
+        counted = beliefs.count(pairs, some, Language())
+        truth = counted.body_truth if counted.body_truth is not None else counted.count * ONE
+        return [column.tolist() for column in (counted.indptr, counted.target, truth)]
+
+    assert counts(once, forth) == counts(twice, forth) == counts(twice, back) == counts(once, back)
+
+
 def test_certain_beliefs_are_no_facts_and_hopeless_ones_not_absent() -> None:
     facts = hb.read_facts([("a", "p", "b")])
     pairs = hb.read_pairs([("b", "t", "c"), ("b", "t", "d"), ("a", "t", "c")])

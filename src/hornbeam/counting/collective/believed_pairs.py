@@ -7,7 +7,8 @@ condition `believed_t(A, X)` what is believed of the subject's other pairs, its 
 
 No pair is evidence for itself: an asked pair has its own atom among the beliefs, a stated one among
 the facts, and no pair has both. So each is counted as a target of that predicate whose atom it has,
-which engines leave out.
+which engines leave out. Where the target is symmetric, a pair's mirror image is the pair itself: of
+the two, where both are asked, one is an atom, and both are counted as that one.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Integers, Millionths
+from hornbeam.arrays import Bools, Floats, Integers, Ints, Millionths
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.opening import open_engine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
-from hornbeam.facts.atom_keys import atom_keys, pair_keys
+from hornbeam.facts.atom_keys import atom_keys, contained, pair_keys
 from hornbeam.facts.folds import among_facts
 from hornbeam.facts.known import with_targets
 from hornbeam.facts.names import Names
@@ -42,13 +43,15 @@ MOST_GROUNDINGS = 20_000_000
 class BelievedPairs:
     """Facts, and pairs that are asked together with what is believed of them.
 
-    Pairs among the facts are known and not asked, whatever is believed of them.
+    Pairs among the facts are known and not asked, whatever is believed of them. If `symmetric`, a
+    pair says the same as its mirror image.
     """
 
     facts: Facts
     pairs: Targets
     belief: Floats
     threads: int | None = None
+    symmetric: bool = False
 
     @cached_property
     def stated(self) -> Bools:
@@ -56,9 +59,41 @@ class BelievedPairs:
         return among_facts(self.facts, self.pairs)
 
     @cached_property
+    def asked(self) -> Bools:
+        """Which pairs are atoms: those that are no facts, each once."""
+        asked = ~self.stated
+        if self.symmetric:
+            here, there = self._keys(self.pairs)
+            asked &= (here <= there) | ~contained(there, np.sort(here[asked]))
+        return asked
+
+    def _keys(self, targets: Targets) -> tuple[Ints, Ints]:
+        """Pairs, and their mirror images, as integers below 0 where an entity is not asked."""
+        n = len(self.pairs.entities)
+        node = targets.entities.translate(self.pairs.entities).astype(np.int64)
+        subject, object_ = node[targets.subject], node[targets.object]
+        unknown = (subject < 0) | (object_ < 0)
+        keys = (pair_keys(*ends, n) for ends in ((subject, object_), (object_, subject)))
+        here, there = (np.where(unknown, -1, key) for key in keys)
+        return here, there
+
+    def as_asked(self, targets: Targets) -> Targets:
+        """Targets as they are asked: those of which only the mirror image is, exchanged."""
+        if not self.symmetric:
+            return targets
+        atoms = np.sort(self._keys(self.pairs)[0][self.asked])
+        here, there = self._keys(targets)
+        turned = contained(there, atoms) & ~contained(here, atoms)
+        return replace(
+            targets,
+            subject=np.where(turned, targets.object, targets.subject),
+            object=np.where(turned, targets.subject, targets.object),
+        )
+
+    @cached_property
     def present(self) -> Facts:
         """Facts, and every asked pair as a fact of its believed predicate."""
-        asked = self.pairs.select(~self.stated)
+        asked = self.pairs.select(self.asked)
         for name in asked.predicates:
             if self.facts.predicates.index(believed(name)) >= 0:
                 raise InputError(
@@ -71,7 +106,7 @@ class BelievedPairs:
     @cached_property
     def world(self) -> Facts:
         """Facts and beliefs; a belief is above 0, and never quite a fact."""
-        united, asked = self.present, as_beliefs(self.pairs.select(~self.stated))
+        united, asked = self.present, as_beliefs(self.pairs.select(self.asked))
         table = united.binary
         sizes = len(united.entities), len(united.predicates)
         to_entity = asked.entities.translate(united.entities)
@@ -83,7 +118,7 @@ class BelievedPairs:
         values: Millionths = np.full(len(table), ONE, dtype=np.int32)
         if table.millionths is not None:
             values = table.millionths.copy()
-        belief = np.clip(np.rint(self.belief[~self.stated] * ONE), 1, ONE - 1)
+        belief = np.clip(np.rint(self.belief[self.asked] * ONE), 1, ONE - 1)
         values[np.searchsorted(keys, mine)] = belief
         edges = Atoms(table.predicate, table.arguments, values)
         return replace(united, atoms={**united.atoms, 2: edges})
@@ -128,6 +163,7 @@ class BelievedPairs:
         linked = np.array([is_linked(body, self.pairs.predicates) for body in bodies], np.bool_)
         plain = [body for body, other in zip(bodies, linked, strict=True) if not other]
         others = [body for body, other in zip(bodies, linked, strict=True) if other]
+        targets = self.as_asked(targets)
         counted = self._over_facts.count(targets, plain, language, progress=progress)
         if not others:
             return counted
@@ -174,6 +210,7 @@ class BelievedPairs:
         progress: Progress,
     ) -> Statistics:
         """Count every target as one of the predicate that its own atom has."""
+        targets = self.as_asked(targets)
         stated = among_facts(self.facts, targets)
         renamed = [body.with_target(believed(body.target)) for body in bodies]
         if not stated.any():
