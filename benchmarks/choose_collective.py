@@ -1,7 +1,7 @@
 """How the second step of collective models was chosen: validation within training pairs alone.
 
     python benchmarks/choose_collective.py DATA [--tasks film_rating,...] [--bodies paths]
-        [--folds 1] [--parts 3] [--designs quarters,halves,...]
+        [--folds 1] [--parts 3] [--designs "no copies,half of the true,..."]
 
 A third of each fold's *training* pairs is held out, whole groups of them, and no test file is read.
 The rest learns a first step and, for every design, a second: which training copies there are, and
@@ -43,8 +43,8 @@ DESIGNS: dict[str, tuple[tuple[float, float], ...]] = {
     "half of the true": ((1 / 2, 0),),
     "thirds of the true": ((1 / 3, 0), (2 / 3, 0)),
     "quarters of the true": ((1 / 4, 0), (1 / 2, 0), (3 / 4, 0)),
-    "half of both, twice": ((1 / 2, 1 / 2),) * 2,
-    "quarters of both, crossed": tuple((a, b) for a in (1 / 4, 3 / 4) for b in (1 / 4, 3 / 4)),
+    "half of both (twice)": ((1 / 2, 1 / 2),) * 2,
+    "quarters of both (crossed)": tuple((a, b) for a in (1 / 4, 3 / 4) for b in (1 / 4, 3 / 4)),
 }
 WAYS = ("as asked", "half of the true left out", "half of the false left out")
 
