@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
+from hornbeam import two_step
 from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.facts.table import ONE
 from hornbeam.learning.trace import Trace
@@ -105,6 +106,29 @@ def test_asked_only_counts_pairs_and_believes_in_all() -> None:
     assert [str(rule.clause) for rule in model.beliefs] == ["t(A, B)"]
     facts, labels = world(1)
     assert np.asarray(model.predict(facts, labels)).std() > 0
+
+
+def test_what_the_second_step_is_held_against() -> None:
+    # four pairs as asked, then copies without a quarter, half and three quarters of the true ones
+    truth = np.array([1.0, 1.0, 0.0, 0.0])
+    copies = [np.arange(4), np.array([0, 2, 3]), np.array([1, 2, 3]), np.array([0, 2, 3])]
+    y, group = truth[np.concatenate(copies)], np.arange(4)
+    plain, facts_only = np.full(4, 0.5), np.where(truth > 0, 0.6, 0.4)
+    scores = np.where(y > 0, 0.8, 0.3)
+    paid = two_step._paid(group, y, scores, plain, facts_only, copies)
+    gains = np.log(np.where(truth > 0, 0.8 / 0.6, 0.7 / 0.6))
+    assert paid.gain == pytest.approx(gains.mean())
+    assert paid.standard_error == pytest.approx(gains.std(ddof=1) / np.sqrt(4))
+    # where a share of the true pairs is left out the plain model's odds fall to what is left
+    chances = [left / (left + 1) for left in (0.75, 0.5, 0.25)]
+    fewer = [[np.log(0.8 / p), *[np.log(0.7 / (1 - p))] * 2] for p in chances]
+    assert paid.gain_with_fewer == pytest.approx(np.mean(fewer))
+    assert paid.kept
+    misled = np.where(np.arange(len(y)) < 4, scores, 0.9)
+    paid = two_step._paid(group, y, misled, plain, facts_only, copies)
+    assert not paid.kept
+    assert "where fewer of the true pairs are asked the plain model is better" in paid.sentence
+    assert "The model is the plain one" in paid.sentence
 
 
 TEXT = """# hornbeam: {"collective": "two-step"}
