@@ -138,6 +138,19 @@ def test_rows_may_come_in_any_order_and_weights_in_any_unit(potentials: Potentia
     assert other.objective == pytest.approx(7 * found.objective, rel=1e-6, abs=1e-6)
 
 
+@given(programs(), st.sampled_from([5e-324, 1e-200, 1e100]))
+@settings(max_examples=30, deadline=None)
+def test_the_smallest_and_largest_weights_give_the_same_state(
+    potentials: Potentials, weight: float
+) -> None:
+    """A step in units of the largest weight must not come out as 0, nor be cut off."""
+    alike = replace(potentials, weight=np.where(potentials.weight > 0, 1.0, 0.0))
+    found = TIGHT.solve(alike)
+    other = TIGHT.solve(replace(alike, weight=alike.weight * weight))
+    assert found.state.tolist() == other.state.tolist()
+    assert found.iterations == other.iterations
+
+
 @given(programs(kinds=[PotentialKind.LINEAR, PotentialKind.SQUARED]))
 @settings(max_examples=40, deadline=None)
 def test_a_row_written_twice_is_a_row_of_twice_the_weight(potentials: Potentials) -> None:

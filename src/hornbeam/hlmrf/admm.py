@@ -70,7 +70,7 @@ from hornbeam.hlmrf.admm_point import (
 )
 from hornbeam.hlmrf.map_state import MapState, MapStatus, assess, dual_value, start_at
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
-from hornbeam.machine import LARGEST_NUMBER, worker_threads
+from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
 
 #: Iterations between two looks at constraints and callbacks.
@@ -206,7 +206,7 @@ class _Run:
         return cls(
             settings,
             potentials,
-            AdmmRows.of(potentials, _step(potentials, settings)),
+            AdmmRows.of(potentials, _largest_weight(potentials), settings.step),
             Point.at(start_at(potentials, start), len(potentials)),
             Steering(_relaxation(settings, potentials)),
             StoppingRule(len(potentials.variable), *tolerances),
@@ -262,13 +262,12 @@ class _Run:
         mean = point.e - point.pull / np.maximum(degree, 1)
         point.q[:] = 2.0 * np.clip(mean, 0.0, 1.0) - point.e
         steps.local_steps(point, PLAIN)
-        return _step(self.potentials, self.settings) * point.s
+        return self.settings.step * point.s * _largest_weight(self.potentials)
 
 
-def _step(potentials: Potentials, settings: Admm) -> float:
-    """Step size in units of weights."""
-    largest = settings.step * float(potentials.weight.max(initial=0.0) or 1.0)
-    return max(largest, 1 / LARGEST_NUMBER)  # rows divide by it
+def _largest_weight(potentials: Potentials) -> float:
+    """What weights are divided by; not what the step is multiplied by: that may come out as 0."""
+    return float(potentials.weight.max(initial=0.0)) or 1.0
 
 
 def _relaxation(settings: Admm, potentials: Potentials) -> float:

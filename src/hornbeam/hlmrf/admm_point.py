@@ -37,9 +37,9 @@ class AdmmRows(NamedTuple):
     strength: Floats  #: largest t of a linear hinge; t / l of a squared one
 
     @classmethod
-    def of(cls, potentials: Potentials, step: float) -> AdmmRows:
-        """Work out norms and strengths; constraints have no limit."""
-        coefficient, weight = potentials.coefficient, potentials.weight
+    def of(cls, potentials: Potentials, unit: float, step: float) -> AdmmRows:
+        """Work out norms and strengths, weights in units of `unit`; constraints have no limit."""
+        coefficient, weight = potentials.coefficient, potentials.weight / unit
         norm = np.bincount(potentials.row, coefficient * coefficient, len(potentials))
         return cls(
             potentials.indptr.astype(np.uint32),
