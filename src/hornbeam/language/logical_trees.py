@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple, cast
 
 from lark import Token, Tree
@@ -155,21 +156,22 @@ def literals_of_parts(parts: Iterable[SyntaxPart]) -> Iterator[Literal]:
 
 
 def _atom(tree: SyntaxNode) -> Atom:
-    atom = sum_atom_of(tree)
-    for term, argument in zip(atom.arguments, _arguments(tree), strict=True):
-        if isinstance(term, SumVariable):
-            problem = f"'{term}' adds atoms up, as arithmetic rules do; expected '{term.name}'"
-            raise MisplacedError(problem, place_of(argument))
-    return Atom(atom.predicate, cast("tuple[Term, ...]", atom.arguments), atom.place)
+    name, *terms = tree.children
+    arguments = tuple([_term(cast("SyntaxNode", term)) for term in terms])
+    for argument, term in zip(arguments, terms, strict=True):
+        if isinstance(argument, SumVariable):
+            problem = (
+                f"'{argument}' adds atoms up, as arithmetic rules do; expected '{argument.name}'"
+            )
+            raise MisplacedError(problem, place_of(term))
+    return Atom(str(name), cast("tuple[Term, ...]", arguments), place_of(tree))
 
 
 def sum_atom_of(tree: SyntaxNode) -> SumAtom:
     """Atom that may have summation variables."""
-    return SumAtom(str(tree.children[0]), tuple(map(_term, _arguments(tree))), place_of(tree))
-
-
-def _arguments(tree: SyntaxNode) -> list[SyntaxNode]:
-    return [part for part in tree.children if isinstance(part, Tree)]
+    name, *terms = tree.children
+    arguments = tuple([_term(cast("SyntaxNode", term)) for term in terms])
+    return SumAtom(str(name), arguments, place_of(tree))
 
 
 def comparison_of(tree: SyntaxNode) -> Comparison:
@@ -179,11 +181,15 @@ def comparison_of(tree: SyntaxNode) -> Comparison:
     return Comparison(first, _OPERATORS[cast("Token", operator).type], second, place_of(tree))
 
 
+#: Rules have the same few variables again and again.
+_variable = lru_cache(1024)(Variable)
+
+
 def _term(tree: SyntaxNode) -> Variable | Constant | SumVariable:
+    if tree.data == "variable":
+        return _variable(str(tree.children[0]))
     text = "".join(map(str, tree.children))
     match tree.data:
-        case "variable":
-            return Variable(text)
         case "sum_variable":
             return SumVariable(text[1:])
         case "number":

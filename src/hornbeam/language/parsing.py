@@ -14,16 +14,14 @@ the second line could begin `1 * b(A)`. So the parser remembers where a rule mig
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
-from functools import cache
-from importlib.util import cache_from_source
-from pathlib import Path
 
-from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedToken
+from lark import Token, Tree, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from hornbeam.errors import DataError
+from hornbeam.language.grammar import END, STRAY, TokenLine, parser, token_lines
 from hornbeam.language.logical_trees import MisplacedError
+from hornbeam.language.rule_shapes import MOST_SHAPES, Shape
 from hornbeam.language.syntax import Place, PslRule, error_at
 from hornbeam.language.syntax_trees import TOO_DEEP, rule_of
 
@@ -62,38 +60,12 @@ _IN_BRACKETS = "brackets hold a way of counting such as [log], or a threshold su
 _OPERATORS = {"AND", "PIPE", "_THEN", "_IF", "PLUS", "MINUS", "SLASH", "RELATION"}
 
 
-@cache
-def _parser() -> Lark:
-    # Making tables of the grammar takes a tenth of a second, so they are kept beside the bytecode
-    # of this module. Lark makes them again when grammar, Lark or Python change, and where it
-    # cannot write them.
-    kept = Path(cache_from_source(__file__)).with_suffix(".lark")
-    with suppress(OSError):
-        kept.parent.mkdir(exist_ok=True)
-    return Lark.open_from_package(
-        __package__,
-        "psl.lark",
-        parser="lalr",
-        lexer="basic",
-        maybe_placeholders=False,
-        propagate_positions=True,
-        cache=str(kept),
-    )
-
-
-def _tokens(text: str) -> Iterator[Token]:
-    """Cut a text into tokens; `Lark.lex` would build a lexer for every text."""
-    lexing: InteractiveParser = _parser().parse_interactive(text)
-    tokens: Iterator[Token] = lexing.lexer_thread.lex(lexing.parser_state)  # type: ignore[no-untyped-call]
-    return tokens
-
-
 class _PartialRule:
     """A rule that is being read: its tokens, and where it might have ended already."""
 
     def __init__(self, brackets: bool) -> None:
         self.brackets = brackets
-        self.state: InteractiveParser = _parser().parse_interactive()
+        self.state: InteractiveParser = parser().parse_interactive()
         self.tokens: list[Token] = []
         self.ended: tuple[Tree[Token], int] | None = None
 
@@ -147,32 +119,93 @@ def read_rules(text: str, name: str, *, brackets: bool = False) -> Iterator[PslR
 
     See `parse_rules` and `parse_logical_rules`.
     """
-    partial = _PartialRule(brackets)
+    reading = _Reading(text, name, brackets)
     try:
-        for token in _tokens(text):
-            if partial.feed(token):
-                if token.type == "LSQB" and partial.in_bracket and not brackets:
-                    raise error_at(Place(token.line or 1, token.column or 1), name, _NOT_PSL)
+        for line in token_lines(text):
+            shape = _shape(line, brackets) if not reading.partial.tokens else None
+            if shape is not None:
+                yield _rule(shape.tree(line), name)
                 continue
-            if partial.tokens and _may_begin_a_rule(token, partial):
-                yield _rule(_finished(partial, text, name), name)
-                partial = _PartialRule(brackets)
-                if partial.feed(token):
-                    continue
-            elif parted := partial.without(token):
-                tree, partial = parted
-                yield _rule(tree, name)
-                continue
-            raise _error(text, name, token.start_pos or 0, partial, f"'{token}'")
-        if partial.tokens:
-            yield _rule(_finished(partial, text, name), name)
-    except UnexpectedCharacters as stray:
-        position = stray.pos_in_stream or 0
-        raise _error(text, name, position, partial, _quoted(text[position])) from None
+            for k in range(len(line.matches)):
+                yield from reading.read(line.token(k))
+        yield from reading.end()
     except RecursionError:
-        first = partial.tokens[0] if partial.tokens else None
+        first = reading.partial.tokens[0] if reading.partial.tokens else None
         place = Place(first.line or 1, first.column or 1) if first else None
         raise error_at(place, name, TOO_DEEP) from None
+
+
+class _Reading:
+    """A text that is read token by token."""
+
+    def __init__(self, text: str, name: str, brackets: bool) -> None:
+        self.text = text
+        self.name = name
+        self.brackets = brackets
+        self.partial = _PartialRule(brackets)
+
+    def read(self, token: Token) -> Iterator[PslRule]:
+        """Yield the rule that ends before a token, if one does."""
+        text, name, partial = self.text, self.name, self.partial
+        if token.type == STRAY:
+            raise _error(text, name, token.start_pos or 0, partial, _quoted(token))
+        if partial.feed(token):
+            if token.type == "LSQB" and partial.in_bracket and not self.brackets:
+                raise error_at(Place(token.line or 1, token.column or 1), name, _NOT_PSL)
+            return
+        if partial.tokens and _may_begin_a_rule(token, partial):
+            yield _rule(self._finished(), name)
+            self.partial = partial = _PartialRule(self.brackets)
+            if partial.feed(token):
+                return
+        elif parted := partial.without(token):
+            tree, self.partial = parted
+            yield _rule(tree, name)
+            return
+        raise _error(text, name, token.start_pos or 0, partial, f"'{token}'")
+
+    def end(self) -> Iterator[PslRule]:
+        """Yield the last rule, if there is one."""
+        if self.partial.tokens:
+            yield _rule(self._finished(), self.name)
+
+    def _finished(self) -> Tree[Token]:
+        """Tree of the rule that has been fed; an error if it is incomplete."""
+        tree = self.partial.finished()
+        if tree is None:
+            position = self.partial.tokens[-1].end_pos or 0
+            rest = self.text[position:].strip()
+            found = "the end of the line" if rest else "the end of the text"
+            raise _error(self.text, self.name, position, self.partial, found)
+        return tree
+
+
+_shapes: dict[tuple[tuple[str, ...], str | None, bool], Shape | None] = {}
+
+
+def _shape(line: TokenLine, brackets: bool) -> Shape | None:
+    """Shape of the one rule that a line is; None where it is not one, or may go on."""
+    key = line.kinds, line.following, brackets
+    if key not in _shapes:
+        if len(_shapes) >= MOST_SHAPES:
+            return None
+        _shapes[key] = _parsed_shape(line, brackets)
+    return _shapes[key]
+
+
+def _parsed_shape(line: TokenLine, brackets: bool) -> Shape | None:
+    partial = _PartialRule(brackets)
+    kinds = [*line.kinds, line.following]
+    if None in kinds or STRAY in kinds or ("LSQB" in kinds and not brackets):
+        return None
+    try:
+        fits = all(partial.feed(line.token(k)) for k in range(len(line.matches)))
+        tree = partial.finished() if fits else None
+    except RecursionError:
+        return None
+    if tree is None or partial.feed(Token(line.following or END, "")):
+        return None
+    return Shape.of(tree, {match.start(): k for k, match in enumerate(line.matches)})
 
 
 def _quoted(letter: str) -> str:
@@ -191,16 +224,6 @@ def _may_begin_a_rule(token: Token, partial: _PartialRule) -> bool:
         return True
     marked = last.type in ("PERIOD", "RBRACE") or token.type == "NUMBER"
     return marked and partial.finished() is not None
-
-
-def _finished(partial: _PartialRule, text: str, name: str) -> Tree[Token]:
-    """Tree of the rule that has been fed; an error if it is incomplete."""
-    tree = partial.finished()
-    if tree is None:
-        position = partial.tokens[-1].end_pos or 0
-        found = "the end of the line" if text[position:].strip() else "the end of the text"
-        raise _error(text, name, position, partial, found)
-    return tree
 
 
 def _rule(tree: Tree[Token], name: str) -> PslRule:

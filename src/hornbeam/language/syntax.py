@@ -26,6 +26,7 @@ import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal as Literally
+from typing import NamedTuple
 
 from hornbeam.errors import DataError
 from hornbeam.language.brackets import Bracket, ThresholdSpan, with_thresholds
@@ -35,8 +36,7 @@ _ESCAPES = str.maketrans({"\\": r"\\", "'": r"\'", "\t": r"\t", "\n": r"\n", "\r
 ArithmeticOperator = Literally["+", "-", "*", "/"]
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where something stands in a text; lines and columns count from 1."""
 
     line: int
@@ -49,7 +49,7 @@ def error_at(place: Place | None, name: str, problem: str) -> DataError:
     return DataError(name, problem, line=line, column=column)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Variable:
     """A term that stands for any constant."""
 
@@ -59,7 +59,7 @@ class Variable:
         return self.name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Constant:
     """A term that stands for itself, an entity's name."""
 
@@ -72,7 +72,7 @@ class Constant:
 Term = Variable | Constant
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Atom:
     """A predicate over terms."""
 
@@ -92,7 +92,7 @@ class Operator(StrEnum):
     ORDERED = "%"  #: each unordered pair of different terms once; also written `^`
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """Two terms compared."""
 
@@ -105,7 +105,7 @@ class Comparison:
         return f"({self.left} {self.operator} {self.right})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Literal:
     """An atom or a comparison, or its negation."""
 
@@ -116,7 +116,7 @@ class Literal:
         return f"!{self.atom}" if self.negated else str(self.atom)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LogicalRule:
     """A conjunction that implies a disjunction; without a body, the disjunction itself.
 
