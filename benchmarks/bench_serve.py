@@ -5,26 +5,27 @@
 Random facts (ten an entity, 20 predicates, degrees so skewed that the largest hubs have almost one
 fact in a hundred), 32 rules of length 1 to 3 and 20,000 labelled pairs are written to a temporary
 folder and served by a process of its own on 127.0.0.1. Every client asks for one page after the
-other without a pause, over one connection, for random entities. Hostile clients do what the list
-below says, all at once and no longer than the phase lasts.
+other without a pause, over one connection, for random entities. Then 500 hostile connections stand
+beside them (`hostile_clients.py` says what they do), and in the last rows two clients more that ask
+for the dearest pages without a pause.
 """
 
 from __future__ import annotations
 
 import argparse
 import html
+import itertools
 import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -147,70 +148,18 @@ class Load:
                 return
 
 
-class Hostile:
-    """Clients that mean no good, while inside."""
-
-    def __init__(self, explorer: Explorer, hubs: list[str]) -> None:
-        self.port = explorer.port
-        self.hubs = hubs
-        self.stop = threading.Event()
-        kinds = [(self.drip, 100), (self.never_read, 20), (self.huge, 4), (self.nonsense, 4),
-                 (self.heavy, 2)]  # fmt: skip
-        self.threads = [
-            threading.Thread(target=self._again, args=(kind,))
-            for kind, n in kinds
-            for _ in range(n)
-        ]
-
-    def __enter__(self) -> None:
-        for thread in self.threads:
-            thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self.stop.set()
-        for thread in self.threads:
-            thread.join()
-
-    def _again(self, kind: Callable[[socket.socket], None]) -> None:
-        while not self.stop.is_set():
-            with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 30) as link:
-                kind(link)
-            self.stop.wait(0.05)
-
-    def drip(self, link: socket.socket) -> None:
-        """A header a byte at a time, for ever (slowloris)."""
-        link.sendall(b"GET / HTTP/1.1\r\nX-Drip: ")
-        while not self.stop.wait(1.0):
-            link.sendall(b"a")
-
-    def never_read(self, link: socket.socket) -> None:
-        """Many requests whose answers are not taken."""
-        link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        for _ in range(20):
-            link.sendall(b"GET /rules HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-        self.stop.wait(5.0)
-
-    def huge(self, link: socket.socket) -> None:
-        """Megabytes of headers and bodies."""
-        link.sendall(b"POST /edit HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"a" * 2_000_000)
-        self.stop.wait(0.2)
-
-    def nonsense(self, link: socket.socket) -> None:
-        """What is no HTTP."""
-        link.sendall(os.urandom(1000))
-        self.stop.wait(0.2)
-
-    def heavy(self, link: socket.socket) -> None:
-        """The dearest pages: hubs, searches that find nothing, what would flip a decision."""
-        rng = np.random.default_rng()
-        one, other = rng.choice(self.hubs, 2)
-        for address in (
-            f"/entity?name={one}", "/search?q=" + "a" * 200,
-            f"/flip?subject={one}&predicate=target&object={other}",
-        ):  # fmt: skip
-            request = f"GET {address} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
-            link.sendall(request.encode())
-            link.recv(65536)
+@contextmanager
+def hostile(explorer: Explorer, hubs: Path, connections: int, dear: int) -> Iterator[None]:
+    """Clients that mean no good, in a process of their own."""
+    script = Path(__file__).with_name("hostile_clients.py")
+    words = [sys.executable, str(script), str(explorer.port), "--hubs", str(hubs),
+             "--connections", str(connections), "--dear", str(dear)]  # fmt: skip
+    with subprocess.Popen(words, stdin=subprocess.PIPE) as process:
+        time.sleep(3.0)  # all of them are there
+        try:
+            yield
+        finally:
+            process.communicate()
 
 
 def phases(explorer: Explorer, names: list[str]) -> dict[str, Callable[[int], Iterator[Request]]]:
@@ -236,11 +185,14 @@ def phases(explorer: Explorer, names: list[str]) -> dict[str, Callable[[int], It
                 "weight": f"{3 * rng.random():.6f}"}  # fmt: skip
         return "POST", "/edit", urlencode(form)
 
+    phase = itertools.count()
+
     def endless(
         *kinds: Callable[[np.random.Generator], Request],
     ) -> Callable[[int], Iterator[Request]]:
         def requests(number: int) -> Iterator[Request]:
-            rng = np.random.default_rng(number)
+            # never the same addresses twice: pages that were shown lately are kept
+            rng = np.random.default_rng([number, next(phase)])
             while True:
                 for kind in kinds:
                     yield kind(rng)
@@ -282,6 +234,7 @@ def main() -> None:
     )
     parser.add_argument("--facts", type=int, default=1_000_000)
     parser.add_argument("--clients", type=int, default=20)
+    parser.add_argument("--hostile", type=int, default=500, help="connections")
     parser.add_argument("--seconds", type=float, default=10.0, help="of every phase")
     options = parser.parse_args()
     rows = []
@@ -292,10 +245,14 @@ def main() -> None:
         kinds = phases(explorer, names)
         for name, requests in kinds.items():
             rows.append([name, *measure(explorer, requests, options.clients, options.seconds)])
-        with Hostile(explorer, hubs):
-            for name in ("entity with its new links", "all four in turn"):
-                cells = measure(explorer, kinds[name], options.clients, options.seconds)
-                rows.append([f"{name}, hostile clients beside", *cells])
+        names_of_hubs = Path(folder) / "hubs.txt"
+        names_of_hubs.write_text("\n".join(hubs))
+        for dear in (0, 2):
+            with hostile(explorer, names_of_hubs, options.hostile, dear):
+                for name in ("entity with its new links", "all four in turn"):
+                    cells = measure(explorer, kinds[name], options.clients, options.seconds)
+                    beside = f"{options.hostile} hostile" + f" and {dear} dear" * bool(dear)
+                    rows.append([f"{name}, {beside} beside", *cells])
         held = explorer.resident()
     header = ["pages", "answers", "wrong", "a second", "50 %, ms", "95 %, ms", "99 %, ms",
               "server CPU, ms an answer", "clients' CPU", "load average"]  # fmt: skip

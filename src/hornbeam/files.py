@@ -28,6 +28,9 @@ TEMPORARY = re.compile(r"\.hornbeam-[0-9a-f]{16}\.tmp")
 RENAME_EXCHANGE = 2
 AT_FDCWD = -100
 
+#: Temporary files and folders of this process.
+_unfinished: set[Path] = set()
+
 
 def fingerprint(text: str) -> str:
     """Short name that a text has, and hardly any other."""
@@ -149,12 +152,21 @@ def _temporary(folder: Path, make: Callable[[Path], None]) -> Iterator[Path]:
         owner = _locked(path)
         if owner is not None:
             break
+    _unfinished.add(path)
     try:
         yield path
     finally:
         # an interrupt leaves nothing behind either
         _delete(path)
+        _unfinished.discard(path)
         os.close(owner)
+
+
+def delete_unfinished() -> None:
+    """Delete what this process is writing: it is about to end without finishing it."""
+    for path in list(_unfinished):
+        with suppress(OSError):
+            _delete(path)
 
 
 def _locked(path: Path) -> int | None:

@@ -27,7 +27,7 @@ BAR_AFTER_SECONDS = 0.5
 #: Where stderr is no terminal (a log, a batch job), long work prints a line this often.
 LINE_EVERY_SECONDS = 10.0
 #: Files that have at least this many bytes together are announced before they are read.
-LARGE = 50_000_000
+LARGE = 10_000_000
 #: Width of a table where stdout is no terminal and COLUMNS is not set.
 PIPE_WIDTH = 160
 

@@ -11,6 +11,7 @@ import typer
 from hornbeam import __version__
 from hornbeam.cli.commands import LazyGroup
 from hornbeam.cli.console import say
+from hornbeam.cli.interrupts import INTERRUPTED, interrupts_answered, leave_interrupted
 from hornbeam.errors import InputError
 
 app = typer.Typer(
@@ -44,7 +45,8 @@ def run() -> None:
     """Entry point: 0 done, 2 wrong input or usage, 130 interrupted, 1 a fault of ours."""
     code: str | int | None = 0
     try:
-        app()
+        with interrupts_answered():
+            app()
     except InputError as error:
         say(f"hornbeam: {error}")
         code = 2
@@ -58,12 +60,10 @@ def run() -> None:
         # the reader of our output (head, less) went away: not an error, whatever Typer says
         code = 0 if isinstance(ended.__context__, BrokenPipeError) else ended.code
     except KeyboardInterrupt:
-        code = 130
+        code = INTERRUPTED
     _flush()
-    if code == 130:
-        say("hornbeam: interrupted")
-        # blocks of a search may still be counting, and Python would wait for their threads
-        os._exit(130)
+    if code == INTERRUPTED:
+        leave_interrupted()
     sys.exit(code)
 
 

@@ -13,6 +13,7 @@ import typer
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, say
 from hornbeam.cli.evidence import entity_names, facts_with_known
+from hornbeam.cli.interrupts import left_to_others
 from hornbeam.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -112,7 +113,8 @@ def serve(
             Thread(target=explorer.warm_up, args=[progress], daemon=True).start()
 
         try:
-            run(make_app(explorer, access), opened, started)
+            with left_to_others():
+                run(make_app(explorer, access), opened, started)
         except KeyboardInterrupt:
             progress.message("Stopped.")
 

@@ -33,16 +33,23 @@ class Bounded(Generic[T]):
     def __contains__(self, key: Hashable) -> bool:
         return key in self._items
 
+    def held(self, key: Hashable) -> T | None:
+        """The result of that key where it is held."""
+        with self._lock:
+            if key not in self._items:
+                return None
+            self._items.move_to_end(key)
+            return self._items[key][0]
+
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """The result of that key, made where it is not held.
 
         Two threads that want the same at once may both make it: waiting for each other would let
         one slow answer hold up others.
         """
-        with self._lock:
-            if key in self._items:
-                self._items.move_to_end(key)
-                return self._items[key][0]
+        held = self.held(key)
+        if held is not None:
+            return held
         made = make()
         size = self._size(made)
         with self._lock:

@@ -15,6 +15,9 @@ from hornbeam.serve.state import Explorer
 from hornbeam.serve.visits import Answer, Visit
 from hornbeam.serve.web_app import Address, Lane, WebApp
 
+#: Facts of an entity from which on its page may take a tenth of a second and more.
+MANY_FACTS = 1000
+
 
 class RuleApp(WebApp):
     """Binds the pages of an explorer to addresses."""
@@ -35,10 +38,15 @@ class RuleApp(WebApp):
             """Quick, unless all pairs have to be inferred first."""
             return quick if self.explorer.is_ready(visit.edits) else slow
 
+        def exploring(visit: Visit) -> Lane:
+            """Quick, unless the walks from an entity begin at very many facts."""
+            many = self.explorer.n_facts_of(visit.query.get("name", "")) > MANY_FACTS
+            return slow if many else scoring(visit)
+
         return [
             Address("/", pages.home, scoring),
             Address("/search", pages.search, lambda _: quick),
-            Address("/entity", pages.entity, scoring),
+            Address("/entity", pages.entity, exploring),
             Address("/link", pages.link, scoring),
             Address("/flip", pages.flip, lambda _: slow),
             Address("/rules", pages.rules, scoring),

@@ -3,7 +3,9 @@
 A client gets a few seconds to send a request and a few to take the answer; one that sends a byte
 now and then, or does not read, is cut off. There is room for so many connections; when it is full
 the one that has been waiting longest without a request makes room, so that a crowd of silent
-connections cannot lock others out.
+connections cannot lock others out. (Uvicorn's own `limit_concurrency` would turn away whoever comes
+last instead.) A connection asks for one thing at a time: what is sent before the answer is out is
+not read, so that twenty requests in one breath get one answer.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import asyncio
 import errno
 import gc
 import socket
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -26,8 +29,11 @@ from hornbeam.serve.guard import MAX_HEADERS
 REQUEST_SECONDS = 10.0
 ANSWER_SECONDS = 60.0
 IDLE_SECONDS = 15
-#: Connections at once.
-MOST_CONNECTIONS = 200
+#: Connections at once, where so many files may be open, and files that the server needs besides.
+MOST_CONNECTIONS = 1000
+OTHER_FILES = 40
+#: Seconds that a thread may hold the interpreter when others wait for it.
+SHORT_TURN = 0.001
 #: Seconds that answers under way get when the server stops.
 LAST_SECONDS = 2
 
@@ -58,7 +64,9 @@ class HurriedProtocol(H11Protocol):
             self._expect(ANSWER_SECONDS)
 
     def on_response_complete(self) -> None:
-        """Give the next request its time."""
+        """Give the next request its time; one that came too early ends the connection."""
+        if self.conn.trailing_data[0]:
+            self.transport.close()
         super().on_response_complete()
         self._expect(IDLE_SECONDS + REQUEST_SECONDS)
 
@@ -76,7 +84,19 @@ class HurriedProtocol(H11Protocol):
 
 def _is_full(connections: Any) -> bool:  # noqa: ANN401
     """Whether there is no room for one more; those that are being closed do not count."""
-    return sum(not c.transport.is_closing() for c in connections) >= MOST_CONNECTIONS
+    most = _most_connections()
+    # counting the closed ones is for when it may matter
+    return len(connections) >= most <= sum(not c.transport.is_closing() for c in connections)
+
+
+def _most_connections() -> int:
+    """How many connections there may be; each is an open file."""
+    if sys.platform == "win32":
+        return MOST_CONNECTIONS
+    import resource
+
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(1, min(MOST_CONNECTIONS, files - OTHER_FILES))
 
 
 def _one_to_leave(connections: Any) -> HurriedProtocol | None:  # noqa: ANN401
@@ -124,9 +144,12 @@ def run(app: ASGIApp, opened: socket.socket, started: Callable[[], None]) -> Non
     # what is there now stays: looking through it for garbage would hold up all visitors
     gc.collect()
     gc.freeze()
+    turn = sys.getswitchinterval()
+    sys.setswitchinterval(SHORT_TURN)
     try:
         server.run(sockets=[opened])
     finally:
+        sys.setswitchinterval(turn)
         gc.unfreeze()
 
 

@@ -201,6 +201,12 @@ class Explorer:
         """Entities whose names or ids fit what was typed, best first."""
         return self.search.find(typed, limit)
 
+    def n_facts_of(self, name: str) -> int:
+        """How many facts link an entity with others."""
+        entity = self.facts.entities.index(name)
+        offsets = self.engine.graph.forward.offsets
+        return int(offsets[entity + 1] - offsets[entity]) if entity >= 0 else 0
+
     def known_edges(self, entity: int) -> list[KnownEdges]:
         """Facts between an entity and others, by predicate and direction."""
         return known_edges(self.engine, entity)

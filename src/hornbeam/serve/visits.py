@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -26,6 +26,12 @@ class Visit:
     is_htmx: bool = False
     part: str = ""
     pinned: Pin | None = None
+
+    @property
+    def key(self) -> tuple[Hashable, ...]:
+        """What an answer depends on."""
+        query = tuple(sorted(self.query.items()))
+        return query, self.edits.key, self.is_htmx, self.part, self.pinned
 
 
 @dataclass(frozen=True)

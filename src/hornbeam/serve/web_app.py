@@ -1,16 +1,19 @@
 """The web application: addresses to pages, work to threads.
 
 Pages are made in a few worker threads, so that the loop that talks to clients is never busy with
-one of them. What may take seconds has a lane of its own, and where too many wait the answer is that
-the server is busy.
+one of them. What may take seconds has a lane of its own, which rests in between while others ask,
+and where too many wait the answer is that the server is busy. What was shown lately is kept as it
+went out: nobody costs more by asking for the same again.
 """
 
 from __future__ import annotations
 
 import logging
+import math
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Protocol
 from urllib.parse import parse_qsl
@@ -25,6 +28,7 @@ from starlette.types import ASGIApp
 
 from hornbeam.errors import InputError
 from hornbeam.serve.access import Access
+from hornbeam.serve.cache import Bounded
 from hornbeam.serve.guard import Guard, read_body
 from hornbeam.serve.pins import decoded_pin
 from hornbeam.serve.visits import Answer, Page, Visit
@@ -35,7 +39,14 @@ THREADS = 3
 SLOW_THREADS = 1
 #: Requests that may wait for a thread before others are told to come back.
 MOST_WAITING = 100
-MOST_SLOW_WAITING = 10
+MOST_SLOW_WAITING = 4
+#: How long the slow lane rests after a page while others ask: in units of what the page took, and
+#: in seconds at most; and for how many seconds somebody who asked counts as asking.
+REST, LONGEST_REST = 15.0, 5.0
+STILL_ASKING = 1.0
+#: Characters of pages that are kept, and of what a page may depend on to be kept.
+KEPT_PAGES = 32_000_000
+LONGEST_KEY = 2000
 
 STATIC = {
     "explorer.css": "text/css",
@@ -48,11 +59,17 @@ log = logging.getLogger("hornbeam.serve")
 
 
 class Lane:
-    """A number of threads, and a queue that does not grow for ever."""
+    """A number of threads, and a queue that does not grow for ever.
 
-    def __init__(self, threads: int, most_waiting: int) -> None:
+    Pages share one interpreter, so one that takes a second makes all others wait. A lane that
+    gives way to `others` rests after every page as long as these are asked.
+    """
+
+    def __init__(self, threads: int, most_waiting: int, others: Lane | None = None) -> None:
         self._limiter = anyio.CapacityLimiter(threads)
         self._room = threads + most_waiting
+        self._others = others
+        self._asked = self._rests_until = -math.inf
 
     @property
     def is_full(self) -> bool:
@@ -61,11 +78,26 @@ class Lane:
 
     async def run(self, page: Page, visit: Visit) -> Answer:
         """Make a page in a thread."""
+        self._asked = time.monotonic()
         self._room -= 1
         try:
-            return await anyio.to_thread.run_sync(page, visit, limiter=self._limiter)
+            async with self._limiter:
+                while self._gives_way:
+                    await anyio.sleep(0.05)
+                began = time.monotonic()
+                try:
+                    return await anyio.to_thread.run_sync(page, visit)
+                finally:
+                    ended = time.monotonic()
+                    self._rests_until = ended + min(REST * (ended - began), LONGEST_REST)
         finally:
             self._room += 1
+
+    @property
+    def _gives_way(self) -> bool:
+        """Whether it rests, for the sake of others who ask meanwhile."""
+        now, others = time.monotonic(), self._others
+        return others is not None and now < self._rests_until and now < others._asked + STILL_ASKING
 
 
 #: Which lane a visit takes.
@@ -103,6 +135,7 @@ class WebApp(ABC):
         self.access = access
         folder = files("hornbeam.serve") / "static"
         self._static = {name: (folder / name).read_bytes() for name in STATIC}
+        self._kept: Bounded[Answer] = Bounded(KEPT_PAGES, lambda one: len(one.body) + LONGEST_KEY)
 
     @abstractmethod
     def addresses(self, quick: Lane, slow: Lane) -> Sequence[Address]:
@@ -110,7 +143,8 @@ class WebApp(ABC):
 
     def guarded(self) -> ASGIApp:
         """The application with its guard around it, outside of everything that may fail."""
-        quick, slow = Lane(THREADS, MOST_WAITING), Lane(SLOW_THREADS, MOST_SLOW_WAITING)
+        quick = Lane(THREADS, MOST_WAITING)
+        slow = Lane(SLOW_THREADS, MOST_SLOW_WAITING, others=quick)
         routes = [self._route(address) for address in self.addresses(quick, slow)]
         app = Starlette(
             routes=[*routes, Route("/static/{name}", self._file)],
@@ -151,19 +185,29 @@ class WebApp(ABC):
         async def endpoint(request: Request) -> Response:
             is_get = address.method == "GET"
             query = dict(request.query_params) if is_get else await _form(request)
-            return await self._answer(address.page, address.lane, self.visit(request, query))
+            visit = self.visit(request, query)
+            try:
+                return self.response(await self._answer(address, visit))
+            except InputError as error:
+                return self.response(self.messages.message(visit, 400, str(error)))
 
         return Route(address.path, endpoint, methods=[address.method])
 
-    async def _answer(self, page: Page, lane_of: LaneOf, visit: Visit) -> Response:
-        lane = lane_of(visit)
+    async def _answer(self, address: Address, visit: Visit) -> Answer:
+        """A page as it was shown before, or made in its lane."""
+        key = (address.path, *visit.key)
+        kept = self._kept.held(key) if address.method == "GET" else None
+        if kept is not None:
+            return kept
+        lane = address.lane(visit)
         if lane.is_full:
             busy = self.messages.message(visit, 503, "The server is busy. Try again in a moment.")
-            return self.response(busy, {"retry-after": "2"})
-        try:
-            return self.response(await lane.run(page, visit))
-        except InputError as error:
-            return self.response(self.messages.message(visit, 400, str(error)))
+            return replace(busy, headers={**busy.headers, "retry-after": "2"})
+        answer = await lane.run(address.page, visit)
+        plain = answer.status == 200 and answer.edits is None and answer.pin is None
+        if address.method == "GET" and plain and len(repr(visit.key)) <= LONGEST_KEY:
+            self._kept.get(key, lambda: answer)
+        return answer
 
     async def _file(self, request: Request) -> Response:
         name = request.path_params["name"]

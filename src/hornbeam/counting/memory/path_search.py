@@ -42,8 +42,9 @@ assert MAX_LENGTH == 4, "the kernel joins heads and tails of up to two steps eac
 BLOCKS_PER_THREAD = 32
 #: Edges to look at above which a search is long enough for a forecast.
 LONG_SEARCH = 100_000_000
-#: Targets in the sample behind a forecast.
+#: Targets in the sample behind a forecast, and edges to look at for all of them together.
 SAMPLE = 256
+SAMPLED_EDGES = 20_000_000
 
 #: Edges to look at (see `Work.cost`), and with paths of four steps how many times that, above
 #: which compiling the search pays. As it is, it takes some 15 microseconds per edge.
@@ -201,11 +202,12 @@ class PathSearch:
 
     def _forecast(self, works: Sequence[Work], plan: Plan, progress: Progress) -> None:
         """Count a sample of the targets; say how many paths to expect, refuse too many rows."""
+        progress.message("Sampling targets to tell how long the search will take ...")
         paths = rows = 0.0
         total = sum(len(work) for work in works)
         counting_only = plan._replace(keep_entries=False)
         for work in works:
-            sample = work.take(np.arange(0, len(work), max(1, total // SAMPLE)))
+            sample = _sample(work, total, plan.max_length)
             if len(sample):
                 found = self._run(sample, counting_only, NO_KEYS, SILENT)
                 scale = len(work) / len(sample)
@@ -250,6 +252,18 @@ def path_rows(found: Sequence[Found]) -> Iterator[Rows]:
     for part in found:
         yield part.path + start, part.target, part.body, part.count
         start += len(part.key)
+
+
+def _sample(work: Work, total: int, max_length: int) -> Work:
+    """Some of the targets, evenly spaced; fewer of them where each one is much work."""
+    sample = work.take(np.arange(0, len(work), max(1, total // SAMPLE)))
+    if max_length <= 3 or not len(sample):
+        return sample
+    # the last two of four steps are walked once per target
+    degrees = np.diff(work.graph.backward.offsets)[sample.sink]
+    tails = two_step_cost.choose(int(degrees.sum()), WORTH_COMPILING_ESTIMATE)
+    edges = int(tails(work.graph.backward, sample.sink).sum()) * total // len(work)
+    return sample.take(np.arange(0, len(sample), 1 + edges // SAMPLED_EDGES))
 
 
 def _sorted_keys(keys: Iterable[int]) -> Keys:

@@ -1,0 +1,82 @@
+"""Ctrl-C is answered within two seconds, whatever the command is busy with.
+
+Python sees a signal between two of its own instructions, and a search in compiled code or a query
+of a database may be a minute away from the next. So the system also writes the signal's number to a
+pipe, which a thread of its own reads. The command gets a moment to leave by itself, through all its
+`finally`s; what it has not left by then is ended from here, with its temporary files deleted.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from select import select
+
+from hornbeam.files import delete_unfinished
+
+#: Seconds that a command gets to leave by itself.
+PATIENCE = 1.2
+#: Exit code of what Ctrl-C has ended: 128 and the signal's number, as shells have it.
+INTERRUPTED = 130
+STDERR = 2
+#: A bar that was being drawn had hidden it.
+SHOW_CURSOR = b"\r\x1b[2K\x1b[?25h"
+
+_left_to_others = False
+
+
+def leave_interrupted() -> None:
+    """End the process, as Ctrl-C does, with nothing half-written left behind."""
+    delete_unfinished()
+    with suppress(OSError):  # a terminal that is gone
+        # past Python's own streams: the thread that is ended may be holding them
+        if select([], [STDERR], [], 0.1)[1]:
+            shown = SHOW_CURSOR if os.isatty(STDERR) else b""
+            os.write(STDERR, shown + b"hornbeam: interrupted\n")
+    # threads may still be counting, and Python would wait for them
+    os._exit(INTERRUPTED)
+
+
+@contextmanager
+def interrupts_answered() -> Iterator[None]:
+    """Answer Ctrl-C within two seconds in this block."""
+    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    before = signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+    left = threading.Event()
+    watching = threading.Thread(target=_watch, args=[read, left], daemon=True)
+    watching.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        left.set()
+        os.close(write)
+        watching.join()
+
+
+@contextmanager
+def left_to_others() -> Iterator[None]:
+    """Let somebody else answer Ctrl-C in this block: a server that takes leave of its clients."""
+    global _left_to_others
+    _left_to_others = True
+    try:
+        yield
+    finally:
+        _left_to_others = False
+
+
+def _watch(read: int, left: threading.Event) -> None:
+    """Wait for a signal, or for the end of the block."""
+    while received := os.read(read, 1):
+        is_ours = received[0] == signal.SIGINT and not _left_to_others
+        if is_ours and not left.wait(PATIENCE):
+            leave_interrupted()
+    os.close(read)
