@@ -143,7 +143,24 @@ def _jitted(function: FunctionType, options: dict[str, bool]) -> Callable[..., A
         )
         translated = translate(function)
     _drop_unreadable(translated)
+    _tolerate_full_disks(translated)
     return translated
+
+
+def _tolerate_full_disks(translated: Callable[..., Any]) -> None:
+    """Go on without keeping code where it cannot be written; Numba would fail."""
+    kept = getattr(translated, "_cache", None)
+    if not hasattr(kept, "save_overload"):
+        return
+    save = kept.save_overload
+
+    def save_if_possible(*overload: Any) -> None:  # noqa: ANN401
+        try:
+            save(*overload)
+        except OSError as error:
+            _say(f"Compiled code cannot be kept ({error.strerror}); the next run compiles again.")
+
+    kept.save_overload = save_if_possible
 
 
 def _drop_unreadable(translated: Callable[..., Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -44,6 +45,7 @@ def main(
 def run() -> None:
     """Entry point: 0 done, 2 wrong input or usage, 130 interrupted, 1 a fault of ours."""
     code: str | int | None = 0
+    _provide_streams()
     try:
         with interrupts_answered():
             app()
@@ -65,6 +67,19 @@ def run() -> None:
     if code == INTERRUPTED:
         leave_interrupted()
     sys.exit(code)
+
+
+def _provide_streams() -> None:
+    """Have all three standard streams, whatever the caller has closed, and write any name to them.
+
+    Else the next file that is opened would take the place of a closed one, and be written to.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _flush() -> None:

@@ -234,7 +234,8 @@ def test_a_long_search_says_what_to_expect(monkeypatch: pytest.MonkeyPatch) -> N
     engine.discover(targets, language, progress=told)
     total = int(discovery.candidates.paths.sum())
     # every target is in the sample, so the forecast is exact
-    assert told.messages == [f"About {total:,} paths to count for 200 targets."]
+    assert told.messages[1:] == [f"About {total:,} paths to count for 200 targets."]
+    assert told.messages[0].startswith("Sampling targets")
 
 
 def test_a_table_that_does_not_fit_is_refused_before_the_search(

@@ -30,9 +30,12 @@ class File:
 
     def blocks(self) -> Iterator[bytes]:
         """Yield the bytes block by block."""
-        with self.path.open("rb") as stream:
-            while block := stream.read(BLOCK):
-                yield block
+        try:
+            with self.path.open("rb") as stream:
+                while block := stream.read(BLOCK):
+                    yield block
+        except OSError as error:  # it was there a moment ago
+            raise DataError(self.name, f"cannot be read: {error.strerror}") from None
 
 
 def find_file(item: str, folder: Path) -> File:

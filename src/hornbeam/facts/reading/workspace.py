@@ -38,19 +38,22 @@ def workspace(
 
     `spill_dir` is where the folder goes; `on_disk` keeps tables in a file there from the start.
     """
-    with (
-        working_folder(spill_dir) as folder,
-        duckdb.connect(
-            folder / "facts.duckdb" if on_disk else ":memory:",
-            config={"temp_directory": str(folder), "memory_limit": memory_limit},
-        ) as connection,
-    ):
-        # Reading a file must not fetch extensions from the network.
-        connection.execute("SET autoinstall_known_extensions = false")
-        connection.execute("SET autoload_known_extensions = false")
-        connection.execute("SET enable_progress_bar = false")
+    with working_folder(spill_dir) as folder:
         try:
-            yield Workspace(connection, folder)
+            with duckdb.connect(
+                folder / "facts.duckdb" if on_disk else ":memory:",
+                config={"temp_directory": str(folder), "memory_limit": memory_limit},
+            ) as connection:
+                # Reading a file must not fetch extensions from the network.
+                connection.execute("SET autoinstall_known_extensions = false")
+                connection.execute("SET autoload_known_extensions = false")
+                connection.execute("SET enable_progress_bar = false")
+                yield Workspace(connection, folder)
+        except duckdb.Error as error:
+            explained = resource_error(error)
+            if explained is None:
+                raise
+            raise explained from None
         except RuntimeError as error:
             # What DuckDB makes of Ctrl-C.
             if "interrupted" in str(error).lower():
