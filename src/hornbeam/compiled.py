@@ -150,7 +150,7 @@ def _jitted(function: FunctionType, options: dict[str, bool]) -> Callable[..., A
 def _tolerate_full_disks(translated: Callable[..., Any]) -> None:
     """Go on without keeping code where it cannot be written; Numba would fail."""
     kept = getattr(translated, "_cache", None)
-    if not hasattr(kept, "save_overload"):
+    if kept is None:
         return
     save = kept.save_overload
 

@@ -29,9 +29,11 @@ from hornbeam.serve.guard import MAX_HEADERS
 REQUEST_SECONDS = 10.0
 ANSWER_SECONDS = 60.0
 IDLE_SECONDS = 15
-#: Connections at once, where so many files may be open, and files that the server needs besides.
+#: Connections at once, and those that may come in one breath, where so many files may be open; and
+#: files that the server needs besides.
 MOST_CONNECTIONS = 1000
-OTHER_FILES = 40
+MOST_ARRIVING = 250
+OTHER_FILES = 20
 #: Seconds that a thread may hold the interpreter when others wait for it.
 SHORT_TURN = 0.001
 #: Seconds that answers under way get when the server stops.
@@ -90,13 +92,23 @@ def _is_full(connections: Any) -> bool:  # noqa: ANN401
 
 
 def _most_connections() -> int:
-    """How many connections there may be; each is an open file."""
+    """How many connections there may be."""
+    return max(1, min(MOST_CONNECTIONS, 3 * _connection_files() // 4))
+
+
+def _most_arriving() -> int:
+    """How many connections are taken before one of them can make room for another."""
+    return max(1, min(MOST_ARRIVING, _connection_files() // 4))
+
+
+def _connection_files() -> int:
+    """Open files that are left for connections."""
     if sys.platform == "win32":
-        return MOST_CONNECTIONS
+        return 4 * MOST_CONNECTIONS
     import resource
 
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return max(1, min(MOST_CONNECTIONS, files - OTHER_FILES))
+    return files - OTHER_FILES if files != resource.RLIM_INFINITY else 4 * MOST_CONNECTIONS
 
 
 def _one_to_leave(connections: Any) -> HurriedProtocol | None:  # noqa: ANN401
@@ -121,7 +133,7 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind(address)
-        opened.listen(MOST_CONNECTIONS)
+        opened.listen(_most_arriving())
     except OSError as error:
         opened.close()
         raise InputError(_why_not(error, host, port)) from None
@@ -168,7 +180,7 @@ def make_server(app: ASGIApp, started: Callable[[], None]) -> uvicorn.Server:
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=LAST_SECONDS,
         h11_max_incomplete_event_size=MAX_HEADERS,
-        backlog=MOST_CONNECTIONS,
+        backlog=_most_arriving(),
     )
     return _AnnouncedServer(config, started)
 
