@@ -15,6 +15,7 @@ ROOT = Path(hornbeam.__file__).parent
 
 #: Parts of the package in the order of the data flow. A part may import itself and those above it.
 LAYERS: list[set[str]] = [
+    {"locks"},
     {"errors", "progress", "files", "arrays", "machine", "choices", "printable", "suggestions"},
     {"compiled", "result_table"},
     {"facts"},

@@ -209,3 +209,28 @@ def test_what_another_run_took_for_abandoned_is_made_again(tmp_path: Path) -> No
     with files._temporary(tmp_path, make) as folder:
         assert folder.is_dir()
     assert len(made) == 2
+
+
+def test_without_locks_of_the_system(tmp_path: Path) -> None:
+    # as on Windows: everything imports, files and folders are written, and nothing is taken
+    # for abandoned
+    left = tmp_path / f".hornbeam-{'0' * 16}.tmp"
+    left.touch()
+    code = """
+import pkgutil, sys
+from pathlib import Path
+sys.modules["fcntl"] = None
+import hornbeam, hornbeam.cli.commands
+for folder in ("facts", "cli", "graphs", "programs"):
+    package = __import__(f"hornbeam.{folder}", fromlist=["x"])
+    for module in pkgutil.walk_packages(package.__path__, f"hornbeam.{folder}."):
+        __import__(module.name)
+from hornbeam.files import save_folder, save_text, working_folder
+save_text("a.txt", "text")
+with working_folder() as folder:
+    save_folder("f", lambda new: save_text(new / "b.txt", str(folder)), lambda place: None)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    assert sorted(os.listdir(tmp_path)) == [left.name, "a.txt", "f"]
+    assert os.listdir(tmp_path / "f") == ["b.txt"]

@@ -1,26 +1,27 @@
 """Writing files and folders, all or nothing; and the fingerprints of texts.
 
 Whatever is written goes to a temporary name beside its place first, and takes its place in one
-step. A run that is killed leaves such a name behind at worst. Its owner holds a lock on it, which
-the system takes back whatever happens, so that the next run knows what nobody needs any more.
+step. A run that is killed leaves such a name behind at worst. Its owner holds a lock on it
+(`hornbeam.locks`), so that the next run knows what nobody needs any more.
 """
 
 from __future__ import annotations
 
 import ctypes
 import errno
-import fcntl
 import hashlib
 import os
 import re
 import secrets
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from hornbeam.errors import DataError, InputError
+from hornbeam.locks import held_by_nobody, hold, release
 
 #: Names of what is being written; also those of folders that gave way and are being deleted.
 TEMPORARY = re.compile(r"\.hornbeam-[0-9a-f]{16}\.tmp")
@@ -149,7 +150,7 @@ def _temporary(folder: Path, make: Callable[[Path], None]) -> Iterator[Path]:
         # Not made by `tempfile`, whose files only their owner may read.
         path = folder / f".hornbeam-{secrets.token_hex(8)}.tmp"
         make(path)
-        owner = _locked(path)
+        owner = hold(path)
         if owner is not None:
             break
     _unfinished.add(path)
@@ -159,7 +160,7 @@ def _temporary(folder: Path, make: Callable[[Path], None]) -> Iterator[Path]:
         # an interrupt leaves nothing behind either
         _delete(path)
         _unfinished.discard(path)
-        os.close(owner)
+        release(owner)
 
 
 def delete_unfinished() -> None:
@@ -167,19 +168,6 @@ def delete_unfinished() -> None:
     for path in list(_unfinished):
         with suppress(OSError):
             _delete(path)
-
-
-def _locked(path: Path) -> int | None:
-    """Hold what was just made; None where another run took it for abandoned before that."""
-    try:
-        owner = os.open(path, os.O_RDONLY)
-    except FileNotFoundError:
-        return None
-    fcntl.flock(owner, fcntl.LOCK_EX)
-    if os.path.exists(path):
-        return owner
-    os.close(owner)
-    return None
 
 
 @contextmanager
@@ -214,13 +202,9 @@ def _delete_abandoned(folder: Path) -> None:
     with suppress(OSError):  # a folder may be written to that cannot be listed
         names = [name for name in os.listdir(folder) if TEMPORARY.fullmatch(name)]
     for name in names:
-        with suppress(OSError):  # in use, not ours to delete, or just gone
-            seen = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-            try:
-                fcntl.flock(seen, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _delete(folder / name)
-            finally:
-                os.close(seen)
+        # in use, not ours to delete, or just gone
+        with suppress(OSError), held_by_nobody(folder / name):
+            _delete(folder / name)
 
 
 def _delete(path: Path) -> None:
@@ -232,7 +216,7 @@ def _delete(path: Path) -> None:
 
 def _to_disk(file: Path) -> None:
     """Have the system write a file out, so that no power failure leaves a name without a text."""
-    seen = os.open(file, os.O_RDONLY)
+    seen = os.open(file, os.O_RDWR)  # Windows writes out what may be written to only
     try:
         os.fsync(seen)
     finally:
@@ -241,6 +225,8 @@ def _to_disk(file: Path) -> None:
 
 def _exchanged(one: Path, other: Path) -> bool:
     """Let two folders change places in one step; False where the system does not know how."""
+    if sys.platform == "win32":
+        return False
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if rename is None:
         return False

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import sys
 
 #: Largest weight, coefficient, step or tolerance: sums and squares of such stay finite. One over it
 #: is the smallest that is not 0.
@@ -15,6 +17,10 @@ MOST_THREADS = 256
 
 def physical_memory() -> int:
     """Bytes of memory of this machine."""
+    if sys.platform == "win32":
+        kilobytes = ctypes.c_ulonglong()
+        ctypes.windll.kernel32.GetPhysicallyInstalledSystemMemory(ctypes.byref(kilobytes))
+        return kilobytes.value * 1024
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 

@@ -84,3 +84,20 @@ def test_a_whole_fit_gives_the_same_bytes(relaxation: Relaxation) -> None:
             fit = Joint(strengths=8).fit(problem, 0.5)
             found.append([fit.weights, np.array([fit.loss]), problem.score(fit.weights)])
     assert_same(*found)
+
+
+def test_steps_of_next_to_nothing_overflow_nowhere() -> None:
+    # columns that nearly repeat each other, and one that they hardly touch: its step is 1e-310
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        roots = rng.normal(size=(6, 2))
+        hessian = roots @ roots.T + 1e-7 * np.eye(6)
+        hessian[-1], hessian[:, -1] = 0.0, 0.0
+        hessian[0, -1] = hessian[-1, 0] = 10.0 ** -rng.uniform(300, 318)
+        hessian[-1, -1] = 1.0
+        gradient = np.append(rng.normal(size=5), 0.0) * 0.01
+        weights = rng.random(6)
+        found = descent.minimise_model(gradient, hessian, weights)  # a warning is an error here
+        moved = found - weights
+        assert found.min() >= 0.0
+        assert gradient @ moved + moved @ hessian @ moved / 2 <= 0.0

@@ -109,7 +109,9 @@ def minimise_model(gradient: Floats, hessian: Floats, weights: Floats) -> Floats
     free = np.flatnonzero(found > 0.0)
     # always compiled: the inner products are BLAS's, and NumPy's are another one's
     step = loops.conjugate_gradients.compiled(hessian, free, -np.asarray(slope), SWEEPS)
-    falling = step < 0.0
-    reach = np.min(found[free][falling] / -step[falling], initial=1.0)
-    found[free] = np.maximum(found[free] + reach * step, 0.0)
+    held = found[free]
+    # only of weights that would fall below 0: a step of next to nothing is no divisor
+    below = -step > held
+    reach = np.min(held[below] / -step[below], initial=1.0)
+    found[free] = np.maximum(held + reach * step, 0.0)
     return found

@@ -1,0 +1,56 @@
+"""Locks on what is being written: who holds one is alive, whatever became of others.
+
+The system takes a lock back when its owner ends, also where that is killed. Windows locks neither
+folders nor files that are to be renamed: there nothing is held, and what a killed run left behind
+stays until somebody deletes it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+#: What is held where the system has no such locks.
+NOTHING = -1
+
+
+def hold(path: Path) -> int | None:
+    """Hold what was just made; None where another run took it for abandoned before that."""
+    if fcntl is None:
+        return NOTHING
+    try:
+        owner = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    fcntl.flock(owner, fcntl.LOCK_EX)
+    if os.path.exists(path):
+        return owner
+    os.close(owner)
+    return None
+
+
+def release(owner: int) -> None:
+    """Give back what `hold` gave."""
+    if owner != NOTHING:
+        os.close(owner)
+
+
+@contextmanager
+def held_by_nobody(path: Path) -> Iterator[None]:
+    """Hold something for a moment; an `OSError` where somebody does, or might."""
+    if fcntl is None:
+        raise OSError(errno.ENOTSUP, "no locks")
+    seen = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        fcntl.flock(seen, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(seen)
