@@ -92,6 +92,14 @@ def test_odd_options_and_files(words: tuple[str, ...], said: str) -> None:
     assert said in _refused(*words)
 
 
+def test_more_threads_than_there_could_be_are_not_started() -> None:
+    # DuckDB would try, and the process would end without a word
+    words = ("infer", "program.json", "--threads", "2147483648", "--json")
+    done = subprocess.run(command(*words), capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0
+    assert "objective" in json.loads(done.stdout)
+
+
 def test_no_memory_is_not_the_fault_of_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise MemoryError

@@ -3,42 +3,94 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.robustness.fuzz import CORPUS
-from tests.support.mutations import TARGETS, Target, check, mutated, oracle_labels
+from hornbeam.cli.commands import COMMANDS
+from tests.robustness.fuzz import CORPUS, TARGETS, Fuzzed
+from tests.support import strict_tables as strict
+from tests.support.fuzz_commands import BASES, options_of
+from tests.support.fuzz_readers import one_database
+from tests.support.line_coverage import LineCoverage
 
-#: Readers that start a database for every input get fewer.
-FEW, MANY = 40, 150
+#: Inputs per target in these tests, for each time that `make fuzz` tries it.
+INPUTS = 15
+WITH_DATABASE = pytest.mark.usefixtures("_database")
+IGNORING = pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
+pytestmark = [WITH_DATABASE, IGNORING]
+
+
+@pytest.fixture(scope="module")
+def _database() -> Iterator[None]:
+    with one_database():
+        yield
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_mutated_inputs(target: Target, tmp_path: Path) -> None:
-    rng = random.Random(15)
-    number = MANY if target.name in ("model", "rules", "trace") else FEW
-    accepted = sum(check(target, mutated(rng, target), tmp_path) for _ in range(number))
+def test_mutated_inputs(target: Fuzzed, tmp_path: Path) -> None:
+    rng, number = random.Random(15), INPUTS * target.often
+    inputs = [target.mutated(rng, target.seeds) for _ in range(number)]
+    accepted = sum(target.check(data, tmp_path) for data in inputs)
     assert accepted < number
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_what_is_mutated_is_valid(target: Target, tmp_path: Path) -> None:
-    assert check(target, target.seed, tmp_path)
+def test_what_is_mutated_is_valid(target: Fuzzed, tmp_path: Path) -> None:
+    assert all(target.check(data, tmp_path) for data in target.seeds)
 
 
 @pytest.mark.parametrize("path", sorted(CORPUS.glob("*-*")), ids=lambda path: path.name)
 def test_past_findings(path: Path, tmp_path: Path) -> None:
-    file = path.name.partition("-")[2]
-    [target] = [one for one in TARGETS if one.file == file]
-    check(target, path.read_bytes(), tmp_path)
+    name = path.name.partition("-")[2]
+    [target] = [one for one in TARGETS if one.name.replace(" ", "_") == name]
+    target.check(path.read_bytes(), tmp_path)
+
+
+def test_every_command_has_words_to_begin_with() -> None:
+    commands = [name for group in COMMANDS.values() for name in group]
+    assert list(BASES) == commands
+    flags = {option.flag: option for option in options_of("learn")}
+    assert {"--facts", "--method", "--threads", "-o", "--seed"} <= flags.keys()
+    assert {"memory", "duckdb", "spark"} <= {*flags["--engine"].words}
+    assert flags["--quiet"].is_flag
+
+
+def test_the_first_input_that_reaches_a_line_is_known() -> None:
+    coverage, seen = LineCoverage(), list[int]()
+    for text in ("1 2 3", "1 2 3", "a\tb"):
+        with coverage.watched():
+            _ = [strict.rows_of(text.encode(), "\t"), COMMANDS]
+        seen.append(coverage.reached)
+    assert seen == [0, 0, 0]  # the oracle is no part of the package
+    from hornbeam.suggestions import did_you_mean
+
+    for wrong in ("facst", "facst", "facts"):
+        with coverage.watched():
+            did_you_mean(wrong, ["facts"])
+        seen.append(coverage.reached)
+    assert seen[3] == seen[4] > 0
 
 
 def test_the_oracle_by_hand() -> None:
-    assert oracle_labels(b"a\tt\tb\t1\n", "\t") == {("a", "t", "b"): 1.0}
-    assert oracle_labels(b'"a,b",t, "c""d" ,0.5\n', ",") == {("a,b", "t", 'c"d'): 0.5}
+    def labels(data: bytes, delimiter: str) -> object:
+        return strict.labels_in(strict.rows_of(data, delimiter))
+
+    assert labels(b"a\tt\tb\t1\n", "\t") == {("a", "t", "b"): 1.0}
+    assert labels(b'"a,b",t, "c""d" ,0.5\n', ",") == {("a,b", "t", 'c"d'): 0.5}
     for wrong in (b'"a" "b",t,c,1\n', b'"a"b,t,c,1\n', b'"a,t,c,1\n', b"a,t,c\n", b"a,t,,1\n"):
-        assert oracle_labels(wrong, ",") is None
+        assert labels(wrong, ",") is None
     for wrong in (b"a\tt\tb\t2\n", b"a\tt\tb\tx\n", b"a\tt\tb\t1\r\nb\tt\ta\t1\n", b"\xff\n"):
-        assert oracle_labels(wrong, "\t") is None
+        assert labels(wrong, "\t") is None
+    rows = [["a", "p", "b"], ["c", "u"]]
+    assert strict.facts_in(rows) == {("a", "p", "b"): 1.0, ("c", "u"): 1.0}
+    for row in (["a", "p"], ["a", "q", "b", "1"], ["", "q", "b"], ["a", "q", "b\r"]):
+        assert strict.facts_in([*rows, row]) is None
+    assert strict.pairs_in([*rows[:1], ["b", "p", "a", "x"]]) == [("a", "p", "b"), ("b", "p", "a")]
+    assert strict.queries_in([["a", "p", "?"]]) == [("a", "p", "?")]
+    assert strict.queries_in([["?", "p", "?"]]) is None
+    assert strict.arguments_in([["a", "b"], ["c"]]) is None
+    assert strict.names_in([["ID", "Name"], ["a", "Ann"], ["a", "Ann", ""]]) == {"a": "Ann"}
+    assert strict.names_in([["a", "Ann"], ["a", "Bob"]]) is None

@@ -31,7 +31,8 @@ def check_outputs(command: TyperCommand, given: Mapping[str, Any]) -> None:
             items += [str(value)] if isinstance(value, str | Path) else value
     inputs = list(input_files(items))
     refuse_inputs(output, inputs)
-    whole = kinds["output"] == FOLDER_KIND or output.suffix.lower() == FOLDER_SUFFIX
+    # older Typers hand over texts here
+    whole = kinds["output"] == FOLDER_KIND or Path(output).suffix.lower() == FOLDER_SUFFIX
     if whole and os.path.isdir(output):
         place = Path(os.path.realpath(output))
         for name in inputs:

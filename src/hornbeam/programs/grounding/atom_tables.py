@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from hornbeam.arrays import Ids
 from hornbeam.facts.reading.workspace import workspace
+from hornbeam.machine import worker_threads
 from hornbeam.programs.program_data import PredicateTables, ProgramData
 
 #: What `v` says of an observed atom, and of an atom that is not there at all.
@@ -81,7 +82,7 @@ def atom_tables(
     with workspace() as space:
         connection = space.connection
         if threads is not None:
-            connection.execute(f"SET threads = {int(threads)}")
+            connection.execute("SET threads = ?", [worker_threads(threads)])
         stored, variables = dict[str, StoredPredicate](), 0
         for number, (name, tables) in enumerate(data.predicates.items()):
             n_targets = len(tables.targets)
