@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import random
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import chdir
@@ -112,12 +113,16 @@ class Option:
 @cache
 def options_of(command: str) -> tuple[Option, ...]:
     """Every option of a command, as the command line knows it."""
-    kinds = {name: one.annotation for name, one in signature(function_of(command)).parameters.items()}
+    kinds = {
+        name: one.annotation for name, one in signature(function_of(command)).parameters.items()
+    }
     found = []
     for parameter in load(command).params:
         flags = [flag for flag in (*parameter.opts, *parameter.secondary_opts) if flag[0] == "-"]
         choices = _choices(kinds.get(parameter.name))
-        found += [Option(flag, bool(getattr(parameter, "is_flag", False)), choices) for flag in flags]
+        found += [
+            Option(flag, bool(getattr(parameter, "is_flag", False)), choices) for flag in flags
+        ]
     return tuple(one for one in found if one.flag not in ("--help", "-h"))
 
 
@@ -173,7 +178,9 @@ class Commands:
         assert len(ended.stderr) < 20_000, f"a message of {len(ended.stderr)} characters"
         if ended.code:
             assert left == world, f"exit 2, but written: {_difference(left, world)}"
-            told = ended.stderr.count("hornbeam: ") + ended.stderr.count("\u2500 Error \u2500")
+            told = len(re.findall("^hornbeam: ", ended.stderr, re.M)) + ended.stderr.count(
+                "\u2500 Error \u2500"
+            )
             assert told == 1, ended.stderr[-2000:]
         else:
             outputs = tuple(_outputs(given["words"]))

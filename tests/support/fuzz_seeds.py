@@ -138,7 +138,10 @@ SEEDS = {
     "arguments": (ARGUMENTS,),
     "gzipped facts": (FACTS, PLAIN),
     "gzip": (gzip.compress(FACTS, mtime=0), gzip.compress(PLAIN, mtime=0)),
-    "facts in Parquet": (FACTS.replace(b"ann lee\tstudent\n", b""), PLAIN.replace(b"ann lee\t", b"ann lee\tis\t")),
+    "facts in Parquet": (
+        FACTS.replace(b"ann lee\tstudent\n", b""),
+        PLAIN.replace(b"ann lee\t", b"ann lee\tis\t"),
+    ),
     "parquet": (_parquet(PLAIN),),
     "N-Triples": (TRIPLES,),
     "N-Quads": (TRIPLES + b"<http://a> <http://p> <http://c> <http://graph> .\n",),

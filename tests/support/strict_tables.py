@@ -86,7 +86,10 @@ def names_in(rows: Rows | None) -> dict[str, str] | None:
     """Names by id; a third field is a type, and may be empty."""
     found: dict[str, str] = {}
     for k, row in enumerate(rows or []):
-        if k == 0 and [cell.strip().casefold() for cell in row] == ["id", "name", "type"][: len(row)]:
+        if (
+            k == 0
+            and [cell.strip().casefold() for cell in row] == ["id", "name", "type"][: len(row)]
+        ):
             continue
         if len(row) not in (2, 3) or _misnamed(row[:2] + [cell for cell in row[2:] if cell]):
             return None

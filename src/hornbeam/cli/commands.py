@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -15,6 +16,7 @@ from hornbeam.cli.help import help_text
 from hornbeam.cli.option_groups import with_options
 from hornbeam.cli.outputs import check_outputs
 from hornbeam.cli.plain_values import without_pydantic
+from hornbeam.printable import message_text
 
 #: A context of Click, which older Typers import and newer ones bring along.
 Context = Any
@@ -55,13 +57,26 @@ COMMANDS = {
 }
 
 
+@contextmanager
+def _printable_messages() -> Iterator[None]:
+    """Let what Typer says of wrong words be short, and without control characters."""
+    try:
+        yield
+    except Exception as error:  # its class is Click's or Typer's own, by version
+        said = getattr(error, "message", None)
+        if isinstance(said, str):
+            error.message = message_text(said)  # type: ignore[attr-defined]
+        raise
+
+
 class Command(TyperCommand):
     """A command that names options where the library names parameters."""
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Read the options."""
         without_pydantic(self.get_params(ctx))
-        return super().parse_args(ctx, args)
+        with _printable_messages():
+            return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Context) -> object:
         """Run the command; messages may also name options of `learn`, whose model it takes."""
@@ -82,13 +97,15 @@ class LazyGroup(TyperGroup):
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Read the options before the command."""
         without_pydantic(self.get_params(ctx))
-        return super().parse_args(ctx, args)
+        with _printable_messages():
+            return super().parse_args(ctx, args)
 
     def resolve_command(
         self, ctx: Context, args: list[str]
     ) -> tuple[str | None, TyperCommand | None, list[str]]:
         """Find the command that runs (or completes, or shows its help)."""
-        name, listed, rest = super().resolve_command(ctx, args)
+        with _printable_messages():
+            name, listed, rest = super().resolve_command(ctx, args)
         return name, None if listed is None or name is None else load(name), rest
 
 

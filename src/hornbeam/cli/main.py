@@ -58,6 +58,10 @@ def run() -> None:
             "--memory-limit and --spill-dir"
         )
         code = 2
+    except OSError as error:
+        # whatever a name or a device makes of it that no reader and no writer has expected
+        say(f"hornbeam: {error.filename}: {error.strerror}; expected another file or folder")
+        code = 2
     except SystemExit as ended:
         # the reader of our output (head, less) went away: not an error, whatever Typer says
         code = 0 if isinstance(ended.__context__, BrokenPipeError) else ended.code

@@ -95,7 +95,7 @@ class Answers:
     def best(self, top: int) -> Answers:
         """At most the first `top` answers of each query."""
         low = self.offsets[:-1]
-        high = np.minimum(self.offsets[1:], low + top)
+        high = np.minimum(self.offsets[1:], low + min(top, len(self.entities)))
         chosen = ranges(low, high)
         return Answers(pointers(high - low), self.entities[chosen], self.scores[chosen])
 
