@@ -41,7 +41,7 @@ test: lint  ## lint, types, tests
 
 fuzz: setup  ## mutated inputs for every reader, every crash point of every command (minutes)
 	$(BIN)/python -m tests.robustness.fuzz
-	HORNBEAM_EVERY_CRASH_POINT=1 $(BIN)/pytest -q -n auto tests/robustness/test_crash_points.py
+	HORNBEAM_EVERY_CRASH_POINT=1 $(BIN)/pytest -q -rP -n auto tests/robustness/test_crash_points.py
 
 versions:  ## make quick's tests on a wheel with the lowest, then the newest dependencies (minutes; a CI job of its own)
 	PYTHON=$(PYTHON) .ci/versions lowest

@@ -35,7 +35,7 @@ MOST_SECONDS, MOST_MEGABYTES = 30, 512
 #: Where an input is kept while it is tried: it stays if the process dies of it.
 UNDER_WAY = "under-way"
 #: Of so many inputs one is watched for new lines: watching takes as long as reading.
-WATCHED = 4
+WATCHED = 8
 
 
 class Fuzzed(Protocol):

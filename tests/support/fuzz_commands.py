@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from inspect import signature
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
 from unittest.mock import patch
@@ -35,8 +36,9 @@ NUMBERS = (
     "9223372036854775807", "9223372036854775808", "100000",
 )  # fmt: skip
 TEXTS = (
-    "", " ", "a", "?", "\u00e9", "\x1b[31m", "\u202e", "a" * 5000, "../..", "-", "--", ",", "t", "p",
-    "paths,open", "subject=a", "subject=x,object=y", "'", "%s", "\udcff", "[bold]", "=", "ta=facts.tsv",
+    "", " ", "a", "?", "\u00e9", "\x1b[31m", "\u202e", "a" * 5000, "../..", "-", "--", ",", "t",
+    "p", "paths,open", "subject=a", "subject=x,object=y", "'", "%s", "\udcff", "[bold]", "=",
+    "ta=facts.tsv",
     "auto", "p,q", "missing.tsv", "tmp", "/dev/null", "facts.tsv", "labels.tsv", "model.psl",
     "graph.hornbeam", "program.json", "names.tsv", "new.psl", "out.csv", "out.parquet", "out.json",
 )  # fmt: skip
@@ -213,7 +215,7 @@ def _value(rng: random.Random, choices: Sequence[str]) -> str:
 
 def _outputs(words: Sequence[str]) -> Iterator[str]:
     """What a command may write: its outputs, and the trace beside a model."""
-    for before, word in zip(words, words[1:], strict=False):
+    for before, word in pairwise(words):
         if before in ("-o", "--output"):
             yield word
             yield f"{word.rpartition('.')[0] or word}.trace.json"

@@ -1,8 +1,8 @@
 """Every reader with what it is given, and what must be true of what it accepts.
 
-`Target.check` writes an input, reads it, and returns whether it was accepted. Anything but an acceptance
-that agrees with the oracle, or an `InputError` with one short message that names the file, is a
-finding.
+`Target.check` writes an input, reads it, and returns whether it was accepted. Anything but an
+acceptance that agrees with the oracle, or an `InputError` with one short message that names the
+file, is a finding.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ def _parquet(data: bytes) -> bytes:
     return written.getvalue()
 
 
-# --- what is accepted or refused, and goes around ---------------------------------------------------
+# --- what is accepted or refused, and goes around -------------------------------------------------
 
 
 def _any_facts(path: Path) -> None:
@@ -295,7 +295,7 @@ def _tables() -> Iterator[Target]:
             yield Target(f"{name}.{form}", f"{name}.{form}", compare)
         called = f"names.{form}"
         names = _held_to(_names, lambda data, r=rows: strict.names_in(r(data)) if data else None)  # type: ignore[misc]
-        yield Target(called, called, names, 8)
+        yield Target(called, called, names, 16)
     arguments = _held_to(_arguments, lambda data: strict.arguments_in(strict.rows_of(data, "\t")))
     yield Target("arguments", "ta.tsv", arguments)
     zipped = _held_to(_facts, lambda data: strict.facts_in(_unpacked(data)))
@@ -314,10 +314,10 @@ TARGETS = (
     Target("program.yaml", "program.yaml", _program),
     Target("PSL data", "p.txt", _data_file),
     Target("PSL 2 data", "old.data", _old_data),
-    Target("model", "model.psl", _model, 12),
-    Target("collective model", "model.psl", _model, 12),
-    Target("graph model", "model.hornbeam", _graph_model, 16),
-    Target("rules", "rules.psl", _rules, 12),
-    Target("AnyBURL and AMIE", "rules.txt", _other_rules, 16),
-    Target("trace", "model.trace.json", _trace, 16),
+    Target("model", "model.psl", _model, 24),
+    Target("collective model", "model.psl", _model, 24),
+    Target("graph model", "model.hornbeam", _graph_model, 32),
+    Target("rules", "rules.psl", _rules, 24),
+    Target("AnyBURL and AMIE", "rules.txt", _other_rules, 32),
+    Target("trace", "model.trace.json", _trace, 32),
 )  # fmt: skip

@@ -39,7 +39,8 @@ SQUARED = b"""1: knows(A, B) & likes(B, C) -> likes(A, C) ^2
 0.25: (A == 'c') & p(A, B) -> likes(A, B) ^2
 0.5: genre(A, 'x y') -> likes(A, B) ^2
 """
-COLLECTIVE = b"""# hornbeam: {"version": 1, "counts": "exists", "collective": "two-step", "threshold": 0.3}
+COLLECTIVE = b"""# hornbeam: {"version": 1, "counts": "exists", \
+"collective": "two-step", "threshold": 0.3}
 0.5: cites(A, B) & believed_likes(B, C) -> likes(A, C) [log]
 0.9: believed_likes(A, C) -> !likes(A, B)
 # the first step: what is believed of each pair alone
