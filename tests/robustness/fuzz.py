@@ -98,8 +98,8 @@ def judge(target: Fuzzed, data: bytes, folder: Path) -> bool:
 def main() -> None:
     """Mutate, read, count; exit 1 where there was a finding."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--inputs", type=int, default=20_000, help="how many distinct inputs")
-    parser.add_argument("--seconds", type=float, default=600.0, help="stop after so many")
+    parser.add_argument("--inputs", type=int, default=100_000, help="how many distinct inputs")
+    parser.add_argument("--seconds", type=float, default=3600.0, help="stop after so many")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="an expression for their names")
     given = parser.parse_args()

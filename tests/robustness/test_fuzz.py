@@ -85,6 +85,7 @@ def test_the_oracle_by_hand() -> None:
     for wrong in (b"a\tt\tb\t2\n", b"a\tt\tb\tx\n", b"a\tt\tb\t1\r\nb\tt\ta\t1\n", b"\xff\n"):
         assert labels(wrong, "\t") is None
     rows = [["a", "p", "b"], ["c", "u"]]
+    assert strict.facts_in([["a", "p", "b", "0"], ["b", "p", "a", "1"]]) == {("b", "p", "a"): 1.0}
     assert strict.facts_in(rows) == {("a", "p", "b"): 1.0, ("c", "u"): 1.0}
     for row in (["a", "p"], ["a", "q", "b", "1"], ["", "q", "b"], ["a", "q", "b\r"]):
         assert strict.facts_in([*rows, row]) is None

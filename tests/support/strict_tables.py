@@ -56,7 +56,11 @@ def facts_in(rows: Rows | None) -> dict[Atom, float] | str | None:
     for row in rows:
         if arities.setdefault(row[1], len(row[:3])) != len(row[:3]):
             return None
-    return _valued((row[:3], row[3] if len(row) == 4 else "1") for row in rows)
+    found = _valued((row[:3], row[3] if len(row) == 4 else "1") for row in rows)
+    if not isinstance(found, dict):
+        return found
+    # what is not given is false: an atom of truth 0 says nothing
+    return {atom: value for atom, value in found.items() if round(value * 1e6)}
 
 
 def pairs_in(rows: Rows | None) -> list[Atom] | None:
@@ -115,15 +119,13 @@ def _valued(rows: Iterator[tuple[list[str], str]]) -> dict[Atom, float] | str | 
             unsure = True
             continue
         number = float(value)
-        millionths = round(number * 1e6)
         if number > 1:
             return None
         before = found.setdefault(tuple(names), number)
-        if abs(round(before * 1e6) - millionths) > 0:
-            # of two that differ by half a millionth either may be meant
-            if abs(before - number) > 1e-6:
-                return None
-            unsure = True
+        if abs(before - number) > 1e-6:
+            return None
+        # half a millionth may be rounded either way
+        unsure |= before != number or abs(number * 1e6 % 1 - 0.5) < 1e-3
     return UNSURE if unsure else found
 
 

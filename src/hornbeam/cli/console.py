@@ -120,7 +120,8 @@ class TerminalProgress:
         known = self._stages.setdefault(stage, Stage(now, done, now, done, total))
         known.now, known.done, known.total = now, done, total
         shown, line = self._of_whole(stage, known)
-        if sys.stderr.isatty():
+        # while a bar is shown, Rich before 15 has put something before stderr that is no terminal
+        if self._bar is not None or sys.stderr.isatty():
             self._draw(shown, line)
         elif now - max(self._last_line, known.began) >= LINE_EVERY_SECONDS and done < total:
             self._last_line = now

@@ -249,7 +249,7 @@ def trace_of(model: Path) -> Trace | None:
         text = model.read_bytes().decode()
     except OSError as error:
         raise DataError(str(path), f"cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         problem = "is no trace as learn writes it; delete it, or learn the model again"
         raise DataError(str(path), problem) from None
     if trace.model not in ("", fingerprint(text)):

@@ -100,7 +100,7 @@ class DuckDB:
 def duckdb_engine(facts: Facts, threads: int | None = None) -> SqlEngine:
     """Search facts that are in memory already by SQL; what spills goes away with the engine."""
     stack = ExitStack()
-    database = DuckDB(stack.enter_context(workspace("80%")).connection)
+    database = DuckDB(stack.enter_context(workspace(None)).connection)
     edges = walked(facts)
     database.upload("facts", fact_columns(edges))
     database.upload("unary_facts", unary_columns(edges))
@@ -150,7 +150,7 @@ def open_duckdb(
     folder = None if spill_dir is None else os.fspath(spill_dir)
     if folder is not None and not (os.path.isdir(folder) and os.access(folder, os.W_OK)):
         raise InputError(f"{folder}: no folder that can be written to; give `spill_dir` another")
-    with workspace(memory_limit or "80%", folder, on_disk=True) as space:
+    with workspace(memory_limit, folder, on_disk=True) as space:
         database = DuckDB(space.connection)
         progress.message("Storing the facts in DuckDB ...")
         stored = store_facts(

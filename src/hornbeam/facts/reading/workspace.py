@@ -32,17 +32,19 @@ class Workspace:
 
 @contextmanager
 def workspace(
-    memory_limit: str = MEMORY_LIMIT, spill_dir: str | None = None, *, on_disk: bool = False
+    memory_limit: str | None = MEMORY_LIMIT, spill_dir: str | None = None, *, on_disk: bool = False
 ) -> Iterator[Workspace]:
     """Open a workspace; whatever spills to disk goes to its folder and away with it.
 
-    `spill_dir` is where the folder goes; `on_disk` keeps tables in a file there from the start.
+    `memory_limit` is DuckDB's own where it is None: 80 % of the machine's. `spill_dir` is where the
+    folder goes; `on_disk` keeps tables in a file there from the start.
     """
+    limit = {} if memory_limit is None else {"memory_limit": memory_limit}
     with working_folder(spill_dir) as folder:
         try:
             with duckdb.connect(
                 folder / "facts.duckdb" if on_disk else ":memory:",
-                config={"temp_directory": str(folder), "memory_limit": memory_limit},
+                config={"temp_directory": str(folder), **limit},
             ) as connection:
                 # Reading a file must not fetch extensions from the network.
                 connection.execute("SET autoinstall_known_extensions = false")
