@@ -96,8 +96,8 @@ class Model(RuleModel):
     ) -> ResultTable:  # fmt: skip
         """Find the best new links by following the rules forward from subjects.
 
-        Best first (by subject where `per_subject`), of the target's known subjects or, without any,
-        of every entity. Objects are of types that the target has, where `names` or facts tell them.
+        Best first (by subject where `per_subject`), of the target's known subjects or else of all.
+        They are like its facts: of types that these have, and loops only where some fact is one.
         """
         return propose_links(
             self, facts, target, names, subjects=subjects, top=top, per_subject=per_subject,

@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from hornbeam.cli import commands, console
-from hornbeam.cli.console import TerminalProgress, WholeWork, progress_shown
+from hornbeam.cli.console import TerminalProgress, progress_shown
 from hornbeam.cli.help import help_text
+from hornbeam.cli.work_left import WholeWork
 from tests.support.commands import COUNTRIES, EVIDENCE, TRAIN, command, hornbeam_
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -200,9 +201,7 @@ def test_a_bar_shows_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None
     progress.close()
     shown = ESCAPE.sub("", record.export_text())
     assert "Counting paths" in shown
-    assert "300/1000" in shown
-    assert "100/s" in shown
-    assert "left" in shown
+    assert "300 of 1,000, 100/s, 7 s left" in shown
     assert progress._bar is None
 
 
@@ -222,9 +221,26 @@ def test_stages_of_a_whole_are_one_line_with_one_time_left(
     lines = [line for line in capsys.readouterr().err.splitlines() if line]
     assert lines == [
         "Learning: 10 %, 90 s left.",
-        "Learning: 20 %, 2 min left.",  # a stage that begins again does not take it back
-        "Learning: 55 %, 33 s left.",
+        "Learning: 20 %, 80 s left.",  # a stage that begins again does not take it back
+        "Learning: 55 %, 18 s left.",
     ]
+
+
+def test_the_time_left_is_right_though_shares_are_wrong(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Within a stage its own rate is what counts, and nothing is rounded before it is shown."""
+    moved = Clock()
+    monkeypatch.setattr("hornbeam.cli.console.time.monotonic", moved)
+    monkeypatch.setattr(console, "LINE_EVERY_SECONDS", 1.0)
+    progress = TerminalProgress(whole=WholeWork("Learning", {"Counting": 90.0, "Fitting": 10.0}))
+    for stage, seconds in (("Counting", 0.1), ("Fitting", 10.0)):
+        for done in range(10):
+            progress.advance(stage, done, 10)
+            moved.now += seconds
+        progress.advance(stage, 10, 10)
+    lines = [line for line in capsys.readouterr().err.splitlines() if line]
+    assert lines == [f"Learning: {90 + k} %, {100 - 10 * k} s left." for k in range(1, 10)]
 
 
 @pytest.mark.slow

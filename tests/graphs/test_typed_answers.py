@@ -53,3 +53,18 @@ def test_an_explanation_is_asked_for_by_name() -> None:
     assert [one.rank for one in why.directions] == [
         one.rank for one in MODEL.explain(FACTS, ("Drug::13", "treats", "Disease::1")).directions
     ]
+
+
+LIKED = [(f"p{i}", "likes", f"p{(i + k) % 12}") for i in range(12) for k in (1, 2)]
+
+
+@pytest.mark.parametrize("loop", [False, True])
+def test_loops_are_proposed_only_where_some_fact_is_one(loop: bool) -> None:
+    """Everybody likes the next two, so that paths lead back to everybody."""
+    facts = hb.read_facts([*LIKED, ("p0", "likes", "p0")] if loop else LIKED)
+    model = hb.learn_graph(facts, max_length=2)
+    found = new_facts(model.ranker(facts), top=1000)
+    asked = model.rank(facts, [(f"p{i}", "likes", "?") for i in range(1, 12)], top=1000)
+    for table in (found, asked):
+        loops = [s for s, o in zip(table["subject"], table["object"], strict=True) if s == o]
+        assert bool(loops) == loop

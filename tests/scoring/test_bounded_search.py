@@ -16,9 +16,11 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.facts.table import ONE, Facts
 from hornbeam.rules.rule_model import Relaxation
+from hornbeam.scoring import best_of_each as best_of_each_module
 from hornbeam.scoring import bounded_search
+from hornbeam.scoring.best_of_each import best_of_each
 from hornbeam.scoring.bounded_search import ScoreBounds, best_pairs
-from hornbeam.scoring.margins import Margins
+from hornbeam.scoring.margins import Margins, generous
 from hornbeam.scoring.proposals import scored_pairs, subjects_of, target_reach
 from tests.support.kernels import both_ways, kernels_are
 from tests.support.rich_worlds import ARITY, ENTITIES, RichWorld, rich_models
@@ -33,7 +35,7 @@ class Everything:
         self.score, self.bounds = score, ScoreBounds(model.semantics.relaxation, score)
         self.asked, engine = 0, MemoryEngine(facts, threads=1)
         self.subjects, reach = subjects_of(facts, "t"), target_reach(model, facts, "t")
-        self.margins = Margins(model, facts, engine, reach)
+        self.margins = Margins(*generous(model, facts, engine), reach)
         blocks = scored_pairs(model, facts, engine, reach, self.subjects, score)
         self.scores = {
             (subject, object_): value
@@ -50,29 +52,41 @@ class Everything:
         scores = np.array([self.scores[pair] for pair in pairs if pair in self.scores])
         return subject[reached], object_[reached], scores
 
-    def found(self, top: int) -> Links:
-        best = best_pairs(self.margins, self.exactly, self.subjects, top, self.score)
+    def found(self, top: int, per_subject: bool = False) -> Links:
+        search = best_of_each if per_subject else best_pairs
+        best = search(self.margins, self.exactly, self.subjects, top, self.score)
         columns = best.subject.tolist(), best.object.tolist(), best.score.tolist()
         return list(zip(*columns, strict=True))
 
-    def best(self, top: int) -> Links:
+    def best(self, top: int, per_subject: bool = False) -> Links:
         rows = sorted((-value, *pair) for pair, value in self.scores.items())
+        if per_subject:
+            of_each = ([row for row in rows if row[1] == s][:top] for s in self.subjects.tolist())
+            return [(s, o, -value) for some in of_each for value, s, o in some]
         return [(subject, object_, -value) for value, subject, object_ in rows[:top]]
 
 
 @st.composite
 def crowded(draw: st.DrawFn) -> Everything:
-    """Many facts and rules, so that most pairs are reached, and some by several rules."""
+    """Many facts and rules, so that most pairs are reached, and some by several rules.
+
+    One in three has soft facts, and one in three distinct variables.
+    """
+    soft = draw(st.integers(0, 2)) == 0
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     atoms = [
         (name, *rng.choice(list(ENTITIES), arity).tolist())
         for name, arity in ARITY.items()
         for _ in range(6)
     ]
-    models = [draw(rich_models()) for _ in range(3)]
-    semantics = replace(models[0].semantics, distinct_variables=False)
-    model = hb.Model(tuple(rule for model in models for rule in model.rules), semantics)
-    return Everything(model, RichWorld(dict.fromkeys(atoms, ONE)).facts, draw(scores))
+    first = draw(rich_models(soft=soft))
+    semantics = replace(first.semantics, distinct_variables=draw(st.integers(0, 2)) == 0)
+    models = [first, draw(rich_models(soft=soft)), draw(rich_models(soft=soft))]
+    alike = [m for m in models if not soft or m.semantics.relaxation is semantics.relaxation]
+    model = hb.Model(tuple(rule for model in alike for rule in model.rules), semantics)
+    values = rng.choice([250_000, 500_000, 900_000, ONE], len(atoms)).tolist() if soft else ()
+    world = dict(zip(atoms, values, strict=True)) if soft else dict.fromkeys(atoms, ONE)
+    return Everything(model, RichWorld(world).facts, draw(scores))
 
 
 scores = st.sampled_from([Score.MEAN, Score.MEAN, Score.MAP])
@@ -80,14 +94,17 @@ scores = st.sampled_from([Score.MEAN, Score.MEAN, Score.MAP])
 
 @pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
 @both_ways
-@given(everything=crowded(), top=st.integers(1, 8))
-@settings(max_examples=40)
-def test_they_are_the_best_of_everything(compiled: bool, everything: Everything, top: int) -> None:
+@given(everything=crowded(), top=st.integers(1, 8), per_subject=st.booleans())
+@settings(max_examples=60)
+def test_they_are_the_best_of_everything(
+    compiled: bool, everything: Everything, top: int, per_subject: bool
+) -> None:
     with kernels_are(compiled), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bounded_search, "FIRST_PAIRS", 0)
-        patch.setattr(bounded_search, "MOST_SUBJECTS", 2)
-        found = everything.found(top)
-    assert found == everything.best(top)
+        for module in (bounded_search, best_of_each_module):
+            patch.setattr(module, "FIRST_PAIRS", 0)
+            patch.setattr(module, "MOST_SUBJECTS", 2)
+        found = everything.found(top, per_subject)
+    assert found == everything.best(top, per_subject)
 
 
 @pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
@@ -128,3 +145,15 @@ def test_what_cannot_be_among_the_best_is_not_scored() -> None:
     everything = Everything(hb.Model.parse(rules + "2.0: !t(A, B)\n"), facts, Score.MEAN)
     assert everything.found(1) == everything.best(1)
     assert everything.asked <= 2 < len(everything.scores)
+
+
+def test_of_every_subject_only_what_may_be_its_best_is_scored() -> None:
+    """Ten subjects with thirty pairs each, of which three have more than one path."""
+    paths = [(f"a{i}", "p", f"b{j}") for i in range(10) for j in range(30)]
+    known = [(f"a{i}", "t", "old") for i in range(10)]
+    strong = [(f"a{i}", "q", f"b{j}") for i in range(10) for j in (3, 9, 27)]
+    facts = hb.read_facts([*paths, *known, *strong])
+    rules = "1.0: p(A, B) -> t(A, B)\n1.0: q(A, B) -> t(A, B)\n2.0: !t(A, B)\n"
+    everything = Everything(hb.Model.parse(rules), facts, Score.MEAN)
+    assert everything.found(3, per_subject=True) == everything.best(3, per_subject=True)
+    assert everything.asked == 10 * (3 + best_of_each_module.FIRST_PAIRS) < len(everything.scores)

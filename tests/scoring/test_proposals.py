@@ -14,7 +14,7 @@ from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
-from hornbeam.scoring import reach
+from hornbeam.scoring import best_of_each
 from hornbeam.scoring.independent_scorer import score_targets
 from hornbeam.scoring.proposals import best_new_links, subjects_of
 from tests.support.brute_force import ONE, Triple
@@ -81,7 +81,7 @@ def test_they_are_the_best_of_all_pairs(
     everyone = sorted({name for s, _, o in world.values for name in (s, o)})
     links = expected_links(model, world, target, known or everyone, score)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reach, "BLOCK", block)
+        patch.setattr(best_of_each, "MOST_SUBJECTS", block)
         found = proposed_links(model, world, target, top, per_subject, score)
     if per_subject:
         best = [row for s in sorted(links) for row in links[s][:top]]
@@ -135,11 +135,20 @@ def test_a_hub_beyond_the_limit_is_not_walked() -> None:
 
 
 def test_distinct_variables_do_not_come_back() -> None:
-    facts = hb.read_facts([("a", "p", "b"), ("c", "p", "b")])
+    facts = hb.read_facts([("a", "p", "b"), ("c", "p", "b"), ("x", "t", "x")])
     for distinct, expected in ((False, ["a", "c"]), (True, ["c"])):
         semantics = Semantics(distinct_variables=distinct)
         model = hb.Model((rule(1.0, "p", "p'"),), semantics)
         assert list(model.propose(facts, subjects=["a"])["object"]) == expected
+
+
+def test_loops_are_proposed_only_where_some_fact_is_one() -> None:
+    model = hb.Model((rule(1.0, "p", "p'"),))
+    siblings = [("a", "p", "m"), ("b", "p", "m"), ("a", "t", "c"), ("b", "t", "c")]
+    for known, expected in (("c", [("a", "b"), ("b", "a")]), ("d", [("a", "a"), ("a", "b")])):
+        for per_subject in (False, True):
+            found = model.propose([*siblings, ("d", "t", known)], top=2, per_subject=per_subject)
+            assert [(s, o) for s, _, o, _ in found][:2] == expected
 
 
 def test_subjects_are_the_known_ones_unless_told() -> None:

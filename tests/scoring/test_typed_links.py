@@ -71,9 +71,9 @@ def test_they_are_the_proposals_of_fitting_type(
 
 
 def test_types_that_no_fact_shows_forbid_nothing() -> None:
-    types = ArgumentTypes.of(PREFIXED)
+    types = ArgumentTypes(PREFIXED)
     assert types.allowed("unheard of", 1) is None
-    assert ArgumentTypes.of(without_prefixes()).allowed("treats", 1) is None
+    assert ArgumentTypes(without_prefixes()).allowed("treats", 1) is None
     allowed = types.allowed("treats", 0)
     assert allowed is not None
     assert PREFIXED.entities.take(np.flatnonzero(allowed)) == ["Drug::x", "Drug::y"]

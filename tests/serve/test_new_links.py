@@ -11,11 +11,15 @@ from hypothesis import strategies as st
 from hornbeam.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import HornbeamWarning
+from hornbeam.facts.argument_types import ArgumentTypes
+from hornbeam.facts.reading.readers import read_facts, read_labels
 from hornbeam.model import Model
 from hornbeam.rules.rule_model import Rule
 from hornbeam.serve import new_links
+from hornbeam.serve.edits import NO_EDITS
 from hornbeam.serve.independent_pairs import IndependentPairs
 from hornbeam.serve.new_links import NewLinkFinder
+from hornbeam.serve.state import Explorer
 from tests.scoring.test_proposals import expected_links
 from tests.scoring.test_rich_proposals import spoken_for
 from tests.support.random_rules import ReferenceModel, rule_models
@@ -26,10 +30,19 @@ from tests.support.worlds import CRISP, SOFT, World, entities_of, worlds
 Scored = list[tuple[str, str, float]]
 
 
+def proposed(
+    model: ReferenceModel, world: World, target: str, names: list[str]
+) -> dict[str, Scored]:
+    """Links by subject that may be proposed: loops only where some fact of the target is one."""
+    loops = any(p == target and s == o for s, p, o in world.values)
+    found = expected_links(model, world, target, names, Score.MEAN)
+    return {s: [row for row in rows if loops or row[0] != row[1]] for s, rows in found.items()}
+
+
 def links_of(world: World, model: ReferenceModel, target: str, name: str, forward: bool) -> Scored:
     facts = world.facts
     served = Model(model.rules, model.semantics)
-    finder = NewLinkFinder(MemoryEngine(facts, threads=1), served)
+    finder = NewLinkFinder(MemoryEngine(facts, threads=1), served, ArgumentTypes(facts))
     if target not in served.targets:
         return []
     found = finder.connected(target, facts.entities.index(name), forward)
@@ -50,7 +63,7 @@ def test_they_are_the_best_of_all_pairs(
     world = data.draw(worlds(value))
     model = data.draw(rule_models(target))
     names = list(world.facts.entities)
-    everything = expected_links(model, world, target, names, Score.MEAN)
+    everything = proposed(model, world, target, names)
     name = data.draw(st.sampled_from(names))
     assert links_of(world, model, target, name, True) == _close(everything.get(name, []))
     to_it = [row for rows in everything.values() for row in rows if row[1] == name]
@@ -73,7 +86,7 @@ def test_other_weights_need_no_new_counts(data: st.DataObject) -> None:
     served = Model(model.rules, model.semantics)
     if i < 0 or not model.rules:
         return
-    finder = NewLinkFinder(MemoryEngine(world.facts, threads=1), served)
+    finder = NewLinkFinder(MemoryEngine(world.facts, threads=1), served, ArgumentTypes(world.facts))
     found = finder.connected("t", i, True)
     weight = st.sampled_from([0.0, 0.3, 4.0])
     others = tuple(Rule(data.draw(weight), rule.clause) for rule in model.rules)
@@ -81,9 +94,7 @@ def test_other_weights_need_no_new_counts(data: st.DataObject) -> None:
     edited = model.with_rules(others)
     rows = zip(*(again.entities.take(x) for x in (again.subject, again.object)), scores.tolist(),
                strict=True)  # fmt: skip
-    assert list(rows) == _close(
-        expected_links(edited, world, "t", [name], Score.MEAN).get(name, [])
-    )
+    assert list(rows) == _close(proposed(edited, world, "t", [name]).get(name, []))
 
 
 def test_where_much_is_reached_the_best_connected_are_counted(
@@ -97,7 +108,7 @@ def test_where_much_is_reached_the_best_connected_are_counted(
     )
     model = Model.parse("1.0: p(A, B) & q(B, C) & (A != B) & (A != C) & (B != C) -> t(A, C)")
     monkeypatch.setattr(new_links, "MOST_COUNTED", 2)
-    finder = NewLinkFinder(MemoryEngine(facts, threads=1), model)
+    finder = NewLinkFinder(MemoryEngine(facts, threads=1), model, ArgumentTypes(facts))
     found = finder.connected("t", facts.entities.index("a"), True)
     pairs, _, total = finder.best(found, model.rules, 10)
     assert pairs.entities.take(pairs.object) == ["o0", "o1"]
@@ -117,8 +128,14 @@ def test_rules_of_all_kinds_lead_from_either_end(
     edited = model.with_rules(Rule(data.draw(weight), rule.clause) for rule in model.rules)
     name, forward = data.draw(st.sampled_from(ENTITIES)), data.draw(st.booleans())
     given = 0 if forward else 1
-    spoken = [p for p in sorted(spoken_for(edited, world, "t", given)) if p[2 * given] == name]
-    pairs = IndependentPairs(model, MemoryEngine(world.facts, threads=1), [])
+    loops = any(atom[0] == "t" and atom[1] == atom[2] for atom in world.values)
+    spoken = [
+        pair
+        for pair in sorted(spoken_for(edited, world, "t", given))
+        if pair[2 * given] == name and (loops or pair[0] != pair[2])
+    ]
+    engine = MemoryEngine(world.facts, threads=1)
+    pairs = IndependentPairs(model, engine, [], ArgumentTypes(world.facts))
     entity = world.facts.entities.index(name)
     found = pairs.new_links(edited.rules, entity, "t", forward, 100)
     assert (found.total, found.left_out) == (len(spoken), 0)
@@ -132,3 +149,28 @@ def test_rules_of_all_kinds_lead_from_either_end(
         assert link.score == pytest.approx(expected, abs=1e-12)
     best = [link.score for link in found.links]
     assert best == sorted(best, reverse=True)
+
+
+TREATS = Model.parse(
+    "1: binds(A, B) & binds(C, B) -> treats(A, C)\n1: near(A, B) -> treats(A, B)\n"
+)
+DRUGS = [
+    ("Drug::a", "binds", "Gene::x"),
+    ("Drug::b", "binds", "Gene::x"),
+    ("Drug::a", "near", "Gene::x"),
+    ("Drug::a", "near", "Disease::y"),
+    ("Drug::b", "treats", "Disease::z"),
+]
+
+
+def treated(labels: list[tuple[str, str, str, int]]) -> list[str]:
+    explorer = Explorer(read_facts(DRUGS), TREATS, labels=read_labels(labels) if labels else None)
+    entity = explorer.facts.entities.index("Drug::a")
+    return [link.object for link in explorer.new_links(entity, "treats", True, NO_EDITS, 9).links]
+
+
+def test_no_loop_and_no_other_type_is_proposed() -> None:
+    """True labels tell as well as facts what links of the target are like."""
+    assert treated([]) == ["Disease::y"]
+    assert treated([("Drug::b", "treats", "Drug::b", 0)]) == ["Disease::y"]
+    assert treated([("Drug::b", "treats", "Drug::b", 1)]) == ["Disease::y", "Drug::a", "Drug::b"]

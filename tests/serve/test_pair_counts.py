@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.explaining.scored_pair import one_pair
+from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.model import Model
 from hornbeam.serve.independent_pairs import IndependentPairs
 from tests.support.random_rules import rule_models
@@ -24,7 +25,7 @@ def test_it_counts_as_the_engine_does(value: st.SearchStrategy[int], data: st.Da
     drawn = data.draw(rule_models(target))
     model = Model(drawn.rules, drawn.semantics)
     engine = MemoryEngine(world.facts, threads=1)
-    counter = IndependentPairs(model, engine, []).pair_counter
+    counter = IndependentPairs(model, engine, [], ArgumentTypes(engine.facts)).pair_counter
     name = st.sampled_from(entities_of(world))
     pair = one_pair(data.draw(name), target, data.draw(name))
     paths = model.bodies

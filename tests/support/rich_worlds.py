@@ -240,7 +240,7 @@ def rich_models(
 ) -> hb.Model:
     """Up to six rules of any kind, each with its own way of counting, and priors.
 
-    Of soft facts only the boolean relaxation takes conjunctions.
+    Of soft facts only the boolean relaxation takes conjunctions and shares.
     """
     relaxation = draw(st.sampled_from(Relaxation))
     weight = st.sampled_from([0.0, 0.4, 1.0, 2.5])
@@ -250,11 +250,12 @@ def rich_models(
     rules = []
     for _ in range(draw(st.integers(0, 5))):
         body = draw(bodies(target, arities, shares))
-        if soft and relaxation is not Relaxation.BOOLEAN and not single(body):
+        hinges = soft and relaxation is not Relaxation.BOOLEAN
+        if hinges and not single(body):
             body = body.parts[0].body
         weighing = draw(plain)
         path = single(body) and body.parts[0].body.kind is Kind.PATH
-        if shares and path and draw(st.booleans()):
+        if shares and path and not hinges and draw(st.booleans()):
             weighing = Weighing(Counts.SHARE, draw(st.sampled_from([0.1, 1.0])))
         rules.append(Rule(draw(weight), Clause(body, draw(st.booleans()), weighing)))
     priors = st.builds(lambda w, negated: Rule(w, prior(target, negated)), weight, st.booleans())

@@ -8,9 +8,9 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hornbeam.cli.work_left import Shown, StageProgress, WholeProgress, WholeWork
 from hornbeam.printable import message_text, printable
 
 if TYPE_CHECKING:
@@ -32,55 +32,6 @@ LARGE = 10_000_000
 PIPE_WIDTH = 160
 
 
-@dataclass
-class Stage:
-    """What is known of one stage of the work, from its first report to its latest."""
-
-    began: float
-    done_before: int
-    now: float
-    done: int
-    total: int
-    percent: bool = False
-
-    @property
-    def rate(self) -> float | None:
-        """Units per second since the first report; None until there is something to measure."""
-        if self.done == self.done_before or self.now <= self.began:
-            return None
-        return (self.done - self.done_before) / (self.now - self.began)
-
-    def __str__(self) -> str:
-        parts = [f"{self.done} %" if self.percent else f"{self.done:,} of {self.total:,}"]
-        rate = self.rate
-        if rate is not None:
-            parts += [] if self.percent else [shown_rate(rate)]
-            if self.done < self.total:
-                parts.append(f"{shown_seconds((self.total - self.done) / rate)} left")
-        return ", ".join(parts)
-
-
-@dataclass(frozen=True)
-class WholeWork:
-    """Work of several stages that is shown as one: its name, and the share of each stage.
-
-    Shares are of the time that stages take, in any unit; a stage without one is not shown.
-    """
-
-    name: str
-    shares: Mapping[str, float]
-
-    def percent(self, stage: str, done: int, total: int) -> int:
-        """How much of the whole is done at some point of a stage."""
-        before = 0.0
-        for name, share in self.shares.items():
-            if name == stage:
-                part = share * done / max(total, 1)
-                return int(100 * (before + part) / sum(self.shares.values()))
-            before += share
-        return 0
-
-
 class TerminalProgress:
     """A bar on a terminal, a line now and then elsewhere, nothing when quiet.
 
@@ -91,12 +42,11 @@ class TerminalProgress:
     def __init__(
         self, quiet: bool = False, verbose: bool = False, whole: WholeWork | None = None
     ) -> None:
-        self.whole = whole
-        self._shown = Stage(time.monotonic(), 0, time.monotonic(), 0, 100, percent=True)
+        self._whole = None if whole is None else WholeProgress(whole)
         self.quiet = quiet
         self.verbose = verbose and not quiet
         self._began = self._last_line = self._bar_from = time.monotonic()
-        self._stages: dict[str, Stage] = {}
+        self._stages: dict[str, StageProgress] = {}
         self._bar: Bar | None = None
         self._tasks: dict[str, TaskID] = {}
 
@@ -117,46 +67,31 @@ class TerminalProgress:
         if self.quiet:
             return
         now = time.monotonic()
-        known = self._stages.setdefault(stage, Stage(now, done, now, done, total))
-        known.now, known.done, known.total = now, done, total
-        shown, line = self._of_whole(stage, known)
+        known = self._stages.setdefault(stage, StageProgress(now, done))
+        known.report(now, done, total)
+        name, shown = stage, known.shown
+        if self._whole is not None:
+            self._whole.report(stage, known)
+            name, shown = self._whole.name, self._whole.shown
         # while a bar is shown, Rich before 15 has put something before stderr that is no terminal
         if self._bar is not None or sys.stderr.isatty():
-            self._draw(shown, line)
+            self._draw(name, shown, now)
         elif now - max(self._last_line, known.began) >= LINE_EVERY_SECONDS and done < total:
             self._last_line = now
-            self.message(f"{shown}: {line}.")
+            self.message(f"{name}: {shown}.")
         if done >= total:
             del self._stages[stage]
-            self.detail(f"{stage}: {known}.")
+            self.detail(f"{stage}: {known.shown}.")
 
-    def _of_whole(self, stage: str, known: Stage) -> tuple[str, Stage]:
-        """What is shown of a stage: itself, or the whole that it is part of, which never goes back.
-
-        The time left is that of the whole, by what it has taken since it began.
-        """
-        if self.whole is None:
-            return stage, known
-        line = self._shown
-        line.now = known.now
-        line.done = max(line.done, self.whole.percent(stage, known.done, known.total))
-        return self.whole.name, line
-
-    def _draw(self, stage: str, known: Stage) -> None:
+    def _draw(self, name: str, shown: Shown, now: float) -> None:
         if self._bar is None:
-            if known.now - self._bar_from < BAR_AFTER_SECONDS:
+            if now - self._bar_from < BAR_AFTER_SECONDS:
                 return
             self._bar = _new_bar()
             self._bar.start()
-        if stage not in self._tasks:
-            self._tasks[stage] = self._bar.add_task(stage, total=known.total, rate="")
-        rate = known.rate
-        self._bar.update(
-            self._tasks[stage],
-            completed=known.done,
-            total=known.total,
-            rate=shown_rate(rate) if rate is not None and not known.percent else "",
-        )
+        if name not in self._tasks:
+            self._tasks[name] = self._bar.add_task(name, total=1.0, line="")
+        self._bar.update(self._tasks[name], completed=shown.fraction, line=str(shown))
 
     def close(self) -> None:
         """Take the bars off the screen."""
@@ -173,16 +108,13 @@ class TerminalProgress:
 
 def _new_bar() -> Bar:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bar
 
     return Bar(
         TextColumn("{task.description}"),
         BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        TextColumn("[dim]{task.fields[rate]}"),
-        TimeRemainingColumn(compact=True),
-        TextColumn("[dim]left"),
+        TextColumn("{task.fields[line]}"),
         console=Console(stderr=True),
         transient=True,
         expand=True,
@@ -224,27 +156,6 @@ def read_files(reader: Callable[..., T], files: Sequence[str], progress: Termina
     found = reader(*files)
     progress.detail(f"Read {found!r}.")
     return found
-
-
-def shown_rate(rate: float) -> str:
-    """Format units per second.
-
-    >>> shown_rate(12345.6), shown_rate(0.25)
-    ('12,346/s', '0.25/s')
-    """
-    return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.2g}/s"
-
-
-def shown_seconds(seconds: float) -> str:
-    """Format a time left, rounded as far as it can be known.
-
-    >>> shown_seconds(4.2), shown_seconds(200), shown_seconds(7500)
-    ('5 s', '4 min', '2 h 5 min')
-    """
-    if seconds < 120:
-        return f"{-(-seconds // 1):.0f} s"
-    minutes = int(-(-seconds // 60))
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def say(text: str) -> None:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import WholeWork, print_json, print_table, screen, screen_text
+from hornbeam.cli.console import print_json, print_table, screen, screen_text
 from hornbeam.cli.evidence import open_evidence
 from hornbeam.cli.graph_commands import GraphOptions, learn_graph_model
 from hornbeam.cli.learner_options import FitOptions, LearnerOptions
 from hornbeam.cli.outputs import check_output, input_files
+from hornbeam.cli.work_left import WholeWork
 from hornbeam.errors import InputError
 from hornbeam.files import refuse_inputs, save_text
 

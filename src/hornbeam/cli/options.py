@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from hornbeam.choices import CollectiveMethod, EngineName, Score
-from hornbeam.cli.console import TerminalProgress, WholeWork, progress_shown, read_files
+from hornbeam.cli.console import TerminalProgress, progress_shown, read_files
 from hornbeam.cli.option_groups import OneOf, Options
+from hornbeam.cli.work_left import WholeWork
 from hornbeam.errors import InputError
 from hornbeam.rules.body import MAX_LENGTH, Kind
 from hornbeam.rules.weighing import Counts

@@ -1,4 +1,4 @@
-"""Which entities may stand where in a relation, by type: no gene in the place of a disease."""
+"""Which links may be proposed: no gene in the place of a disease, no loop where no link is one."""
 
 from __future__ import annotations
 
@@ -11,28 +11,35 @@ from hornbeam.arrays import Bools, Ids
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.learned_names import types_in
-from hornbeam.facts.table import Facts
+from hornbeam.facts.table import Facts, Targets
 
 
 @dataclass(frozen=True, eq=False)
 class ArgumentTypes:
-    """Types of entities, and the types that the facts of a relation have as subjects and objects.
+    """Types of entities, and what the known links of a relation have as subjects and objects.
+
+    Known links are the facts, and the true ones of `labels`.
 
     Examples
     --------
     >>> from hornbeam.facts.reading.readers import read_facts
     >>> facts = read_facts([("Gene::1", "causes", "Disease::2"), ("Gene::3", "binds", "Gene::1")])
-    >>> allowed = ArgumentTypes.of(facts).allowed("causes", 1)
+    >>> allowed = ArgumentTypes(facts).allowed("causes", 1)
     >>> [name for name, may in zip(facts.entities, allowed) if may]
     ['Disease::2']
     """
 
     facts: Facts
-    kind: Ids  #: number of every entity's type, -1 where it is not known
+    names: EntityNames | None = None
+    labels: Targets | None = None
 
-    @classmethod
-    def of(cls, facts: Facts, names: EntityNames | None = None) -> ArgumentTypes:
-        """By the types that come with names, or else those that the facts tell."""
+    @cached_property
+    def kind(self) -> Ids:
+        """Number of every entity's type, -1 where it is not known.
+
+        By the types that come with names, or else those that the facts tell.
+        """
+        names, facts = self.names, self.facts
         types = names.types if names is not None and names.types else types_in(facts)
         kind = np.full(len(facts.entities), -1, dtype=np.int32)
         if types:
@@ -41,7 +48,7 @@ class ArgumentTypes:
             located = typed.translate(facts.entities)
             number = np.array([numbers[types[name]] for name in typed], dtype=np.int32)
             kind[located[located >= 0]] = number[located >= 0]
-        return cls(facts, kind)
+        return kind
 
     @cached_property
     def known(self) -> bool:
@@ -51,13 +58,44 @@ class ArgumentTypes:
     def allowed(self, relation: str, place: int) -> Bools | None:
         """Entities that may be subjects (`place` 0) or objects (1); None where all of them may.
 
-        Those of a type that some fact of the relation has there, and those without a type.
+        Those of a type that some known link of the relation has there, and those without a type.
         """
         if not self.known:
             return None
-        table = self.facts.binary
-        mine = table.predicate == self.facts.predicates.index(relation)
-        seen = np.unique(self.kind[table.arguments[place][mine]])
+        seen = np.unique(self.kind[self._links(relation)[place]])
         if not (seen >= 0).any():
             return None
         return np.asarray((self.kind < 0) | np.isin(self.kind, seen))
+
+    def has_loops(self, relation: str) -> bool:
+        """Whether a known link of the relation leads from an entity to itself.
+
+        Examples
+        --------
+        >>> from hornbeam.facts.reading.readers import read_facts
+        >>> types = ArgumentTypes(read_facts([("a", "is", "b"), ("c", "likes", "c")]))
+        >>> types.has_loops("is"), types.has_loops("likes")
+        (False, True)
+        """
+        if relation not in self._loops:
+            subject, object_ = self._links(relation)
+            self._loops[relation] = bool((subject == object_).any())
+        return self._loops[relation]
+
+    @cached_property
+    def _loops(self) -> dict[str, bool]:
+        """Each relation that was asked for."""
+        return {}
+
+    def _links(self, relation: str) -> tuple[Ids, Ids]:
+        """Subjects and objects of the known links of a relation."""
+        table = self.facts.binary
+        mine = table.predicate == self.facts.predicates.index(relation)
+        subject, object_ = (column[mine] for column in table.arguments)
+        if self.labels is None or self.labels.predicates.index(relation) < 0:
+            return subject, object_
+        stated = self.labels.only([relation])
+        located = stated.entities.translate(self.facts.entities)
+        ends = located[stated.subject[stated.positive]], located[stated.object[stated.positive]]
+        there = (ends[0] >= 0) & (ends[1] >= 0)
+        return np.append(subject, ends[0][there]), np.append(object_, ends[1][there])

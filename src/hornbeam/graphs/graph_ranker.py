@@ -155,7 +155,7 @@ class GraphRanker:
         """The best new answers of queries by names; see `hornbeam.graphs.asked.read_queries`."""
         asked, types = as_queries(queries), None
         if self.source is None:  # it has all facts, which say what stands where
-            types = ArgumentTypes.of(self.facts, as_names(names))
+            types = ArgumentTypes(self.facts, as_names(names))
         # known answers are no candidates, so that none has to be looked for
         found = ranked_answers(
             self, asked, top, known=True, probabilities=self.probabilities, types=types,

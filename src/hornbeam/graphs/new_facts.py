@@ -13,7 +13,7 @@ from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.queries import Queries, answered
-from hornbeam.graphs.ranked_answers import of_fitting_types
+from hornbeam.graphs.ranked_answers import fitting
 from hornbeam.progress import SILENT, Progress
 from hornbeam.result_table import ResultTable
 from hornbeam.rules.codes import step_code
@@ -37,11 +37,12 @@ def new_facts(
     """The `top` likeliest new facts of every relation, of its subjects or of given ones.
 
     The columns are subject, relation, object, probability and rank: that of the object among the
-    answers of its subject. It is of a type that objects of the relation have.
+    answers of its subject. It is of a type that objects of the relation have, and not its own
+    subject where no fact of the relation is such a loop.
     """
     facts, model = ranker.facts, ranker.model
     called = as_names(names)
-    types = ArgumentTypes.of(facts, called)
+    types = ArgumentTypes(facts, called)
     there = sorted({part.relation for part in model.relations})
     for name in relations or ():
         if name not in there:
@@ -74,7 +75,7 @@ def _best_of(
     facts = ranker.facts
     queries = Queries(np.full_like(known, predicate), known, np.zeros(len(known), dtype=np.bool_))
     found = answered(ranker, queries, progress)
-    likely, fit = ranker.probabilities(found), of_fitting_types(found, queries, types)
+    likely, fit = ranker.probabilities(found), fitting(found, queries, types)
     found, likely = found.where(fit), likely[fit]
     query = found.query
     chosen: Integers = np.lexsort((found.entities, known[query], -likely))[:top]

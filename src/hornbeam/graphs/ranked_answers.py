@@ -39,8 +39,8 @@ def ranked_answers(
 
     The columns are subject, relation, object, score, rank and query (its number, from 1), and
     probability where the ranker has `probabilities` for all answers of a query together. Answers
-    that are facts already are left out unless `known`, and so are those of a type that the relation
-    does not have there; equal scores share the mean of their ranks.
+    that are facts already are left out unless `known`, and so are those that do not fit the
+    relation; equal scores share the mean of their ranks.
     """
     queries = asked.located(ranker.facts)
     tell_unknown(queries, progress)
@@ -49,7 +49,7 @@ def ranked_answers(
         found = new_answers(found, queries, ranker.facts)
     likely = None if probabilities is None else probabilities(found)
     if types is not None:
-        fit = of_fitting_types(found, queries, types)
+        fit = fitting(found, queries, types)
         found, likely = found.where(fit), None if likely is None else likely[fit]
     rank = tied_ranks(found)
     best = found.best(top)
@@ -93,15 +93,23 @@ def new_answers(found: Answers, queries: Queries, facts: Facts) -> Answers:
     return found.where(~contained(atom_keys(subject, relation, object_, n, n_relations), stated))
 
 
-def of_fitting_types(found: Answers, queries: Queries, types: ArgumentTypes) -> Bools:
-    """Which answers are of a type that the asked argument of their relation has in some fact."""
+def fitting(found: Answers, queries: Queries, types: ArgumentTypes) -> Bools:
+    """Which answers are like the facts of their relation.
+
+    They are of a type that the asked argument has in some fact, and loops only where some fact is.
+    """
     query, fit = found.query, np.ones(len(found.entities), dtype=np.bool_)
     relation, asks_subject = queries.relation[query], queries.asks_subject[query]
+    loop = found.entities == queries.known[query]
     for p, near in set(zip(queries.relation.tolist(), queries.asks_subject.tolist(), strict=True)):
-        allowed = types.allowed(types.facts.predicates[p], 0 if near else 1) if p >= 0 else None
+        if p < 0:
+            continue
+        mine, name = (relation == p) & (asks_subject == near), types.facts.predicates[p]
+        allowed = types.allowed(name, 0 if near else 1)
         if allowed is not None:
-            mine = (relation == p) & (asks_subject == near)
             fit[mine] = allowed[found.entities[mine]]
+        if not types.has_loops(name):
+            fit[mine] &= ~loop[mine]
     return fit
 
 

@@ -80,7 +80,7 @@ class RuleRanker:
         progress: Progress = SILENT,
     ) -> ResultTable:
         """The best answers of queries by names; see `hornbeam.graphs.asked.read_queries`."""
-        asked, types = as_queries(queries), ArgumentTypes.of(self.facts, as_names(names))
+        asked, types = as_queries(queries), ArgumentTypes(self.facts, as_names(names))
         found = ranked_answers(self, asked, top, known, types=types, progress=progress)
         return with_names(found, names)
 

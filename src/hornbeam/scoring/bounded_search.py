@@ -107,18 +107,19 @@ class ScoreBounds:
         return low
 
 
+#: Scores pairs, and leaves out those that no rule for the target reaches.
+Exactly = Callable[[Ids, Ids], tuple[Ids, Ids, Floats]]
+
+
 def best_pairs(
     margins: Margins,
-    exactly: Callable[[Ids, Ids], tuple[Ids, Ids, Floats]],
+    exactly: Exactly,
     subjects: Ids,
     top: int,
     score: Score,
     progress: Progress = SILENT,
 ) -> BestPairs:
-    """Find the best new pairs of some subjects.
-
-    `exactly` scores pairs, and leaves out those that no rule for the target reaches.
-    """
+    """Find the best new pairs of some subjects."""
     bounds = ScoreBounds(margins.model.semantics.relaxation, score)
     best, margin = BestPairs.none(top), margins.most(subjects)
     order = np.lexsort((subjects, -margin))
@@ -138,7 +139,7 @@ def best_pairs(
 
 def _with_best_of(
     best: BestPairs,
-    exactly: Callable[[Ids, Ids], tuple[Ids, Ids, Floats]],
+    exactly: Exactly,
     subject: Ids,
     object_: Ids,
     bound: Floats,

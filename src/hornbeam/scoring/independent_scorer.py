@@ -26,6 +26,7 @@ from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation, RuleModel
+from hornbeam.rules.weighing import Counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +90,9 @@ def _soft_scores(
             mine = _targets_of(rule.clause, targets)
             part = (mine, np.ones(len(mine)), np.ones(len(mine)))
         else:
-            _, target, height, count = rows_of[model.counts_of(rule.clause).counts]
-            rows = statistics.column(column[_single(rule.clause)])
+            counts = model.counts_of(rule.clause).counts
+            _, target, height, count = rows_of[counts]
+            rows = statistics.column(column[_single(rule.clause, counts)])
             part = (target[rows], height[rows], count[rows])
         parts.append((np.full(len(part[0]), k), np.full(len(part[0]), rule.clause.negated), *part))
     of_rule, down, row, b, n = (np.concatenate([part[i] for part in parts]) for i in range(5))
@@ -101,12 +103,12 @@ def _soft_scores(
     return hinge_moments(hinges, weights, model.semantics.relaxation).mean
 
 
-def _single(clause: Clause) -> Body:
+def _single(clause: Clause, counts: Counts) -> Body:
     """The body of a clause whose groundings are hinges of their own."""
     [part, *others] = clause.body.parts
-    if others or part.threshold is not None:
+    if others or part.threshold is not None or counts is Counts.SHARE:
         raise InputError(
-            "conjunctions over facts with truth values between 0 and 1 need the boolean "
+            "conjunctions and shares over facts with truth values between 0 and 1 need the boolean "
             f'relaxation: use `relaxation="boolean"`, or round the facts (the rule is: {clause})'
         )
     return part.body

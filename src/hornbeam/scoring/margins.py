@@ -12,17 +12,22 @@ subject, common first steps once. Where a rule has two paths, the second one's g
 known at the end of the first: they are bounded by all that the subject may have, and a rule against
 the link is taken for silent. So margins are upper bounds, and equal to the truth but for that and
 for rounding, which `SLACK` covers.
+
+Soft facts and distinct variables only take away: where every fact is wholly true and variables may
+coincide, a rule has as many groundings, each at least as true. So a generous model over generous
+facts (`generous`) bounds what rules for the link add; those against it are taken for silent there.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from hornbeam.arrays import Floats, Ids, pointers
 from hornbeam.counting.engine import Engine
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.table import Facts
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring import margin_kernels as kernels
@@ -37,16 +42,28 @@ SLACK = 1e-11
 WORTH_COMPILING = 20_000
 
 
-def are_bounded(model: RuleModel, facts: Facts) -> bool:
-    """Whether margins say what pairs score: facts are 0/1, and variables may coincide."""
-    return not facts.soft and not model.semantics.distinct_variables
+def generous(model: RuleModel, facts: Facts, engine: Engine) -> tuple[RuleModel, Facts, Engine]:
+    """A model, 0/1 facts and their engine that score no pair lower, variables free to coincide.
+
+    They are the given ones where these are like that already.
+    """
+    semantics = model.semantics
+    if not facts.soft and not semantics.distinct_variables:
+        return model, facts, engine
+    rules = [rule for rule in model.rules if rule.clause.is_prior or not rule.clause.negated]
+    model = replace(model.with_rules(rules), semantics=replace(semantics, distinct_variables=False))
+    if not facts.soft:
+        return model, facts, engine
+    true = {arity: replace(table, millionths=None) for arity, table in facts.atoms.items()}
+    facts = replace(facts, atoms=true)
+    return model, facts, MemoryEngine(facts, threads=1)
 
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """Upper bounds on the margins of new pairs of one target, where they `are_bounded`.
+    """Upper bounds on the margins of new pairs of one target.
 
-    The model's rules are those of the reach's target.
+    The model, whose rules are those of the reach's target, and the facts are `generous`.
     """
 
     model: RuleModel
@@ -64,7 +81,7 @@ class Margins:
         row, end, margin = run(
             self._walks, self._rules.trie, self._rules.arrays, self._ends, SLACK, subjects, floor
         )
-        kept = self.reach.may_end(end)
+        kept = self.reach.may_lead(subjects[row], end)
         return subjects[row[kept]], end[kept], margin[kept]
 
     def most(self, subjects: Ids) -> Floats:
@@ -75,6 +92,11 @@ class Margins:
         strength = pull + ends.near_strength + ends.far_strength.max(initial=0.0)
         bound: Floats = pull + ends.near + ends.far.max(initial=-np.inf) + 2 * SLACK * strength
         return bound[subjects]
+
+    @property
+    def ends_by_conditions(self) -> int:
+        """How many objects conditions alone may give every subject."""
+        return len(self._ends.led_to)
 
     @cached_property
     def _bounds(self) -> WalkBounds:
@@ -92,8 +114,9 @@ class Margins:
     @cached_property
     def _walks(self) -> kernels.Walks:
         """The graph, and the objects of the target's facts by subject."""
-        table, n = self.facts.binary, len(self.facts.entities)
-        mine = table.predicate == self.facts.predicates.index(self.reach.target)
+        stated, n = self.reach.facts, len(self.facts.entities)
+        table = stated.binary
+        mine = table.predicate == stated.predicates.index(self.reach.target)
         subject, object_ = (column[mine] for column in table.arguments)
         order = np.argsort(subject, kind="stable")
         offsets, neighbour, code, _ = self._bounds.graph.forward

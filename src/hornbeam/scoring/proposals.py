@@ -1,9 +1,9 @@
 """New links: follow the rules forward from subjects instead of scoring every pair.
 
 A pair that no positive rule reaches scores as its prior, so the best new links are among the
-pairs that positive rules reach. Of each subject's, they are found a block of subjects at a time
-(`Reach`), and then counted and scored exactly like any other pair. The best of all subjects are
-found without scoring all of these (`hornbeam.scoring.bounded_search`).
+pairs that positive rules reach (`Reach`). The best of all subjects, or of each, are found without
+scoring all of these (`hornbeam.scoring.bounded_search`, `hornbeam.scoring.best_of_each`); what is
+scored is counted exactly like any other pair.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Positions, run_starts
+from hornbeam.arrays import Bools, Floats, Ids, Positions
 from hornbeam.choices import Score
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.engine import Engine
@@ -25,9 +25,10 @@ from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import AnyBody
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.weighing import Counts, Weighing
+from hornbeam.scoring.best_of_each import best_of_each
 from hornbeam.scoring.bounded_search import best_pairs
 from hornbeam.scoring.independent_scorer import score_targets
-from hornbeam.scoring.margins import Margins, are_bounded
+from hornbeam.scoring.margins import Margins, generous
 from hornbeam.scoring.reach import Reach
 
 
@@ -42,11 +43,13 @@ def best_new_links(
     per_subject: bool = False,
     score: Score = Score.MEAN,
     objects: Bools | None = None,
+    loops: bool = True,
     progress: Progress = SILENT,
 ) -> tuple[Targets, Floats]:
     """Find the best `top` pairs, overall or of every subject, that are no facts yet.
 
-    `objects` says which entities may be objects; all of them where it is None.
+    `objects` says which entities may be objects, all of them where it is None, and `loops` whether
+    a subject may be its own.
 
     Only pairs with a grounding of some positive rule count as reached, under the rules' own
     variables, thresholds and fan-out limit; see `hornbeam.scoring.reach` for rules that ask
@@ -56,45 +59,29 @@ def best_new_links(
     if model.semantics.collective:
         raise InputError("a collective model scores pairs together and proposes none: give `pairs`")
     mine = model.of_target(target)
-    reach = target_reach(mine, facts, target, allowed=objects)
-    if not per_subject and are_bounded(mine, facts):
-        return _best_of_all(mine, facts, engine, reach, subjects, top, score, progress)
-    blocks = list[tuple[Targets, Floats]]()
-    for done, pairs, found in scored_pairs(mine, facts, engine, reach, subjects, score):
-        kept = _best(found, pairs, top, per_subject)
-        blocks.append((pairs.select(kept), found[kept]))
-        progress.advance("Following rules", done, len(subjects))
-    return _united(blocks, facts, Names.of([target]), top, per_subject)
-
-
-def _best_of_all(
-    model: RuleModel,
-    facts: Facts,
-    engine: Engine,
-    reach: Reach,
-    subjects: Ids,
-    top: int,
-    score: Score,
-    progress: Progress,
-) -> tuple[Targets, Floats]:
-    """The best pairs overall, by upper bounds."""
+    reach = target_reach(mine, facts, target, allowed=objects, loops=loops)
 
     def exactly(subject: Ids, object_: Ids) -> tuple[Ids, Ids, Floats]:
-        pairs, found = _scored(model, engine, reach, _pairs(facts, reach.target, subject, object_),
-                               score)  # fmt: skip
+        pairs, found = _scored(mine, engine, reach, _pairs(facts, target, subject, object_), score)
         return pairs.subject, pairs.object, found
 
-    margins = Margins(model, facts, engine, reach)
-    best = best_pairs(margins, exactly, subjects, top, score, progress)
-    return _pairs(facts, reach.target, best.subject, best.object), best.score
+    margins = Margins(*generous(mine, facts, engine), reach)
+    search = best_of_each if per_subject else best_pairs
+    best = search(margins, exactly, subjects, top, score, progress)
+    return _pairs(facts, target, best.subject, best.object), best.score
 
 
 def target_reach(
-    model: RuleModel, facts: Facts, target: str, near: int = 0, allowed: Bools | None = None
+    model: RuleModel,
+    facts: Facts,
+    target: str,
+    near: int = 0,
+    allowed: Bools | None = None,
+    loops: bool = True,
 ) -> Reach:
     """Where the positive rules of a target lead, from subjects or, with `near` 1, from objects."""
     pulling = [rule.clause.body for rule in model.of_target(target).rules if pulls_up(rule)]
-    return Reach(walked(facts), target, pulling, near, allowed)
+    return Reach(walked(facts), target, pulling, near, allowed, loops)
 
 
 def scored_pairs(
@@ -157,30 +144,3 @@ def subjects_of(facts: Facts, target: str, names: Sequence[str] | None = None) -
     p = facts.predicates.index(target)
     known = np.unique(facts.binary.arguments[0][facts.binary.predicate == p])
     return known.astype(np.int32) if len(known) else np.arange(len(facts.entities), dtype=np.int32)
-
-
-def _best(found: Floats, pairs: Targets, top: int, per_subject: bool) -> Positions:
-    """Rows of the best scores, ties by subject and object, at most `top` (each subject)."""
-    order = np.lexsort((pairs.object, pairs.subject, -found))
-    if not per_subject:
-        return order[:top]
-    order = order[np.argsort(pairs.subject[order], kind="stable")]
-    subject = pairs.subject[order]
-    starts = run_starts(subject)
-    rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
-    return order[rank < top]
-
-
-def _united(
-    blocks: list[tuple[Targets, Floats]], facts: Facts, target: Names, top: int, per_subject: bool
-) -> tuple[Targets, Floats]:
-    """One list from the best of every block of subjects."""
-    none = np.empty(0, dtype=np.int32)
-    columns = [
-        np.concatenate([none, *(getattr(block, name) for block, _ in blocks)])
-        for name in ("predicate", "subject", "object")
-    ]
-    found = np.concatenate([np.empty(0), *(score for _, score in blocks)])
-    pairs = Targets(facts.entities, target, *columns)
-    best = _best(found, pairs, top, per_subject)
-    return pairs.select(best), found[best]

@@ -47,6 +47,8 @@ class Reach:
         to start from subject in either case.
     allowed
         Which entities may be led to; all of them where it is None.
+    loops
+        Whether an entity may be led to itself.
     """
 
     facts: Facts
@@ -54,6 +56,7 @@ class Reach:
     bodies: Sequence[AnyBody]
     near: int = 0
     allowed: Bools | None = None
+    loops: bool = True
 
     @cached_property
     def leading(self) -> Sequence[AnyBody]:
@@ -121,14 +124,13 @@ class Reach:
             old = (chooser @ self._relation(Step(self.target, inverse=self.near == 1))) > 0
             reached = reached.astype(np.int8) - reached.multiply(old).astype(np.int8)
         row, end = reached.nonzero()
-        kept = self.may_end(end)
+        kept = self.may_lead(starts[row], end)
         return row[kept].astype(np.int64), end[kept].astype(np.int32)
 
-    def may_end(self, entities: Integers) -> Bools:
-        """Which of the entities may be led to."""
-        if self.allowed is None:
-            return np.ones(len(entities), dtype=np.bool_)
-        return self.allowed[entities]
+    def may_lead(self, starts: Integers, ends: Integers) -> Bools:
+        """Which of the pairs may be proposed."""
+        may = np.ones(len(ends), dtype=np.bool_) if self.allowed is None else self.allowed[ends]
+        return may if self.loops else may & (starts != ends)
 
     def _followed(self, body: AnyBody, starts: Ids, chooser: sparse.csr_array) -> sparse.csr_array:
         """Which entities a body leads each start to."""

@@ -53,9 +53,13 @@ def propose_links(
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> ResultTable:
-    """Find the best new links of a target, whose objects are of types that it has already."""
+    """Find the best new links of a target.
+
+    Their objects are of types that its facts have, and none is a loop where no fact is.
+    """
     known, name = as_facts(facts), checks.one_target(model, target)
     called = None if names is None else as_names(names)
+    types = ArgumentTypes(known, called)
     checks.warn_of_missing_names(model, known)
     pairs, scores = best_new_links(
         model,
@@ -66,7 +70,8 @@ def propose_links(
         top=top,
         per_subject=per_subject,
         score=Score(score),
-        objects=ArgumentTypes.of(known, called).allowed(name, 1),
+        objects=types.allowed(name, 1),
+        loops=types.has_loops(name),
         progress=progress,
     )
     return scored_table(pairs, scores, called)

@@ -10,6 +10,7 @@ import numpy as np
 
 from hornbeam.arrays import Bools
 from hornbeam.errors import InputError
+from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.graph_explanation import GraphExplanation, RankedReasons, explain_triple
@@ -17,7 +18,7 @@ from hornbeam.graphs.graph_model import GraphModel, RelationRules
 from hornbeam.graphs.graph_reasons import GraphReason, RuleClass
 from hornbeam.graphs.model_parts import step_of
 from hornbeam.graphs.queries import Direction, Queries
-from hornbeam.graphs.ranked_answers import tied_ranks
+from hornbeam.graphs.ranked_answers import fitting, tied_ranks
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code
@@ -138,6 +139,11 @@ class GraphExplorer:
     # -- the model --------------------------------------------------------------------------------
 
     @cached_property
+    def types(self) -> ArgumentTypes:
+        """Which answers may be proposed."""
+        return ArgumentTypes(self.facts, self.entity_names)
+
+    @cached_property
     def relations(self) -> list[RelationSummary]:
         """Relations of the model, those with most facts first."""
         predicates = self.facts.predicates
@@ -245,8 +251,11 @@ class GraphExplorer:
         relation = np.array([predicate_of(step) for step in steps], dtype=np.int32)
         asks_subject: Bools = np.array([is_inverse(step) for step in steps], dtype=np.bool_)
         known = np.full(len(steps), entity, dtype=np.int32)
-        found = self.ranker.answers(Queries(relation, known, asks_subject), progress)
-        likely, rank = self.ranker.probabilities(found), tied_ranks(found)
+        queries = Queries(relation, known, asks_subject)
+        found = self.ranker.answers(queries, progress)
+        likely, fit = self.ranker.probabilities(found), fitting(found, queries, self.types)
+        found, likely = found.where(fit), likely[fit]
+        rank = tied_ranks(found)
         name, asked = self.facts.entities[entity], []
         for i, step in enumerate(steps):
             walked = step_of(self.facts.predicates, step)

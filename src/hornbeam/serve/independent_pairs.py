@@ -14,6 +14,7 @@ from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.grounding_finder import GroundingFinder
 from hornbeam.explaining.groundings import PathEnds, first_paths
 from hornbeam.explaining.independent_explainer import IndependentExplainer
+from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.codes import path_codes, step_code
@@ -42,10 +43,12 @@ class IndependentPairs:
         model: Model,
         engine: MemoryEngine,
         listings: Sequence[Listing],
+        types: ArgumentTypes,
         progress: Progress = SILENT,
     ) -> None:
         self.model = model
         self.engine = engine
+        self.types = types
         targets = [listing.targets for listing in listings]
         self._listings = [
             (one, engine.count(one, model.bodies, model.language, progress=progress))
@@ -56,7 +59,7 @@ class IndependentPairs:
     @cached_property
     def finder(self) -> NewLinkFinder:
         """Follows the rules from an entity."""
-        return NewLinkFinder(self.engine, self.model)
+        return NewLinkFinder(self.engine, self.model, self.types)
 
     @cached_property
     def pair_counter(self) -> PairCounter:

@@ -16,6 +16,7 @@ from hornbeam.arrays import Bools, Floats, Ids
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
+from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.model import Model
@@ -78,10 +79,11 @@ class TargetRules:
 
 @dataclass(frozen=True, eq=False)
 class NewLinkFinder:
-    """Follows the rules of one model from single entities."""
+    """Follows the rules of one model from single entities; `types` say what may be proposed."""
 
     engine: MemoryEngine
     model: Model
+    types: ArgumentTypes
 
     @property
     def facts(self) -> Facts:
@@ -158,7 +160,7 @@ class NewLinkFinder:
         rules = self.by_target[target]
         graph = self.graph if forward else self.graph.reversed
         walks = rules.forward if forward else rules.backward
-        known = self._known(target, entity, forward)
+        known = self._never_proposed(target, entity, forward)
         ends = ends_of(graph.forward, entity, walks, rules.wanted, known, self.arrays)
         if rules.paths_only and self.walks_count:
             counted = Statistics(rules.bodies, len(ends.nodes), ends.indptr, ends.place, ends.paths)
@@ -208,9 +210,26 @@ class NewLinkFinder:
         counted = self.engine.count(small, bodies, language)
         return CountedPairs(pairs, counted, forward, len(nodes) - len(kept))
 
-    def _known(self, target: str, entity: int, forward: bool) -> Ids:
+    def _never_proposed(self, target: str, entity: int, forward: bool) -> Ids:
+        """Entities that a fact links already, that have the wrong type, or that would be a loop."""
         code = step_code(self.engine.predicates.index(target), inverse=not forward)
-        return neighbours(self.engine.graph.forward, entity, code)
+        known = neighbours(self.engine.graph.forward, entity, code)
+        unlike, loops = self._unlike(target, 1 if forward else 0)
+        own = known[:0] if loops else np.array([entity], dtype=np.int32)
+        return np.unique(np.concatenate([known, unlike, own]))
+
+    def _unlike(self, target: str, place: int) -> tuple[Ids, bool]:
+        """Entities of types that a place of the target never has, and whether it has loops."""
+        if (target, place) not in self._unlike_found:
+            allowed = self.types.allowed(target, place)
+            unlike = np.flatnonzero([] if allowed is None else ~allowed).astype(np.int32)
+            self._unlike_found[target, place] = unlike, self.types.has_loops(target)
+        return self._unlike_found[target, place]
+
+    @cached_property
+    def _unlike_found(self) -> dict[tuple[str, int], tuple[Ids, bool]]:
+        """Each that was asked for."""
+        return {}
 
 
 def _pairs(facts: Facts, target: str, entity: int, others: Ids, forward: bool) -> Targets:

@@ -15,6 +15,7 @@ from hornbeam.arrays import Floats
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
+from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.files import fingerprint
@@ -101,6 +102,7 @@ class Explorer:
         self.search = EntitySearch.of(facts.entities, entity_names)
         self.listings = _listings(labels, pairs)
         self.labels = None if labels is None else self.listings[0]
+        self.types = ArgumentTypes(facts, entity_names, labels)
         self.served = self._serve(model, name, progress)
         self.other = None if other is None else self._serve(other, other_name, progress)
         self._scored: Bounded[list[Floats]] = Bounded(CACHED_SCORES, lambda x: sum(map(len, x)))
@@ -118,7 +120,7 @@ class Explorer:
                 model, self.facts, self.listings, self.engine.threads, progress
             )
         else:
-            scorer = IndependentPairs(model, self.engine, self.listings, progress)
+            scorer = IndependentPairs(model, self.engine, self.listings, self.types, progress)
         return Served(name, model, scorer)
 
     @property

@@ -1,0 +1,141 @@
+"""How far work is, and a time left that can be relied on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How far work is, as a line says it: what is done, how fast, and how long it will take."""
+
+    fraction: float
+    done: str
+    rate: str = ""
+    seconds_left: float | None = None
+
+    def __str__(self) -> str:
+        left = "" if self.seconds_left is None else f"{shown_seconds(self.seconds_left)} left"
+        return ", ".join(part for part in (self.done, self.rate, left) if part)
+
+
+@dataclass
+class StageProgress:
+    """What is known of one stage, from its first report to its latest."""
+
+    began: float
+    done_before: int
+    now: float = 0.0
+    done: int = 0
+    total: int = 0
+
+    def report(self, now: float, done: int, total: int) -> None:
+        """Take note of the latest report."""
+        self.now, self.done, self.total = now, done, total
+
+    @property
+    def rate(self) -> float | None:
+        """Units per second since the first report; None until there is something to measure."""
+        if self.done == self.done_before or self.now <= self.began:
+            return None
+        return (self.done - self.done_before) / (self.now - self.began)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """By the rate so far."""
+        rate = self.rate
+        return None if rate is None or self.done >= self.total else (self.total - self.done) / rate
+
+    @property
+    def shown(self) -> Shown:
+        """As a line."""
+        rate = self.rate
+        return Shown(
+            self.done / max(self.total, 1),
+            f"{self.done:,} of {self.total:,}",
+            "" if rate is None else shown_rate(rate),
+            self.seconds_left,
+        )
+
+
+@dataclass(frozen=True)
+class WholeWork:
+    """Work of several stages that is shown as one: its name, and the share of each stage.
+
+    Shares are of the time that stages take, in any unit, guessed before; a stage without one is
+    not shown.
+    """
+
+    name: str
+    shares: Mapping[str, float]
+
+    def places(self, stage: str) -> tuple[float, float] | None:
+        """Where a stage begins and ends in the whole, which goes from 0 to 1."""
+        whole, before = sum(self.shares.values()), 0.0
+        for name, share in self.shares.items():
+            if name == stage:
+                return before / whole, (before + share) / whole
+            before += share
+        return None
+
+
+class WholeProgress:
+    """How far the whole is: it never goes back, and has one time left.
+
+    What is left of a stage is measured by its own rate. Shares are only needed for the stages to
+    come, and what a unit of them takes is measured by those that are behind.
+    """
+
+    def __init__(self, whole: WholeWork) -> None:
+        self.name = whole.name
+        self._whole = whole
+        self._began: float | None = None
+        self._fraction = 0.0
+        self._seconds_left: float | None = None
+
+    def report(self, stage: str, known: StageProgress) -> None:
+        """Take note of the latest report of a stage; one that begins again changes nothing."""
+        places = self._whole.places(stage)
+        if places is None:
+            return
+        begin, end = places
+        if self._began is None:
+            self._began = known.began
+        fraction = begin + (end - begin) * known.done / max(known.total, 1)
+        if fraction <= self._fraction:
+            return
+        self._fraction = fraction
+        per_unit = (known.now - self._began) / fraction
+        rest = known.seconds_left
+        if rest is None:
+            rest = (end - fraction) * per_unit
+        self._seconds_left = rest + (1.0 - end) * per_unit
+
+    @property
+    def shown(self) -> Shown:
+        """As a line."""
+        return Shown(
+            self._fraction, f"{int(100 * self._fraction)} %", seconds_left=self._seconds_left
+        )
+
+
+def shown_rate(rate: float) -> str:
+    """Format units per second.
+
+    >>> shown_rate(12345.6), shown_rate(0.25)
+    ('12,346/s', '0.25/s')
+    """
+    return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.2g}/s"
+
+
+def shown_seconds(seconds: float) -> str:
+    """Format a time left, rounded as far as it can be known.
+
+    >>> shown_seconds(4.2), shown_seconds(200), shown_seconds(7500)
+    ('5 s', '4 min', '2 h 5 min')
+    """
+    if seconds < 120:
+        return f"{-(-seconds // 1):.0f} s"
+    minutes = int(-(-seconds // 60))
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
