@@ -6,7 +6,7 @@ JavaScript; with it, htmx asks for the same addresses and gets the parts that ch
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -28,6 +28,7 @@ from hornbeam.serve.entity_facts import other_groups
 from hornbeam.serve.filters import FILTERS, link_url
 from hornbeam.serve.link_comparison import compare_links
 from hornbeam.serve.pins import KEYS, Pin
+from hornbeam.serve.shared_edits import KEY, own_address, place_of, shared_address
 from hornbeam.serve.state import Explorer
 from hornbeam.serve.templating import templates
 from hornbeam.serve.unfolding import Unfolding
@@ -57,7 +58,10 @@ class Pages:
     def environment(self) -> Environment:
         """Templates; every value is escaped."""
         names = self.explorer.entity_names
-        filters = FILTERS | {"shown_atom": partial(shown_atom, names)}
+        filters = FILTERS | {
+            "shown_atom": partial(shown_atom, names),
+            "shared_address": partial(shared_address, fingerprint=self._fingerprint),
+        }
         return templates(names, filters, base="base.html", explorer=self.explorer)
 
     def home(self, visit: Visit) -> Answer:
@@ -149,16 +153,27 @@ class Pages:
                           **self._effects(visit.edits))  # fmt: skip
 
     def edit(self, visit: Visit) -> Answer:
-        """Change one rule, or none of them any more; the answer shows what follows."""
+        """Change one rule, all as an address says, or none any more; shows what follows."""
         rule, edits = self._changed(visit)
+        if visit.query.get("what") == "take":
+            return Answer(status=303, go_to=place_of(visit.query.get("place", "")), edits=edits)
         if not visit.is_htmx:
             return Answer(status=303, go_to="/rules" if rule is None else f"/rules#rule-{rule}",
                           edits=edits)  # fmt: skip
-        shown = Visit(visit.query, edits, True, visit.part)
+        shown = replace(visit, edits=edits)
         rows = self._rule_rows(edits)
         rows = rows if rule is None else [rows[rule]]
         answer = self._page("_edited.html", shown, rows=rows, **self._effects(edits))
         return Answer(answer.body, edits=edits)
+
+    def shared(self, visit: Visit) -> Answer:
+        """What the edits are that an address carries, before they are taken over."""
+        edits = self._in_address(visit)
+        if edits == visit.edits:
+            return Answer(status=303, go_to=own_address(visit))
+        rows = [row for row in self._rule_rows(edits) if row["edited"]]
+        return self._page("shared.html", visit, rows=rows, text=visit.query[KEY],
+                          place=own_address(visit))  # fmt: skip
 
     def pairs(self, visit: Visit) -> Answer:
         """The listed pairs, by score or by error."""
@@ -208,6 +223,10 @@ class Pages:
         return Answer(
             self.environment.get_template(template).render(visit=visit, here=here, **values)
         )
+
+    @property
+    def _fingerprint(self) -> str:
+        return self.explorer.served.fingerprint
 
     @cached_property
     def _examples(self) -> list[str]:
@@ -282,11 +301,21 @@ class Pages:
             "changed": self.explorer.changed(edits, CHANGED) if edits else [],
         }
 
+    def _in_address(self, visit: Visit) -> Edits:
+        """The edits that an address or the form behind it carries."""
+        text, n_rules = visit.query.get(KEY, ""), len(self.explorer.model.rules)
+        edits = Edits.decoded(text, self._fingerprint, n_rules)
+        if not edits:
+            raise InputError("The edits in this address are of another model, or not whole.")
+        return edits
+
     def _changed(self, visit: Visit) -> tuple[int | None, Edits]:
         """The rule that a form is about, None for all of them, and the edits after it."""
         what = visit.query.get("what", "")
         if what == "reset-all":
             return None, NO_EDITS
+        if what == "take":
+            return None, self._in_address(visit)
         rule = whole_number(visit.query.get("rule", ""), -1)
         if not 0 <= rule < len(self.explorer.model.rules):
             raise InputError("There is no such rule.")

@@ -11,8 +11,9 @@ from starlette.responses import Response
 from hornbeam.serve.access import Access
 from hornbeam.serve.edits import Edits
 from hornbeam.serve.pages import Pages
+from hornbeam.serve.shared_edits import KEY, PLACES
 from hornbeam.serve.state import Explorer
-from hornbeam.serve.visits import Answer, Visit
+from hornbeam.serve.visits import Answer, Page, Visit
 from hornbeam.serve.web_app import Address, Lane, WebApp
 
 #: Facts of an entity from which on its page may take a tenth of a second and more.
@@ -43,7 +44,7 @@ class RuleApp(WebApp):
             many = self.explorer.n_facts_of(visit.query.get("name", "")) > MANY_FACTS
             return slow if many else scoring(visit)
 
-        return [
+        every = [
             Address("/", pages.home, scoring),
             Address("/search", pages.search, lambda _: quick),
             Address("/entity", pages.entity, exploring),
@@ -58,6 +59,14 @@ class RuleApp(WebApp):
             Address("/pin", pages.pin, lambda _: quick, "POST"),
             Address("/edited.psl", pages.download, lambda _: quick),
         ]
+        return [
+            replace(one, page=self._with_shared(one.page)) if one.path in PLACES else one
+            for one in every
+        ]
+
+    def _with_shared(self, page: Page) -> Page:
+        """A page, or what the edits are that its address carries."""
+        return lambda visit: self.pages.shared(visit) if KEY in visit.query else page(visit)
 
     def visit(self, request: Request, query: dict[str, str]) -> Visit:
         """What a request asks for, with the visitor's edits."""

@@ -18,7 +18,7 @@ class Visit:
     """One request: its query or form, the visitor's edits, and who wants the answer.
 
     `part` is the id of the element for which htmx asks, "" where a whole page is wanted; `pinned`
-    is the link that the visitor holds against others.
+    is the link that the visitor holds against others, `path` the page that is asked for.
     """
 
     query: Mapping[str, str] = field(default_factory=dict)
@@ -26,6 +26,7 @@ class Visit:
     is_htmx: bool = False
     part: str = ""
     pinned: Pin | None = None
+    path: str = "/"
 
     @property
     def key(self) -> tuple[Hashable, ...]:

@@ -157,7 +157,7 @@ class WebApp(ABC):
         htmx = "hx-request" in request.headers
         pinned = decoded_pin(request.cookies.get(self.access.cookie("pin"), ""))
         part = request.headers.get("hx-trigger", "")
-        return Visit(query, is_htmx=htmx, part=part, pinned=pinned)
+        return Visit(query, is_htmx=htmx, part=part, pinned=pinned, path=request.url.path)
 
     def response(self, answer: Answer, headers: dict[str, str] | None = None) -> Response:
         """An answer as it is sent; a new pin goes to the visitor's cookie."""

@@ -86,4 +86,13 @@ document.addEventListener("click", (event) => {
   if (found && !event.target.closest(".search")) found.replaceChildren();
   const opener = event.target.closest("[data-opens]");
   if (opener) document.getElementById(opener.dataset.opens).showModal();
+  const copied = event.target.closest("[data-copies]");
+  // only where the connection is one that browsers trust; else the link can be copied by hand
+  if (copied && navigator.clipboard) {
+    event.preventDefault();
+    navigator.clipboard.writeText(copied.href).then(() => {
+      copied.textContent = "Link copied";
+      copied.setAttribute("role", "status");
+    });
+  }
 });

@@ -1,0 +1,55 @@
+"""Addresses that carry edits, so that what a visitor sees can be kept and sent to others.
+
+Such an address changes nothing by itself: its page says what the edits are, and a button there
+takes them over. What is taken from it are numbers of rules and weights, and a page of the explorer
+to go on to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from hornbeam.serve.edits import Edits
+from hornbeam.serve.visits import Visit
+
+#: The part of an address that has the edits.
+KEY = "edits"
+#: Pages that edits may be shown on.
+PLACES = frozenset(
+    {"/", "/search", "/entity", "/link", "/rules", "/pairs", "/compare", "/around", "/links"}
+)
+
+
+def shared_address(visit: Visit, edits: Edits, fingerprint: str) -> str:
+    """Address of a visit's page with edits; of the rules where it is no page that has any."""
+    path, query = (visit.path, visit.query) if visit.path in PLACES else ("/rules", {})
+    return _address(path, {**query, KEY: edits.encoded(fingerprint)})
+
+
+def own_address(visit: Visit) -> str:
+    """Address of a visit's page without edits."""
+    return _address(visit.path, {key: text for key, text in visit.query.items() if key != KEY})
+
+
+def place_of(text: str) -> str:
+    """The page that a form names to go on to; the rules, where it names none of the explorer's.
+
+    Examples
+    --------
+    >>> place_of("/entity?name=a%26b"), place_of("//evil.example/rules"), place_of("/static/x")
+    ('/entity?name=a%26b', '/rules', '/rules')
+    """
+    try:
+        parts = urlsplit(text)
+        query = dict(parse_qsl(parts.query, keep_blank_values=True, max_num_fields=50))
+    except ValueError:
+        return "/rules"
+    if parts.scheme or parts.netloc or parts.path not in PLACES:
+        return "/rules"
+    return own_address(Visit(query, path=parts.path))
+
+
+def _address(path: str, query: Mapping[str, str]) -> str:
+    """An address of which nothing but the query, quoted, comes from outside."""
+    return f"{path}?{urlencode(query, errors='replace')}" if query else path
