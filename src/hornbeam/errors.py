@@ -67,7 +67,8 @@ class UnknownTargetError(InputError):
     """The target predicate is not among the labels (or facts)."""
 
     def __init__(self, target: str, known: list[str]) -> None:
-        listed = ", ".join(repr(name) for name in known[:10]) + (", ..." if len(known) > 10 else "")
+        listed = ", ".join(repr(name) for name in known[:10])
+        listed += f" and {len(known) - 10:,} others" if len(known) > 10 else ""
         hint = did_you_mean(target, known)
         super().__init__(f"unknown target predicate {target!r}; expected one of: {listed}.{hint}")
 

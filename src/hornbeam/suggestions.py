@@ -8,6 +8,8 @@ from hornbeam.printable import printable
 
 #: Of more names only those that begin alike are compared letter by letter.
 MANY = 100_000
+#: Fewest letters of a part by which names are suggested that contain it.
+SHORTEST_PART = 3
 #: Most names that are suggested.
 MOST = 3
 
@@ -21,13 +23,15 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     --------
     >>> did_you_mean("Ukrain", ["ukraine", "uganda"]), did_you_mean("x", ["ukraine"])
     (" Did you mean 'ukraine'?", '')
+    >>> did_you_mean("kidney", ["chronic kidney disease, unspecified", "cold"])
+    " Did you mean 'chronic kidney disease, unspecified'?"
     """
     near = nearest(name, list(known))
     return f" Did you mean {' or '.join(printable(repr(one)) for one in near)}?" if near else ""
 
 
 def nearest(name: str, known: Sequence[str]) -> list[str]:
-    """The known names that are most like one, best first."""
+    """The known names that are most like one, best first; else the shortest that contain it."""
     from difflib import get_close_matches
 
     folded = name.casefold()
@@ -37,4 +41,8 @@ def nearest(name: str, known: Sequence[str]) -> list[str]:
         if len(known) <= MANY or other[:2] == folded[:2]:
             by_fold.setdefault(other, []).append(one)
     near = get_close_matches(folded, by_fold, n=MOST)
+    if not near and len(folded) >= SHORTEST_PART:
+        near = sorted(
+            (other for other in by_fold if folded in other), key=lambda one: (len(one), one)
+        )
     return [one for other in near for one in by_fold[other]][:MOST]

@@ -192,6 +192,7 @@ def test_a_target_none_of_whose_pairs_is_connected(task: Path, scratch: Path) ->
         (COMMANDS["learn"] + " --target nope", "target predicate 'nope'; expected one of: 't'"),
         (COMMANDS["candidates"] + " --target nope", "unknown target predicate 'nope'"),
         ("learn --facts facts.tsv -o out.psl --target nope", "'nope'; expected one of: 'p'"),
+        ("learn --facts model.psl -o out.psl --target p", "model.psl, line 1: looks like a model,"),
         ("learn --facts facts.tsv -o out.psl", "name the predicate to learn: --target"),
         (COMMANDS["propose"] + " --target nope", "unknown target predicate 'nope'"),
         (COMMANDS["propose"] + " --subject nope", "no fact has the subject 'nope'"),

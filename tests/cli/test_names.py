@@ -54,6 +54,20 @@ def test_people_ask_by_name(files: dict[str, Path]) -> None:
     assert by_name == hornbeam_(*words(files, "explain"), "e1", "e3", "--json").json
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("Amn", "'Ann'"), ("alert", f"{SCRIPT!r}"), ("e33", "'e3'")]
+)
+def test_who_may_be_meant_is_asked_by_name_and_id(
+    files: dict[str, Path], typed: str, meant: str
+) -> None:
+    asked = hornbeam_(*words(files, "explain"), typed, "e3")
+    proposed = hornbeam_(*words(files, "predict"), "--subject", typed)
+    for ended, place in ((asked, "entity"), (proposed, "subject")):
+        assert ended.code == 2
+        assert f"no fact has the {place} {typed!r}" in ended.stderr
+        assert f"Did you mean {meant}" in ended.stderr
+
+
 def test_labels_among_the_facts_are_names(files: dict[str, Path]) -> None:
     write(files["facts"], [*FACTS, ("e1", "rdfs:label", "Ann"), ("e2", "rdfs:label", "Ben")])
     shown = hornbeam_("explain", files["model"], "--facts", files["facts"], "Ann", "e3").stdout

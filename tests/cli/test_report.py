@@ -98,4 +98,6 @@ def test_a_model_without_rules_of_the_labels_is_told(small: Path) -> None:
     write(small / "labels.tsv", [("a", "u", "b", 1), ("b", "t", "a", 0)])
     ended = hornbeam_(*WORDS)
     assert ended.code == 0
-    assert ended.told == ["hornbeam: warning: the model has no rule for 'u'; such pairs score 0.5"]
+    assert ended.told == [
+        "hornbeam: warning: the model has no rule for 'u', only for 't'; such pairs score 0.5"
+    ]

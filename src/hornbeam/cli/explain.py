@@ -104,7 +104,7 @@ def explain(
         )
         for name in found.unseen:
             if together is None or together.entities.index(name) < 0:
-                raise unknown_entity(name, evidence.entities)
+                raise unknown_entity(name, evidence.entities, called=called.names.values())
     if console.as_json:
         named = {"names": called.described(mentioned(found))} if names else {}
         print_json(found.as_dict() | named)
@@ -138,7 +138,8 @@ def _explain_graph(
     with console.progress() as progress:
         known = reading.read(hb.read_facts, facts, progress)
         called = entity_names(names, known, progress)
-        subject, object_ = (called.entity(one, known.entities) for one in (triple[0], triple[2]))
+        ends = (triple[0], triple[2])
+        subject, object_ = (called.known_entity(one, known.entities) for one in ends)
         triple = (subject, triple[1], object_)
         found = hb.GraphModel.load(model).explain(known, triple, groundings=paths)
     shown = graph_explanation_in_names(found, called)

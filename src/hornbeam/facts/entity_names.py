@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from hornbeam.errors import InputError
-from hornbeam.facts.names import Names
+from hornbeam.facts.names import Names, unknown_entity
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +66,19 @@ class EntityNames:
         if len(bearers) > 1:
             raise InputError(f"{len(bearers)} entities are called {text!r}: {', '.join(bearers)}")
         return bearers[0] if bearers else text
+
+    def known_entity(self, text: str, known: Names, place: str = "entity") -> str:
+        """The id that is meant, of an entity that some fact has.
+
+        Raises
+        ------
+        hornbeam.errors.InputError
+            Where several are called so, or nobody is.
+        """
+        found = self.entity(text, known)
+        if known.index(found) < 0:
+            raise unknown_entity(text, known, place, self.names.values())
+        return found
 
     def type_of(self, entity: str) -> str | None:
         """What kind of thing it is, where that is known."""

@@ -141,9 +141,14 @@ class NamedIds(Sequence[str | None]):
         return (texts[i] for i in place.tolist())
 
 
-def unknown_entity(name: str, known: Names, place: str = "entity") -> InputError:
-    """What to say of an entity that no fact has; names are read only now that there is an error."""
-    hint = did_you_mean(name, known)
+def unknown_entity(
+    name: str, known: Names, place: str = "entity", called: Iterable[str] = ()
+) -> InputError:
+    """What to say of an entity that no fact has; names are read only now that there is an error.
+
+    `called` are what people call entities.
+    """
+    hint = did_you_mean(name, [*called, *known])
     return InputError(f"no fact has the {place} {name!r}; expected the name of an entity.{hint}")
 
 

@@ -240,7 +240,8 @@ class GraphModel:
         from hornbeam.graphs.graph_explanation import explain_triple, graph_explanation_in_names
 
         known, called = as_facts(facts), as_names(names)
-        subject, object_ = (called.entity(end, known.entities) for end in (triple[0], triple[2]))
+        ends = (triple[0], triple[2])
+        subject, object_ = (called.known_entity(end, known.entities) for end in ends)
         found = explain_triple(
             self, known, (subject, triple[1], object_), reasons=reasons, groundings=groundings
         )

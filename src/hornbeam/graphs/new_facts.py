@@ -51,7 +51,11 @@ def new_facts(
     given = None
     if subjects is not None:
         given = np.array(
-            [facts.entity(called.entity(name, facts.entities)) for name in subjects], dtype=np.int32
+            [
+                facts.entity(called.known_entity(name, facts.entities, "subject"))
+                for name in subjects
+            ],
+            dtype=np.int32,
         )
     rows: list[NewFact] = []
     for name in relations or there:

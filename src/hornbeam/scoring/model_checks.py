@@ -126,7 +126,10 @@ def warn_of_other_targets(model: RuleModel, pairs: Targets) -> None:
     """Warn about pairs of predicates that no rule is for."""
     others = sorted(set(pairs.predicates) - set(model.targets))
     if others:
-        _warn(f"the model has no rule for {', '.join(map(repr, others))}; such pairs score 0.5")
+        shown = ", ".join(map(repr, others[:10]))
+        shown += f" and {len(others) - 10:,} others" if len(others) > 10 else ""
+        rules = ", ".join(map(repr, model.targets))
+        _warn(f"the model has no rule for {shown}, only for {rules}; such pairs score 0.5")
 
 
 def tell_unseen(model: RuleModel, located: Ids, pairs: Targets, progress: Progress) -> None:

@@ -83,7 +83,7 @@ def _entities(
     """Subjects by their ids, whichever way they are called."""
     if subjects is None or names is None:
         return subjects
-    return [names.entity(name, known.entities) for name in subjects]
+    return [names.known_entity(name, known.entities, "subject") for name in subjects]
 
 
 def scored_table(pairs: Targets, scores: Floats, names: Input | None = None) -> ResultTable:

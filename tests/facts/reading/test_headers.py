@@ -47,6 +47,15 @@ def test_columns_stand_in_any_order(tmp_path: Path) -> None:
     assert rows(hb.read_facts(path)) == FACTS
 
 
+def test_properties_in_an_export_of_neo4j_are_left_out_and_named(tmp_path: Path) -> None:
+    lines = [f"{s},2001,{o},{p},x" for s, p, o in FACTS]
+    path = written(tmp_path, ":START_ID(Gene),since:int,:END_ID,:TYPE,note", *lines)
+    with pytest.warns(HornbeamWarning, match="left out: 'since:int', 'note'"):
+        assert rows(hb.read_facts(path)) == FACTS
+    with pytest.raises(DataError, match="unknown column 'since'"):
+        hb.read_facts(written(tmp_path, "start,since,end,type", "a,2001,b,p"))
+
+
 def test_a_plain_word_gives_way_to_a_clear_one(tmp_path: Path) -> None:
     """`type` is a predicate only where nothing else is."""
     path = written(tmp_path, "subject,predicate,object,type", "a,p,b,x")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hornbeam.errors import DataError, InputError
+from hornbeam.errors import DataError, HornbeamWarning, InputError
 from hornbeam.facts.reading.sources import Role, for_role
+from hornbeam.printable import quote
 from hornbeam.suggestions import did_you_mean
 
 #: Column names that are understood, with the column that each stands for.
@@ -114,6 +116,7 @@ def header_columns(
     if said is not None:
         return said
     words = _words(fields, letters)
+    exported = [name for name in fields if NEO4J.fullmatch(name.strip().casefold())]
     unary = role is Role.FACTS and set(words) - {"value"} == {"a1", "predicate"}
     if not unary and not set(required) <= set(words):
         return None
@@ -123,9 +126,17 @@ def header_columns(
             problem = f"columns {first!r} and {field_!r} mean the same; expected {role.expected}"
             raise DataError(name, problem, line=line)
         # A misspelt column of values must not turn every fact into a certain one.
-        if not word and role is not Role.PAIRS:
+        if not word and role is not Role.PAIRS and len(exported) < len(required):
             problem = f"unknown column {field_!r}; expected {role.expected}, or names by `columns`"
             raise DataError(name, problem, line=line)
+    left_out = [field for field, word in zip(fields, words, strict=True) if not word]
+    if left_out and role is not Role.PAIRS:
+        shown = ", ".join(map(quote, left_out[:5])) + ", ..." * (len(left_out) > 5)
+        warnings.warn(
+            f"{name}: properties in Neo4j's export are left out: {shown}",
+            HornbeamWarning,
+            stacklevel=2,
+        )
     return for_role(name, tuple(words), role, line)
 
 

@@ -37,6 +37,8 @@ NO_FIELD = "chr(0) || 'missing'"
 
 #: One CSV field as RFC 4180 has it; a space may stand before and behind the quotes.
 CSV_FIELD = re.compile(r' ?"((?:[^"]|"")*)" ?(?=,|\Z)|((?! *")[^,]*)(?=,|\Z)')
+#: What the first line of a model has, and no fact.
+MODEL_MARKS = ("# hornbeam", " -> ", " <- ")
 #: A whole line of such fields.
 CSV_LINE = re.compile(rb'(?:(?: ?"(?:[^"]|"")*+" ?|(?! *")[^,]*+)(?:,|\Z))++')
 
@@ -67,6 +69,9 @@ def text_source(file: File, role: Role, delimiter: str, layout: TableLayout = BY
         if len(fields) == 2:
             return delimited(file, POSITIONS[:2], delimiter)
     if len(fields) not in (3, 4):
+        if any(mark in fields[0] for mark in MODEL_MARKS):
+            problem = f"looks like a model, not like a table; expected {role.expected}"
+            raise DataError(file.name, problem, line=number)
         found = f"found {len(fields)} field{'s' * (len(fields) != 1)}"
         between = "TABs" if delimiter == "\t" else "commas"
         problem = f"expected {role.expected} separated by {between}, {found}"
