@@ -261,6 +261,32 @@ def test_tables_fit_and_lose_nothing(columns: int, monkeypatch: pytest.MonkeyPat
     assert "log-loss" in ended.stdout
 
 
+def test_a_long_line_goes_on_below_its_last_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    import io
+
+    import rich.console
+
+    lines = [
+        "  +0.21  ███  If A binds B and B causes C, then A treats C.",
+        "plain words " * 5,
+        "short",
+    ]
+    shown = {}
+    for terminal in (False, True):
+        out = io.StringIO()
+        on = rich.console.Console(file=out, width=40, force_terminal=terminal, color_system=None)
+        for line in lines:
+            console.print_line(on, line)
+        shown[terminal] = out.getvalue().splitlines()
+    assert shown[False] == lines
+    assert shown[True][:3] == [
+        "  +0.21  ███  If A binds B and B causes",
+        "              C, then A treats C.",
+        "plain words plain words plain words",
+    ]
+    assert shown[True][-1] == "short"
+
+
 @pytest.mark.slow
 def test_completion_knows_commands_and_options() -> None:
     def complete(words: str, last: int) -> list[str]:

@@ -28,6 +28,8 @@ BAR_AFTER_SECONDS = 0.5
 LINE_EVERY_SECONDS = 10.0
 #: Files that have at least this many bytes together are announced before they are read.
 LARGE = 10_000_000
+#: Fewest letters of a line that goes on below its last column.
+NARROWEST = 24
 #: Width of a table where stdout is no terminal and COLUMNS is not set.
 PIPE_WIDTH = 160
 
@@ -190,6 +192,27 @@ def screen() -> Console:
     return Console(
         highlight=False, emoji=False, width=None if known else PIPE_WIDTH, soft_wrap=False
     )
+
+
+def print_line(out: Console, line: str, style: str = "") -> None:
+    """Print a line as it is; on a terminal that is too narrow it goes on below its last column.
+
+    Columns stand two spaces apart.
+    """
+    from rich.text import Text
+
+    # as text, not as markup: names may hold anything
+    text = Text(printable(line), style=style)
+    if not out.is_terminal or text.cell_len <= out.width:
+        out.print(text, soft_wrap=True)
+        return
+    indent = text.plain.rfind("  ") + 2 if "  " in text.plain else 0
+    if indent > out.width - NARROWEST:
+        indent = len(text.plain) - len(text.plain.lstrip())
+    first, rest = text.divide([indent])
+    for number, part in enumerate(rest.wrap(out, max(out.width - indent, NARROWEST))):
+        part.rstrip()
+        out.print(Text.assemble(first if not number else " " * indent, part), soft_wrap=True)
 
 
 def print_table(

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, screen
+from hornbeam.cli.console import print_json, print_line, screen
 from hornbeam.cli.evidence import entity_names, facts_with_known
 from hornbeam.errors import InputError
-from hornbeam.printable import printable
 
 if TYPE_CHECKING:
     from hornbeam.explaining.explanation import Explanation
@@ -156,8 +155,6 @@ def _show(found: Explanation) -> None:
 
 def _show_lines(lines: Iterable[tuple[str, str]], decision: bool) -> None:
     """Print the lines of an explanation in the colours of their roles."""
-    from rich.text import Text
-
     out = screen()
     for role, line in lines:
         if role == "heading":
@@ -165,5 +162,4 @@ def _show_lines(lines: Iterable[tuple[str, str]], decision: bool) -> None:
         style = STYLES.get(role, "")
         if role == "verdict":
             style = f"bold {STYLES['for' if decision else 'against']}"
-        # as text, not as markup: names may hold anything
-        out.print(Text(printable(line), style=style), soft_wrap=True)
+        print_line(out, line, style)

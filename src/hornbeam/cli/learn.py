@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, screen, screen_text
+from hornbeam.cli.console import print_json, print_line, print_table, screen, screen_text
 from hornbeam.cli.evidence import open_evidence
 from hornbeam.cli.graph_commands import GraphOptions, learn_graph_model
 from hornbeam.cli.learner_options import FitOptions, LearnerOptions
@@ -189,12 +189,11 @@ def _show(model: Model, trace: Trace, output: Path) -> None:
     if model.beliefs:
         out.print(f"Beliefs come from {len(model.beliefs)} rules of a first step.")
     for caution in cautions(model, trace):
-        out.print(screen_text(caution), soft_wrap=True)
+        print_line(out, caution)
     seconds = trace.seconds
-    out.print(
+    print_line(
+        out,
         f"{len(model.rules)} rules of {len(trace.candidates):,} candidate bodies, "
         f"counts {trace.counts}; load {seconds['load']:.2f} s, generate "
-        f"{seconds['generate']:.2f} s, learn {seconds['learn']:.2f} s. "
-        f"Wrote {screen_text(output)}.",
-        soft_wrap=True,
+        f"{seconds['generate']:.2f} s, learn {seconds['learn']:.2f} s. Wrote {output}.",
     )
