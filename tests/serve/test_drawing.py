@@ -51,6 +51,14 @@ def drawn(*reasons: list[Grounding]) -> Drawing:
     return drawing
 
 
+def test_rules_that_rest_on_the_same_are_drawn_once() -> None:
+    """A body that is weighed in several ways is several rules."""
+    shared, other = [path("s", "a", "o")], [path("s", "b", "o")]
+    drawing = drawn(shared, other, shared)
+    assert [band.number for band in drawing.bands] == [0, 1]
+    assert drawing.undrawn == 0
+
+
 def test_paths_share_their_entities() -> None:
     drawing = drawn([path("s", "a", "x", "o"), path("s", "a", "y", "o"), path("s", "b", "y", "o")])
     [band] = drawing.bands
@@ -105,7 +113,7 @@ def test_edges_end_at_their_entities_and_point_as_their_facts_do(inverse: bool) 
 
 def test_of_many_paths_some_are_drawn_and_the_rest_counted() -> None:
     drawing = drawn(
-        *([path("s", f"m{i:02}", "o") for i in range(30)] for _ in range(MOST_BANDS + 2))
+        *([path("s", f"m{k}{i:02}", "o") for i in range(30)] for k in range(MOST_BANDS + 2))
     )
     assert len(drawing.bands) == MOST_BANDS
     assert drawing.undrawn == 2

@@ -174,3 +174,9 @@ def test_no_loop_and_no_other_type_is_proposed() -> None:
     assert treated([]) == ["Disease::y"]
     assert treated([("Drug::b", "treats", "Drug::b", 0)]) == ["Disease::y"]
     assert treated([("Drug::b", "treats", "Drug::b", 1)]) == ["Disease::y", "Drug::a", "Drug::b"]
+
+
+def test_examples_are_entities_that_targets_link() -> None:
+    busy = [(f"Gene::{i}", "interacts", "Gene::x") for i in range(9)]
+    explorer = Explorer(read_facts([*DRUGS, *busy]), TREATS)
+    assert explorer.scorer.examples(3) == ["Drug::b", "Disease::z", "Gene::x"]

@@ -31,13 +31,13 @@ FOOTER = 16
 #: Between bands of two rules, and of one.
 GAP, INNER_GAP = 14, 3
 MARGIN = 10
-ENDS_WIDTH = 132
+ENDS_WIDTH = 148
 #: Between the ends and the bands, where edges climb to the height of their first entity.
 GUTTER = 58
 #: Most bands that are drawn.
 MOST_BANDS = 6
-#: Width of a letter, generously.
-LETTER = 7.0
+#: Width of a letter, generously, and of one in bold type.
+LETTER, BOLD_LETTER = 7.0, 8.2
 
 #: A place in a drawing.
 DrawnPoint = tuple[float, float]
@@ -135,7 +135,9 @@ def draw(explanation: Explanation, names: EntityNames = NO_NAMES) -> Drawing | N
     middle = total / 2
     left, right = MARGIN + ENDS_WIDTH / 2, WIDTH - MARGIN - ENDS_WIDTH / 2
     subject, object_ = (
-        DrawnNode(name, full, fitted(full, ENDS_WIDTH), x, middle, ENDS_WIDTH, is_end=True)
+        DrawnNode(
+            name, full, fitted(full, ENDS_WIDTH, BOLD_LETTER), x, middle, ENDS_WIDTH, is_end=True
+        )
         for name, full, x in (
             (explanation.subject, names.shown(explanation.subject), left),
             (explanation.object, names.shown(explanation.object), right),
@@ -266,6 +268,6 @@ def _step_labels(strands: Strands, start: float, column: float, y: float) -> lis
     return labels
 
 
-def fitted(text: str, width: float) -> str:
+def fitted(text: str, width: float, letter: float = LETTER) -> str:
     """As much of a text as fits into a width, its middle left out."""
-    return elided(text, max(int((width - 16) / LETTER), 3))
+    return elided(text, max(int((width - 16) / letter), 3))

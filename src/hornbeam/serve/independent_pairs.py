@@ -125,9 +125,16 @@ class IndependentPairs:
         return NewLinks(links_at(pairs, range(len(pairs)), scores), total, found.left_out)
 
     def examples(self, top: int) -> list[str]:
-        """The entities with most facts."""
+        """The entities with most facts; first those that targets link, of which rules speak."""
+        table, predicates = self.engine.facts.binary, self.engine.facts.predicates
         degree = np.diff(self.engine.graph.forward.offsets)
-        return self.engine.facts.entities.take(np.argsort(-degree, kind="stable")[:top])
+        linked = np.zeros(len(degree), dtype=np.bool_)
+        for target in self.model.targets:
+            mine = table.predicate == predicates.index(target)
+            for column in table.arguments:
+                linked[column[mine]] = True
+        best = np.lexsort((np.arange(len(degree)), -degree, ~linked))[:top]
+        return self.engine.facts.entities.take(best)
 
     def lacks(self, rule: int) -> bool:
         """Whether no fact has a predicate or a constant of a rule's body."""

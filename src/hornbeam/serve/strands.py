@@ -102,12 +102,16 @@ def strands_of(
 ) -> tuple[list[Strands], int]:
     """The strands of the strongest rules, and how many rules are left out.
 
-    A rule is drawn with all its conditions, each a band, or not at all; one always is.
+    A rule is drawn with all its conditions, each a band, or not at all; one always is. Of rules
+    that rest on the same, one body weighed in several ways, the strongest stands for all.
     """
+    alike = dict[tuple[object, ...], Reason]()
+    for reason in explained.reasons:
+        if reason.groundings:
+            alike.setdefault((reason.side, *(one.groundings for one in reason.conditions)), reason)
     by_rule = [
         [Strands.of(reason, one, most_nodes) for one in reason.conditions if one.groundings]
-        for reason in explained.reasons
-        if reason.groundings
+        for reason in alike.values()
     ]
     sizes = accumulate(len(some) for some in by_rule)
     n_drawn = max(sum(size <= most_bands for size in sizes), 1)

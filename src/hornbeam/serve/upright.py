@@ -15,6 +15,8 @@ from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.rules.body import Kind
 from hornbeam.rules.rule_words import said, with_shown_entities
 from hornbeam.serve.drawing import (
+    BOLD_LETTER,
+    LETTER,
     NODE_HEIGHT,
     Band,
     DrawnNode,
@@ -90,10 +92,11 @@ def _rows(strands: Strands, top: float, names: EntityNames) -> list[Mapping[str,
         room = (WIDTH - 2 * MARGIN) / len(layer)
         width = min(room - 8, WIDEST)
         y = top + MARGIN + NODE_HEIGHT / 2 + ROW * k
-        is_entity = not (unary and k in between)
+        is_entity, is_end = not (unary and k in between), k not in between
+        letter = BOLD_LETTER if is_end else LETTER
         nodes = {
-            name: DrawnNode(name, full, fitted(full, width), MARGIN + room * (i + 0.5), y, width,
-                            is_end=k not in between, is_entity=is_entity)
+            name: DrawnNode(name, full, fitted(full, width, letter), MARGIN + room * (i + 0.5), y,
+                            width, is_end, is_entity)
             for i, name in enumerate(layer)
             for full in [names.shown(name) if is_entity else name]
         }  # fmt: skip
