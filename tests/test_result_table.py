@@ -127,3 +127,18 @@ def test_long_tables_are_cut() -> None:
     assert repr(long).splitlines()[-1] == "... 1,000 rows"
     assert "<p>1,000 rows</p>" in long._repr_html_()
     assert long._repr_html_().count("<tr>") == 21
+
+
+def test_on_a_terminal_rows_fit_and_elsewhere_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = "If A binds B and B causes C, then A treats C."
+    table = ResultTable({"rule": [rule, "short"], "words": [2 * rule, "x"], "weight": [1.5, 2.0]})
+    whole = repr(table)
+    assert 2 * rule in whole
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = repr(table).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert lines[1].startswith("If A binds B")
+    assert lines[1].endswith("1.5")
+    monkeypatch.setenv("COLUMNS", "400")
+    assert repr(table) == whole

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,9 +19,12 @@ from hornbeam.arrays import Array
 from hornbeam.choices import TableFormat
 from hornbeam.errors import DataError, InputError
 from hornbeam.files import replaced_file, save_text
+from hornbeam.printable import elided
 
 #: Rows that a notebook or a terminal shows.
 SHOWN = 20
+#: A column that is no wider gives way to no other.
+NARROWEST = 9
 #: Digits of a number in text, and in a notebook.
 DIGITS, HTML_DIGITS = 6, 4
 
@@ -226,6 +231,9 @@ class ResultTable:
     def __repr__(self) -> str:
         rows = [self.names, *([*map(_text, row)] for row in self[:SHOWN])]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        if sys.stdout.isatty():
+            widths = narrowed(widths, shutil.get_terminal_size().columns)
+            rows = [list(map(elided, row, widths)) for row in rows]
         lines = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in rows
@@ -233,6 +241,20 @@ class ResultTable:
         if len(self) > SHOWN:
             lines.append(f"... {len(self):,} rows")
         return "\n".join(lines)
+
+
+def narrowed(widths: Sequence[int], room: int) -> list[int]:
+    """Widths of columns, two apart, of which the widest give way until they fit.
+
+    Examples
+    --------
+    >>> narrowed([10, 40, 30], 60), narrowed([10, 40], 60)
+    ([10, 23, 23], [10, 40])
+    """
+    found = list(widths)
+    while sum(found) + 2 * (len(found) - 1) > room and max(found) > NARROWEST:
+        found[found.index(max(found))] -= 1
+    return found
 
 
 def html_table(

@@ -103,3 +103,14 @@ def test_a_notebook_escapes_what_the_data_say() -> None:
 
 def test_probabilities_of_far_log_odds_are_no_overflow() -> None:
     assert [probability(x) for x in (-1e308, 0.0, 1e308)] == [0.0, 0.5, 1.0]
+
+
+def test_it_shows_itself_as_lines_and_in_notebooks() -> None:
+    rules = hb.Model.parse("2: p(A, B) -> t(A, B)\n1: !t(A, B)\n")
+    fall = rules.explain([("<a>", "p", "b")], ("<a>", "b")).waterfall()
+    assert fall is not None
+    assert "How the score adds up" in str(fall)
+    assert "+1.00  0.7311  together" in str(fall)
+    shown = fall._repr_html_()
+    assert shown.count("<tr>") == 1 + 2 + 1
+    assert shown.count('<td style="text-align:left">') == 3 * 4

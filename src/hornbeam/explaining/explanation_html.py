@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Rules that get a bar of their own.
 MOST_BARS = 12
+#: What cells have.
+LEFT = Markup(' style="text-align:left"')
 
 
 def explanation_html(explained: Explanation) -> str:
@@ -31,8 +33,7 @@ def explanation_html(explained: Explanation) -> str:
     fall = explained.waterfall(MOST_BARS)
     parts = [Markup("<p><strong>{}</strong></p>").format(printable(title))]
     if fall is not None and explained.reasons:
-        columns = ["adds to the log-odds", "", "score so far", "rule"]
-        parts.append(_table("How the score adds up", columns, _steps(fall)))
+        parts.append(waterfall_html(fall))
     reasons = (
         *explained.starting_point, *explained.supporting, *explained.opposing, *explained.neutral,
     )  # fmt: skip
@@ -46,6 +47,12 @@ def explanation_html(explained: Explanation) -> str:
         status = f"What would flip it ({explained.flip.status.value})"
         parts.append(_table(status, ["subject", "predicate", "object"], facts))
     return str(Markup("").join(parts))
+
+
+def waterfall_html(fall: Waterfall) -> Markup:
+    """The steps from the prior to the score, each with its bar."""
+    columns = ["adds to the log-odds", "", "score so far", "rule"]
+    return _table("How the score adds up", columns, _steps(fall))
 
 
 def _steps(fall: Waterfall) -> Iterator[Sequence[str]]:
@@ -64,11 +71,11 @@ def _reason(reason: Reason) -> Sequence[str]:
 
 
 def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
-    """A table of escaped cells."""
-    head = Markup("").join(Markup("<th>{}</th>").format(name) for name in columns)
+    """A table of escaped cells, to the left: notebooks put everything to the right unless told."""
+    head = Markup("").join(Markup("<th{}>{}</th>").format(LEFT, name) for name in columns)
     body = Markup("").join(
         Markup("<tr>{}</tr>").format(
-            Markup("").join(Markup("<td>{}</td>").format(cell) for cell in row)
+            Markup("").join(Markup("<td{}>{}</td>").format(LEFT, cell) for cell in row)
         )
         for row in rows
     )

@@ -36,7 +36,7 @@ def explanation_lines(explained: Explanation) -> Iterator[Line]:
     if not explained.reasons:
         yield "note", "no rule speaks about this pair: it scores a half"
     elif fall is not None:
-        yield from _waterfall_lines(fall)
+        yield from waterfall_lines(fall)
     if explained.reasons:
         yield "heading", "Rule by rule: how far the score would move without it"
     if fall is None:
@@ -70,7 +70,7 @@ def step_words(step: WaterfallStep, fall: Waterfall) -> str:
     return printable(" ".join(said(reason.words) for reason in step.reasons))
 
 
-def _waterfall_lines(fall: Waterfall) -> Iterator[Line]:
+def waterfall_lines(fall: Waterfall) -> Iterator[Line]:
     """The steps from the prior to the score, each with its bar."""
     yield "heading", "How the score adds up"
     yield "note", "  log-odds   score"

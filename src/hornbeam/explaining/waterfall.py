@@ -99,6 +99,16 @@ class Waterfall:
             "total": self.total,
         }
 
+    def __str__(self) -> str:
+        from hornbeam.explaining.explanation_text import waterfall_lines
+
+        return "\n".join(line for _, line in waterfall_lines(self))
+
+    def _repr_html_(self) -> str:
+        from hornbeam.explaining.explanation_html import waterfall_html
+
+        return str(waterfall_html(self))
+
 
 def waterfall(reasons: Sequence[Reason], most: int | None = None) -> Waterfall | None:
     """Let the log-odds of reasons add up; None where one of them has none.
