@@ -20,7 +20,7 @@ PICTURES = Path(__file__).parent / "pictures"
 HORNBEAM = [sys.executable, "-m", "hornbeam.cli.main"]
 EVIDENCE = ["--facts", "observed.tsv", "--facts", "fold0/obs.tsv"]
 TEST = ["--labels", "fold0/test.tsv"]
-SIZE = {"width": 1100, "height": 760}
+SIZE = {"width": 1100, "height": 1040}
 
 
 def main() -> None:

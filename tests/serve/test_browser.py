@@ -359,6 +359,31 @@ def test_visitors_do_not_see_each_others_edits(browser: Browser, port: int, page
         expect(other.locator("#tools")).to_contain_text("as learned")
 
 
+@every_look
+def test_a_page_is_sent_with_its_edits(
+    browser: Browser, port: int, page: Page, size: tuple[int, int], scheme: str
+) -> None:
+    page.goto("/rules")
+    page.get_by_role("switch", name="Rule 1 is on").uncheck()
+    expect(page.locator("#tools")).to_contain_text("edited")
+    page.goto("/link?subject=ann&predicate=trusts&object=dora")
+    shown = page.locator(".big .number").inner_text()
+    link = page.get_by_role("link", name="Link to this page with them")
+    address = link.get_attribute("href")
+    assert address
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    link.press("Enter")
+    expect(page.get_by_role("status").last).to_have_text("Link copied")
+    width, height = size
+    looks = {"viewport": {"width": width, "height": height}, "color_scheme": scheme}
+    for other in opened(browser, port, **looks):
+        other.goto(address)
+        expect(other.get_by_role("main")).to_contain_text("1 edited rule")
+        assert grave_findings(other) == []
+        other.get_by_role("button", name="Show with these edits").press("Enter")
+        expect(other.locator(".big .number")).to_have_text(shown)
+
+
 def test_a_collective_model(browser: Browser) -> None:
     with serving(collective_explorer()) as client:
         for page in opened(browser, client.port):
