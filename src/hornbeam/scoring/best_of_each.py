@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Ints, run_starts
+from hornbeam.arrays import Bools, Floats, Ids, Ints, Positions, run_starts
 from hornbeam.choices import Score
 from hornbeam.progress import SILENT, Progress
 from hornbeam.scoring.bounded_search import BestPairs, Exactly, ScoreBounds
 from hornbeam.scoring.margins import Margins
 
 #: Most subjects walked from at once, and about the most pairs that conditions may give them.
-MOST_SUBJECTS = 256
+MOST_SUBJECTS = 128
 MOST_PAIRS = 4_000_000
 #: Pairs of a subject that are counted first, beside as many as are wanted.
 FIRST_PAIRS = 4
@@ -36,8 +36,7 @@ def best_of_each(
     blocks, subjects = [BestPairs.none(top)], np.sort(subjects)
     for low in range(0, len(subjects), size):
         block = subjects[low : low + size]
-        subject, object_, margin = margins.above(block, -np.inf)
-        blocks.append(_best_in(exactly, subject, object_, bounds.of(margin), top))
+        blocks.append(_best_in(exactly, bounds, *margins.above(block, -np.inf), top))
         progress.advance("Following rules", low + len(block), len(subjects))
     return BestPairs(
         np.concatenate([block.subject for block in blocks]),
@@ -47,19 +46,53 @@ def best_of_each(
     )
 
 
-def _best_in(exactly: Exactly, subject: Ids, object_: Ids, bound: Floats, top: int) -> BestPairs:
-    """The best of some subjects' pairs."""
-    order = np.lexsort((object_, -bound, subject))
-    subject, object_, bound = subject[order], object_[order], bound[order]
+def _best_in(
+    exactly: Exactly, bounds: ScoreBounds, subject: Ids, object_: Ids, margin: Floats, top: int
+) -> BestPairs:
+    """The best of some subjects' pairs, which stand together."""
     best, size = BestPairs.none(top), top + FIRST_PAIRS
     while len(subject):
-        now = _places(subject) < size
+        now = _highest(subject, margin, size)
         best = _united(best, *exactly(subject[now], object_[now]))
-        kept = ~now
-        kept[kept] = _may_have(best, subject[kept], object_[kept], bound[kept])
-        subject, object_, bound = subject[kept], object_[kept], bound[kept]
+        subject, object_, margin = subject[~now], object_[~now], margin[~now]
+        # bounds of scores take long: most pairs are out by their margins already
+        likely = margin >= _floors(best, bounds, margin)[_rows(best, subject)]
+        subject, object_, margin = subject[likely], object_[likely], margin[likely]
+        kept = _may_have(best, subject, object_, bounds.of(margin))
+        subject, object_, margin = subject[kept], object_[kept], margin[kept]
         size *= 2
     return best
+
+
+def _highest(subject: Ids, margin: Floats, size: int) -> Bools:
+    """Which pairs are of the `size` highest margins of their subjects, or equal to the last."""
+    starts = run_starts(subject)
+    ends = np.append(starts[1:], len(subject))
+    floor = [
+        np.partition(margin[low:high], high - low - size)[high - low - size]
+        if high - low > size
+        else -np.inf
+        for low, high in zip(starts.tolist(), ends.tolist(), strict=True)
+    ]
+    return np.asarray(margin >= np.repeat(np.array(floor), ends - starts))
+
+
+def _full(best: BestPairs) -> Positions:
+    """The last pairs of subjects that have as many as are wanted, in the order of subjects."""
+    return np.flatnonzero(_places(best.subject) == best.top - 1)
+
+
+def _rows(best: BestPairs, subject: Ids) -> Positions:
+    """The place of every pair's subject among those that are `_full`, -1 where it is not."""
+    full = best.subject[_full(best)]
+    at = np.searchsorted(full, subject)
+    return np.where(np.append(full, -1)[at] == subject, at, -1)
+
+
+def _floors(best: BestPairs, bounds: ScoreBounds, margin: Floats) -> Floats:
+    """Margins below which nothing passes the last of a full subject; of others, which come last."""
+    most = float(np.abs(margin).max(initial=1.0))
+    return np.append(bounds.least_margins(best.score[_full(best)], most), -np.inf)
 
 
 def _united(best: BestPairs, subject: Ids, object_: Ids, score: Floats) -> BestPairs:
@@ -74,12 +107,9 @@ def _united(best: BestPairs, subject: Ids, object_: Ids, score: Floats) -> BestP
 
 def _may_have(best: BestPairs, subject: Ids, object_: Ids, bound: Floats) -> Bools:
     """Which pairs could be among the best of their subjects; `bound` is what they score at most."""
-    last = np.flatnonzero(_places(best.subject) == best.top - 1)
-    at = np.searchsorted(best.subject[last], subject)
-    full = np.append(best.subject[last], -1)[at] == subject
-    least = np.append(best.score[last], -np.inf)[at]
-    before = object_ < np.append(best.object[last], -1)[at]
-    return np.asarray(~full | (bound > least) | ((bound == least) & before))
+    last, row = _full(best), _rows(best, subject)
+    least, before = np.append(best.score[last], -np.inf)[row], np.append(best.object[last], -1)[row]
+    return np.asarray((bound > least) | ((bound == least) & (object_ < before)))
 
 
 def _places(subject: Ids) -> Ints:

@@ -90,21 +90,17 @@ class ScoreBounds:
         closed_form = score_map if self.score is Score.MAP else score_mean
         return np.minimum(closed_form(up, down, self.relaxation) * (1.0 + ROUNDING), 1.0)
 
-    def least_margin(self, wanted: float, most: float) -> float:
-        """A margin below which no bound is `wanted`, or nearly the greatest of them.
+    def least_margins(self, wanted: Floats, most: float) -> Floats:
+        """Margins below which no bound is as `wanted`, or nearly the greatest of them.
 
         Bisected between `-most` and `most`.
         """
-        low, high = -most, most
-        if self.of(np.array([low]))[0] >= wanted:
-            return -np.inf
+        low, high = np.full(len(wanted), -most), np.full(len(wanted), most)
         for _ in range(60):
             middle = (low + high) / 2
-            if self.of(np.array([middle]))[0] < wanted:
-                low = middle
-            else:
-                high = middle
-        return low
+            less = self.of(middle) < wanted
+            low, high = np.where(less, middle, low), np.where(less, high, middle)
+        return np.where(self.of(np.full(len(wanted), -most)) >= wanted, -np.inf, low)
 
 
 #: Scores pairs, and leaves out those that no rule for the target reaches.
@@ -127,7 +123,7 @@ def best_pairs(
     most, size = float(np.abs(margin).max(initial=1.0)), 1
     while len(waiting):
         block, waiting, bound = waiting[:size], waiting[size:], bound[size:]
-        floor = bounds.least_margin(best.least, most)
+        floor = float(bounds.least_margins(np.array([best.least]), most)[0])
         subject, object_, found = margins.above(np.sort(block), floor)
         best = _with_best_of(best, exactly, subject, object_, bounds.of(found))
         kept = best.may_have(bound, waiting)
