@@ -25,7 +25,7 @@ from hornbeam.facts.reading.readers import Input, sources_of
 from hornbeam.facts.reading.sources import Role, literal
 from hornbeam.facts.reading.storing import Stored, atom_table, store_facts
 from hornbeam.facts.reading.tables import reason
-from hornbeam.facts.reading.workspace import resource_error, workspace
+from hornbeam.facts.reading.workspace import large_workspace, resource_error
 from hornbeam.facts.table import Facts
 from hornbeam.files import replaced_file
 from hornbeam.machine import worker_threads
@@ -100,7 +100,7 @@ class DuckDB:
 def duckdb_engine(facts: Facts, threads: int | None = None) -> SqlEngine:
     """Search facts that are in memory already by SQL; what spills goes away with the engine."""
     stack = ExitStack()
-    database = DuckDB(stack.enter_context(workspace(None)).connection)
+    database = DuckDB(stack.enter_context(large_workspace()).connection)
     edges = walked(facts)
     database.upload("facts", fact_columns(edges))
     database.upload("unary_facts", unary_columns(edges))
@@ -150,7 +150,7 @@ def open_duckdb(
     folder = None if spill_dir is None else os.fspath(spill_dir)
     if folder is not None and not (os.path.isdir(folder) and os.access(folder, os.W_OK)):
         raise InputError(f"{folder}: no folder that can be written to; give `spill_dir` another")
-    with workspace(memory_limit, folder, on_disk=True) as space:
+    with large_workspace(memory_limit, folder, on_disk=True) as space:
         database = DuckDB(space.connection)
         progress.message("Storing the facts in DuckDB ...")
         stored = store_facts(

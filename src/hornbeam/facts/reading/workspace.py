@@ -1,7 +1,8 @@
-"""A private DuckDB and a temporary folder for reading; both are deleted at the end."""
+"""A connection to DuckDB and a temporary folder for reading; both are gone at the end."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +16,11 @@ from hornbeam.files import working_folder
 
 #: What reading may hold besides the table of facts it makes; more spills to the folder.
 MEMORY_LIMIT = "2GB"
+#: The database that no workspace uses now, if there is one.
+_IDLE: list[duckdb.DuckDBPyConnection] = []
+if hasattr(os, "register_at_fork"):  # not on Windows, which forks no processes
+    # its threads would be missing in a forked process
+    os.register_at_fork(before=_IDLE.clear)
 
 
 @dataclass(frozen=True)
@@ -31,36 +37,90 @@ class Workspace:
 
 
 @contextmanager
-def workspace(
-    memory_limit: str | None = MEMORY_LIMIT, spill_dir: str | None = None, *, on_disk: bool = False
-) -> Iterator[Workspace]:
+def workspace() -> Iterator[Workspace]:
     """Open a workspace; whatever spills to disk goes to its folder and away with it.
+
+    Starting DuckDB takes longer than a small read. So the last workspace's database is used again,
+    by a connection of its own, if nothing has been left in it.
+    """
+    with working_folder() as folder:
+        try:
+            database = _IDLE.pop()
+        except IndexError:
+            database = _database(":memory:", MEMORY_LIMIT)
+        database.execute("SET temp_directory = ?", [str(folder)])
+        with _explained(), database.cursor() as connection:
+            connection.execute("SET enable_progress_bar = false")
+            yield Workspace(connection, folder)
+        if _is_like_new(database):
+            _IDLE[:] = [database]
+        else:
+            database.close()
+
+
+@contextmanager
+def large_workspace(
+    memory_limit: str | None = None, spill_dir: str | None = None, *, on_disk: bool = False
+) -> Iterator[Workspace]:
+    """Open a workspace with a database of its own.
 
     `memory_limit` is DuckDB's own where it is None: 80 % of the machine's. `spill_dir` is where the
     folder goes; `on_disk` keeps tables in a file there from the start.
     """
+    with (
+        working_folder(spill_dir) as folder,
+        _explained(),
+        _database(folder / "facts.duckdb" if on_disk else ":memory:", memory_limit) as connection,
+    ):
+        connection.execute("SET temp_directory = ?", [str(folder)])
+        connection.execute("SET enable_progress_bar = false")
+        yield Workspace(connection, folder)
+
+
+def _database(place: str | Path, memory_limit: str | None) -> duckdb.DuckDBPyConnection:
     limit = {} if memory_limit is None else {"memory_limit": memory_limit}
-    with working_folder(spill_dir) as folder:
-        try:
-            with duckdb.connect(
-                folder / "facts.duckdb" if on_disk else ":memory:",
-                config={"temp_directory": str(folder), **limit},
-            ) as connection:
-                # Reading a file must not fetch extensions from the network.
-                connection.execute("SET autoinstall_known_extensions = false")
-                connection.execute("SET autoload_known_extensions = false")
-                connection.execute("SET enable_progress_bar = false")
-                yield Workspace(connection, folder)
-        except duckdb.Error as error:
-            explained = resource_error(error)
-            if explained is None:
-                raise
-            raise explained from None
-        except RuntimeError as error:
-            # What DuckDB makes of Ctrl-C.
-            if "interrupted" in str(error).lower():
-                raise KeyboardInterrupt from None
+    return duckdb.connect(
+        place,
+        config={
+            **limit,
+            # Reading a file must not fetch extensions from the network.
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            # A file may have changed since the last workspace read it.
+            "enable_external_file_cache": False,
+        },
+    )
+
+
+def _is_like_new(database: duckdb.DuckDBPyConnection) -> bool:
+    """Reset a database after its connection is closed; False where tables, files or data remain."""
+    database.execute("RESET threads")
+    database.execute("RESET preserve_insertion_order")
+    left = database.execute(
+        "SELECT (SELECT count(*) FROM duckdb_databases() WHERE NOT internal) "
+        "+ (SELECT count(*) FROM duckdb_tables() WHERE NOT internal)"
+    ).fetchall()
+    try:
+        database.execute("SET temp_directory = ''")
+    except duckdb.Error:  # DuckDB switches folders only while nothing was spilled
+        return False
+    return left == [(1,)]
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Say what DuckDB lacks, and raise Ctrl-C as Python does; DuckDB makes another error of it."""
+    try:
+        yield
+    except duckdb.Error as error:
+        explained = resource_error(error)
+        if explained is None:
             raise
+        raise explained from None
+    except RuntimeError as error:
+        if "interrupted" in str(error).lower():
+            raise KeyboardInterrupt from None
+        raise
 
 
 def resource_error(error: duckdb.Error) -> DataError | None:

@@ -122,5 +122,5 @@ def _load(
     columns["v"] = np.concatenate([np.full(len(observed), OBSERVED, dtype=np.int32), numbers])
     columns["t"] = np.concatenate([observed.values, np.zeros(len(targets))])
     connection.register("loading", columns)
-    connection.execute(f"CREATE TABLE {stored.table} AS SELECT * FROM loading")
+    connection.execute(f"CREATE TEMP TABLE {stored.table} AS SELECT * FROM loading")
     connection.unregister("loading")
