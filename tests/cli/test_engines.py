@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import socket
@@ -10,12 +9,12 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pytest
@@ -23,6 +22,7 @@ import pytest
 import hornbeam as hb
 from hornbeam.counting.sql import spark_session
 from hornbeam.facts.reading.sources import literal
+from hornbeam.progress import Progress
 from tests.support.commands import (
     COUNTRIES,
     EVIDENCE,
@@ -34,6 +34,9 @@ from tests.support.commands import (
     write,
 )
 from tests.support.synthetic import write_parquet
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 PAIRS = ("--pairs", COUNTRIES / "fold0" / "test.tsv")
 LIMITS = ("--engine", "duckdb", "--memory-limit", "200MB")
@@ -272,32 +275,30 @@ def test_a_master_that_does_not_answer(java: str, monkeypatch: pytest.MonkeyPatc
 
 
 @pyspark
-@pytest.mark.java
-def test_learning_and_scoring_on_spark(java: str, tmp_path: Path) -> None:
-    """One process each, as a user runs it: the same model, the same scores."""
+def test_learning_and_scoring_on_spark(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The same model, the same scores; Spark runs already, starting it is for other tests."""
+    asked = []
+
+    @contextmanager
+    def started(master: str, conf: Mapping[str, str], progress: Progress) -> Iterator[SparkSession]:
+        asked.append((master, conf["spark.sql.shuffle.partitions"]))
+        yield spark
+
+    monkeypatch.setattr("hornbeam.counting.sql.spark_engine.spark_session", started)
     facts = as_parquet(tmp_path)
     model, scores = tmp_path / "model.psl", tmp_path / "scores.parquet"
     in_memory, short = tmp_path / "memory.psl", ("--max-length", "2")
     assert hornbeam_("learn", *EVIDENCE, *TRAIN, *short, "-o", in_memory).code == 0
     small = ("--spark-conf", "spark.sql.shuffle.partitions=2")
     engine = ("--facts", facts, "--engine", "spark", "--master", "local[2]", *small)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    for words in (
-        ("learn", *engine, *TRAIN, *short, "-o", model, "--json"),
-        ("predict", model, *engine, *PAIRS, "-o", scores, "--quiet"),
-    ):
-        done = subprocess.run(
-            command(*words),
-            capture_output=True,
-            text=True,
-            timeout=500,
-            env=environment,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr[-3000:]
-        if words[0] == "learn":
-            assert json.loads(done.stdout)["rules"]
+    learned = hornbeam_("learn", *engine, *TRAIN, *short, "-o", model, "--json")
+    assert learned.json["rules"]
     assert model.read_text() == in_memory.read_text()
+    predicted = hornbeam_("predict", model, *engine, *PAIRS, "-o", scores, "--quiet")
+    assert predicted.code == 0, predicted.stderr
+    assert asked == [("local[2]", "2")] * 2
     expected = hornbeam_("predict", in_memory, *EVIDENCE, *PAIRS, "--json").json
     found = sorted(rows_of(scores))
     predictions = sorted(tuple(row.values()) for row in expected["predictions"])
@@ -340,7 +341,7 @@ def test_a_master_without_workers(lonely_master: str, tmp_path: Path) -> None:
     """The master takes the application and never runs it: the wait has an end, and a reason."""
     impatient = (
         "import sys; from hornbeam.counting.sql import spark_session; "
-        "spark_session.FIRST_JOB_SECONDS = 5.0; from hornbeam.cli.main import run; sys.exit(run())"
+        "spark_session.FIRST_JOB_SECONDS = 2.0; from hornbeam.cli.main import run; sys.exit(run())"
     )
     words = ("--engine", "spark", "--master", lonely_master, "--spill-dir", tmp_path)
     done = subprocess.run(
