@@ -60,7 +60,7 @@ def main() -> None:
     killer = Killer()
     with open_spark(sys.argv[1], master="local-cluster[2,1,1024]", conf=SMALL) as engine:
         targets = many_worlds(30, soft=False, seed=5).targets
-        found = engine.discover(targets, Language(3, 1), statistics=False, progress=killer)
+        found = engine.discover(targets, Language(2, 1), statistics=False, progress=killer)
     rows = [[c.text, c.coverage, c.coverage_true, c.paths] for c in found.candidates]
     print(json.dumps({"killed": killer.killed, "found": rows}))
 

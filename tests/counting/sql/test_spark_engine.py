@@ -193,7 +193,7 @@ def test_a_killed_executor_changes_nothing(java: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
     report = json.loads(done.stdout.splitlines()[-1])
     assert report["killed"] == 1
-    expected = MemoryEngine(read_in_memory(file)).discover(world.targets, Language(3, 1))
+    expected = MemoryEngine(read_in_memory(file)).discover(world.targets, Language(2, 1))
     assert report["found"] == [
         [c.text, c.coverage, c.coverage_true, c.paths] for c in expected.candidates
     ]
