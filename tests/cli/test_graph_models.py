@@ -87,6 +87,7 @@ def test_a_database_learns_the_same_rules(files: dict[str, Path], tmp_path: Path
     assert len(found.stdout.splitlines()) > 20
 
 
+@pytest.mark.slow
 def test_evaluate(files: dict[str, Path]) -> None:
     words = ("--test", files["test"], "--filter", files["valid"])
     found = asked("evaluate", files, *words, "--json").json

@@ -72,6 +72,7 @@ def test_the_best_of_every_class_is_the_feature_of_the_ranking(ranker: GraphRank
             assert all(one.groundings for one in found if one.kind is RuleClass.PATH)
 
 
+@pytest.mark.slow
 def test_weights_of_the_ridge_add_up_to_its_scores(ranker: GraphRanker) -> None:
     penalty = 20.0
     ranker = replace(ranker.model, ridge=penalty).ranker(ranker.facts)

@@ -87,6 +87,7 @@ def test_same_bytes_on_any_number_of_threads() -> None:
     assert learn_graph(train, held, seed=4).to_text() not in texts
 
 
+@pytest.mark.slow
 def test_a_relation_of_one_fact_is_missing_from_most_folds() -> None:
     rows = [*planted(), ("town0", "twin of", "town1")]
     rare = learn_graph(rows, relations=["twin of"])
@@ -200,6 +201,7 @@ def test_what_cannot_be_learned_is_told() -> None:
         learn_graph(many, max_length=5)
 
 
+@pytest.mark.slow
 def test_a_time_limit_ends_with_a_model() -> None:
     train, held = split(planted())
     began = time.monotonic()

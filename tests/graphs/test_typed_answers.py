@@ -18,13 +18,17 @@ FACTS = hb.read_facts(
 NAMES = {
     entity: entity.split("::")[1] + " of " + entity.split("::")[0] for entity in FACTS.entities
 }
-MODEL = hb.learn_graph(FACTS, max_length=2)
 
 
-def test_answers() -> None:
+@pytest.fixture(scope="module")
+def model() -> hb.GraphModel:
+    return hb.learn_graph(FACTS, max_length=2)
+
+
+def test_answers(model: hb.GraphModel) -> None:
     asked = [("Drug::13", "treats", "?"), ("?", "treats", "Disease::1")]
     # many answers, so that those of other types would be among them
-    table = MODEL.rank(FACTS, asked, top=100, names=NAMES)
+    table = model.rank(FACTS, asked, top=100, names=NAMES)
     for row in table.dicts():
         assert row["subject"].startswith("Drug::")
         assert row["object"].startswith("Disease::")
@@ -33,7 +37,7 @@ def test_answers() -> None:
         )  # fmt: skip
     # types of one kind leave nothing out, and change no score
     alike = hb.read_names([(entity, entity, "thing") for entity in FACTS.entities])
-    every = MODEL.rank(FACTS, asked, top=100, names=alike).dicts()
+    every = model.rank(FACTS, asked, top=100, names=alike).dicts()
     kept = [row for row in every if row["object"].startswith("Disease")
             and row["subject"].startswith("Drug")]  # fmt: skip
     assert [row["score"] for row in kept] == table["score"].tolist()
@@ -41,17 +45,17 @@ def test_answers() -> None:
     assert len(every) > len(kept)
 
 
-def test_new_facts() -> None:
-    found = new_facts(MODEL.ranker(FACTS), relations=["treats"], top=100)
+def test_new_facts(model: hb.GraphModel) -> None:
+    found = new_facts(model.ranker(FACTS), relations=["treats"], top=100)
     assert len(found)
     assert {entity.split("::")[0] for entity in found["object"]} == {"Disease"}
 
 
-def test_an_explanation_is_asked_for_by_name() -> None:
-    why = MODEL.explain(FACTS, ("13 of Drug", "treats", "1 of Disease"), names=NAMES)
+def test_an_explanation_is_asked_for_by_name(model: hb.GraphModel) -> None:
+    why = model.explain(FACTS, ("13 of Drug", "treats", "1 of Disease"), names=NAMES)
     assert (why.subject, why.object) == ("13 of Drug", "1 of Disease")
     assert [one.rank for one in why.directions] == [
-        one.rank for one in MODEL.explain(FACTS, ("Drug::13", "treats", "Disease::1")).directions
+        one.rank for one in model.explain(FACTS, ("Drug::13", "treats", "Disease::1")).directions
     ]
 
 

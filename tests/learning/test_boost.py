@@ -129,6 +129,7 @@ def test_a_limit_on_rules_is_kept(symmetric: bool) -> None:
     assert learned(len(rules_of(whole))).rules == whole.rules
 
 
+@pytest.mark.slow
 def test_a_short_model_says_nearly_the_same() -> None:
     facts, labels = world(3, symmetric=False)
     whole, short = (
@@ -139,6 +140,7 @@ def test_a_short_model_says_nearly_the_same() -> None:
     assert np.corrcoef(one, other)[0, 1] > 0.9
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_model() -> None:
     facts, labels = world(5, symmetric=False)
     one, again, other = (
@@ -148,6 +150,7 @@ def test_the_same_seed_gives_the_same_model() -> None:
     assert one == again != other
 
 
+@pytest.mark.slow
 def test_the_number_of_trees_follows_the_validation() -> None:
     """Where nothing can be learned, few trees are kept; the patience ends the search."""
     facts, labels = world(7, symmetric=False)

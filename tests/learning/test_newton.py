@@ -55,6 +55,7 @@ def test_without_penalties_soft_labels_have_an_optimum(problem: CountProblem) ->
     assert violation(fit.weights, expected(fit.weights)[1]) <= 1.1e-7 * len(problem.y) + 1e-9
 
 
+@pytest.mark.slow
 def test_columns_that_nearly_repeat_each_other_do_not_hold_the_fit_up() -> None:
     """More weights than targets, and labels near a half: coordinate descent alone crawls here."""
     counts = [[1, 1, 0, 4], [0, 2, 0, 4], [4, 6, 1, 0], [6, 0, 0, 4]]
