@@ -15,10 +15,12 @@ from hornbeam.graphs.asked_links import asked_along
 from hornbeam.graphs.calibration import fit_calibration, log_odds, probabilities
 from hornbeam.graphs.graph_model import Calibration
 from hornbeam.graphs.lbfgs import minimise
+from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.softmax import (
     CandidateRows,
     Firings,
     fit_softmax,
+    inverted,
     linear_scores,
     summed_reciprocal_ranks,
 )
@@ -114,6 +116,40 @@ def test_queries_come_in_parts() -> None:
     assert [part.sources.tolist() for part in parts] == [[0, 1], [2]]
     assert [part.answers.tolist() for part in parts] == [[4, 5, 4], [5]]
     assert np.concatenate([part.known for part in parts]).tolist() == asked.known.tolist()
+
+
+@given(seeds, st.booleans())
+def test_the_fit_is_the_minimum(seed: int, fired: bool) -> None:
+    rows, n = random_rows(seed, fired), 9 if fired else 6
+    center, penalty = np.linspace(-1, 1, n), np.full(n, 0.5)
+
+    def whole(w: Floats) -> float:
+        return naive_loss(rows, w) + float((penalty * (w - center) ** 2).sum()) / 2
+
+    other = minimize(whole, center, method="BFGS")
+    found = fit_softmax(rows, np.ones(n), center, penalty)
+    assert whole(found) == pytest.approx(other.fun, abs=1e-4)
+
+
+@given(seeds)
+def test_small_matrices_are_inverted(seed: int) -> None:
+    a = np.random.default_rng(seed).normal(size=(9, 6))
+    matrix = a.T @ a + np.eye(6)
+    assert inverted(matrix) @ matrix == pytest.approx(np.eye(6), abs=1e-9)
+
+
+def test_true_answers_that_are_not_asked_for_are_no_candidates() -> None:
+    ids = {"step": [2, 3], "source": [7, 7], "entity": [1, 2, 3, 1, 2], "fold": [0, 0]}
+    step, source, entity, fold = (np.array(column, dtype=np.int32) for column in ids.values())
+    truth = np.array([True, False, False, False, False])
+    offsets, missed = np.array([0, 3, 5]), np.zeros(2, dtype=np.int64)
+    feature = np.arange(5, dtype=np.float32)[:, None]
+    pool = Pool(step, source, offsets, entity, feature, truth, missed, fold)
+    known = np.array([(2, 7, 1), (2, 7, 2), (3, 7, 1), (4, 7, 3)], dtype=np.int32)
+    left = pool.without(*known.T)
+    assert left.feature[:, 0].tolist() == [0, 2, 4]
+    assert left.offsets.tolist() == [0, 2, 3]
+    assert left.informative().source.tolist() == [7]
 
 
 def test_ties_are_averaged() -> None:

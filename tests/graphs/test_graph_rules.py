@@ -176,6 +176,15 @@ def test_features(
                     found = pool.feature[row, place[f"{group}_{name}"]]
                     assert found == pytest.approx(value, abs=1e-5), (group, name)
             assert pool.feature[row, place["itself"]] == (c == a)
+            others = [code for code in range(2, graph.step_limit) if code != step]
+            linked = [code for code in others if c in brute.answers(a, code)]
+            expected = {
+                "linked_along": sum(code % 2 == step % 2 for code in linked),
+                "linked_against": sum(code % 2 != step % 2 and code != step ^ 1 for code in linked),
+                "linked_reverse": linked.count(step ^ 1),
+            }
+            for name, number in expected.items():
+                assert pool.feature[row, place[name]] == pytest.approx(math.log1p(number))
 
 
 @given(triples, steps, paths)

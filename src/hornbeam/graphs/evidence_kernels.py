@@ -337,7 +337,22 @@ def chosen_candidates(evidence, listed, limit, strength, has_ridge):
     return chosen
 
 
-def describe(evidence, c, a, prior, is_seen, degree, feature):
+def count_linked(links, a, step, linked, more):
+    """Add `more` to what other links lead from a to its neighbours, or clear it with 0.
+
+    Columns of `linked`: other relations in the direction asked for, those against it, and the
+    relation itself against it.
+    """
+    for r in range(links.first_run[a], links.first_run[a + 1]):
+        other = links.run_step[r]
+        if other == step:
+            continue
+        column = 2 if other == step ^ 1 else (other ^ step) & 1
+        for k in range(links.run_start[r], links.run_start[r + 1]):
+            linked[links.end[k], column] = more * (linked[links.end[k], column] + 1)
+
+
+def describe(evidence, c, a, prior, is_seen, degree, linked, feature):
     """Features of a candidate without the ridge's (see `hornbeam.graphs.pools`)."""
     best = 0.0
     total = 0.0
@@ -356,6 +371,8 @@ def describe(evidence, c, a, prior, is_seen, degree, feature):
     feature[21] = 1.0 if is_seen else 0.0
     feature[22] = math.log1p(degree[c])
     feature[23] = 1.0 if c == a else 0.0
+    for k in range(3):
+        feature[24 + k] = math.log1p(linked[c, k])
 
 
 def describe_ridge(listed, chosen, forward, backward, feature):
@@ -369,9 +386,9 @@ def describe_ridge(listed, chosen, forward, backward, feature):
     for k in range(len(chosen)):
         c = chosen[k]
         ahead, back = max(float(forward[c]), 0.0), max(float(backward[c]), 0.0)
-        feature[k, 24] = math.log(max(ahead / best_forward, LEAST_SHARE))
-        feature[k, 25] = math.log(max(back / best_backward, LEAST_SHARE))
-        feature[k, 26] = math.log(max((ahead + back) / best_sum, LEAST_SHARE))
+        feature[k, 27] = math.log(max(ahead / best_forward, LEAST_SHARE))
+        feature[k, 28] = math.log(max(back / best_backward, LEAST_SHARE))
+        feature[k, 29] = math.log(max((ahead + back) / best_sum, LEAST_SHARE))
 
 
 @kernel
@@ -388,7 +405,7 @@ def gather(
     has_ridge = len(forward) > 0
     found, is_known = scratch.found, scratch.is_known
     entity = np.empty((len(sources), limit), dtype=np.int32)
-    feature = np.empty((len(sources), limit, 27 if has_ridge else 24), dtype=np.float32)
+    feature = np.empty((len(sources), limit, 30 if has_ridge else 27), dtype=np.float32)
     count = np.zeros(len(sources), dtype=np.int64)
     for s in range(len(sources)):
         a = sources[s]
@@ -418,6 +435,7 @@ def gather(
                 scratch.strength[c] = strength
         chosen = chosen_candidates(found.evidence, listed, limit, scratch.strength, has_ridge)
         count[s] = len(chosen)
+        count_linked(links, a, trie.target, scratch.linked, 1)
         for k in range(len(chosen)):
             c = chosen[k]
             entity[s, k] = c
@@ -425,7 +443,10 @@ def gather(
             asked = find_run(links, c, trie.target ^ 1)
             if asked >= 0:
                 times = links.run_start[asked + 1] - links.run_start[asked]
-            describe(found.evidence, c, a, prior[times], times > 0, degree, feature[s, k])
+            describe(
+                found.evidence, c, a, prior[times], times > 0, degree, scratch.linked, feature[s, k]
+            )
+        count_linked(links, a, trie.target, scratch.linked, 0)
         if has_ridge:
             describe_ridge(listed, chosen, forward[s], backward[s], feature[s])
         for c in listed:
@@ -434,13 +455,15 @@ def gather(
 
 
 @kernel
-def gather_fired(group, confidence, loss, rows, offsets, itself, prior, degree, limit, found):
+def gather_fired(
+    group, confidence, loss, rows, offsets, itself, prior, degree, linked, limit, found
+):
     """Candidates of every source and their features, of rules that were looked up elsewhere.
 
     The rules of candidate i stand from `rows[i]` to `rows[i + 1]`, in the order in which `gather`
     would fire them; those of source s are the candidates `offsets[s]` to `offsets[s + 1]`, by id,
-    and it is `itself[s]` among them, or -1. `prior` has one further element, and `found` has all
-    candidates listed.
+    and it is `itself[s]` among them, or -1. `prior` has one further element, `linked` is that of
+    `count_linked`, and `found` has all candidates listed.
     """
     for c in range(len(rows) - 1):
         for k in range(rows[c], rows[c + 1]):
@@ -449,7 +472,7 @@ def gather_fired(group, confidence, loss, rows, offsets, itself, prior, degree, 
             fire(found, c, group[k], confidence[k], one)
     count = np.minimum(offsets[1:] - offsets[:-1], limit)
     chosen = np.empty(count.sum(), dtype=np.int32)
-    feature = np.empty((len(chosen), 24), dtype=np.float32)
+    feature = np.empty((len(chosen), 27), dtype=np.float32)
     filled = 0
     for s in range(len(offsets) - 1):
         listed = np.arange(offsets[s], offsets[s + 1]).astype(np.int32)
@@ -457,6 +480,8 @@ def gather_fired(group, confidence, loss, rows, offsets, itself, prior, degree, 
         for c in best:
             chosen[filled] = c
             is_seen = prior[c] > prior[len(prior) - 1]
-            describe(found.evidence, c, itself[s], prior[c], is_seen, degree, feature[filled])
+            describe(
+                found.evidence, c, itself[s], prior[c], is_seen, degree, linked, feature[filled]
+            )
             filled += 1
     return count, chosen, feature

@@ -64,6 +64,7 @@ class GatherScratch(NamedTuple):
     properties: PropertyArrays
     strength: Floats
     is_known: Bools
+    linked: Ids
 
     @classmethod
     def of(cls, graph: LinkedGraph) -> GatherScratch:
@@ -80,7 +81,8 @@ class GatherScratch(NamedTuple):
             one.copy(),
         )
         walk = TrieWalk.of(n, MAX_PATH)
-        return cls(walk, found, properties, np.zeros(n), np.zeros(n, dtype=np.bool_))
+        is_known, linked = np.zeros(n, dtype=np.bool_), np.zeros((n, 3), dtype=np.int32)
+        return cls(walk, found, properties, np.zeros(n), is_known, linked)
 
 
 class StepTables(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -17,10 +17,11 @@ from hornbeam.facts.table import Facts
 from hornbeam.graphs.calibration import fit_calibration, log_odds
 from hornbeam.graphs.discovery import THIN, is_keyed, longest_path
 from hornbeam.graphs.graph_counter import GraphCounter, Portion
-from hornbeam.graphs.graph_model import Calibration, GraphModel
+from hornbeam.graphs.graph_model import Calibration, GraphModel, LinkedShares
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_stages import (
     GraphLearning,
+    both_ways,
     count_given,
     find_rules,
     held_pool,
@@ -30,8 +31,15 @@ from hornbeam.graphs.graph_stages import (
 from hornbeam.graphs.model_parts import relation_rules
 from hornbeam.graphs.opened_graph import GraphInput, open_graph
 from hornbeam.graphs.path_rules import MAX_PATH, PathRules
-from hornbeam.graphs.pools import Pool
-from hornbeam.graphs.ranking_fit import Ranking, fit_ranking, refit, scores_of
+from hornbeam.graphs.pools import FEATURES, LINKED, Pool
+from hornbeam.graphs.ranking_fit import (
+    Ranking,
+    Trial,
+    crossed,
+    fit_ranking,
+    refit,
+    scores_of,
+)
 from hornbeam.graphs.ridge import MOST_ENTITIES
 from hornbeam.graphs.rule_files import read_rules
 from hornbeam.graphs.rule_weights import fit_rule_weights
@@ -40,8 +48,8 @@ from hornbeam.graphs.workload import Workload
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.codes import step_code
 
-#: Without held-out facts, every so-manieth source of training queries decides.
-EVERY = 5
+#: Held-out queries from which on they choose; of fewer, training queries tell more by halves.
+ENOUGH = 10_000
 
 
 def learn_graph(
@@ -66,8 +74,9 @@ def learn_graph(
         `open_spark`, which keeps it where it is; facts of other than two arguments are left out.
         A database does not fit constants together, and Spark counts given `rules` alone.
     valid
-        Held-out facts, which decide on features and penalties; without them a part of the training
-        queries does.
+        Held-out facts, which decide on features and penalties where they are many. Where they are
+        few, training queries do, by halves, and these facts are further queries to fit weights to.
+        They are never evidence: rules are counted from `facts` alone.
     relations
         Learn these only; bodies of rules have all.
     rules
@@ -124,7 +133,7 @@ def learn_graph(
             found = find_rules(learning)
         else:
             found = count_given(learning, read_rules(rules, set(graph.predicates), length))
-        model = _ranked(learning, found, held)
+        model = _ranked(learning, found, held, anew=rules is None)
     work.finish()
     return model
 
@@ -156,6 +165,7 @@ def _ranked(
     learning: GraphLearning,
     rules: dict[int, PathRules],
     valid: Facts | None,
+    anew: bool,
 ) -> GraphModel:
     """Fit the ranking model to hidden folds, and put the model together."""
     graph = learning.graph.with_chosen_ridge(learning.extent, learning.seed, learning.work)
@@ -163,18 +173,22 @@ def _ranked(
     work, settings = learning.work, learning.settings
     if graph.only_counts:
         settings = replace(settings, constants=False, backward=False)
-    train, graphs = (None, []) if graph.only_counts else training_pool(learning, rules)
+    train, graphs = None, list[GraphCounter]()
+    if not graph.only_counts:
+        anew = anew and learning.extent.anew
+        train, graphs = training_pool(learning, rules, anew)
     triples = None if valid is None else held_triples(graph, valid)
     ends = (None, None) if triples is None else (triples[0], triples[2])
     linked = graph.linked_shares(*ends)
-    own: dict[int, Floats] = {}
-    if train is None:
-        ranking, calibration = _unfitted(), Calibration()
-    else:
+    fitted = _Fitted(_unfitted(), {}, Calibration(), "none")
+    if train is not None:
         held = None
         if triples is not None:
             held = held_pool(learning, rules, *triples)
-        ranking, own, calibration = _fitted(learning, train, held, graphs, rules)
+            if held is not None and not _decides_alone(held, learning, linked):
+                train = train.without(*both_ways(*triples))
+        fitted = _fitted(learning, train, held, graphs, rules, linked)
+    ranking, own = fitted.ranking, fitted.own
     uses_ridge = any(name.startswith("ridge") for name in ranking.features)
     queries = np.zeros(graph.size.step_limit, dtype=np.int64)
     if train is not None:
@@ -191,7 +205,7 @@ def _ranked(
         settings.backward,
         learning.extent.pool,
         learning.length,
-        calibration,
+        fitted.calibration,
         linked,
         learning.seed,
         {
@@ -199,11 +213,21 @@ def _ranked(
             "entities": graph.size.entities,
             "penalty": ranking.penalty,
             "rule_weights": "yes" if own else "no",
-            "held_out": "none" if train is None else "train" if valid is None else "valid",
+            "held_out": fitted.judged_by,
             "held_out_mrr": ranking.mrr,
             "stopped_early": "yes" if work.expired() else "no",
         },
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """What was fitted to queries: the ranking, weights of rules, and which queries chose."""
+
+    ranking: Ranking
+    own: dict[int, Floats]
+    calibration: Calibration
+    judged_by: str
 
 
 def _fitted(
@@ -212,24 +236,44 @@ def _fitted(
     held: Pool | None,
     graphs: list[GraphCounter],
     rules: dict[int, PathRules],
-) -> tuple[Ranking, dict[int, Floats], Calibration]:
-    settings, work = learning.settings, learning.work
-    fitted_to = train
-    if held is None:
-        decides = np.arange(len(train.source)) % EVERY == EVERY - 1
-        fitted_to, held = train.select(~decides), train.select(decides)
-    shares, graph = learning.shares, learning.graph
-    ranking = fit_ranking(fitted_to, held, work, settings.per_relation, shares.fitting)
-    score = scores_of(held, ranking)
-    own: dict[int, Floats] = {}
-    if shares.weighting and fitted_to is train and not work.expired():
-        ranking, own, score = fit_rule_weights(
-            train, held, graphs, graph, rules, ranking, work, shares.weighting
+    linked: LinkedShares,
+) -> _Fitted:
+    settings, work, shares = learning.settings, learning.work, learning.shares
+    available = FEATURES[: train.feature.shape[1]]
+    if linked.caution:  # how pairs are linked says how the facts were split
+        available = tuple(name for name in available if name not in LINKED)
+    queries = train
+    if held is not None and _decides_alone(held, learning, linked):
+        trials, judged_by = [Trial(train, held)], "valid"
+    else:
+        further = []
+        if held is not None:
+            queries, further = Pool.together([train, held]), [held]
+        trials, judged_by = crossed(train, further), "train"
+    rankings = fit_ranking(trials, available, work, settings.per_relation, shares.fitting)
+    ranking, own = rankings[0], dict[int, Floats]()
+    judged = [trial.judged for trial in trials]
+    scores = [scores_of(pool, one) for pool, one in zip(judged, rankings, strict=True)]
+    if held is not None and shares.weighting and not work.expired():
+        ranking, own, scores[0] = fit_rule_weights(
+            train, held, graphs, learning.graph, rules, ranking, work, shares.weighting
         )
-    calibration = fit_calibration(log_odds(held.offsets, score), held.truth)
-    if fitted_to is not train and not work.expired():
-        ranking = refit(train, ranking, work, shares.refitting)
-    return ranking, own, calibration
+    odds = [log_odds(pool.offsets, score) for pool, score in zip(judged, scores, strict=True)]
+    truth = np.concatenate([pool.truth for pool in judged])
+    calibration = fit_calibration(np.concatenate(odds), truth)
+    if queries is not trials[0].fitted and not work.expired():
+        ranking = refit(queries, ranking, work, shares.refitting)
+    return _Fitted(ranking, own, calibration, judged_by)
+
+
+def _decides_alone(held: Pool, learning: GraphLearning, linked: LinkedShares) -> bool:
+    """Whether held-out facts only choose, and are no queries to fit to.
+
+    So it is where they are many, where rules get weights, which they decide on, and where they were
+    split off by looking at links, which weights would learn to tell.
+    """
+    many = held.n_queries >= ENOUGH
+    return many or learning.shares.weighting > 0 or linked.caution is not None
 
 
 def _unfitted() -> Ranking:

@@ -41,6 +41,7 @@ class RuleClass(StrEnum):
     BACKWARD = "constants backward"
     RIDGE = "constants together"
     OVERALL = "all rules"
+    LINKED = "other links between the two"
     PRIOR = "how common the answer is"
 
     @classmethod
@@ -51,6 +52,7 @@ class RuleClass(StrEnum):
             "forward_": cls.FORWARD,
             "backward_": cls.BACKWARD,
             "ridge_": cls.RIDGE,
+            "linked_": cls.LINKED,
         }
         for prefix, kind in prefixes.items():
             if name.startswith(prefix):

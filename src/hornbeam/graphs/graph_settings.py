@@ -28,6 +28,8 @@ class Extent:
         Folds of the graph, and how many of them are hidden, one after the other.
     queries
         The most training queries per fold, shared fairly among relations and directions.
+    anew
+        Whether paths are looked for again without every hidden fold.
     """
 
     sampled: int = 300
@@ -39,6 +41,7 @@ class Extent:
     folds: int = 5
     hidden: int = 5
     queries: int = 100_000
+    anew: bool = True
 
     @classmethod
     def of(cls, size: GraphSize) -> Extent:
@@ -46,8 +49,8 @@ class Extent:
         if size.facts <= SMALL:
             return cls()
         if size.facts <= MIDDLE:
-            return cls(judged=300, counted=2000, pool=100, folds=10, hidden=2)
-        return cls(200, 300, 100, 120, counted=200, pool=100, folds=10, hidden=1)
+            return cls(judged=300, counted=2000, pool=100, folds=10, hidden=2, anew=False)
+        return cls(200, 300, 100, 120, counted=200, pool=100, folds=10, hidden=1, anew=False)
 
 
 @dataclass(frozen=True)

@@ -51,22 +51,36 @@ class GraphLearning:
 
 def find_rules(learning: GraphLearning) -> dict[int, PathRules]:
     """Discover paths of every relation, judge them, and count those that are kept."""
-    graph, extent, shares = learning.graph, learning.extent, learning.shares
-    forward, holders = learning.steps[::2], graph.holders_by_step
-    portion = learning.portion(shares.discovering, 0.2)
+    shares = learning.shares
+    return _found_rules(
+        learning, learning.graph, (shares.discovering, 0.2), (shares.judging, 0.4),
+        (shares.counting, 0.5),
+    )  # fmt: skip
+
+
+def _found_rules(
+    learning: GraphLearning,
+    graph: GraphCounter,
+    discovering: tuple[float, float],
+    judging: tuple[float, float],
+    counting: tuple[float, float],
+) -> dict[int, PathRules]:
+    """Find the rules of a graph; of every stage its share, and until when it begins."""
+    extent, forward, holders = learning.extent, learning.steps[::2], graph.holders_by_step
+    portion = learning.portion(*discovering)
     found = graph.discover(forward, learning.length, extent, learning.seed, portion)
     paths = {}
     for step in forward:
         paths[step] = found.get(step, _no_paths(learning))
         paths[step ^ 1] = turned_paths(paths[step])
     asked = graph.drawn(learning.steps, extent.judged, learning.seed, JUDGING)
-    judged = graph.count(paths, asked, learning.portion(shares.judging, 0.4))
+    judged = graph.count(paths, asked, learning.portion(*judging))
     chosen = {}
     for step in learning.steps:
         rules = judged.get(step, PathRules.none(step, learning.length))
         base = 1 / max(int(holders[step ^ 1]), 1)
         chosen[step] = rules.paths[best_rules(rules, base, extent.kept)]
-    return count_rules(learning, graph, chosen, shares.counting, 0.5)
+    return count_rules(learning, graph, chosen, learning.portion(*counting))
 
 
 def count_given(learning: GraphLearning, given: GivenRules) -> dict[int, PathRules]:
@@ -88,19 +102,19 @@ def count_given(learning: GraphLearning, given: GivenRules) -> dict[int, PathRul
             codes = [step_code(predicates.index(s.predicate), s.inverse) for s in path]
             rows[row, : len(codes)] = codes
         paths[step], paths[step ^ 1] = rows, turned_paths(rows)
-    return count_rules(learning, learning.graph, paths, learning.shares.counting, 0.5)
+    portion = learning.portion(learning.shares.counting, 0.5)
+    return count_rules(learning, learning.graph, paths, portion)
 
 
 def count_rules(
     learning: GraphLearning,
     graph: GraphCounter,
     paths: dict[int, PathTable],
-    share: float,
-    until: float,
+    portion: Portion,
 ) -> dict[int, PathRules]:
     """Confidences of paths on a graph; rules that there is no time to count fall out."""
     asked = graph.drawn(list(paths), learning.extent.counted, learning.seed, COUNTING)
-    counted = graph.count(paths, asked, learning.portion(share, until))
+    counted = graph.count(paths, asked, portion)
     return {step: counted.get(step, PathRules.none(step, learning.length)) for step in paths}
 
 
@@ -112,9 +126,13 @@ def _no_paths(learning: GraphLearning) -> PathTable:
 
 
 def training_pool(
-    learning: GraphLearning, rules: dict[int, PathRules]
+    learning: GraphLearning, rules: dict[int, PathRules], anew: bool
 ) -> tuple[Pool | None, list[GraphCounter]]:
-    """Training queries of all hidden folds; for weights of rules the graphs without them, too."""
+    """Training queries of all hidden folds; for weights of rules the graphs without them, too.
+
+    With `anew` the rules that a fold's queries see are found without it. In a small graph those of
+    the whole are kept because of the very links that a fold hides, and would be believed too much.
+    """
     pools: list[Pool] = []
     graphs: list[GraphCounter] = []
     extent, work = learning.extent, learning.work
@@ -127,8 +145,14 @@ def training_pool(
         most = fair_share(of_steps, extent.queries)
         drawn = hidden.drawn(learning.steps, most, learning.seed, ASKING)
         asked = {step: some for step, some in drawn.items() if len(some.sources)}
-        paths = {step: rules[step].paths for step in asked}
-        seen = count_rules(learning, rest, paths, learning.shares.recounting, 0.7)
+        if anew:
+            third = learning.shares.recounting / 3, 0.7
+            found = _found_rules(learning, rest, third, third, third)
+            seen = {step: found[step] for step in asked}
+        else:
+            paths = {step: rules[step].paths for step in asked}
+            portion = learning.portion(learning.shares.recounting, 0.7)
+            seen = count_rules(learning, rest, paths, portion)
         portion = learning.portion(learning.shares.gathering, 0.8, learning.shares.ridge)
         pools += rest.pools(seen, asked, extent.pool, number, portion)
         if learning.shares.weighting:
@@ -165,6 +189,16 @@ def held_triples(graph: GraphCounter, valid: Facts) -> tuple[Ids, Ids, Ids]:
     known = np.all([part >= 0 for part in triples], axis=0)
     s, p, o = (part[known].astype(np.int32) for part in triples)
     return s, p, o
+
+
+def both_ways(subject: Ids, predicate: Ids, object_: Ids) -> tuple[Ids, Ids, Ids]:
+    """Triples as queries of both directions: steps, sources and answers."""
+    steps = [step_code(predicate), step_code(predicate, inverse=True)]
+    return (
+        np.concatenate(steps).astype(np.int32),
+        np.concatenate([subject, object_]),
+        np.concatenate([object_, subject]),
+    )
 
 
 def held_pool(

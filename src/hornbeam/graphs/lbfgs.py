@@ -37,6 +37,7 @@ def minimise(
     least_gain: float = 1e-7,
     memory: int = 10,
     expired: Callable[[], bool] = lambda: False,
+    precondition: Callable[[Floats], Floats] | None = None,
 ) -> Minimum:
     """Minimise a function that returns its value and gradient.
 
@@ -54,16 +55,20 @@ def minimise(
         Steps that the curvature is estimated from (Nocedal and Wright, algorithm 7.4).
     expired
         Whether there is no time for a further iteration.
+    precondition
+        Multiplies by an estimate of the inverse Hessian, which past steps improve on.
     """
     x = start.copy()
     value, gradient = function(x)
     pairs: list[tuple[Floats, Floats, float]] = []
     for iteration in range(iterations):
-        direction = -_times_inverse(gradient, pairs)
+        direction = -_times_inverse(gradient, pairs, precondition)
         slope = _dot(gradient, direction)
         if slope >= 0:
             return Minimum(x, value, iteration, "the gradient is zero as far as it can be told")
-        step = 1.0 if pairs else min(1.0, 1.0 / np.sqrt(_dot(gradient, gradient)))
+        step = 1.0
+        if precondition is None and not pairs:
+            step = min(1.0, 1.0 / np.sqrt(_dot(gradient, gradient)))
         for _ in range(HALVINGS):
             new = x + step * direction
             new_value, new_gradient = function(new)
@@ -85,7 +90,11 @@ def minimise(
     return Minimum(x, value, iterations, "the iterations are used up")
 
 
-def _times_inverse(gradient: Floats, pairs: list[tuple[Floats, Floats, float]]) -> Floats:
+def _times_inverse(
+    gradient: Floats,
+    pairs: list[tuple[Floats, Floats, float]],
+    precondition: Callable[[Floats], Floats] | None,
+) -> Floats:
     """The estimated inverse Hessian times the gradient, by two loops over past steps."""
     q = gradient.copy()
     shares = []
@@ -93,7 +102,9 @@ def _times_inverse(gradient: Floats, pairs: list[tuple[Floats, Floats, float]]) 
         share = _dot(moved, q) / curvature
         shares.append(share)
         q -= share * change
-    if pairs:
+    if precondition is not None:
+        q = precondition(q)
+    elif pairs:
         _, change, curvature = pairs[-1]
         q *= curvature / _dot(change, change)
     for (moved, change, curvature), share in zip(pairs, reversed(shares), strict=True):

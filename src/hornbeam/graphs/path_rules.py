@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints
+from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, ranges
 from hornbeam.graphs.asked_links import Asked
 from hornbeam.graphs.discovery import PathTable
 from hornbeam.graphs.evidence_kernels import count_paths
@@ -76,34 +76,30 @@ class PathRules:
 
 def build_trie(step: int, paths: PathTable, confidence: Floats) -> Trie:
     """Sort paths into a trie."""
-    depth: list[int] = []
-    steps: list[int] = []
-    rule: list[int] = []
-    skip: list[int] = []
     order = np.lexsort(paths.T[::-1])
-    open_nodes: list[int] = []
-    before: list[int] = []
-    for number in order.tolist():
-        path = [code for code in paths[number].tolist() if code]
-        common = 0
-        while common < min(len(path), len(before)) and path[common] == before[common]:
-            common += 1
-        for node in open_nodes[common:]:
-            skip[node] = len(depth)
-        del open_nodes[common:]
-        for level in range(common, len(path)):
-            open_nodes.append(len(depth))
-            depth.append(level + 1)
-            steps.append(path[level])
-            rule.append(-1)
-            skip.append(-1)
-        rule[open_nodes[-1]] = number
-        before = path
-    for node in open_nodes:
-        skip[node] = len(depth)
-    arrays = [np.array(column, dtype=np.int64) for column in (depth, steps, rule, skip)]
+    ordered = paths[order]
+    lengths = np.count_nonzero(ordered, axis=1)
+    shared = np.zeros(len(paths), dtype=np.int64)  # steps that a path begins with like the last one
+    alike = (ordered[1:] == ordered[:-1]) & (ordered[1:] > 0)
+    shared[1:] = np.cumprod(alike, axis=1).sum(axis=1)
+    sizes = lengths - shared
+    path, level = np.repeat(np.arange(len(paths)), sizes), ranges(shared, lengths)
+    rule = np.full(len(path), -1, dtype=np.int64)
+    rule[np.cumsum(sizes) - 1] = order
+    steps = ordered[path, level].astype(np.int64)
+    depth = (level + 1).astype(np.int64)
     loss = -np.log1p(-confidence)
-    return Trie(step, arrays[0], arrays[1], arrays[2], arrays[3], confidence, loss)
+    return Trie(step, depth, steps, rule, _behind_subtrees(depth), confidence, loss)
+
+
+def _behind_subtrees(depth: Ints) -> Ints:
+    """For every node in preorder the next one that is not deeper, or the number of nodes."""
+    skip = np.empty(len(depth), dtype=np.int64)
+    for level in np.unique(depth).tolist():
+        ends = np.append(np.flatnonzero(depth <= level), len(depth))
+        there = np.flatnonzero(depth[ends[:-1]] == level)
+        skip[ends[there]] = ends[there + 1]
+    return skip
 
 
 class TrieWalk(NamedTuple):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Bools, Ids, Ints, pointers, ranges
+from hornbeam.arrays import Bools, Ids, Integers, Ints, pointers, ranges
 from hornbeam.graphs.asked_links import Asked
 from hornbeam.graphs.constants import LEAST_CONFIDENCE
 from hornbeam.graphs.evidence_kernels import fired_paths, gather
@@ -18,6 +18,10 @@ from hornbeam.graphs.path_rules import MOST_PROPOSED, SMOOTHING, PathRules, Trie
 from hornbeam.graphs.ridge import PROPOSED, Ridge
 from hornbeam.graphs.softmax import Firings
 
+#: Other links between the known argument and the answer: in the direction that is asked for,
+#: against it, and of the relation itself against it. They speak against an answer where a pair has
+#: one link alone, which no rule can say.
+LINKED = ("linked_along", "linked_against", "linked_reverse")
 #: Names of the features, in their order; the last three are the ridge's.
 FEATURES = (
     *(
@@ -25,7 +29,7 @@ FEATURES = (
         for group in ("path", "forward", "backward")
         for what in ("best", "second", "third", "noisy_or", "fired", "sum")
     ),
-    "best", "noisy_or", "frequency", "seen", "degree", "itself",
+    "best", "noisy_or", "frequency", "seen", "degree", "itself", *LINKED,
     "ridge_forward", "ridge_backward", "ridge_sum",
 )  # fmt: skip
 #: Sources whose candidates are gathered at a time.
@@ -83,6 +87,36 @@ class Pool:
             self.missed[chosen],
             self.fold[chosen],
         )
+
+    def informative(self) -> Pool:
+        """The sources with both true and other candidates: no others move weights."""
+        of = np.repeat(np.arange(len(self.source)), np.diff(self.offsets))
+        true = np.bincount(of[self.truth], minlength=len(self.source))
+        chosen = (true > 0) & (true < np.diff(self.offsets))
+        return self if chosen.all() else self.select(chosen)
+
+    def without(self, step: Ids, source: Ids, answer: Ids) -> Pool:
+        """Leave out candidates that are true answers by other links, which are not asked for."""
+        sources, place = np.unique(_pairs(self.step, self.source), return_inverse=True)
+        asked = _pairs(step, source)
+        at = np.minimum(np.searchsorted(sources, asked), len(sources) - 1)
+        there = sources[at] == asked
+        of = np.repeat(np.arange(len(self.source)), np.diff(self.offsets))
+        right = np.isin(_pairs(place[of], self.entity), _pairs(at[there], answer[there]))
+        kept = self.truth | ~right
+        return replace(
+            self,
+            offsets=pointers(np.bincount(of[kept], minlength=len(self.source))),
+            entity=self.entity[kept],
+            feature=self.feature[kept],
+            truth=self.truth[kept],
+        )
+
+
+def _pairs(first: Integers, second: Integers) -> Ints:
+    """Two numbers as one."""
+    keys: Ints = first.astype(np.int64) << 32 | second
+    return keys
 
 
 def pool_of(

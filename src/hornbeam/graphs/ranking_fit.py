@@ -1,9 +1,9 @@
-"""Fitting the ranking model: which features, which penalties, by held-out queries.
+"""Fitting the ranking model: which features, which penalties, by queries that were held out.
 
-1. One softmax for the graph per set of features; the set with the best MRR on held-out queries is
-   taken, so the ridge's features stay only where they gain.
+1. One softmax for the graph per set of features; the set with the best MRR on queries that it was
+   not fitted to is taken, so the ridge's features stay only where they gain.
 2. One softmax per step, drawn to the graph's by a penalty; the penalty (or the graph's model alone)
-   by held-out queries.
+   by such queries, too.
 3. Where the graph is sparse, a weight per path rule, if held-out queries gain by it
    (`hornbeam.graphs.rule_weights`).
 """
@@ -11,12 +11,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from hornbeam.arrays import Floats, Ints
-from hornbeam.graphs.pools import FEATURES, Pool
+from hornbeam.graphs.pools import FEATURES, LINKED, Pool
 from hornbeam.graphs.softmax import (
     CandidateRows,
     fit_softmax,
@@ -26,10 +26,10 @@ from hornbeam.graphs.softmax import (
 )
 from hornbeam.graphs.workload import Workload
 
-#: Sets of features to choose from; those of the ridge fall out where there is none.
+#: Sets of features to choose from; those that a graph does not have fall out.
 FEW = (
     "ridge_forward", "ridge_backward", "ridge_sum", "best", "noisy_or", "frequency", "seen",
-    "degree", "itself", "path_best", "forward_best", "backward_best",
+    "degree", "itself", *LINKED, "path_best", "forward_best", "backward_best",
 )  # fmt: skip
 WITH_SUMS = (*FEW, "path_sum", "forward_sum", "backward_sum")
 WITHOUT_RIDGE = FEATURES[:-3]
@@ -82,94 +82,142 @@ def scores_of(pool: Pool, ranking: Ranking) -> Floats:
     return score
 
 
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """Queries that weights are fitted to, and others that they are judged by."""
+
+    fitted: Pool
+    judged: Pool
+
+
+def crossed(queries: Pool, further: Sequence[Pool] = ()) -> list[Trial]:
+    """Two halves, each judged by what is fitted to the other and to further queries."""
+    even = np.arange(len(queries.source)) % 2 == 0
+    halves = queries.select(even), queries.select(~even)
+    return [
+        Trial(Pool.together([one, *further]), other) for one, other in (halves, reversed(halves))
+    ]
+
+
 @dataclass
 class _Choice:
-    """The ranking with the best MRR of held-out queries so far."""
+    """The rankings of all trials, one of each, with the best MRR so far."""
 
-    held: Pool
-    best: Ranking | None = None
+    trials: Sequence[Trial]
+    best: list[Ranking] = field(default_factory=list)
 
-    def offer(self, ranking: Ranking) -> None:
-        held = self.held
-        sums = summed_reciprocal_ranks(held.offsets, scores_of(held, ranking), held.truth)
-        mrr = float(sums.sum()) / max(held.n_queries, 1)
-        if self.best is None or mrr > self.best.mrr:
-            self.best = replace(ranking, mrr=mrr)
-
-    @property
-    def ranking(self) -> Ranking:
-        assert self.best is not None
-        return self.best
+    def offer(self, rankings: Sequence[Ranking]) -> None:
+        total, queries = 0.0, 0
+        for trial, ranking in zip(self.trials, rankings, strict=True):
+            judged = trial.judged
+            score = scores_of(judged, ranking)
+            total += float(summed_reciprocal_ranks(judged.offsets, score, judged.truth).sum())
+            queries += judged.n_queries
+        mrr = total / max(queries, 1)
+        if not self.best or mrr > self.best[0].mrr:
+            self.best = [replace(ranking, mrr=mrr) for ranking in rankings]
 
 
 def fit_ranking(
-    train: Pool, held: Pool, work: Workload, per_step: bool = True, share: float = 0.2
-) -> Ranking:
-    """Choose features and penalties by `held`, fit the weights to `train`."""
-    graph = _graph_model(train, held, work, share / 2)
+    trials: Sequence[Trial],
+    available: Sequence[str],
+    work: Workload,
+    per_step: bool = True,
+    share: float = 0.2,
+) -> list[Ranking]:
+    """Choose features among those available, and penalties; the weights of every trial."""
+    trials = [replace(trial, fitted=trial.fitted.informative()) for trial in trials]
+    graphs = _graph_models(trials, available, work, share / 2)
     if not per_step:
-        return graph
-    columns = columns_of(graph.features)
-    steps = np.unique(train.step).tolist()
-    parts = {step: rows_of(train.select(train.step == step), columns) for step in steps}
-    sizes = [float(len(parts[step].feature)) for step in steps]
-    start: _Fits = {}
-    choice = _Choice(held)
-    choice.offer(graph)
+        return graphs
+    share /= 2 * len(PENALTIES) * len(trials)
+    parts = [_by_step(trial.fitted, graphs[0].features) for trial in trials]
+    fits: list[_Fits] = [{} for _ in trials]
+    choice = _Choice(trials)
+    choice.offer(graphs)
     for penalty in PENALTIES:
-        if start and work.expired(0.9):
+        if fits[0] and work.expired(0.9):
             break
-        penalties = np.full(len(columns), penalty)
+        fits = [
+            _fit_steps(part, graph, penalty, near, work, share)
+            for part, graph, near in zip(parts, graphs, fits, strict=True)
+        ]
+        choice.offer(
+            [
+                replace(graph, by_step=by_step, penalty=penalty)
+                for graph, by_step in zip(graphs, fits, strict=True)
+            ]
+        )
+    return choice.best
 
-        def fit(step: int, penalties: Floats = penalties, near: _Fits = start) -> Floats:
-            return fit_softmax(
-                parts[step], graph.scale, graph.weights, penalties, near.get(step), work.expired
-            )
 
-        fitted = work.each(fit, steps, sizes, share / 2 / len(PENALTIES))
-        start = {step: w for step, w in zip(steps, fitted, strict=True) if w is not None}
-        choice.offer(replace(graph, by_step=dict(start), penalty=penalty))
-    return choice.ranking
-
-
-def refit(train: Pool, chosen: Ranking, work: Workload, share: float) -> Ranking:
+def refit(queries: Pool, chosen: Ranking, work: Workload, share: float) -> Ranking:
     """The same choices fitted to other queries; weights that there is no time for stay."""
-    columns = columns_of(chosen.features)
-    graph = _fit_graph(train, chosen.features, chosen.weights, work)
+    queries = queries.informative()
+    graph = replace(_fit_graph(queries, chosen.features, chosen.weights, work), mrr=chosen.mrr)
     work.advance(share / 2)
-    by_step = dict(chosen.by_step)
-    if chosen.penalty is not None:
-        steps = np.unique(train.step).tolist()
-        penalties = np.full(len(columns), chosen.penalty)
-
-        def fit(step: int) -> Floats:
-            part = rows_of(train.select(train.step == step), columns)
-            return fit_softmax(part, graph.scale, graph.weights, penalties, expired=work.expired)
-
-        fitted = work.each(fit, steps, [1.0] * len(steps), share / 2)
-        by_step |= {step: w for step, w in zip(steps, fitted, strict=True) if w is not None}
-    return replace(graph, by_step=by_step, penalty=chosen.penalty, mrr=chosen.mrr)
+    if chosen.penalty is None:
+        return graph
+    parts = _by_step(queries, chosen.features)
+    by_step = _fit_steps(parts, graph, chosen.penalty, chosen.by_step, work, share / 2)
+    return replace(graph, by_step={**chosen.by_step, **by_step}, penalty=chosen.penalty)
 
 
-def _graph_model(train: Pool, held: Pool, work: Workload, share: float) -> Ranking:
-    """One softmax for the graph, with the best set of features."""
-    available = FEATURES[: train.feature.shape[1]]
+def _by_step(queries: Pool, features: Sequence[str]) -> dict[int, CandidateRows]:
+    columns = columns_of(features)
+    return {
+        step: rows_of(queries.select(queries.step == step), columns)
+        for step in np.unique(queries.step).tolist()
+    }
+
+
+def _fit_steps(
+    parts: Mapping[int, CandidateRows],
+    graph: Ranking,
+    penalty: float,
+    near: Mapping[int, Floats],
+    work: Workload,
+    share: float,
+) -> _Fits:
+    """Weights per step, drawn to the graph's; those of steps that there is no time for lack."""
+    penalties = np.full(len(graph.features), penalty)
+
+    def fit(step: int) -> Floats:
+        return fit_softmax(
+            parts[step], graph.scale, graph.weights, penalties, near.get(step), work.expired
+        )
+
+    sizes = [float(len(rows.feature)) for rows in parts.values()]
+    fitted = work.each(fit, list(parts), sizes, share)
+    return {step: w for step, w in zip(parts, fitted, strict=True) if w is not None}
+
+
+def _graph_models(
+    trials: Sequence[Trial], available: Sequence[str], work: Workload, share: float
+) -> list[Ranking]:
+    """One softmax for the graph per trial, with the best set of features."""
     several: list[tuple[str, ...]] = []
     for one in SETS:
         features = tuple(name for name in one if name in available)
         if features not in several:
             several.append(features)
-    part = _part(train, COMPARED)
-    choice = _Choice(held)
+    parts = [_part(trial.fitted, COMPARED) for trial in trials]
+    choice = _Choice(trials)
     for features in several:
-        if choice.best is None or not work.expired(0.9):
-            choice.offer(_fit_graph(part, features, None, work))
+        if not choice.best or not work.expired(0.9):
+            choice.offer([_fit_graph(part, features, None, work) for part in parts])
         work.advance(share / len(several))
-    if len(part.source) < len(train.source) and not work.expired(0.9):
-        best = choice.ranking
-        choice = _Choice(held)
-        choice.offer(_fit_graph(train, best.features, best.weights, work))
-    return choice.ranking
+    whole = all(part is trial.fitted for part, trial in zip(parts, trials, strict=True))
+    if whole or work.expired(0.9):
+        return choice.best
+    better = _Choice(trials)
+    better.offer(
+        [
+            _fit_graph(trial.fitted, best.features, best.weights, work)
+            for trial, best in zip(trials, choice.best, strict=True)
+        ]
+    )
+    return better.best
 
 
 def _fit_graph(

@@ -14,7 +14,11 @@ import numpy.typing as npt
 
 from hornbeam.arrays import Bools, Floats, Ids, Ints
 from hornbeam.graphs.lbfgs import minimise
-from hornbeam.graphs.softmax_kernels import loss_and_gradient, reciprocal_ranks
+from hornbeam.graphs.softmax_kernels import (
+    add_curvature,
+    loss_and_gradient,
+    reciprocal_ranks,
+)
 
 #: Candidates to score above which compiling pays, all calls together.
 WORTH_COMPILING = 2_000
@@ -74,9 +78,50 @@ def fit_softmax(
         whole = loss + float((penalty * away * away).sum()) / 2
         return whole, gradient / scale + penalty * away
 
-    begin = (center if start is None else start) * scale
-    found = minimise(objective, begin, ITERATIONS, LEAST_GAIN, expired=expired)
+    begin = center if start is None else start
+    guide = _inverse_curvature(rows, scale, penalty, begin)
+    found = minimise(
+        objective, begin * scale, ITERATIONS, LEAST_GAIN, expired=expired, precondition=guide
+    )
     return found.x / scale
+
+
+def _inverse_curvature(
+    rows: CandidateRows, scale: Floats, penalty: Floats, weights: Floats
+) -> Callable[[Floats], Floats]:
+    """Multiply by the inverse of the second derivatives at some weights, of rules' by diagonal.
+
+    Features are much alike, so without it the search would take several times as long.
+    """
+    run = add_curvature.choose(len(rows.feature), WORTH_COMPILING)
+    n = rows.feature.shape[1]
+    whole, own = np.zeros((n, n)), np.zeros(len(weights) - n)
+    scratch = np.empty(int(np.diff(rows.offsets).max(initial=1)))
+    run(
+        rows.offsets, rows.feature, rows.truth, *rows.firings, weights, scratch, np.empty(n), whole,
+        own,
+    )  # fmt: skip
+    whole += np.tril(whole, -1).T
+    whole /= scale[:n, None] * scale[:n]
+    inverse = inverted(whole + np.diag(penalty[:n]))
+    diagonal = own / scale[n:] ** 2 + penalty[n:]
+
+    def multiply(q: Floats) -> Floats:
+        return np.concatenate([(inverse * q[:n]).sum(axis=1), q[n:] / diagonal])
+
+    return multiply
+
+
+def inverted(matrix: Floats) -> Floats:
+    """The inverse of a small positive definite matrix by Gauss and Jordan, in one order of sums."""
+    n = len(matrix)
+    both = np.concatenate([matrix, np.eye(n)], axis=1)
+    for k in range(n):
+        both[k] /= both[k, k]
+        factor = both[:, k].copy()
+        factor[k] = 0.0
+        both -= factor[:, None] * both[k]
+    return both[:, n:]
 
 
 def linear_scores(feature: npt.NDArray[np.float32], weights: Floats) -> Floats:

@@ -19,8 +19,8 @@ from hornbeam.compiled import kernels
 
 kernel = kernels("the ranking model")
 
-#: Candidates with less than this share of a query do not move the weights.
-LEAST_SHARE = 1e-9
+#: Candidates with less than this share of a query do not move the weights, or hardly curve them.
+LEAST_SHARE, LEAST_CURVING = 1e-9, 1e-4
 
 
 @kernel
@@ -88,6 +88,53 @@ def loss_and_gradient(offsets, feature, truth, fired_start, fired, weights, scor
                     for j in range(fired_start[i], fired_start[i + 1]):
                         gradient[n + fired[j]] += share
     return loss
+
+
+@kernel
+def add_curvature(offsets, feature, truth, fired_start, fired, weights, score, mean, whole, own):
+    """Add the second derivatives of the loss to `whole` (lower triangle) and, of rules, to `own`.
+
+    Of rules the diagonal alone. True answers of a source stand for one of their mean strength, and
+    small shares are left out: near enough for a search that looks for its direction.
+    """
+    n = feature.shape[1]
+    sparse = len(fired) > 0
+    for s in range(len(offsets) - 1):
+        start, stop = offsets[s], offsets[s + 1]
+        top = -np.inf
+        true = 0
+        for i in range(start, stop):
+            total = 0.0
+            for k in range(n):
+                total += feature[i, k] * weights[k]
+            if sparse:
+                for j in range(fired_start[i], fired_start[i + 1]):
+                    total += weights[n + fired[j]]
+            score[i - start] = total
+            top = max(top, total)
+            true += truth[i]
+        if true == 0 or true == stop - start:
+            continue
+        base = 0.0
+        for i in range(start, stop):
+            score[i - start] = math.exp(score[i - start] - top) / (true if truth[i] else 1)
+            base += score[i - start]
+        mean[:] = 0.0
+        for i in range(start, stop):
+            score[i - start] /= base
+            if score[i - start] > LEAST_CURVING:
+                for k in range(n):
+                    mean[k] += score[i - start] * feature[i, k]
+        for i in range(start, stop):
+            share = score[i - start]
+            if share > LEAST_CURVING:
+                for k in range(n):
+                    away = true * share * (feature[i, k] - mean[k])
+                    for j in range(k + 1):
+                        whole[k, j] += away * (feature[i, j] - mean[j])
+                if sparse:
+                    for j in range(fired_start[i], fired_start[i + 1]):
+                        own[fired[j]] += true * share * (1.0 - share)
 
 
 @kernel

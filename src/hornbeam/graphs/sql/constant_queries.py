@@ -179,18 +179,39 @@ def frequent(tables: LinkTables) -> str:
     )
 
 
+def linked(tables: LinkTables) -> str:
+    """Other links from the sources: in the direction asked for, against it, of the step itself."""
+    same, own = "l.step % 2 = a.step % 2", f"l.step = {turned_sql('a.step')}"
+    sums = (
+        f"CAST(sum(CASE WHEN {condition} THEN 1 ELSE 0 END) AS BIGINT) AS {name}"
+        for name, condition in (
+            ("along", same),
+            ("against", f"NOT {same} AND NOT {own}"),
+            ("reverse", own),
+        )
+    )
+    return (
+        f"SELECT a.query, l.other AS entity, {', '.join(sums)} FROM asked AS a "  # noqa: S608
+        f"JOIN {tables.links} AS l ON l.entity = a.source WHERE l.step <> a.step "
+        "GROUP BY a.query, l.other"
+    )
+
+
 def candidates(tables: LinkTables) -> str:
-    """What rules or frequency propose and is not known, with its frequency and degree."""
+    """What rules or frequency propose and is not known, with what is counted of each."""
     proposed = (
         "SELECT query, entity FROM firing UNION SELECT a.query, f.entity FROM frequent AS f "  # noqa: S608
         f"JOIN asked AS a ON a.step = f.step WHERE {_unknown('a.query', 'f.entity')}"
     )
     return (
-        "SELECT p.query, p.entity, coalesce(r.size, 0) AS answers, d.degree "  # noqa: S608
+        "SELECT p.query, p.entity, coalesce(r.size, 0) AS answers, d.degree, "  # noqa: S608
+        "coalesce(n.along, 0) AS along, coalesce(n.against, 0) AS against, "
+        "coalesce(n.reverse, 0) AS reverse "
         f"FROM ({proposed}) AS p JOIN asked AS a ON a.query = p.query "
         f"JOIN {tables.degrees} AS d ON d.entity = p.entity "
         f"LEFT JOIN {tables.runs} AS r "
-        f"ON r.entity = p.entity AND r.step = {turned_sql('a.step')}"
+        f"ON r.entity = p.entity AND r.step = {turned_sql('a.step')} "
+        f"LEFT JOIN ({linked(tables)}) AS n ON n.query = p.query AND n.entity = p.entity"
     )
 
 

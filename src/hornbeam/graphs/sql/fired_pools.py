@@ -63,7 +63,7 @@ class FiredPools:
         """Sizes, entities and features of the candidates of some queries, by step."""
         some = f"WHERE query >= {start} AND query < {stop}"
         there = self.database.fetch(
-            "SELECT query, entity, answers, degree FROM candidates "  # noqa: S608
+            "SELECT query, entity, answers, degree, along, against, reverse FROM candidates "  # noqa: S608
             f"{some} ORDER BY query, entity"
         )
         fired = self.database.fetch(
@@ -72,6 +72,7 @@ class FiredPools:
         )
         rows = np.searchsorted(_keys(fired), _keys(there))
         rows = np.append(rows, len(fired["query"])).astype(np.int64)
+        linked = np.stack([there[name] for name in ("along", "against", "reverse")], axis=1)
         confidence = fired["hits"] / (fired["predicted"] + SMOOTHING)
         loss = -np.log1p(-confidence)
         found, first = [], 0
@@ -89,8 +90,8 @@ class FiredPools:
                 count, chosen, feature = run(
                     fired["kind"], confidence, loss, rows[part.start : part.stop + 1],
                     (offsets - offsets[0]).astype(np.int64), _itself(there, sources, offsets),
-                    self._prior(step, there["answers"][part]), there["degree"][part], self.limit,
-                    all_listed,
+                    self._prior(step, there["answers"][part]), there["degree"][part], linked[part],
+                    self.limit, all_listed,
                 )  # fmt: skip
                 found.append((step, (count, there["entity"][part][chosen], feature)))
             first += len(asked.sources)
