@@ -52,9 +52,9 @@ ABLATIONS = {
     "without the ridge": replace(WHOLE, ridge=False),
     "global weights only": replace(WHOLE, per_relation=False, rule_weights=False),
 }
-#: As many folds as links, so that a link is hidden alone or with one or two others; for graphs so
-#: small that everything can be computed anew for every fold.
-LEAVE_ONE_OUT, ONE_BY_ONE = "leave-one-out", 10_000
+#: As many folds as links, so that a link is hidden alone or with one or two others, the rules being
+#: those of the whole graph; for small graphs, and so many folds of them.
+LEAVE_ONE_OUT, SMALL, ONE_BY_ONE = "leave-one-out", 10_000, 2_000
 
 
 def read(graph: str) -> tuple[Facts, Facts, Facts]:
@@ -68,7 +68,7 @@ def read(graph: str) -> tuple[Facts, Facts, Facts]:
 
 def ablations_of(graph: str) -> list[str]:
     """Names of what is left out or done otherwise for comparison."""
-    small = len(read(graph)[0]) <= ONE_BY_ONE
+    small = len(read(graph)[0]) <= SMALL
     return [*ABLATIONS, *([LEAVE_ONE_OUT] if small else ())]
 
 
@@ -88,7 +88,8 @@ def settings_of(name: str, train: Facts) -> GraphSettings:
     if name != LEAVE_ONE_OUT:
         return ABLATIONS.get(name, WHOLE)
     size = LinkedGraph.of(train).size
-    one_by_one = replace(Extent.of(size), folds=size.facts, hidden=size.facts)
+    hidden = min(size.facts, ONE_BY_ONE)
+    one_by_one = replace(Extent.of(size), folds=size.facts, hidden=hidden, anew=False)
     return replace(WHOLE, extent=one_by_one)
 
 

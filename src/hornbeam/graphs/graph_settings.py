@@ -47,7 +47,7 @@ class Extent:
     def of(cls, size: GraphSize) -> Extent:
         """What a graph's size allows."""
         if size.facts <= SMALL:
-            return cls()
+            return cls(found=700)
         if size.facts <= MIDDLE:
             return cls(judged=300, counted=2000, pool=100, folds=10, hidden=2, anew=False)
         return cls(200, 300, 100, 120, counted=200, pool=100, folds=10, hidden=1, anew=False)

@@ -57,7 +57,7 @@ def fit_rule_weights(
     work, share
         Where work is reported, and which share of the whole this is.
     """
-    columns = columns_of(ranking.features)
+    train, columns = train.informative(), columns_of(ranking.features)
     steps = [step for step in np.unique(train.step).tolist() if len(rules[step])]
     sizes = [float(np.diff(train.offsets)[train.step == step].sum()) for step in steps]
 
