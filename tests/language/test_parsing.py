@@ -13,7 +13,8 @@ from lark import UnexpectedCharacters
 from hornbeam.errors import DataError
 from hornbeam.language import grammar, parsing
 from hornbeam.language.syntax import parse_logical_rules, parse_rules
-from tests.support.mutations import MODEL, RULES, TOKENS
+from tests.support.fuzz_seeds import MODEL, RULES
+from tests.support.mutations import TOKENS
 from tests.support.psl_corpus import ACCEPTED, REFUSED
 
 

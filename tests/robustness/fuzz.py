@@ -145,9 +145,9 @@ def campaign(targets: Sequence[Fuzzed], place: Path, inputs: int, seconds: float
         if len(seen) % 1000 == 0:
             tell(len(seen), findings, coverage)
     for one in tried:
-        refused, accepted = one.counts
+        refused, taken = one.counts
         print(
-            f"{one.target.name:18} {refused:7,} refused {accepted:7,} accepted "
+            f"{one.target.name:18} {refused:7,} refused {taken:7,} accepted "
             f"{len(one.pool) - len(one.target.seeds):5,} reached new lines"
         )
     tell(len(seen), findings, coverage)

@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 
 import hornbeam as hb
-from hornbeam.cli.console import Stage
+from hornbeam.cli.work_left import StageProgress
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.interning import intern_facts
 from tests.support.commands import command, hornbeam_
@@ -328,7 +328,7 @@ def test_a_clock_that_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
     ended = hornbeam_(*LEARN, "-o", "two.psl")
     assert ended.code == expected.code == 0
     assert Path("one.psl").read_bytes() == Path("two.psl").read_bytes()
-    assert Stage(began=5.0, done_before=0, now=5.0, done=3, total=9).rate is None
+    assert StageProgress(began=5.0, done_before=0, now=5.0, done=3, total=9).rate is None
     used = [
         path.name
         for path in (Path(hb.__file__).parent).rglob("*.py")
