@@ -489,22 +489,22 @@ def test_deep_nesting() -> None:
 @pytest.mark.slow
 @_about("a line of 100 MB")
 def test_a_line_of_100_mb() -> None:
-    for name, start in (("facts.tsv", "a\tp\tb\nc\tp\t"), ("facts.csv", "a,p,b\nc,p,")):
+    for name, start in (("long.tsv", "a\tp\tb\nc\tp\t"), ("long.csv", "a,p,b\nc,p,")):
         with Path(name).open("w") as file:
             file.write(start)
             for _ in range(100):
                 file.write("x" * 1_000_000)
             file.write("\n")
-        done = _run("predict", "model.psl", "--facts", name, "--pairs", "labels.tsv")
-        assert f"{name}, line 2: " in _message(done)
-        assert len(done.stderr) < 1000
+        with pytest.raises(DataError, match=f"{name}, line 2: is longer than 16 MB"):
+            hb.read_facts(name)
 
 
 @pytest.mark.slow
 @_about("a million predicates")
 def test_a_million_predicates() -> None:
     """As facts they are read; a search of long paths says that it takes fewer."""
-    Path("many.tsv").write_text("".join(f"a{i % 12}\tp{i}\tb{i % 12}\n" for i in range(1_000_000)))
+    rows = (f"a{i % 12}\tp{i}\tb{i % 12}\n" for i in range(1_000_000))
+    Path("many.tsv").write_text("".join(rows))
     done = _run(
         *PREDICT[:2], "--facts", "many.tsv", "--pairs", "labels.tsv", shell="ulimit -v 6000000"
     )
@@ -541,7 +541,7 @@ def test_a_parquet_bomb() -> None:
 @pytest.mark.slow
 @_about("a gzip bomb")
 def test_a_gzip_bomb(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A gigabyte of one line in a megabyte: cut at the longest line, and nothing is left behind."""
+    """One line of 300 MB: DuckDB would leave out such a last line without a word."""
     folder = tmp_path_factory.mktemp("scratch")
     with gzip.open("bomb.tsv.gz", "wb", 1) as packed:
         packed.write(b"a\tp\tb\n")
@@ -549,7 +549,7 @@ def test_a_gzip_bomb(tmp_path_factory: pytest.TempPathFactory) -> None:
             packed.write(b"x" * 1_000_000)
     words = ("predict", "model.psl", "--facts", "bomb.tsv.gz", "--pairs", "labels.tsv")
     done = _run(*words, shell="ulimit -v 4000000", TMPDIR=str(folder))
-    assert "bomb.tsv.gz" in _message(done)
+    assert "bomb.tsv.gz, line 2: is longer than 16 MB" in _message(done)
     assert os.listdir(folder) == []
 
 

@@ -50,6 +50,7 @@ def interrupts_answered() -> Iterator[None]:
     read, write = os.pipe()
     os.set_blocking(write, False)
     before = signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+    hook, sys.unraisablehook = sys.unraisablehook, _said_of_unraisable
     left = threading.Event()
     watching = threading.Thread(target=_watch, args=[read, left], daemon=True)
     watching.start()
@@ -57,6 +58,7 @@ def interrupts_answered() -> Iterator[None]:
         yield
     finally:
         signal.set_wakeup_fd(before)
+        sys.unraisablehook = hook
         left.set()
         os.close(write)
         watching.join()
@@ -80,3 +82,9 @@ def _watch(read: int, left: threading.Event) -> None:
         if is_ours and not left.wait(PATIENCE):
             leave_interrupted()
     os.close(read)
+
+
+def _said_of_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
+    """Say nothing of Ctrl-C where Python cannot raise it, in a finalizer: the thread sees to it."""
+    if not isinstance(unraisable.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)

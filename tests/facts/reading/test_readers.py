@@ -26,6 +26,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbeam import read_facts, read_labels, read_pairs
+from hornbeam.errors import DataError
+from hornbeam.facts.reading import text
+from hornbeam.facts.reading.input_files import File
 from hornbeam.facts.table import ONE
 from tests.support.fact_tables import ATOMS, NAMES, as_dict, as_rows, same_bytes, write
 
@@ -328,3 +331,23 @@ def test_shared_data(shared_data: Path) -> None:
     assert len(facts) == len(lines)
     labels = read_labels(folder / "fold0" / "train.tsv")
     assert len(labels) == len((folder / "fold0" / "train.tsv").read_text().splitlines())
+
+
+@given(
+    st.lists(st.integers(0, 30), min_size=1, max_size=12), st.booleans(), st.sampled_from([3, 20])
+)
+def test_lines_that_are_too_long_are_found_wherever_they_stand(
+    lengths: list[int], ended: bool, block: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(text, "MAX_LINE_BYTES", 20)
+        patch.setattr(text, "BLOCK", block)
+        path = Path(folder) / "facts.tsv"
+        path.write_text("\n".join("x" * n for n in lengths) + "\n" * ended)
+        first = next((i for i, n in enumerate(lengths, start=1) if n > 20), None)
+        line = None
+        try:
+            text._check_lengths(File(path, "facts.tsv"))
+        except DataError as error:
+            line = error.line
+        assert line == first

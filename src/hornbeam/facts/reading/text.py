@@ -11,7 +11,7 @@ from operator import eq
 
 from hornbeam.errors import DataError, HornbeamWarning
 from hornbeam.facts.reading.headers import BY_ITSELF, PLACES, TableLayout, header_columns
-from hornbeam.facts.reading.input_files import File
+from hornbeam.facts.reading.input_files import BLOCK, File
 from hornbeam.facts.reading.sources import (
     POSITIONS,
     Role,
@@ -139,6 +139,7 @@ def delimited(
     See `Source` for `optional_last` and `unary`, which needs the usual order of columns.
     """
     quote = ""
+    _check_lengths(file)
     if delimiter == ",":
         quote = '"'
         _check_quotes(file)
@@ -208,12 +209,42 @@ def field_lines(file: File, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 def _byte_lines(file: File) -> Iterator[tuple[bytes, bool]]:
     """Lines split at LF only (a CR inside a line is a mistake to be seen), and whether LF ended."""
-    rest = b""
+    rest, number = b"", 1
     for block in file.blocks():
         *lines, rest = (rest + block).split(b"\n")
         yield from ((line, True) for line in lines)
+        number += len(lines)
+        if len(rest) > MAX_LINE_BYTES:
+            raise _too_long(file, number)
     if rest:
         yield rest, False
+
+
+def _check_lengths(file: File) -> None:
+    """Refuse a line that is too long; DuckDB leaves out a last one of hundreds of megabytes.
+
+    Only the ends of pieces as long as a line may be are looked at.
+    """
+    start, size = 0, file.path.stat().st_size
+    with file.path.open("rb") as stream:
+        while size - start > MAX_LINE_BYTES:
+            low, found = start + MAX_LINE_BYTES + 1, -1
+            while found < 0 and low > start:
+                high, low = low, max(start, low - BLOCK)
+                stream.seek(low)
+                found = stream.read(high - low).rfind(b"\n")
+            if found < 0:
+                stream.seek(0)
+                line = 1
+                while stream.tell() < start:
+                    line += stream.read(min(BLOCK, start - stream.tell())).count(b"\n")
+                raise _too_long(file, line)
+            start = low + found + 1
+
+
+def _too_long(file: File, line: int) -> DataError:
+    problem = f"is longer than {MAX_LINE_BYTES >> 20} MB; expected one fact per line"
+    return DataError(file.name, problem, line=line)
 
 
 def _check_quotes(file: File) -> None:
