@@ -44,6 +44,7 @@ fuzz: setup  ## mutated inputs for every reader, every crash point of every comm
 	HORNBEAM_EVERY_CRASH_POINT=1 $(BIN)/pytest -q -rP -n auto tests/robustness/test_crash_points.py
 
 versions:  ## make quick's tests on a wheel with the lowest, then the newest dependencies (minutes; a CI job of its own)
+	rm -rf build/agreement
 	PYTHON=$(PYTHON) .ci/versions lowest
 	PYTHON=$(PYTHON) .ci/versions newest
 

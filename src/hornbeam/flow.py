@@ -256,6 +256,8 @@ def _labels(
     if labels is not None:
         known = as_labels(labels, target if isinstance(target, str) else None)
         chosen = select_target(known, target)
+        # in one order, whatever that of the rows was: sums over them are then the same to the bit
+        chosen = chosen.select(np.lexsort((chosen.object, chosen.predicate, chosen.subject)))
     elif not target:
         raise InputError("without labels, name the predicate to learn: `target=PREDICATE`")
     else:

@@ -1,0 +1,62 @@
+"""Whoever counts, with however many threads, in whatever order: the same counts and model."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import pytest
+
+import hornbeam as hb
+from tests.support.agreement import NamedWorld, differences, learned, read_world, worlds
+
+WORLDS = tuple(worlds())
+SPARK = [pytest.mark.java, pytest.mark.xdist_group("spark")]
+
+
+def _hold_together(world: NamedWorld) -> None:
+    """Every engine, number of threads and order of rows learns the same, to the byte."""
+    first = learned(world)
+    assert first["counts"]
+    assert learned(world.permuted(1), threads=2) == first
+    assert learned(world, threads=8) == first
+    assert learned(world, "duckdb", threads=1) == first
+    assert learned(world.permuted(2), "duckdb", threads=8) == first
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
+def test_engines_threads_and_orders_agree(world: NamedWorld) -> None:
+    _hold_together(world)
+
+
+@pytest.mark.slow
+@pytest.mark.shared
+def test_they_agree_on_shared_data(shared_data: Path) -> None:
+    fold = shared_data / "srl_uwcse" / "fold0"
+    world = read_world("uwcse", fold / "train_observed.tsv", fold / "train.tsv", "ppll")
+    _hold_together(world)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", [pytest.param(WORLDS[2], marks=SPARK, id="spark")])
+def test_spark_agrees(world: NamedWorld, spark: object) -> None:
+    from hornbeam.counting.sql.spark_engine import spark_engine
+
+    facts = hb.read_facts(list(world.permuted(3).facts))
+    assert learned(world, facts=spark_engine(spark, facts)) == learned(world)  # type: ignore[arg-type]
+
+
+def test_what_differs_is_said() -> None:
+    one = {"a": learned(WORLDS[3])}
+    assert not list(differences(one, copy.deepcopy(one)))
+    near, far, counted = (copy.deepcopy(one) for _ in range(3))
+    near["a"]["weights"][0] += 1e-11
+    assert not list(differences(one, near))
+    far["a"]["weights"][0] += 1e-8
+    [said] = differences(one, far)
+    assert "weighs" in said
+    clause = next(iter(counted["a"]["counts"]))
+    counted["a"]["counts"][clause][0] += 1
+    assert list(differences(one, counted)) == ["a: counts"]
+    assert list(differences(one, {})) == ["worlds: ['a']"]
