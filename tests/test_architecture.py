@@ -33,6 +33,8 @@ LAYERS: list[set[str]] = [
     {"model"},
     {"opened_model"},
     {"two_step"},
+    {"learning_plan"},
+    {"labelled_search"},
     {"flow"},
     {"crossval", "datasets", "sklearn"},
     {"serve"},

@@ -4,56 +4,34 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Ints
-from hornbeam.choices import CollectiveMethod, Sampling
+from hornbeam.choices import Sampling
 from hornbeam.compiled import announced
-from hornbeam.counting.collective.collective_statistics import discover_collective
-from hornbeam.counting.cross_evidence import FoldedEvidence
-from hornbeam.counting.engine import Discovery, Engine, PathCounter
+from hornbeam.counting.engine import Discovery
 from hornbeam.counting.leaks import warn_of_leaks
-from hornbeam.counting.mirrors import with_mirrors
-from hornbeam.counting.opening import (
-    Evidence,
-    as_evidence,
-    discover,
-    facts_in_memory,
-    open_engine,
-    select_target,
-)
-from hornbeam.counting.statistics import Statistics
+from hornbeam.counting.opening import Evidence, as_evidence, facts_in_memory, select_target
 from hornbeam.errors import InputError
-from hornbeam.facts.evidence_folds import EvidenceFolds, deal_evidence, pair_groups
 from hornbeam.facts.negatives import origins, with_negatives_of_each
 from hornbeam.facts.reading.readers import Input, as_labels
-from hornbeam.facts.symmetry import is_symmetric, with_known
-from hornbeam.facts.table import Facts, Targets
+from hornbeam.facts.table import Targets
 from hornbeam.files import fingerprint
-from hornbeam.learning.collective_problem import collective_problem
-from hornbeam.learning.count_problem import model_counts
+from hornbeam.labelled_search import LabelledSearch
 from hornbeam.learning.histogram_learning import learn_from_histograms
 from hornbeam.learning.learner import Learner
 from hornbeam.learning.outcomes import candidate_outcomes
-from hornbeam.learning.problem import Problem
-from hornbeam.learning.registry import make_learner
-from hornbeam.learning.rule_learning import LearnedRules, learn_rules, problem_of
+from hornbeam.learning.rule_learning import learn_rules
 from hornbeam.learning.trace import Trace
+from hornbeam.learning_plan import learning_plan
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.body import Body, Kind
 from hornbeam.rules.candidates import Language
 from hornbeam.rules.model_file import model_text
-from hornbeam.rules.rule_model import Relaxation, Semantics
+from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 from hornbeam.scoring.two_step_scorer import two_step_facts
-from hornbeam.two_step import ASKED_ONLY, FirstStep, learn_second_step
-
-#: Methods whose rules have the targets themselves in their bodies.
-RECURSIVE = (CollectiveMethod.MAP, CollectiveMethod.MAP_HEADS)
+from hornbeam.two_step import learn_second_step
 
 
 def learn(
@@ -112,31 +90,23 @@ def learn(
     seed
         Of everything random: folds of the internal validation, sampled negatives.
     """
-    learner, language = _learner(method, seed), language or Language()
-    together = _collective_method(collective)
-    two_steps, recursive = together is CollectiveMethod.TWO_STEP, together in RECURSIVE
-    semantics = Semantics(
-        relaxation=_relaxation(learner, relaxation, two_steps),
-        collective=together if recursive else None,
-        max_fanout=language.max_fanout,
-        distinct_variables=language.distinct_variables,
-        cross_evidence=cross_evidence and labels is not None,
+    plan = learning_plan(
+        method,
+        language or Language(),
+        counts,
+        relaxation,
+        collective,
+        cross_evidence and labels is not None,
+        seed,
     )
-    ways = _ways_of_counting(learner, counts, recursive)
-    semantics = replace(semantics, counts=model_counts(ways))
-    language = replace(
-        language,
-        bodies=(Kind.PATH,) if recursive else language.bodies or learner.bodies,
-        shares=Counts.SHARE in ways,
-    )
-    began, folds, second = time.perf_counter(), None, None
-    sampled, evidence = labels is None, as_evidence(facts)
+    began, sampled, evidence = time.perf_counter(), labels is None, as_evidence(facts)
     labels = _labels(evidence, labels, target, negatives, negative_sampling, seed)
-    search = _Search(evidence, labels, language, engine, threads, progress)
-    if two_steps:
+    search = LabelledSearch(evidence, labels, plan.language, engine, threads, progress)
+    problem, folds, second = None, None, None
+    if plan.two_steps:
         two_step_facts(evidence, engine)
-    if recursive:
-        found, problem = search.collectively(semantics, sampled)
+    if plan.recursive:
+        found, problem = search.collectively(plan.semantics, sampled)
     elif sampled or cross_evidence:
         origin = None
         if sampled:
@@ -145,38 +115,36 @@ def learn(
         found = search.by_folds(folds)
     else:
         found = search.plainly()
-    _check_candidates(found, labels, language)
+    _check_candidates(found, labels, plan.language)
     warn_of_leaks(found.candidates, labels)
     searched = time.perf_counter()
     with announced(progress):
         if found.histograms is not None:
             learned = learn_from_histograms(
-                found.histograms, labels, learner, ways, semantics, refit, search.count, progress
-            )
+                found.histograms, labels, plan.learner, plan.ways, plan.semantics, refit,
+                search.count, progress,
+            )  # fmt: skip
         else:
-            if not recursive:
-                assert found.statistics is not None
-                problem = problem_of(
-                    found.statistics, labels, ways, semantics.relaxation,
-                    search.symmetric, learner.ties_mirrors,
-                )  # fmt: skip
-            learned = learn_rules(problem, learner, semantics, refit, progress)
-            if two_steps:
-                first = search.first_step(learner, learned, problem, found, ways, folds, sampled)
+            if problem is None:
+                problem = search.laid_out(found, plan)
+            learned = learn_rules(problem, plan.learner, plan.semantics, refit, progress)
+            if plan.two_steps:
+                first = search.first_step(plan, learned, problem, found, folds, sampled)
                 learned, second = learn_second_step(
-                    first, seed=seed, asked_only=collective == ASKED_ONLY, refit=refit,
-                    progress=progress,
-                )  # fmt: skip
+                    first, seed=seed, asked_only=plan.asked_only, refit=refit, progress=progress
+                )
     trace = Trace(
-        method=learner.name,
-        counts=", ".join(ways),
+        method=plan.learner.name,
+        counts=", ".join(plan.ways),
         targets=len(labels),
         positives=int(labels.positive.sum()),
         found=found.found,
-        candidates=candidate_outcomes(found.candidates, found.statistics, learned.model, learner),
+        candidates=candidate_outcomes(
+            found.candidates, found.statistics, learned.model, plan.learner
+        ),
         seconds={"generate": searched - began, "learn": time.perf_counter() - searched},
         seed=seed,
-        language=language,
+        language=plan.language,
         sampled_negatives=negative_sampling if sampled else None,
         fit=learned.fit,
         model=fingerprint(model_text(learned.model)),
@@ -195,53 +163,6 @@ def check_labels(labels: Targets) -> None:
             f"all {len(labels):,} labels are {kind}; learning needs both true and false targets "
             "(leave out `labels` and give `target` to sample negatives)"
         )
-
-
-def _learner(method: str | Learner, seed: int) -> Learner:
-    """The learner of that name, with the seed where it takes one; a learner is taken as it is."""
-    if not isinstance(method, str):
-        return method
-    return make_learner(method, seed)
-
-
-def _collective_method(collective: bool | str) -> CollectiveMethod | None:
-    """The method that is meant; True is the default one."""
-    if isinstance(collective, bool):
-        return CollectiveMethod.TWO_STEP if collective else None
-    if collective == ASKED_ONLY:
-        return CollectiveMethod.TWO_STEP
-    if collective not in list(CollectiveMethod):
-        names = ", ".join(CollectiveMethod)
-        raise InputError(f"unknown `collective` {collective!r}; expected True, False or {names}")
-    return CollectiveMethod(collective)
-
-
-def _relaxation(
-    learner: Learner, relaxation: Relaxation | str | None, two_steps: bool
-) -> Relaxation:
-    """What values a target may take: beliefs are soft facts, which Boolean targets add up."""
-    given = None if relaxation is None else Relaxation(relaxation)
-    if not two_steps:
-        return given or learner.relaxation
-    if given not in (None, Relaxation.BOOLEAN):
-        raise InputError(
-            f"a collective model of two steps has Boolean targets, not {given}: leave out "
-            '`relaxation`, or use `collective="map"`'
-        )
-    return Relaxation.BOOLEAN
-
-
-def _ways_of_counting(learner: Learner, counts: Counts | str, recursive: bool) -> Sequence[Counts]:
-    """The ways of counting that the learner may choose among."""
-    if counts == "auto":
-        return (Counts.RAW,) if recursive else learner.counts
-    way = Counts(counts)
-    if recursive and way is not Counts.RAW:
-        raise InputError(
-            f"counts {way.value} are those of a head alone, and recursive rules have "
-            'ground clauses that speak of several targets: use `counts="raw"`'
-        )
-    return (way,)
 
 
 def _labels(
@@ -270,89 +191,6 @@ def _labels(
         chosen = with_negatives_of_each(in_memory, names, negatives, sampling, rng=rng)
     check_labels(chosen)
     return chosen
-
-
-@dataclass(frozen=True, eq=False)
-class _Search:
-    """Finds and counts candidates for labelled targets, by one way of seeing the evidence."""
-
-    facts: Evidence
-    labels: Targets
-    language: Language
-    engine: str
-    threads: int | None
-    progress: Progress
-
-    @cached_property
-    def symmetric(self) -> bool:
-        """Whether a pair of the target says the same as its mirror image."""
-        return isinstance(self.facts, Facts) and is_symmetric(self.facts, self.labels)
-
-    @cached_property
-    def _opened(self) -> Engine:
-        return open_engine(self.facts, self.engine, self.threads)
-
-    def plainly(self) -> Discovery:
-        """Over the facts as they are."""
-        found = discover(self._opened, self.labels, self.language, progress=self.progress)
-        return self._with_mirrors(found, self._opened)
-
-    def deal(self, origin: Ints | None, rng: np.random.Generator) -> EvidenceFolds:
-        """Hide the true pairs by folds."""
-        facts = facts_in_memory(
-            self.facts, "cross-evidence hides facts by folds and needs them in memory"
-        )
-        if origin is None:
-            facts = with_known(facts, self.labels)
-        return deal_evidence(facts, self.labels, rng, origin, self.symmetric)
-
-    def by_folds(self, folds: EvidenceFolds) -> Discovery:
-        """Over the facts and the true pairs, each fold over those that it sees."""
-        folded = FoldedEvidence(folds, self.engine, self.threads)
-        found = folded.discover(self.language, progress=self.progress)
-        return self._with_mirrors(found, folded)
-
-    def collectively(self, semantics: Semantics, sampled: bool) -> tuple[Discovery, Problem]:
-        """Over facts and labelled targets together, and laid out."""
-        found = discover_collective(
-            self.facts, self.labels, self.language, engine=self.engine, threads=self.threads,
-            progress=self.progress, own_facts_expected=sampled,
-        )  # fmt: skip
-        heads_only = semantics.collective is CollectiveMethod.MAP_HEADS
-        problem = collective_problem(
-            found.statistics, self.labels, semantics.relaxation, heads_only
-        )
-        return found.search, problem
-
-    def first_step(
-        self,
-        learner: Learner,
-        learned: LearnedRules,
-        problem: Problem,
-        found: Discovery,
-        ways: Sequence[Counts],
-        folds: EvidenceFolds | None,
-        sampled: bool,
-    ) -> FirstStep:
-        """The plain model as the first of two steps."""
-        assert found.statistics is not None
-        facts = two_step_facts(self.facts) if folds is None else folds.facts
-        every = np.arange(len(self.labels))
-        views = [(every, facts)] if folds is None else list(folds.views())
-        return FirstStep(
-            learner, learned, problem, found.statistics, self.labels, views, facts,
-            pair_groups(facts, self.labels, drawn=sampled), ways, self.language, self.symmetric,
-            self.threads,
-        )  # fmt: skip
-
-    def _with_mirrors(self, found: Discovery, counter: PathCounter) -> Discovery:
-        if not self.symmetric:
-            return found
-        return with_mirrors(found, counter, self.labels, self.language, self.progress)
-
-    def count(self, bodies: Sequence[Body]) -> Statistics:
-        """Count some bodies for all targets."""
-        return self._opened.count(self.labels, bodies, self.language, progress=self.progress)
 
 
 def _check_candidates(found: Discovery, labels: Targets, language: Language) -> None:

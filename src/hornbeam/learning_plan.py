@@ -1,0 +1,120 @@
+"""What is learned, and how: settings that are made to fit each other before anything is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hornbeam.choices import CollectiveMethod
+from hornbeam.errors import InputError
+from hornbeam.learning.count_problem import model_counts
+from hornbeam.learning.learner import Learner
+from hornbeam.learning.registry import make_learner
+from hornbeam.rules.body import Kind
+from hornbeam.rules.candidates import Language
+from hornbeam.rules.rule_model import Relaxation, Semantics
+from hornbeam.rules.weighing import Counts
+from hornbeam.two_step import ASKED_ONLY
+
+#: Methods whose rules have the targets themselves in their bodies.
+RECURSIVE = (CollectiveMethod.MAP, CollectiveMethod.MAP_HEADS)
+
+
+@dataclass(frozen=True)
+class LearningPlan:
+    """A learner, the clauses it chooses from, and what they mean.
+
+    Parameters
+    ----------
+    learner, language
+        Who learns, and which clauses are candidates.
+    ways
+        The ways of counting that the learner may choose among.
+    semantics
+        What the model's rules will mean.
+    two_steps
+        Whether what a plain model believes of other pairs is learned from in a second step.
+    asked_only
+        Whether every pair is believed in there.
+    """
+
+    learner: Learner
+    language: Language
+    ways: Sequence[Counts]
+    semantics: Semantics
+    two_steps: bool
+    asked_only: bool
+
+    @property
+    def recursive(self) -> bool:
+        """Whether rules have the targets themselves in their bodies."""
+        return self.semantics.collective is not None
+
+
+def learning_plan(
+    method: str | Learner,
+    language: Language,
+    counts: Counts | str,
+    relaxation: Relaxation | str | None,
+    collective: bool | str,
+    cross_evidence: bool,
+    seed: int,
+) -> LearningPlan:
+    """Choose what `hornbeam.learn` leaves to the learner, and refuse what does not go together."""
+    learner = make_learner(method, seed) if isinstance(method, str) else method
+    together = _collective_method(collective)
+    two_steps, recursive = together is CollectiveMethod.TWO_STEP, together in RECURSIVE
+    chosen = _relaxation(learner, relaxation, two_steps)
+    ways = _ways_of_counting(learner, counts, recursive)
+    semantics = Semantics(
+        counts=model_counts(ways),
+        relaxation=chosen,
+        collective=together if recursive else None,
+        max_fanout=language.max_fanout,
+        distinct_variables=language.distinct_variables,
+        cross_evidence=cross_evidence,
+    )
+    bodies = (Kind.PATH,) if recursive else language.bodies or learner.bodies
+    language = replace(language, bodies=bodies, shares=Counts.SHARE in ways)
+    asked_only = collective == ASKED_ONLY
+    return LearningPlan(learner, language, ways, semantics, two_steps, asked_only)
+
+
+def _collective_method(collective: bool | str) -> CollectiveMethod | None:
+    """The method that is meant; True is the default one."""
+    if isinstance(collective, bool):
+        return CollectiveMethod.TWO_STEP if collective else None
+    if collective == ASKED_ONLY:
+        return CollectiveMethod.TWO_STEP
+    if collective not in list(CollectiveMethod):
+        names = ", ".join(CollectiveMethod)
+        raise InputError(f"unknown `collective` {collective!r}; expected True, False or {names}")
+    return CollectiveMethod(collective)
+
+
+def _relaxation(
+    learner: Learner, relaxation: Relaxation | str | None, two_steps: bool
+) -> Relaxation:
+    """What values a target may take: beliefs are soft facts, which Boolean targets add up."""
+    given = None if relaxation is None else Relaxation(relaxation)
+    if not two_steps:
+        return given or learner.relaxation
+    if given not in (None, Relaxation.BOOLEAN):
+        raise InputError(
+            f"a collective model of two steps has Boolean targets, not {given}: leave out "
+            '`relaxation`, or use `collective="map"`'
+        )
+    return Relaxation.BOOLEAN
+
+
+def _ways_of_counting(learner: Learner, counts: Counts | str, recursive: bool) -> Sequence[Counts]:
+    """The ways of counting that the learner may choose among."""
+    if counts == "auto":
+        return (Counts.RAW,) if recursive else learner.counts
+    way = Counts(counts)
+    if recursive and way is not Counts.RAW:
+        raise InputError(
+            f"counts {way.value} are those of a head alone, and recursive rules have "
+            'ground clauses that speak of several targets: use `counts="raw"`'
+        )
+    return (way,)
