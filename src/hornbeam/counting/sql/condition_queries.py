@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from hornbeam.counting.sql.step_queries import join_hint
+from hornbeam.counting.sql.step_queries import coverage_figures, join_hint
 from hornbeam.facts.table import HALF, ONE
 from hornbeam.rules.body import Kind
 from hornbeam.rules.candidates import KINDS
@@ -223,19 +223,9 @@ class ConditionSearch:
 
     def figures(self, min_coverage: int) -> str:
         """Every condition of enough coverage: targets, true targets, groundings."""
-        rows = "cells"
-        if self.soft:
-            rows = (
-                f"(SELECT target, {CONDITION_KEYS}, sum(paths) AS paths FROM cells "  # noqa: S608
-                f"WHERE value >= {HALF} GROUP BY target, {CONDITION_KEYS})"
-            )
-        return (
-            f"SELECT {join_hint(self.broadcast, 't')}t.predicate, {CONDITION_KEYS}, "  # noqa: S608
-            "count(*) AS coverage, CAST(sum(t.positive) AS BIGINT) AS coverage_true, "
-            f"CAST(sum(c.paths) AS BIGINT) AS paths FROM {rows} AS c "
-            f"JOIN targets AS t ON t.target = c.target GROUP BY t.predicate, {CONDITION_KEYS} "
-            f"HAVING count(*) >= {int(min_coverage)}"
-        )
+        sure = f"value >= {HALF}" if self.soft else None
+        hint = join_hint(self.broadcast, "t")
+        return coverage_figures("cells", CONDITION_KEYS, sure, hint, min_coverage)
 
     def rows(self) -> str:
         """Rows (path, target, deficit, paths) of the conditions of `known_conditions`."""

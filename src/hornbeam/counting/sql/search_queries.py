@@ -40,7 +40,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hornbeam.arrays import Ints
-from hornbeam.counting.sql.step_queries import allowed_steps, join_hint
+from hornbeam.counting.sql.step_queries import allowed_steps, coverage_figures, join_hint
 from hornbeam.facts.table import HALF, ONE
 from hornbeam.rules.body import MAX_LENGTH
 from hornbeam.rules.codes import turned_sql
@@ -386,18 +386,8 @@ class Search:
 
     def figures(self, min_coverage: int) -> str:
         """Every sequence of enough coverage: targets, true targets, paths."""
-        rows = "counts"
-        if self.soft:
-            rows = (
-                f"(SELECT target, {KEYS}, sum(paths) AS paths FROM counts WHERE doubtful = 0 "  # noqa: S608
-                f"GROUP BY target, {KEYS})"
-            )
-        return (
-            f"SELECT {self._hint('t')}t.predicate, {KEYS}, count(*) AS coverage, "  # noqa: S608
-            "CAST(sum(t.positive) AS BIGINT) AS coverage_true, CAST(sum(c.paths) AS BIGINT) AS "
-            f"paths FROM {rows} AS c JOIN targets AS t ON t.target = c.target "
-            f"GROUP BY t.predicate, {KEYS} HAVING count(*) >= {int(min_coverage)}"
-        )
+        sure = "doubtful = 0" if self.soft else None
+        return coverage_figures("counts", KEYS, sure, self._hint("t"), min_coverage)
 
     def rows(self) -> str:
         """Rows (path, target, deficit, paths) of the sequences that `known` gives numbers to.

@@ -62,6 +62,25 @@ def join_hint(broadcast: bool, *tables: str) -> str:
     return f"/*+ SHUFFLE_HASH({tables[-1]}) */ "
 
 
+def coverage_figures(table: str, keys: str, sure: str | None, hint: str, min_coverage: int) -> str:
+    """Give every body of enough coverage, by its `keys`: targets, true targets, groundings.
+
+    Where values are soft, the condition `sure` says which rows of the table round to true.
+    """
+    rows = table
+    if sure is not None:
+        rows = (
+            f"(SELECT target, {keys}, sum(paths) AS paths FROM {table} WHERE {sure} "  # noqa: S608
+            f"GROUP BY target, {keys})"
+        )
+    return (
+        f"SELECT {hint}t.predicate, {keys}, count(*) AS coverage, "  # noqa: S608
+        "CAST(sum(t.positive) AS BIGINT) AS coverage_true, CAST(sum(c.paths) AS BIGINT) AS paths "
+        f"FROM {rows} AS c JOIN targets AS t ON t.target = c.target "
+        f"GROUP BY t.predicate, {keys} HAVING count(*) >= {int(min_coverage)}"
+    )
+
+
 def wide_nodes(max_fanout: int) -> str:
     """Give (origin, code) of the steps that a fan-out limit forbids."""
     return (
