@@ -34,7 +34,7 @@ class TableFormat(StrEnum):
 class CollectiveMethod(StrEnum):
     """How pairs that are scored together learn of each other."""
 
-    TWO_STEP = "two-step"  #: a plain model first, then one more that hears what it believes
+    TWO_STEP = "two-step"  #: a plain model first, then one more that counts what it believes
     MAP = "map"  #: recursive rules and the joint MAP state, as PSL means it
     MAP_HEADS = "map-heads"  #: the same rules, each of which moves its head alone
 
