@@ -12,6 +12,8 @@ import pytest
 import hornbeam
 
 ROOT = Path(hornbeam.__file__).parent
+#: Parsing all modules takes longer than any test of them, so one worker does it once.
+pytestmark = pytest.mark.xdist_group("architecture")
 
 #: Parts of the package in the order of the data flow. A part may import itself and those above it.
 LAYERS: list[set[str]] = [
