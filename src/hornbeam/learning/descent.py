@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from hornbeam.arrays import Floats
+from hornbeam.arrays import Floats, Integers
 from hornbeam.compiled import Kernel, numba_in_use
 from hornbeam.learning import descent_arrays as arrays
 from hornbeam.learning import descent_kernels as loops
-from hornbeam.learning.descent_arrays import Chosen, Layout
+from hornbeam.learning.descent_arrays import Layout
 
 #: Most sweeps over one quadratic model, and the share of the first one's gain that ends them.
 SWEEPS = 100
@@ -52,7 +52,7 @@ def strengths(layout: Layout, weights: Floats) -> Floats:
 
 def descend(
     layout: Layout,
-    active: Chosen,
+    active: Integers,
     weights: Floats,
     linear: Floats,
     ridge: Floats,
@@ -75,7 +75,7 @@ def descend(
 
 
 def quadratic(
-    layout: Layout, active: Chosen, slopes: Floats, curves: Floats
+    layout: Layout, active: Integers, slopes: Floats, curves: Floats
 ) -> tuple[Floats, Floats]:
     """Gradient and Hessian of the loss in the active weights, given those in the strengths."""
     order = layout.widest_first(active)  # the wider of two clauses is spread out

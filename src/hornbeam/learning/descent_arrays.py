@@ -11,11 +11,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Floats, Ints
-
-Chosen = npt.NDArray[np.integer]
+from hornbeam.arrays import Floats, Ids, Integers, Ints
 
 
 class ClauseEntries(NamedTuple):
@@ -66,17 +63,17 @@ class Layout:
     """Columns of entries, and which of them each clause has on which side; see `Problem`."""
 
     indptr: Ints
-    row: npt.NDArray[np.int32]
+    row: Ids
     x: Floats
     columns: Ints
     n_targets: int
 
     @property
-    def arrays(self) -> tuple[Ints, npt.NDArray[np.int32], Floats, Ints]:
+    def arrays(self) -> tuple[Ints, Ids, Floats, Ints]:
         """What the loops take."""
         return self.indptr, self.row, self.x, self.columns
 
-    def widest_first(self, clauses: Chosen) -> Chosen:
+    def widest_first(self, clauses: Integers) -> Integers:
         """Order clauses by their number of entries."""
         used = self.columns[:, clauses]
         sizes = np.where(used >= 0, self.indptr[used + 1] - self.indptr[used], 0).sum(axis=0)
@@ -130,7 +127,7 @@ def strengths(layout: Layout, weights: Floats) -> Floats:
 
 
 def descend(
-    layout: Layout, active: Chosen, weights: Floats, linear: Floats, ridge: Floats,
+    layout: Layout, active: Integers, weights: Floats, linear: Floats, ridge: Floats,
     slopes: Floats, curves: Floats, sweeps: int, share: float,
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """Minimise the quadratic model over non-negative weights, one active weight at a time."""
@@ -164,7 +161,7 @@ def descend(
 
 
 def quadratic(
-    layout: Layout, active: Chosen, order: Chosen, slopes: Floats, curves: Floats
+    layout: Layout, active: Integers, order: Integers, slopes: Floats, curves: Floats
 ) -> tuple[Floats, Floats]:
     """Gradient and Hessian of the loss in the active weights, given those in the strengths."""
     m, flat_curves = len(active), curves.ravel()
