@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import logging
 import math
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
+from time import monotonic
 from typing import Protocol
 from urllib.parse import parse_qsl
 
@@ -78,17 +78,17 @@ class Lane:
 
     async def run(self, page: Page, visit: Visit) -> Answer:
         """Make a page in a thread."""
-        self._asked = time.monotonic()
+        self._asked = monotonic()
         self._room -= 1
         try:
             async with self._limiter:
                 while self._gives_way:
                     await anyio.sleep(0.05)
-                began = time.monotonic()
+                began = monotonic()
                 try:
                     return await anyio.to_thread.run_sync(page, visit)
                 finally:
-                    ended = time.monotonic()
+                    ended = monotonic()
                     self._rests_until = ended + min(REST * (ended - began), LONGEST_REST)
         finally:
             self._room += 1
@@ -96,7 +96,7 @@ class Lane:
     @property
     def _gives_way(self) -> bool:
         """Whether it rests, for the sake of others who ask meanwhile."""
-        now, others = time.monotonic(), self._others
+        now, others = monotonic(), self._others
         return others is not None and now < self._rests_until and now < others._asked + STILL_ASKING
 
 

@@ -1,0 +1,116 @@
+"""Who waits for whom: lanes, pages that are kept, and clients that ask all at once."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+import hornbeam as hb
+from hornbeam.serve import rule_app, web_app
+from hornbeam.serve.access import Access
+from hornbeam.serve.rule_app import RuleApp
+from hornbeam.serve.state import Explorer
+from hornbeam.serve.visits import Answer, Visit
+from hornbeam.serve.web_app import Address, Lane
+from tests.support.servers import Client, serving
+
+LOCAL = Access("127.0.0.1", 8765, None)
+
+
+@pytest.fixture
+def explorer() -> Explorer:
+    facts = hb.read_facts([("hub", "p", f"b{i}") for i in range(20)] + [("b1", "p", "b2")])
+    return Explorer(facts, hb.Model.parse("1.0: p(A, X) & p(X, B) -> t(A, B)\n"), threads=1)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time, which passes when somebody says so."""
+    now = [100.0]
+    monkeypatch.setattr("hornbeam.serve.web_app.monotonic", lambda: now[0])
+    return now
+
+
+def test_dear_pages_rest_while_others_ask(clock: list[float]) -> None:
+    quick = Lane(1, 5)
+    slow = Lane(1, 5, others=quick)
+
+    def page(_: Visit) -> Answer:
+        clock[0] += 0.2
+        return Answer("made")
+
+    asyncio.run(slow.run(page, Visit()))
+    assert not slow._gives_way, "nobody else asked"
+    asyncio.run(quick.run(page, Visit()))
+    assert slow._gives_way
+    clock[0] += web_app.STILL_ASKING
+    assert not slow._gives_way, "nobody asks any more"
+    asyncio.run(slow.run(page, Visit()))
+    quick._asked = clock[0] + 1000.0  # asking all the time
+    clock[0] += 0.2 * web_app.REST - 0.01
+    assert slow._gives_way
+    clock[0] += 0.02
+    assert not slow._gives_way, "whoever waits gets a turn"
+
+
+def test_entities_with_very_many_facts_take_the_slow_lane(
+    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rule_app, "MANY_FACTS", 10)
+    quick, slow = Lane(1, 5), Lane(1, 5)
+    addresses = RuleApp(explorer, LOCAL).addresses(quick, slow)
+    [entity] = [one for one in addresses if one.path == "/entity"]
+    assert entity.lane(Visit({"name": "hub"})) is slow
+    assert entity.lane(Visit({"name": "b1"})) is quick
+    assert entity.lane(Visit({"name": "nobody"})) is quick
+    assert explorer.n_facts_of("hub") == 20
+
+
+def test_a_page_is_made_once_for_all_who_ask_for_the_same(explorer: Explorer) -> None:
+    app, made, lane = RuleApp(explorer, LOCAL), list[Visit](), Lane(1, 5)
+
+    def page(visit: Visit) -> Answer:
+        made.append(visit)
+        return Answer("page", status=200 if visit.query.get("name") else 404)
+
+    address = Address("/page", page, lambda _: lane)
+    one, other, htmx = (
+        Visit({"name": "a"}),
+        Visit({"name": "b"}),
+        Visit({"name": "a"}, is_htmx=True),
+    )
+    for visit in (one, other, one, htmx, one, Visit(), Visit()):
+        asyncio.run(app._answer(address, visit))
+    assert made == [one, other, htmx, Visit(), Visit()]
+
+
+def test_any_number_of_visitors_needs_no_more_memory(
+    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept is bounded, whoever asks and for whatever; long questions are not kept."""
+    monkeypatch.setattr(web_app, "KEPT_PAGES", 300_000)
+    app, lane = RuleApp(explorer, LOCAL), Lane(1, 5)
+    address = Address("/page", lambda _: Answer("x" * 1000), lambda _: lane)
+
+    async def crowd() -> None:
+        for i in range(300):
+            await app._answer(address, Visit({"name": f"visitor {i}"}))
+            await app._answer(address, Visit({"name": f"{i}" * 3000}))
+
+    asyncio.run(crowd())
+    assert len(app._kept) == 300_000 // (1000 + web_app.LONGEST_KEY)
+    for i in range(100_000):
+        app._kept.get(("visitor", i), lambda: Answer("x"))
+    assert len(app._kept) <= 300_000 // web_app.LONGEST_KEY
+
+
+def test_requests_in_one_breath_get_one_answer(explorer: Explorer) -> None:
+    """Nobody gets twenty turns by not waiting for answers; nor is a second request smuggled in."""
+    with serving(explorer) as client, client.connect() as link:
+        link.sendall(b"GET /rules HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 20)
+        received = b""
+        while part := link.recv(65536):
+            received += part
+        assert received.count(b"HTTP/1.1 200") == 1
+        assert Client(client.port).get("/rules").status == 200
