@@ -38,7 +38,7 @@ def asked_along(graph: LinkedGraph, step: int) -> Asked:
     """All links along a step as queries."""
     links = graph.links
     sources, runs = graph.holders(step), graph.runs_along(step)
-    low, high = links.run_start[runs], links.run_start[runs.astype(np.int64) + 1]
+    low, high = links.run_start[runs], links.run_start[runs + 1]
     return Asked(sources, pointers(high - low), links.end[ranges(low, high)])
 
 

@@ -96,9 +96,9 @@ def constant_rules(graph: LinkedGraph, step: int, sources: Ids | None = None) ->
         list_them = common_properties.for_size(len(graph), WORTH_COMPILING)
         listed = np.sort(list_them(links, step, times))
     else:
-        first, last = links.first_run[sources], links.first_run[sources.astype(np.int64) + 1]
+        first, last = links.first_run[sources], links.first_run[sources + 1]
         held = np.unique(links.property[ranges(links.run_start[first], links.run_start[last])])
-        listed = held[links.run_start[held.astype(np.int64) + 1] - links.run_start[held] > 1]
+        listed = held[links.run_start[held + 1] - links.run_start[held] > 1]
     run_of = np.full(graph.n_entities, -1, dtype=np.int32)
     run_of[graph.holders(step)] = graph.runs_along(step)
     count = count_constants.for_size(len(graph), WORTH_COMPILING)

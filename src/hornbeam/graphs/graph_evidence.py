@@ -116,9 +116,7 @@ class GraphEvidence:
 
     def constants(self, step: int, sources: Ids | None = None) -> ConstantRules:
         """Rules with constants of a step: all, or those about some sources and s(X, _) of all."""
-        if not self.classes.constants:
-            return ConstantRules.none(step)
-        return constant_rules(self.graph, step, sources).and_then(self.common(step).open_rules)
+        return self._rules(step, sources, self.common(step))
 
     def common(self, step: int) -> StepCommon:
         """What does not depend on the sources of queries."""
@@ -137,7 +135,8 @@ class GraphEvidence:
         """What queries of a step share; no more than they need unless further ones may come."""
 
         def made(some: Ids | None = None) -> StepTables:
-            return StepTables(self.constants(step, some).table, self.common(step).priors)
+            common = self.common(step)
+            return StepTables(self._rules(step, some, common).table, common.priors)
 
         found = self._tables.get(step)
         if found is None and (len(sources) <= FEW or not self.remembered):
@@ -148,6 +147,11 @@ class GraphEvidence:
                 self._tables.pop(oldest, None)
             self._tables[step] = found
         return found
+
+    def _rules(self, step: int, sources: Ids | None, common: StepCommon) -> ConstantRules:
+        if not self.classes.constants:
+            return ConstantRules.none(step)
+        return constant_rules(self.graph, step, sources).and_then(common.open_rules)
 
     @contextmanager
     def scratch(self) -> Iterator[GatherScratch]:
