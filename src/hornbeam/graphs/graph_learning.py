@@ -242,13 +242,10 @@ def _fitted(
     available = FEATURES[: train.feature.shape[1]]
     if linked.caution:  # how pairs are linked says how the facts were split
         available = tuple(name for name in available if name not in LINKED)
-    queries = train
+    further = [] if held is None else [held]
     if held is not None and _decides_alone(held, learning, linked):
         trials, judged_by = [Trial(train, held)], "valid"
     else:
-        further = []
-        if held is not None:
-            queries, further = Pool.together([train, held]), [held]
         trials, judged_by = crossed(train, further), "train"
     rankings = fit_ranking(trials, available, work, settings.per_relation, shares.fitting)
     ranking, own = rankings[0], dict[int, Floats]()
@@ -261,8 +258,8 @@ def _fitted(
     odds = [log_odds(pool.offsets, score) for pool, score in zip(judged, scores, strict=True)]
     truth = np.concatenate([pool.truth for pool in judged])
     calibration = fit_calibration(np.concatenate(odds), truth)
-    if queries is not trials[0].fitted and not work.expired():
-        ranking = refit(queries, ranking, work, shares.refitting)
+    if judged_by == "train" and not work.expired():
+        ranking = refit(Pool.together([train, *further]), ranking, work, shares.refitting)
     return _Fitted(ranking, own, calibration, judged_by)
 
 

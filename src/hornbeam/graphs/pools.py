@@ -32,6 +32,8 @@ FEATURES = (
     "best", "noisy_or", "frequency", "seen", "degree", "itself", *LINKED,
     "ridge_forward", "ridge_backward", "ridge_sum",
 )  # fmt: skip
+#: Share of informative sources from which on the others are not worth a copy of all.
+NEARLY_ALL = 0.9
 #: Sources whose candidates are gathered at a time.
 BLOCK = 64
 
@@ -93,7 +95,7 @@ class Pool:
         of = np.repeat(np.arange(len(self.source)), np.diff(self.offsets))
         true = np.bincount(of[self.truth], minlength=len(self.source))
         chosen = (true > 0) & (true < np.diff(self.offsets))
-        return self if chosen.all() else self.select(chosen)
+        return self if chosen.mean() > NEARLY_ALL else self.select(chosen)
 
     def without(self, step: Ids, source: Ids, answer: Ids) -> Pool:
         """Leave out candidates that are true answers by other links, which are not asked for."""

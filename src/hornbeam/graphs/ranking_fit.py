@@ -91,7 +91,11 @@ class Trial:
 
 
 def crossed(queries: Pool, further: Sequence[Pool] = ()) -> list[Trial]:
-    """Two halves, each judged by what is fitted to the other and to further queries."""
+    """Two halves, each judged by what is fitted to the other and to further queries.
+
+    Of many queries some are taken: they tell enough, and all of them would be held several times.
+    """
+    queries = _part(queries, COMPARED)
     even = np.arange(len(queries.source)) % 2 == 0
     halves = queries.select(even), queries.select(~even)
     return [
