@@ -14,6 +14,7 @@ from hornbeam.arrays import Floats
 from hornbeam.graphs.asked_links import asked_along
 from hornbeam.graphs.calibration import fit_calibration, log_odds, probabilities
 from hornbeam.graphs.graph_model import Calibration
+from hornbeam.graphs.graph_settings import Extent
 from hornbeam.graphs.lbfgs import minimise
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.softmax import (
@@ -184,7 +185,8 @@ def test_log_odds_of_shares() -> None:
 def test_stages_share_the_whole_work() -> None:
     graph = graph_of([(0, 0, 1), (1, 0, 2)])
     for folds, ridge, held, sparse in ((5, True, True, False), (2, False, False, True)):
-        shares = StageShares.of(graph.size, 2, folds, ridge, held, sparse)
+        extent = Extent(hidden=folds, anew=ridge)
+        shares = StageShares.of(graph.size, 2, extent, ridge, held, sparse)
         parts = vars(shares) | {"ridge": (folds + held) * shares.ridge}
         for name in ("recounting", "gathering"):
             parts[name] *= folds

@@ -118,9 +118,7 @@ def learn_graph(
     work = Workload(progress, "Learning the graph", time_limit, threads)
     extent = settings.extent or Extent.of(size)
     sparse = settings.rule_weights and size.mean_links <= THIN and held is not None
-    shares = StageShares.of(
-        size, length, extent.hidden, graph.fits_constants, held is not None, sparse
-    )
+    shares = StageShares.of(size, length, extent, graph.fits_constants, held is not None, sparse)
     learning = GraphLearning(graph, steps, length, extent, settings, seed, work, shares)
     work.advance(0.0)  # from here on the time left is told
     if settings.ridge and not graph.fits_constants:

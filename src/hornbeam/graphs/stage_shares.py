@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hornbeam.graphs.graph_settings import MIDDLE
+from hornbeam.graphs.graph_settings import MIDDLE, Extent
 from hornbeam.graphs.graph_size import GraphSize
 
 #: Seconds for a graph without its ridge: at least, and per fact.
 LEAST_SECONDS, SECONDS_PER_FACT = 3.0, 0.0009
 #: Seconds per cubed number of entities, for one inverse.
 SECONDS_PER_CUBE = 2.2e-11
+#: Parts of a hundred, about, that finding the rules of the graph takes.
+DISCOVERING, JUDGING, COUNTING = 6.0, 12.0, 8.0
 
 
 def inverse_seconds(size: GraphSize) -> float:
@@ -43,22 +45,23 @@ class StageShares:
 
     @classmethod
     def of(
-        cls, size: GraphSize, length: int, folds: int, ridge: bool, held: bool, sparse: bool
+        cls, size: GraphSize, length: int, extent: Extent, ridge: bool, held: bool, sparse: bool
     ) -> StageShares:
         """Estimate the shares of a graph's stages, for paths of a length."""
+        folds, finding = extent.hidden, DISCOVERING + JUDGING + COUNTING
         seconds = LEAST_SECONDS + SECONDS_PER_FACT * size.facts
         inverse = 100 * inverse_seconds(size) / seconds if ridge else 0.0
         # of large graphs few links are walked from, which takes no time where paths are short
         walking = 0.1 if size.facts > MIDDLE and length <= 2 else 1.0
         parts = {
-            "discovering": 6.0 * walking,
-            "judging": 12.0 * walking,
-            "counting": 8.0 * walking,
-            "recounting": 20.0 * walking / folds,
+            "discovering": DISCOVERING * walking,
+            "judging": JUDGING * walking,
+            "counting": COUNTING * walking,
+            "recounting": (finding if extent.anew else 20.0 / folds) * walking,
             "gathering": 20.0 / folds,
             "ridge": inverse,
             "held": 10.0 if held else 0.0,
-            "fitting": 20.0,
+            "fitting": 10.0,
             "weighting": 20.0 if sparse else 0.0,
             "refitting": 0.0 if held else 12.0,
             "naming": 4.0,
