@@ -256,6 +256,7 @@ def _fitted(
     odds = [log_odds(pool.offsets, score) for pool, score in zip(judged, scores, strict=True)]
     truth = np.concatenate([pool.truth for pool in judged])
     calibration = fit_calibration(np.concatenate(odds), truth)
+    del trials, judged  # copies of queries, not to be held beside those that follow
     if judged_by == "train" and not work.expired():
         ranking = refit(Pool.together([train, *further]), ranking, work, shares.refitting)
     return _Fitted(ranking, own, calibration, judged_by)

@@ -68,7 +68,7 @@ def columns_of(features: Sequence[str]) -> Ints:
 
 def rows_of(pool: Pool, columns: Ints) -> CandidateRows:
     """A pool with some of its features."""
-    return CandidateRows(pool.offsets, np.ascontiguousarray(pool.feature[:, columns]), pool.truth)
+    return CandidateRows(pool.offsets, np.take(pool.feature, columns, axis=1), pool.truth)
 
 
 def scores_of(pool: Pool, ranking: Ranking) -> Floats:

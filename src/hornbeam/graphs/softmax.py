@@ -49,7 +49,8 @@ def spread(feature: npt.NDArray[np.float32]) -> Floats:
     """Standard deviations of features, 1 where there is none."""
     if not len(feature):
         return np.ones(feature.shape[1])
-    deviation = feature.std(axis=0, dtype=np.float64)
+    # column by column: of all at once NumPy would hold a copy in doubles
+    deviation = np.array([column.std(dtype=np.float64) for column in feature.T])
     return np.where(deviation > 1e-6, deviation, 1.0)
 
 
