@@ -100,6 +100,24 @@ def test_more_threads_than_there_could_be_are_not_started() -> None:
     assert "objective" in json.loads(done.stdout)
 
 
+def test_names_too_long_for_the_system() -> None:
+    said = _refused("infer", "9" * 400)
+    assert "File name too long" in said
+    said = _refused("predict", "model.psl", "--facts", "9" * 400, "--pairs", "labels.tsv")
+    assert "ile name too long" in said
+
+
+def test_what_usage_errors_quote_moves_no_cursor() -> None:
+    for words in (
+        ("infer", "program.json", "\x1b[31m\u202e"),
+        ("\u202einfer",),
+        ("infer", "--\u202e"),
+    ):
+        said = _refused(*words)
+        assert "\\u202e" in said
+        assert not {"\x1b", "\u202e"} & {*said}
+
+
 def test_no_memory_is_not_the_fault_of_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise MemoryError
