@@ -367,7 +367,7 @@ def test_deep_arithmetic_is_read_or_refused(text: str, depth: int) -> None:
         rule = parse_one(f"1: {written}")
         assert parse_one(str(rule)) == rule
     else:
-        with pytest.raises(DataError, match="line 1, column 1: the rule is nested too deeply"):
+        with pytest.raises(DataError, match=r"column 1: the rule (is nested too|has more)"):
             parse_one(f"1: {written}")
 
 

@@ -59,6 +59,10 @@ _NOT_PSL = (
 _IN_BRACKETS = "brackets hold a way of counting such as [log], or a threshold such as [n >= 25]"
 _OPERATORS = {"AND", "PIPE", "_THEN", "_IF", "PLUS", "MINUS", "SLASH", "RELATION"}
 
+#: The time of parsing negations grows with the square of their number.
+MOST_TOKENS_OF_A_RULE = 20_000
+_TOO_LONG = f"the rule has more than {MOST_TOKENS_OF_A_RULE:,} names, numbers and signs"
+
 
 class _PartialRule:
     """A rule that is being read: its tokens, and where it might have ended already."""
@@ -149,6 +153,9 @@ class _Reading:
         text, name, partial = self.text, self.name, self.partial
         if token.type == STRAY:
             raise _error(text, name, token.start_pos or 0, partial, _quoted(token))
+        if len(partial.tokens) >= MOST_TOKENS_OF_A_RULE:
+            first = partial.tokens[0]
+            raise error_at(Place(first.line or 1, first.column or 1), name, _TOO_LONG)
         if partial.feed(token):
             if token.type == "LSQB" and partial.in_bracket and not self.brackets:
                 raise error_at(Place(token.line or 1, token.column or 1), name, _NOT_PSL)
