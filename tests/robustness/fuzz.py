@@ -26,7 +26,6 @@ from typing import Protocol
 
 from tests.support.fuzz_commands import Commands
 from tests.support.fuzz_readers import TARGETS as READERS
-from tests.support.fuzz_readers import one_database
 from tests.support.line_coverage import LineCoverage
 
 CORPUS = Path(__file__).with_name("corpus")
@@ -106,7 +105,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGPROF, too_long)
     faulthandler.enable()
-    with tempfile.TemporaryDirectory() as place, one_database():
+    with tempfile.TemporaryDirectory() as place:
         print(f"what is tried: {place}/{UNDER_WAY}", flush=True)
         some = [target for target in TARGETS if re.search(given.only, target.name)]
         sys.exit(campaign(some, Path(place), given.inputs, given.seconds, given.seed) > 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,20 +11,11 @@ from hornbeam.cli.commands import COMMANDS
 from tests.robustness.fuzz import CORPUS, TARGETS, Fuzzed
 from tests.support import strict_tables as strict
 from tests.support.fuzz_commands import BASES, options_of
-from tests.support.fuzz_readers import one_database
 from tests.support.line_coverage import LineCoverage
 
 #: Inputs per target in these tests: readers that `make fuzz` tries often are fast.
 FEW, MANY = 15, 120
-WITH_DATABASE = pytest.mark.usefixtures("_database")
-IGNORING = pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
-pytestmark = [WITH_DATABASE, IGNORING]
-
-
-@pytest.fixture(scope="module")
-def _database() -> Iterator[None]:
-    with one_database():
-        yield
+pytestmark = pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
 
 
 @pytest.mark.slow

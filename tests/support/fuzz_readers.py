@@ -14,13 +14,9 @@ import random
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from unittest.mock import patch
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -84,34 +80,6 @@ class Target:
             accepted = False
         assert sorted(os.listdir(folder)) == before, "files were left behind"
         return accepted
-
-
-@contextmanager
-def one_database() -> Iterator[None]:
-    """Open no database per input, which takes longer than reading it: attach one to a kept one."""
-    kept = duckdb.connect(config={"threads": 1})
-    real = duckdb.connect
-    numbers = iter(range(1 << 62))
-
-    @contextmanager
-    def connect(name: Any = ":memory:", **settings: Any) -> Iterator[Any]:  # noqa: ANN401
-        if name != ":memory:":
-            with real(name, **settings) as connection:
-                yield connection
-            return
-        cursor, called = kept.cursor(), f"work{next(numbers)}"
-        cursor.execute(f"ATTACH ':memory:' AS {called}")
-        cursor.execute(f"USE {called}")
-        cursor.execute("SET threads = 1")
-        try:
-            yield cursor
-        finally:
-            cursor.execute("USE memory")
-            cursor.execute(f"DETACH {called}")
-            cursor.close()
-
-    with kept, patch("hornbeam.facts.reading.workspace.duckdb.connect", connect):
-        yield
 
 
 # --- tables, held to strict_tables ----------------------------------------------------------------
