@@ -60,7 +60,8 @@ def run() -> None:
         code = 2
     except OSError as error:
         # whatever a name or a device makes of it that no reader and no writer has expected
-        say(f"hornbeam: {error.filename}: {error.strerror}; expected another file or folder")
+        what = f"{error.filename}: {error.strerror}; expected another file or folder"
+        say(f"hornbeam: {what if error.filename else error}")
         code = 2
     except SystemExit as ended:
         # the reader of our output (head, less) went away: not an error, whatever Typer says
