@@ -196,7 +196,7 @@ def test_rules_go_out_and_come_in_again(files: dict[str, Path], tmp_path: Path) 
         (["predict", "--pairs", "{test}"], "answers --queries, not --pairs"),
         (["predict", "--queries", "{test}"], "line 1"),
         (["predict", "--target", "owns"], "no rules for the relation 'owns'"),
-        (["predict", "--subject", "nobody"], "no fact has the entity 'nobody'"),
+        (["predict", "--subject", "nobody"], "no fact has the subject 'nobody'"),
         (["explain", "nobody", "citizen", "land1"], "no fact has the entity 'nobody'"),
         (["explain", "p5", "owns", "land1"], "no rules for the relation 'owns'"),
         (["report", "--labels", "{test}", "-o", "{out}"], "give --test"),

@@ -269,10 +269,13 @@ def test_little_memory(words: tuple[str, ...], kilobytes: int) -> None:
     before = sorted(os.listdir())
     done = _run(*words, shell=f"ulimit -v {kilobytes}")
     assert "Traceback" not in done.stderr
-    assert done.returncode in (0, 1, 2), done
-    if done.returncode:
+    # a library that has no memory for its threads may end the process: then nothing can be said
+    assert done.returncode in (0, 1, 2, -signal.SIGABRT, -signal.SIGSEGV), done
+    if done.returncode > 0:
         assert "memory" in done.stderr or "thread" in done.stderr
         assert sorted(os.listdir()) == before
+    if done.returncode:
+        assert not Path("new.psl").exists()
 
 
 @pytest.mark.slow

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -16,6 +19,12 @@ from hornbeam.serve.web_app import Address, Lane
 from tests.support.servers import Client, serving
 
 LOCAL = Access("127.0.0.1", 8765, None)
+
+
+def run_apart(work: Coroutine[Any, Any, object]) -> None:
+    """Run to the end in a thread of its own: a browser's tests leave an event loop in this one."""
+    with ThreadPoolExecutor(1) as apart:
+        apart.submit(asyncio.run, work).result()
 
 
 @pytest.fixture
@@ -40,13 +49,13 @@ def test_dear_pages_rest_while_others_ask(clock: list[float]) -> None:
         clock[0] += 0.2
         return Answer("made")
 
-    asyncio.run(slow.run(page, Visit()))
+    run_apart(slow.run(page, Visit()))
     assert not slow._gives_way, "nobody else asked"
-    asyncio.run(quick.run(page, Visit()))
+    run_apart(quick.run(page, Visit()))
     assert slow._gives_way
     clock[0] += web_app.STILL_ASKING
     assert not slow._gives_way, "nobody asks any more"
-    asyncio.run(slow.run(page, Visit()))
+    run_apart(slow.run(page, Visit()))
     quick._asked = clock[0] + 1000.0  # asking all the time
     clock[0] += 0.2 * web_app.REST - 0.01
     assert slow._gives_way
@@ -81,7 +90,7 @@ def test_a_page_is_made_once_for_all_who_ask_for_the_same(explorer: Explorer) ->
         Visit({"name": "a"}, is_htmx=True),
     )
     for visit in (one, other, one, htmx, one, Visit(), Visit()):
-        asyncio.run(app._answer(address, visit))
+        run_apart(app._answer(address, visit))
     assert made == [one, other, htmx, Visit(), Visit()]
 
 
@@ -98,7 +107,7 @@ def test_any_number_of_visitors_needs_no_more_memory(
             await app._answer(address, Visit({"name": f"visitor {i}"}))
             await app._answer(address, Visit({"name": f"{i}" * 3000}))
 
-    asyncio.run(crowd())
+    run_apart(crowd())
     assert len(app._kept) == 300_000 // (1000 + web_app.LONGEST_KEY)
     for i in range(100_000):
         app._kept.get(("visitor", i), lambda: Answer("x"))

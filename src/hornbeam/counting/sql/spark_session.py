@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import threading
@@ -88,7 +89,7 @@ def _started(master: str, conf: Mapping[str, str]) -> SparkSession:
         own["spark.driver.host"] = "127.0.0.1"
         # Spark's own default, 200, is for clusters
         own["spark.sql.shuffle.partitions"] = str(LOCAL_TASKS_PER_CORE * worker_threads())
-    settings = SETTINGS | own | dict(conf)
+    settings, before = SETTINGS | own | dict(conf), _children()
     try:
         builder = SparkSession.builder.master(master)
         for key, value in settings.items():
@@ -101,6 +102,18 @@ def _started(master: str, conf: Mapping[str, str]) -> SparkSession:
         raise InputError(
             f"Spark does not start on {master}: {_first_line(error)}; check `master` and `conf`"
         ) from None
+    except KeyboardInterrupt:
+        # left alone, a Java that has not told PySpark its port yet would wait for it for ever
+        for process in _children() - before:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        raise
+
+
+def _children() -> set[int]:
+    """Processes that this thread has started, where the system tells."""
+    told = Path(f"/proc/self/task/{threading.get_native_id()}/children")
+    return set(map(int, told.read_text().split())) if told.exists() else set()
 
 
 def check_java() -> None:

@@ -85,7 +85,7 @@ def text_source(file: File, role: Role, delimiter: str, layout: TableLayout = BY
 
 def warn_of_header(file: File, number: int, fields: Sequence[str]) -> None:
     """Warn of a first line none of whose fields occurs again in its column: it may be a header."""
-    if not 2 <= len(fields) <= 4 or _is_number(fields[-1]):
+    if not (2 <= len(fields) <= 4 and all(fields)) or _is_number(fields[-1]):
         return
     later = False
     for _, others in islice(field_lines(file, ","), 1, MOST_COMPARED):

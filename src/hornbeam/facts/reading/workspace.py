@@ -43,13 +43,13 @@ def workspace() -> Iterator[Workspace]:
     Starting DuckDB takes longer than a small read. So the last workspace's database is used again,
     by a connection of its own, if nothing has been left in it.
     """
-    with working_folder() as folder:
+    with working_folder() as folder, _explained():
         try:
             database = _IDLE.pop()
         except IndexError:
             database = _database(":memory:", MEMORY_LIMIT)
         database.execute("SET temp_directory = ?", [str(folder)])
-        with _explained(), database.cursor() as connection:
+        with database.cursor() as connection:
             connection.execute("SET enable_progress_bar = false")
             yield Workspace(connection, folder)
         if _is_like_new(database):
