@@ -32,7 +32,7 @@ lint: setup  ## ruff and mypy --strict
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-quick: lint  ## the inner loop, about a minute: no Java, no browser, no large data, few cases
+quick: lint  ## the inner loop, one to two minutes: no Java, no browser, no large data, few cases
 	$(BIN)/pytest -q -n auto --hypothesis-profile quick \
 	  -m "not slow and not more_cases and not java and not browser and not shared"
 
