@@ -77,13 +77,17 @@ class BelievedPairs:
         here, there = (np.where(unknown, -1, key) for key in keys)
         return here, there
 
+    @cached_property
+    def _atoms(self) -> Ints:
+        """Keys of the pairs that are atoms, sorted."""
+        return np.sort(self._keys(self.pairs)[0][self.asked])
+
     def as_asked(self, targets: Targets) -> Targets:
         """Targets as they are asked: those of which only the mirror image is, exchanged."""
         if not self.symmetric:
             return targets
-        atoms = np.sort(self._keys(self.pairs)[0][self.asked])
         here, there = self._keys(targets)
-        turned = contained(there, atoms) & ~contained(here, atoms)
+        turned = contained(there, self._atoms) & ~contained(here, self._atoms)
         return replace(
             targets,
             subject=np.where(turned, targets.object, targets.subject),
