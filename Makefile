@@ -32,8 +32,8 @@ lint: setup  ## ruff and mypy --strict
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-quick: lint  ## the inner loop, one to two minutes: no Java, no browser, no large data, few cases
-	$(BIN)/pytest -q -n auto --hypothesis-profile quick \
+quick: lint  ## the inner loop, about a minute: no Java, no browser, no large data, few cases
+	$(BIN)/pytest -q -n auto --hypothesis-profile quick --ignore src/hornbeam/sklearn.py \
 	  -m "not slow and not more_cases and not java and not browser and not shared"
 
 test: lint  ## lint, types, tests
@@ -44,9 +44,7 @@ fuzz: setup  ## mutated inputs for every reader, every crash point of every comm
 	HORNBEAM_EVERY_CRASH_POINT=1 $(BIN)/pytest -q -rP -n auto tests/robustness/test_crash_points.py
 
 versions:  ## make quick's tests on a wheel with the lowest, then the newest dependencies (minutes; a CI job of its own)
-	rm -rf build/agreement
-	PYTHON=$(PYTHON) .ci/versions lowest
-	PYTHON=$(PYTHON) .ci/versions newest
+	PYTHON=$(PYTHON) .ci/versions lowest newest
 
 docs: setup  ## the documentation: build/docs/index.html (every warning is an error)
 	$(BIN)/sphinx-build -q -W --keep-going docs build/docs

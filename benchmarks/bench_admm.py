@@ -2,9 +2,9 @@
 
     python benchmarks/bench_admm.py
 
-Hinges of three literals over 0.3 variables a hinge, coefficients +1 and -1, random weights, so that
-about half of them pull at a time. Tolerances 1e-3, absolute and relative. Each case runs in a fresh
-process after compilation and includes laying out the literals and assessing the answer.
+Hinges of three literals over 0.3 variables per hinge, coefficients +1 and -1, random weights, so
+that about half of them pull at a time. Tolerances 1e-3, absolute and relative. Each case runs in a
+fresh process after compilation and includes laying out the literals and assessing the answer.
 References: ADMM of the textbook in NumPy, with a copy and a dual for every literal, to the same
 tolerances; and the exact solver where it ends in reasonable time.
 """

@@ -1,7 +1,7 @@
 """What collective models gain, what of it is how pairs were drawn, and what joint MAP loses.
 
     python benchmarks/bench_collective.py DATA [--tables paths,default,known,pushes]
-        [--tasks fly,...] [--folds 5] [--page docs/paper.md]
+        [--tasks fly,...] [--folds 5] [--figures FILE] [--page docs/paper.md]
 
 Every figure is a mean of AUC-ROC over folds. The first three tables have the plain `joint`,
 *asked-only* (a pair that is asked counts as present, and nothing is believed of it) and
@@ -9,19 +9,21 @@ Every figure is a mean of AUC-ROC over folds. The first three tables have the pl
 test file less half of its true pairs; with `--bodies paths`, with all kinds of bodies, and with
 `--cross-evidence` besides. For `pushes` the very same weights, learned with
 `--collective-method map`, are scored with and without what rules push their body atoms by. With
-`--page` the tables replace those between marks in a page; nothing is chosen on test labels.
+`--page` the tables replace those between marks in a page; nothing is chosen on test labels. With
+`--figures` what was measured is kept in a file, task by task, and read instead of measured again.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 import time
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -47,11 +49,29 @@ SEED = 5
 
 @dataclass
 class Measured:
-    """Figures of a task, one per fold: AUC by pairs and method, and of the collective model."""
+    """Figures of a task, one per fold: AUC by pairs, by method, and of the collective model."""
 
-    auc: dict[tuple[str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
+    auc: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     kept: list[bool] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A file of what was measured, by table and task."""
+
+    file: Path | None
+
+    def measured(self, table: str, task: str, make: Callable[[], Measured]) -> Measured:
+        """What the file has; else what is made, which is added to it."""
+        known = json.loads(self.file.read_text()) if self.file and self.file.is_file() else {}
+        if task in known.get(table, {}):
+            return Measured(**known[table][task])
+        made = make()
+        if self.file:
+            known.setdefault(table, {})[task] = asdict(made)
+            self.file.write_text(json.dumps(known, indent=1))
+        return made
 
 
 def tests(task: Path, fold: str, labels: hb.Targets) -> Iterator[tuple[str, hb.Targets]]:
@@ -77,21 +97,33 @@ def measure(task: Path, folds: int, language: hb.Language, cross_evidence: bool)
                 cross_evidence=cross_evidence,
             )  # fmt: skip
             for name, pairs in tests(task, fold, test):
-                found.auc[name, method].append(model.evaluate(known, pairs).auc_roc or 0.5)
+                figures = found.auc.setdefault(name, {}).setdefault(method, [])
+                figures.append(model.evaluate(known, pairs).auc_roc or 0.5)
                 if not name and method == "collective":
                     found.cpu.append(time.process_time() - clock)
         found.kept.append(bool(model.beliefs))
-        figures = " ".join(f"{key[1]} {values[-1]:.4f}" for key, values in found.auc.items())
-        print(f"{task.name} {fold}: {figures}", file=sys.stderr, flush=True)
+        last = " ".join(f"{method} {auc[-1]:.4f}" for method, auc in found.auc[""].items())
+        print(f"{task.name} {fold}: {last}, {found.cpu[-1]:.1f} s", file=sys.stderr, flush=True)
     return found
 
 
 def comparison(
-    data: Path, tasks: Sequence[str], folds: int, language: hb.Language, cross_evidence: bool
+    data: Path,
+    tasks: Sequence[str],
+    folds: int,
+    kept: Kept,
+    table: str,
+    language: hb.Language,
+    cross_evidence: bool = False,
 ) -> str:
     """Table of plain, asked-only and collective models."""
-    found = {task: measure(data / task, folds, language, cross_evidence) for task in tasks}
-    every = dict.fromkeys(pairs for m in found.values() for pairs, _ in m.auc)
+    found = {
+        task: kept.measured(
+            table, task, partial(measure, data / task, folds, language, cross_evidence)
+        )
+        for task in tasks
+    }
+    every = dict.fromkeys(pairs for m in found.values() for pairs in m.auc)
     rows = [
         [f"{method}, {pairs}".removesuffix(", "), *(mean(m, pairs, method) for m in found.values())]
         for pairs in every
@@ -108,8 +140,8 @@ def comparison(
 
 def mean(measured: Measured, pairs: str, method: str) -> str:
     """Mean over the folds; nothing where a task has no such pairs."""
-    figures = measured.auc[pairs, method]
-    return f"{np.mean(figures):.4f}" if figures else ""
+    figures = measured.auc.get(pairs, {})
+    return f"{np.mean(figures[method]):.4f}" if figures else ""
 
 
 def pushes(data: Path, folds: int) -> str:
@@ -127,13 +159,15 @@ def pushes(data: Path, folds: int) -> str:
     return markdown(["same weights", "map", "pushes left out"], rows)
 
 
-def tables(data: Path, tasks: Sequence[str], folds: int) -> dict[str, Callable[[], str]]:
+def tables(
+    data: Path, tasks: Sequence[str], folds: int, kept: Kept
+) -> dict[str, Callable[[], str]]:
     """What can be measured, by name."""
-    compare = partial(comparison, data, tasks, folds)
+    compare = partial(comparison, data, tasks, folds, kept)
     return {
-        "paths": partial(compare, hb.Language(bodies=(Kind.PATH,)), cross_evidence=False),
-        "default": partial(compare, hb.Language(), cross_evidence=False),
-        "known": partial(compare, hb.Language(), cross_evidence=True),
+        "paths": partial(compare, "paths", hb.Language(bodies=(Kind.PATH,))),
+        "default": partial(compare, "default", hb.Language()),
+        "known": partial(compare, "known", hb.Language(), cross_evidence=True),
         "pushes": partial(pushes, data, min(folds, PUSHED_FOLDS)),
     }
 
@@ -165,9 +199,10 @@ def main() -> None:
     parser.add_argument("--tables", default="paths,default,known,pushes")
     parser.add_argument("--tasks", default=",".join(TASKS))
     parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--figures", type=Path, help="file that keeps what was measured")
     parser.add_argument("--page", type=Path, help="page whose marked tables are replaced")
     given = parser.parse_args()
-    known = tables(given.data, given.tasks.split(","), given.folds)
+    known = tables(given.data, given.tasks.split(","), given.folds, Kept(given.figures))
     chosen = {name: known[name] for name in given.tables.split(",")}
     if given.page:
         fill(given.page, chosen)

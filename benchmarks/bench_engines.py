@@ -7,7 +7,7 @@
 `growth` writes the synthetic facts of `bench_scale.py` to Parquet in a temporary folder; each
 engine starts in a fresh process, reads the file, and generates all clauses up to length 3 for 3,000
 targets without keeping the table of counts. DuckDB has a limit of 2 GB. Memory is the largest
-resident set of the process and its children together, looked at ten times a second.
+resident set of the process and its children together, looked at ten times per second.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def opened(engine: str, file: str, folder: str, master: str = "local[2]") -> Ite
 
 
 class Watch(threading.Thread):
-    """Looks at the memory of this process and all its children, ten times a second."""
+    """Looks at the memory of this process and all its children, ten times per second."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)

@@ -2,7 +2,7 @@
 
     python benchmarks/bench_scale.py
 
-For each size random facts are written to Parquet in a temporary folder: ten facts an entity, 20
+For each size random facts are written to Parquet in a temporary folder: ten facts per entity, 20
 predicates, and degrees so skewed that the largest hubs have almost one fact in a hundred. A fresh
 process loads them, builds the graph and generates all clauses up to length 3 for 3,000 targets,
 half of them the ends of a walk of two steps. Memory is what that process holds beyond what it held

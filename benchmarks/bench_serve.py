@@ -50,20 +50,29 @@ HTMX = {"hx-request": "true", "content-type": "application/x-www-form-urlencoded
 
 @dataclass(frozen=True)
 class Explorer:
-    """A running `hornbeam serve`."""
+    """A running `hornbeam serve`, with the processes in which it makes pages."""
 
     port: int
     process: int
 
+    @property
+    def processes(self) -> list[int]:
+        """Itself, and its copies."""
+        copies = Path(f"/proc/{self.process}/task/{self.process}/children").read_text()
+        return [self.process, *map(int, copies.split())]
+
     def cpu(self) -> float:
         """Seconds of CPU that the server has used."""
-        fields = Path(f"/proc/{self.process}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        ticks = 0
+        for process in self.processes:
+            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def resident(self) -> int:
-        """Bytes of memory that it holds."""
-        pages = int(Path(f"/proc/{self.process}/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE")
+        """Bytes of memory that they hold, what they share counted once."""
+        shares = [Path(f"/proc/{one}/smaps_rollup").read_text() for one in self.processes]
+        return sum(1024 * int(re.findall(r"^Pss: +(\d+) kB", text, re.M)[0]) for text in shares)
 
     def get(self, address: str) -> str:
         """One page."""
@@ -254,8 +263,8 @@ def main() -> None:
                     beside = f"{options.hostile} hostile" + f" and {dear} dear" * bool(dear)
                     rows.append([f"{name}, {beside} beside", *cells])
         held = explorer.resident()
-    header = ["pages", "answers", "wrong", "a second", "50 %, ms", "95 %, ms", "99 %, ms",
-              "server CPU, ms an answer", "clients' CPU", "load average"]  # fmt: skip
+    header = ["pages", "answers", "wrong", "per second", "50 %, ms", "95 %, ms", "99 %, ms",
+              "server CPU, ms per answer", "clients' CPU", "load average"]  # fmt: skip
     print(f"\n## Explorer: {options.facts:,} facts, {options.clients} clients without a pause\n")
     print(markdown(header, rows))
     print(f"\nThe server holds {held / 1e6:,.0f} MB in the end.")

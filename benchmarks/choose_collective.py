@@ -32,6 +32,7 @@ from hornbeam.facts.evidence_folds import pair_groups
 from hornbeam.learning.joint import log_losses
 from hornbeam.learning.learner import Learned
 from hornbeam.learning.rule_learning import problem_of
+from hornbeam.progress import SILENT
 from hornbeam.rules.body import Kind
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.two_step_scorer import TwoStepScorer
@@ -83,7 +84,8 @@ class Steps:
             copies.append(np.flatnonzero(chance >= np.where(labels.positive, *pair)))
         rows = np.concatenate(copies)
         problem = problem_of(
-            two_step._stacked(first, copies, self.means), two_step._with_own_priors(labels, copies),
+            two_step._stacked(first, copies, self.means, SILENT),
+            two_step._with_own_priors(labels, copies),
             first.ways, first.learned.model.semantics.relaxation, first.symmetric,
             first.learner.ties_mirrors,
         ).distinct_columns()  # fmt: skip

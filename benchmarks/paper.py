@@ -296,7 +296,7 @@ def main() -> None:
     missing = [task for task in TASKS if not (Path(options.data) / task).is_dir()]
     if missing:
         sys.exit(f"{options.data}: no folder for {', '.join(missing)}; give --data DIR")
-    from bench_collective import fill, tables
+    from bench_collective import Kept, fill, tables
     from bench_rules import richer_rules
     from paper_claims import ascent, runaway
     from paper_page import write_page
@@ -313,7 +313,7 @@ def main() -> None:
         if options.richer
         else richer_rules(Path(options.data), folds),
     )
-    fill(options.output, tables(Path(options.data), TASKS, folds))
+    fill(options.output, tables(Path(options.data), TASKS, folds, Kept(None)))
     print(f"Wrote {options.output}.")
     finish()
 

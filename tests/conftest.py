@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 if TYPE_CHECKING:
@@ -19,9 +21,9 @@ if TYPE_CHECKING:
 # Reading starts a database, and kernels may be compiled: the first example may take its time.
 settings.register_profile("hornbeam", deadline=None, max_examples=30)
 # `make quick`: a few examples of every property, also of those that ask for more
-settings.register_profile("quick", parent=settings.get_profile("hornbeam"), max_examples=3)
+settings.register_profile("quick", parent=settings.get_profile("hornbeam"), max_examples=2)
 #: And of the cases of a test, from first to last, unless the marker `quick_cases` says otherwise.
-QUICK_CASES = 3
+QUICK_CASES = 2
 settings.load_profile("hornbeam")
 
 # Java's second compiler takes longer than what it makes faster in jobs of seconds
@@ -30,8 +32,29 @@ ROOT = Path(__file__).parents[1]
 os.environ.setdefault("SPARK_CONF_DIR", str(ROOT / "tests" / "support" / "spark"))
 #: Markers that a test has because it asks for a fixture.
 NEEDS = {"shared_data": "shared", "java": "java", "browser": "browser", "site": "slow"}
+#: What a module says whose tests are all of a kind that `make quick` leaves out.
+LEFT_OUT = re.compile(r"^pytestmark = .*mark\.(slow|java|browser|shared)\b", re.MULTILINE)
 #: Fixtures that are dear to start: tests that ask for one run in the same worker.
 ONE_WORKER = ("spark", "psl_runtime", "browser", "site")
+
+
+def _is_quick(config: pytest.Config) -> bool:
+    """Whether these are the tests of `make quick`."""
+    return bool(config.getoption("--hypothesis-profile") == "quick")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave modules alone of which `make quick` runs nothing: importing some takes seconds."""
+    if not (_is_quick(config) and collection_path.suffix == ".py"):
+        return None
+    return bool(LEFT_OUT.search(collection_path.read_text(encoding="utf-8"))) or None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Iterator[list[pytest.Collector]]:
+    """Look for doctests in the package alone: this file knows of the tests' folder only."""
+    found: list[pytest.Collector] = yield  # type: ignore[assignment, misc]
+    return [one for one in found if not isinstance(one, DoctestModule)]  # type: ignore[return-value]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -67,7 +90,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
     Hypothesis keeps settings by function; a limit may be that of one parameter.
     """
     limits = [mark.args[0] for mark in pyfuncitem.iter_markers("examples")]
-    if pyfuncitem.config.getoption("--hypothesis-profile") == "quick":
+    if _is_quick(pyfuncitem.config):
         limits.append(settings.get_profile("quick").max_examples)
     name = "_hypothesis_internal_use_settings"
     test = pyfuncitem.obj

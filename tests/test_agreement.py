@@ -47,6 +47,7 @@ def test_spark_agrees(world: NamedWorld, spark: object) -> None:
     assert learned(world, facts=spark_engine(spark, facts)) == learned(world)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_what_differs_is_said() -> None:
     one = {"a": learned(WORLDS[3])}
     assert not list(differences(one, copy.deepcopy(one)))

@@ -211,6 +211,7 @@ def test_what_another_run_took_for_abandoned_is_made_again(tmp_path: Path) -> No
     assert len(made) == 2
 
 
+@pytest.mark.slow
 def test_without_locks_of_the_system(tmp_path: Path) -> None:
     # as on Windows: everything imports, files and folders are written, and nothing is taken
     # for abandoned

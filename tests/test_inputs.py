@@ -98,6 +98,7 @@ def test_pairs_need_no_predicate_where_there_is_one_target() -> None:
         two.predict(FACTS, pairs)
 
 
+@pytest.mark.slow
 def test_an_open_engine_is_evidence() -> None:
     with hb.open_duckdb(FACTS.to_table().to_pandas()) as engine:
         assert hb.learn(engine, LABELS, seed=1) == MODEL
@@ -123,6 +124,8 @@ def test_the_rules_as_a_table() -> None:
 
 def test_an_explanation_as_a_table() -> None:
     why = MODEL.explain(FACTS, ("s20", "o0"))
+    assert repr(why) == str(why)
+    assert "How the score adds up" in repr(why)
     table = why.to_table()
     assert table.names == ["rule", "words", "weight", "count", "log_odds", "pull", "grounding"]
     odds = table["log_odds"].sum()

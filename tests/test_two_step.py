@@ -12,6 +12,7 @@ from hornbeam import two_step
 from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.facts.table import ONE
 from hornbeam.learning.trace import Trace
+from hornbeam.progress import Silent
 from hornbeam.rules.body import Kind
 
 N = 150
@@ -59,6 +60,26 @@ def test_rivals_are_learned_where_they_tell() -> None:
     again = hb.Model.parse(model.text)
     np.testing.assert_array_equal(again.predict(*test), model.predict(*test))
     assert Trace.from_dict(model.trace.as_dict()) == model.trace
+
+
+class Reports(Silent):
+    """Lists what is reported of the second step."""
+
+    def __init__(self) -> None:
+        self.shares: list[float] = []
+
+    def advance(self, stage: str, done: int, total: int) -> None:
+        if stage == two_step.SECOND_STEP:
+            self.shares.append(done / total)
+
+
+@pytest.mark.slow
+def test_the_second_step_reports_as_one_stage_from_its_beginning_to_its_end() -> None:
+    reports = Reports()
+    learned(progress=reports)
+    assert reports.shares == sorted(reports.shares)
+    assert (reports.shares[0], reports.shares[-1]) == (0.0, 1.0)
+    assert len(set(reports.shares)) > 20
 
 
 @pytest.mark.slow
@@ -198,9 +219,12 @@ def test_pairs_that_are_asked_otherwise_are_warned_of() -> None:
         warnings.simplefilter("error", HornbeamWarning)
         facts = hb.read_facts([("s0", "p", "o1")])
         model.predict(facts, labels)
+        model.predict(facts, labels.select(np.arange(4)))  # all pairs of one subject
     few = labels.select(np.flatnonzero(labels.millionths == ONE))
     with pytest.warns(HornbeamWarning, match=r"1 pairs per subject \(in training 4\)"):
         model.predict(facts, few)
+    with pytest.warns(HornbeamWarning, match="100% of the pairs share no end with another"):
+        model.predict(facts, labels.select(np.arange(1)))
 
 
 def test_what_two_steps_do_not_take() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hornbeam import datasets, errors
 
-__version__ = "0.6.0"
+__version__ = "0.7.0"
 
 _HOMES = {
     "read_facts": "hornbeam.facts.reading.readers",
@@ -23,7 +23,7 @@ _HOMES = {
     "Candidates": "hornbeam.rules.candidates",
     "Statistics": "hornbeam.counting.statistics",
     "Discovery": "hornbeam.counting.engine",
-    "discover": "hornbeam.counting.opening",
+    "discover": "hornbeam.labelled_search",
     "open_duckdb": "hornbeam.counting.sql.duckdb_engine",
     "open_spark": "hornbeam.counting.sql.spark_engine",
     "with_known": "hornbeam.facts.symmetry",
@@ -48,7 +48,6 @@ _HOMES = {
 
 if TYPE_CHECKING:
     from hornbeam.counting.engine import Discovery
-    from hornbeam.counting.opening import discover
     from hornbeam.counting.sql.duckdb_engine import open_duckdb
     from hornbeam.counting.sql.spark_engine import open_spark
     from hornbeam.counting.statistics import Statistics
@@ -64,6 +63,7 @@ if TYPE_CHECKING:
     from hornbeam.graphs.graph_learning import learn_graph
     from hornbeam.graphs.graph_model import GraphModel
     from hornbeam.graphs.ranking import GraphEvaluation
+    from hornbeam.labelled_search import discover
     from hornbeam.learning.boost import Boost
     from hornbeam.learning.greedy import Greedy
     from hornbeam.learning.joint import Joint

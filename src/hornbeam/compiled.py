@@ -194,14 +194,14 @@ def _temporary_folder() -> Path:
 # --- what is said, and how garbage is collected, while something is compiled --------------------
 
 _purposes: dict[str, str] = {}
-_told: set[str] = set()
+_announced: set[str] = set()
 _listeners: list[Progress] = []
 
 
 @contextmanager
 def announced(progress: Progress) -> Iterator[None]:
     """Tell `progress` what is compiled meanwhile, on this thread or another; each thing once."""
-    if isinstance(progress, Silent):  # whoever asked before still hears it
+    if isinstance(progress, Silent):  # an outer `announced` still gets the messages
         yield
         return
     _listeners.append(progress)
@@ -212,13 +212,13 @@ def announced(progress: Progress) -> Iterator[None]:
 
 
 def _say(text: str) -> None:
-    if _listeners and text not in _told:
-        _told.add(text)
+    if _listeners and text not in _announced:
+        _announced.add(text)
         _listeners[-1].message(text)
 
 
 def _listen(module: str, purpose: str) -> None:
-    """Hear when Numba compiles something of a file, as opposed to reading it from disk."""
+    """Be told when Numba compiles something of a file, as opposed to reading it from disk."""
     if not _purposes:
         from numba.core import event
 

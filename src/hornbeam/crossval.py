@@ -154,7 +154,7 @@ def cross_validate_worlds(
     return [MethodResult(name, tuple(folds)) for name, folds in results.items()]
 
 
-def beside_collective(name: str, learn: Learn) -> dict[str, Learn]:
+def with_comparisons(name: str, learn: Learn) -> dict[str, Learn]:
     """A collective method with what its gains must be held against.
 
     `NAME-plain` is the same method where every pair stands alone, and `NAME-asked` the collective

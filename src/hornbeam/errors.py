@@ -70,7 +70,8 @@ class UnknownTargetError(InputError):
         listed = ", ".join(repr(name) for name in known[:10])
         listed += f" and {len(known) - 10:,} others" if len(known) > 10 else ""
         hint = did_you_mean(target, known)
-        super().__init__(f"unknown target predicate {target!r}; expected one of: {listed}.{hint}")
+        expected = f"expected one of: {listed}" if known else "no fact has subject and object"
+        super().__init__(f"unknown target predicate {target!r}; {expected}.{hint}")
 
 
 class InfeasibleError(InputError):

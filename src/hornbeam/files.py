@@ -85,13 +85,14 @@ def check_folder(folder: str | os.PathLike[str], ours: Callable[[Path], str | No
     None.
     """
     place = Path(os.path.realpath(folder))
-    if place.is_file():
-        raise InputError(f"{folder}: is a file; expected a folder")
-    if not place.is_dir():
-        return
-    if Path.cwd().is_relative_to(place):
-        raise InputError(f"{folder}: you are in it, and it is replaced as a whole; go elsewhere")
     with cannot_be_written(folder):
+        if place.is_file():
+            raise InputError(f"{folder}: is a file; expected a folder")
+        if not place.is_dir():
+            return
+        if Path.cwd().is_relative_to(place):
+            problem = "you are in it, and it is replaced as a whole; go elsewhere"
+            raise InputError(f"{folder}: {problem}")
         foreign = ours(place) if any(place.iterdir()) else None
     if foreign is not None:
         raise InputError(f"{folder}: holds {foreign}; expected a new or an empty folder")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,19 +12,20 @@ from hornbeam.choices import Sampling
 from hornbeam.compiled import announced
 from hornbeam.counting.engine import Discovery
 from hornbeam.counting.leaks import warn_of_leaks
-from hornbeam.counting.opening import Evidence, as_evidence, facts_in_memory, select_target
+from hornbeam.counting.opening import Evidence, as_evidence
 from hornbeam.errors import InputError
-from hornbeam.facts.negatives import origins, with_negatives_of_each
-from hornbeam.facts.reading.readers import Input, as_labels
+from hornbeam.facts.evidence_folds import EvidenceFolds
+from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Targets
 from hornbeam.files import fingerprint
-from hornbeam.labelled_search import LabelledSearch
+from hornbeam.labelled_search import LabelledSearch, chosen_labels, sampled_labels
 from hornbeam.learning.histogram_learning import learn_from_histograms
 from hornbeam.learning.learner import Learner
 from hornbeam.learning.outcomes import candidate_outcomes
-from hornbeam.learning.rule_learning import learn_rules
-from hornbeam.learning.trace import Trace
-from hornbeam.learning_plan import learning_plan
+from hornbeam.learning.problem import Problem
+from hornbeam.learning.rule_learning import LearnedRules, learn_rules
+from hornbeam.learning.trace import SecondStep, Trace
+from hornbeam.learning_plan import LearningPlan, learning_plan
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.candidates import Language
@@ -99,59 +101,82 @@ def learn(
         cross_evidence and labels is not None,
         seed,
     )
-    began, sampled, evidence = time.perf_counter(), labels is None, as_evidence(facts)
+    began, evidence = time.perf_counter(), as_evidence(facts)
+    sampling = negative_sampling if labels is None else None
     labels = _labels(evidence, labels, target, negatives, negative_sampling, seed)
-    search = LabelledSearch(evidence, labels, plan.language, engine, threads, progress)
-    problem, folds, second = None, None, None
-    if plan.two_steps:
-        two_step_facts(evidence, engine)
-    if plan.recursive:
-        found, problem = search.collectively(plan.semantics, sampled)
-    elif sampled or cross_evidence:
-        origin = None
-        if sampled:
-            origin = origins(labels, negative_sampling, np.random.default_rng([seed, 1]))
-        folds = search.deal(origin, np.random.default_rng([seed, 2]))
-        found = search.by_folds(folds)
-    else:
-        found = search.plainly()
-    _check_candidates(found, labels, plan.language)
-    warn_of_leaks(found.candidates, labels)
+    search = LabelledSearch(
+        evidence, labels, plan.language, engine, threads, progress, sampling=sampling
+    )
+    found = _search(search, plan, cross_evidence, seed)
     searched = time.perf_counter()
-    with announced(progress):
-        if found.histograms is not None:
-            learned = learn_from_histograms(
-                found.histograms, labels, plan.learner, plan.ways, plan.semantics, refit,
-                search.count, progress,
-            )  # fmt: skip
-        else:
-            if problem is None:
-                problem = search.laid_out(found, plan)
-            learned = learn_rules(problem, plan.learner, plan.semantics, refit, progress)
-            if plan.two_steps:
-                first = search.first_step(plan, learned, problem, found, folds, sampled)
-                learned, second = learn_second_step(
-                    first, seed=seed, asked_only=plan.asked_only, refit=refit, progress=progress
-                )
+    learned, second = _fit(search, plan, found, refit, seed)
     trace = Trace(
         method=plan.learner.name,
         counts=", ".join(plan.ways),
         targets=len(labels),
         positives=int(labels.positive.sum()),
-        found=found.found,
+        found=found.discovery.found,
         candidates=candidate_outcomes(
-            found.candidates, found.statistics, learned.model, plan.learner
+            found.discovery.candidates, found.discovery.statistics, learned.model, plan.learner
         ),
         seconds={"generate": searched - began, "learn": time.perf_counter() - searched},
         seed=seed,
         language=plan.language,
-        sampled_negatives=negative_sampling if sampled else None,
+        sampled_negatives=sampling,
         fit=learned.fit,
         model=fingerprint(model_text(learned.model)),
         second_step=second,
     )
     made = learned.model
     return Model(made.rules, made.semantics, made.beliefs, trace)
+
+
+class _Found(NamedTuple):
+    """Candidates and their counts, the folds that they were counted by, a problem laid out."""
+
+    discovery: Discovery
+    folds: EvidenceFolds | None = None
+    problem: Problem | None = None
+
+
+def _search(search: LabelledSearch, plan: LearningPlan, cross_evidence: bool, seed: int) -> _Found:
+    """Find and count candidates, by the way of seeing the evidence that is asked for."""
+    if plan.two_steps:  # refuses evidence that it cannot have, before anything is searched
+        two_step_facts(search.facts, search.engine)
+    if plan.recursive:
+        discovery, problem = search.collectively(plan.semantics)
+        found = _Found(discovery, problem=problem)
+    elif search.sampling is not None or cross_evidence:
+        folds = search.deal(seed)
+        found = _Found(search.by_folds(folds), folds)
+    else:
+        found = _Found(search.plainly())
+    _check_candidates(found.discovery, search.labels, plan.language)
+    warn_of_leaks(found.discovery.candidates, search.labels)
+    return found
+
+
+def _fit(
+    search: LabelledSearch, plan: LearningPlan, found: _Found, refit: bool, seed: int
+) -> tuple[LearnedRules, SecondStep | None]:
+    """Learn the weights, and a second step's where the plan has one."""
+    discovery, progress = found.discovery, search.progress
+    with announced(progress):
+        if discovery.histograms is not None:
+            return learn_from_histograms(
+                discovery.histograms, search.labels, plan.learner, plan.ways, plan.semantics,
+                refit, search.count, progress,
+            ), None  # fmt: skip
+        problem = found.problem
+        if problem is None:
+            problem = search.laid_out(discovery, plan)
+        learned = learn_rules(problem, plan.learner, plan.semantics, refit, progress)
+        if not plan.two_steps:
+            return learned, None
+        first = search.first_step(plan, learned, problem, discovery, found.folds)
+        return learn_second_step(
+            first, seed=seed, asked_only=plan.asked_only, refit=refit, progress=progress
+        )
 
 
 def check_labels(labels: Targets) -> None:
@@ -174,21 +199,12 @@ def _labels(
     seed: int,
 ) -> Targets:
     """Choose the labels to learn from, or sample them from the facts."""
-    if labels is not None:
-        known = as_labels(labels, target if isinstance(target, str) else None)
-        chosen = select_target(known, target)
+    if labels is None:
+        chosen = sampled_labels(facts, target, negatives, sampling, seed)
+    else:
+        chosen = chosen_labels(labels, target)
         # in one order, whatever that of the rows was: sums over them are then the same to the bit
         chosen = chosen.select(np.lexsort((chosen.object, chosen.predicate, chosen.subject)))
-    elif not target:
-        raise InputError("without labels, name the predicate to learn: `target=PREDICATE`")
-    else:
-        in_memory = facts_in_memory(
-            facts,
-            "this engine leaves the facts where they are and samples no negatives: give `labels`",
-        )
-        rng = np.random.default_rng(seed)
-        names = [target] if isinstance(target, str) else target
-        chosen = with_negatives_of_each(in_memory, names, negatives, sampling, rng=rng)
     check_labels(chosen)
     return chosen
 

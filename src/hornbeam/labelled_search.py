@@ -8,22 +8,32 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Ints
-from hornbeam.choices import CollectiveMethod
+from hornbeam.choices import CollectiveMethod, Sampling
 from hornbeam.counting.collective.collective_statistics import discover_collective
 from hornbeam.counting.cross_evidence import FoldedEvidence
 from hornbeam.counting.engine import Discovery, Engine, PathCounter
 from hornbeam.counting.mirrors import with_mirrors
-from hornbeam.counting.opening import Evidence, discover, facts_in_memory, open_engine
+from hornbeam.counting.opening import (
+    Evidence,
+    as_evidence,
+    discover_bodies,
+    facts_in_memory,
+    held_facts,
+    open_engine,
+    select_target,
+)
 from hornbeam.counting.statistics import Statistics
+from hornbeam.errors import InputError
 from hornbeam.facts.evidence_folds import EvidenceFolds, deal_evidence, pair_groups
+from hornbeam.facts.negatives import origins, with_negatives_of_each
+from hornbeam.facts.reading.readers import Input, as_labels
 from hornbeam.facts.symmetry import is_symmetric, with_known
-from hornbeam.facts.table import Facts, Targets
+from hornbeam.facts.table import Targets
 from hornbeam.learning.collective_problem import collective_problem
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.rule_learning import LearnedRules, problem_of
 from hornbeam.learning_plan import LearningPlan
-from hornbeam.progress import Progress
+from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Language
 from hornbeam.rules.rule_model import Semantics
@@ -33,7 +43,10 @@ from hornbeam.two_step import FirstStep
 
 @dataclass(frozen=True, eq=False)
 class LabelledSearch:
-    """Finds and counts candidates for labelled targets, by one way of seeing the evidence."""
+    """Finds and counts candidates for labelled targets, by one way of seeing the evidence.
+
+    `sampling` says how the false ones were sampled, None where all labels were given.
+    """
 
     facts: Evidence
     labels: Targets
@@ -41,11 +54,13 @@ class LabelledSearch:
     engine: str
     threads: int | None
     progress: Progress
+    sampling: Sampling | None
 
     @cached_property
     def symmetric(self) -> bool:
         """Whether a pair of the target says the same as its mirror image."""
-        return isinstance(self.facts, Facts) and is_symmetric(self.facts, self.labels)
+        facts = held_facts(self.facts)
+        return facts is not None and is_symmetric(facts, self.labels)
 
     @cached_property
     def _opened(self) -> Engine:
@@ -53,16 +68,19 @@ class LabelledSearch:
 
     def plainly(self) -> Discovery:
         """Over the facts as they are."""
-        found = discover(self._opened, self.labels, self.language, progress=self.progress)
+        found = discover_bodies(self._opened, self.labels, self.language, progress=self.progress)
         return self._with_mirrors(found, self._opened)
 
-    def deal(self, origin: Ints | None, rng: np.random.Generator) -> EvidenceFolds:
+    def deal(self, seed: int) -> EvidenceFolds:
         """Hide the true pairs by folds."""
         facts = facts_in_memory(
             self.facts, "cross-evidence hides facts by folds and needs them in memory"
         )
-        if origin is None:
-            facts = with_known(facts, self.labels)
+        if self.sampling is None:
+            facts, origin = with_known(facts, self.labels), None
+        else:
+            origin = origins(self.labels, self.sampling, np.random.default_rng([seed, 1]))
+        rng = np.random.default_rng([seed, 2])
         return deal_evidence(facts, self.labels, rng, origin, self.symmetric)
 
     def by_folds(self, folds: EvidenceFolds) -> Discovery:
@@ -71,11 +89,11 @@ class LabelledSearch:
         found = folded.discover(self.language, progress=self.progress)
         return self._with_mirrors(found, folded)
 
-    def collectively(self, semantics: Semantics, sampled: bool) -> tuple[Discovery, Problem]:
+    def collectively(self, semantics: Semantics) -> tuple[Discovery, Problem]:
         """Over facts and labelled targets together, and laid out."""
         found = discover_collective(
             self.facts, self.labels, self.language, engine=self.engine, threads=self.threads,
-            progress=self.progress, own_facts_expected=sampled,
+            progress=self.progress, own_facts_expected=self.sampling is not None,
         )  # fmt: skip
         heads_only = semantics.collective is CollectiveMethod.MAP_HEADS
         problem = collective_problem(
@@ -98,17 +116,16 @@ class LabelledSearch:
         problem: Problem,
         found: Discovery,
         folds: EvidenceFolds | None,
-        sampled: bool,
     ) -> FirstStep:
         """The plain model as the first of two steps."""
         assert found.statistics is not None
         facts = two_step_facts(self.facts) if folds is None else folds.facts
         every = np.arange(len(self.labels))
+        groups = pair_groups(facts, self.labels, drawn=self.sampling is not None)
         views = [(every, facts)] if folds is None else list(folds.views())
         return FirstStep(
             plan.learner, learned, problem, found.statistics, self.labels, views, facts,
-            pair_groups(facts, self.labels, drawn=sampled), plan.ways, self.language,
-            self.symmetric, self.threads,
+            groups, plan.ways, self.language, self.symmetric, self.threads,
         )  # fmt: skip
 
     def _with_mirrors(self, found: Discovery, counter: PathCounter) -> Discovery:
@@ -119,3 +136,69 @@ class LabelledSearch:
     def count(self, bodies: Sequence[Body]) -> Statistics:
         """Count some bodies for all targets."""
         return self._opened.count(self.labels, bodies, self.language, progress=self.progress)
+
+
+def discover(
+    facts: Input,
+    labels: Input | None = None,
+    language: Language | None = None,
+    *,
+    target: str | Sequence[str] | None = None,
+    negatives: float = 1.0,
+    negative_sampling: Sampling = "typed",
+    seed: int = 0,
+    engine: str = "memory",
+    threads: int | None = None,
+    statistics: bool = True,
+    progress: Progress = SILENT,
+) -> Discovery:
+    """Find the candidate clauses for labelled targets, and count their groundings.
+
+    Facts, labels and target are what `hornbeam.learn` takes: without labels the facts of `target`
+    are the true pairs, hidden by folds, and false ones are sampled.
+
+    Examples
+    --------
+    >>> from hornbeam import Language, discover, read_facts, read_labels
+    >>> facts = read_facts([("paper1", "cites", "paper2"), ("paper2", "mentions", "gene")])
+    >>> labels = read_labels([("paper1", "mentions", "gene", 1.0)])
+    >>> found = discover(facts, labels, Language(min_coverage=1))
+    >>> [candidate.text for candidate in found.candidates][0]
+    'cites(A, B) & mentions(B, C) -> mentions(A, C)'
+    """
+    evidence, language = as_evidence(facts), language or Language()
+    if labels is None:
+        sampled = sampled_labels(evidence, target, negatives, negative_sampling, seed)
+        search = LabelledSearch(
+            evidence, sampled, language, engine, threads, progress, negative_sampling
+        )
+        return search.by_folds(search.deal(seed))
+    return discover_bodies(
+        open_engine(evidence, engine, threads), chosen_labels(labels, target), language,
+        statistics=statistics, progress=progress,
+    )  # fmt: skip
+
+
+def chosen_labels(labels: Input, target: str | Sequence[str] | None) -> Targets:
+    """Labelled targets, those of one or several predicates where these are named."""
+    known = as_labels(labels, target if isinstance(target, str) else None)
+    return select_target(known, target)
+
+
+def sampled_labels(
+    facts: Evidence,
+    target: str | Sequence[str] | None,
+    negatives: float,
+    sampling: Sampling,
+    seed: int,
+) -> Targets:
+    """Facts of the targets as true pairs, and sampled false ones."""
+    if not target:
+        raise InputError("without labels, name the predicate to learn: `target=PREDICATE`")
+    in_memory = facts_in_memory(
+        facts,
+        "this engine leaves the facts where they are and samples no negatives: give `labels`",
+    )
+    names = [target] if isinstance(target, str) else target
+    rng = np.random.default_rng(seed)
+    return with_negatives_of_each(in_memory, names, negatives, sampling, rng=rng)

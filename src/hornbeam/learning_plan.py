@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from hornbeam.choices import CollectiveMethod
 from hornbeam.errors import InputError
-from hornbeam.learning.count_problem import model_counts
+from hornbeam.learning.body_clauses import model_counts
 from hornbeam.learning.learner import Learner
 from hornbeam.learning.registry import make_learner
 from hornbeam.rules.body import Kind
@@ -60,16 +60,16 @@ def learning_plan(
     cross_evidence: bool,
     seed: int,
 ) -> LearningPlan:
-    """Choose what `hornbeam.learn` leaves to the learner, and refuse what does not go together."""
+    """Choose what `hornbeam.learn` leaves to the learner, and refuse what does not fit."""
     learner = make_learner(method, seed) if isinstance(method, str) else method
-    together = _collective_method(collective)
-    two_steps, recursive = together is CollectiveMethod.TWO_STEP, together in RECURSIVE
+    asked_method = _collective_method(collective)
+    two_steps, recursive = asked_method is CollectiveMethod.TWO_STEP, asked_method in RECURSIVE
     chosen = _relaxation(learner, relaxation, two_steps)
     ways = _ways_of_counting(learner, counts, recursive)
     semantics = Semantics(
         counts=model_counts(ways),
         relaxation=chosen,
-        collective=together if recursive else None,
+        collective=asked_method if recursive else None,
         max_fanout=language.max_fanout,
         distinct_variables=language.distinct_variables,
         cross_evidence=cross_evidence,
@@ -115,6 +115,6 @@ def _ways_of_counting(learner: Learner, counts: Counts | str, recursive: bool) -
     if recursive and way is not Counts.RAW:
         raise InputError(
             f"counts {way.value} are those of a head alone, and recursive rules have "
-            'ground clauses that speak of several targets: use `counts="raw"`'
+            'ground clauses with several targets in them: use `counts="raw"`'
         )
     return (way,)

@@ -13,6 +13,9 @@ LARGEST_NUMBER = 1e100
 LARGEST_COUNT = 2**63 - 1
 #: Most worker threads: each has its own counters.
 MOST_THREADS = 256
+#: Bytes of addresses that DuckDB, LLVM and their threads reserve on small work, and some to spare;
+#: with less they may end the process without a word.
+LEAST_ADDRESS_SPACE = 2 * 10**9
 
 
 def physical_memory() -> int:
@@ -22,6 +25,16 @@ def physical_memory() -> int:
         ctypes.windll.kernel32.GetPhysicallyInstalledSystemMemory(ctypes.byref(kilobytes))
         return kilobytes.value * 1024
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def address_space() -> int | None:
+    """Bytes that this process may reserve (`ulimit -v`); None where nothing limits it."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if limit == resource.RLIM_INFINITY else limit
 
 
 def worker_threads(asked: int | None = None) -> int:

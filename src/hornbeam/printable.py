@@ -48,6 +48,8 @@ def printable(text: str) -> str:
     >>> printable("red \x1b[31m and \u202ebackwards")
     'red \\x1b[31m and \\u202ebackwards'
     """
+    if text.isprintable():
+        return text
     return "".join(
         repr(c)[1:-1] if c in TURNING or unicodedata.category(c) in ("Cc", "Zl", "Zp") else c
         for c in text

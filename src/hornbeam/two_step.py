@@ -17,7 +17,7 @@ chosen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
@@ -42,7 +42,7 @@ from hornbeam.learning.learner import Learned, Learner
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.rule_learning import LearnedRules, learn_rules, problem_of, rules_of
 from hornbeam.learning.trace import SecondStep
-from hornbeam.progress import SILENT, Progress
+from hornbeam.progress import SILENT, PartOfWork, Progress
 from hornbeam.rules.beliefs import BELIEVED
 from hornbeam.rules.body import Body, Kind
 from hornbeam.rules.candidates import Language
@@ -61,6 +61,10 @@ FOLDS = 5
 DROPPED = (0.0, 0.25, 0.5, 0.75)
 #: Settings of the first step's learner that hold for the second.
 SHARED = ("max_rules", "weight_variance", "length_penalty", "seed")
+#: What the second step is called where progress is shown. Of 100 units, those of finding bodies,
+#: beliefs, counting copies, choosing the strength, and the reference end here, by CPU time.
+SECOND_STEP = "Second step"
+FOUND, BELIEVED_ALL, COUNTED, CHOSEN, ALL_DONE = 6, 11, 36, 88, 100
 #: Rows of training pairs, and the facts that they see.
 Views = Sequence[tuple[Ints, Facts]]
 
@@ -90,7 +94,7 @@ class FirstStep:
     def held_out_means(self, fold: Ints, progress: Progress = SILENT) -> Floats:
         """E[y] of every pair under rules that were learned without its fold."""
         means = np.empty(len(self.labels))
-        learner = self.learned.settled or self.learner
+        learner = self.learned.chosen or self.learner
         semantics = self.learned.model.semantics
         for k in range(int(fold.max()) + 1):
             without = learn_rules(self.problem.subset(fold != k), learner, semantics).model
@@ -101,7 +105,7 @@ class FirstStep:
 
     @cached_property
     def linked_bodies(self) -> list[Body]:
-        """Bodies that speak of beliefs and have groundings for enough pairs."""
+        """Bodies that contain beliefs and have groundings for enough pairs."""
         language = replace(self.language, bodies=(Kind.PATH, Kind.OPEN), shares=False, top=None)
         beliefs = as_beliefs(self.labels)
         engine = open_engine(with_targets(self.facts, beliefs), threads=self.threads)
@@ -115,7 +119,8 @@ class FirstStep:
         if self.symmetric:
             bodies = list(dict.fromkeys([*bodies, *(body.mirror for body in bodies)]))
         every = np.arange(len(self.labels))
-        covered = np.diff(self.count_linked(every, np.ones(len(every)), bodies, check=True).indptr)
+        present = self.count_linked(every, np.ones(len(every)), bodies, BelievedPairs.groundings)
+        covered = np.diff(present.indptr)
         mirrored = {body.mirror: n for body, n in zip(bodies, covered.tolist(), strict=True)}
         return [
             body
@@ -124,7 +129,11 @@ class FirstStep:
         ]
 
     def count_linked(
-        self, rows: Ints, belief: Floats, bodies: Sequence[Body], *, check: bool = False
+        self,
+        rows: Ints,
+        belief: Floats,
+        bodies: Sequence[Body],
+        count: Callable[..., Statistics] = BelievedPairs.count_linked,
     ) -> Statistics:
         """Count bodies for some pairs, where these alone are asked."""
         parts = []
@@ -132,9 +141,7 @@ class FirstStep:
             mine = np.intersect1d(members, rows)
             pairs = self.labels.select(mine)
             asked = BelievedPairs(facts, pairs, belief[mine], self.threads, self.symmetric)
-            if check:
-                asked.refuse_too_many(pairs, bodies, self.language)
-            counted = asked.count_linked(pairs, bodies, self.language)
+            counted = count(asked, pairs, bodies, self.language)
             if len(self.views) == 1:
                 return counted
             parts.append((np.searchsorted(rows, mine), counted))
@@ -159,21 +166,28 @@ def learn_second_step(
     n_groups = int(group.max()) + 1
     # groups are sorted by ids, so that the order of the pairs changes nothing
     fold = (rng.permutation(n_groups) % FOLDS)[group]
+    whole = PartOfWork(progress, SECOND_STEP, 0, ALL_DONE, ALL_DONE)
+    whole.advance("Finding bodies", 0, 1)
     if n_groups < FOLDS or not first.linked_bodies:
         return first.learned, None
-    means = first.held_out_means(fold, progress)
+    means = first.held_out_means(fold, whole.part(FOUND, BELIEVED_ALL, ALL_DONE))
     belief = np.ones(len(labels)) if asked_only else means
     copies = _copies(labels, rng)
     rows = np.concatenate(copies)
     problem = problem_of(
-        _stacked(first, copies, belief), _with_own_priors(labels, copies), first.ways,
+        _stacked(first, copies, belief, whole.part(BELIEVED_ALL, COUNTED, ALL_DONE)),
+        _with_own_priors(labels, copies), first.ways,
         first.learned.model.semantics.relaxation, first.symmetric, first.learner.ties_mirrors,
     )  # fmt: skip
     learner = _second_learner(first.learner)
-    learned, scores = learner.learn_held_out(problem.distinct_columns(), fold[rows], progress)
+    learned, scores = learner.learn_held_out(
+        problem.distinct_columns(), fold[rows], whole.part(COUNTED, CHOSEN, ALL_DONE)
+    )
     found = _both_steps(first, learner.weight_variance if refit else None, learned, asked_only)
-    paid = _paid(group, problem.y, scores, means, learner.held_out(first.problem, fold), copies)
-    pays = paid.kept and _speaks_of_beliefs(found.model)
+    facts_only = learner.held_out(first.problem, fold, whole.part(CHOSEN, ALL_DONE, ALL_DONE))
+    whole.finish()
+    paid = _paid(group, problem.y, scores, means, facts_only, copies)
+    pays = paid.kept and _mentions_beliefs(found.model)
     return (found if pays or asked_only else first.learned), replace(paid, kept=pays)
 
 
@@ -228,7 +242,7 @@ def _both_steps(
     return replace(found, model=RuleModel(tuple(rules), semantics, beliefs))
 
 
-def _speaks_of_beliefs(model: RuleModel) -> bool:
+def _mentions_beliefs(model: RuleModel) -> bool:
     """Whether the second step has a rule that the first could not have."""
     return any(is_linked(body, Names.of(model.targets)) for body in model.bodies)
 
@@ -271,11 +285,15 @@ def _copied(target: str, copy: int) -> str:
     return f"{target}\t{copy}" if copy else target
 
 
-def _stacked(first: FirstStep, copies: Sequence[Ints], belief: Floats) -> Statistics:
+def _stacked(
+    first: FirstStep, copies: Sequence[Ints], belief: Floats, progress: Progress
+) -> Statistics:
     """Counts of all copies, one below the other: over facts, and over beliefs."""
-    bodies = first.linked_bodies
-    known = [first.statistics.of_targets(rows) for rows in copies]
-    linked = [first.count_linked(rows, belief, bodies) for rows in copies]
+    known, linked = list[Statistics](), list[Statistics]()
+    for k, rows in enumerate(copies):
+        progress.advance("Counting beliefs", k, len(copies))
+        known.append(first.statistics.of_targets(rows))
+        linked.append(first.count_linked(rows, belief, first.linked_bodies))
     return Statistics.stacked(known).followed_by(Statistics.stacked(linked))
 
 

@@ -68,6 +68,7 @@ def texts(ended: Ended) -> set[str]:
     return {row["clause"] for row in ended.json["candidates"]}
 
 
+@pytest.mark.slow
 def test_candidates_have_them(folder: Path) -> None:
     words = (*FACTS, "--labels", "labels.tsv", "--bodies", "paths,open,unary,anchored", "--json")
     found = hornbeam_("candidates", *words, "--max-length", 2)

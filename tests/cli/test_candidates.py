@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,29 @@ def test_the_json_has_the_keys_of_the_design() -> None:
     assert found == sorted(found, key=lambda row: (-row["coverage"], row["length"], row["clause"]))
     assert ended.stdout.count("\n") == 1
     assert ended.told == []
+
+
+def test_without_labels_they_are_those_that_learn_chooses_from(tmp_path: Path) -> None:
+    """The facts of the target are the true pairs, each fold hidden from itself."""
+    words = (*EVIDENCE, "--target", "located_in", "--bodies", "paths,open,unary", "--json")
+    found = hornbeam_("candidates", *words).json
+    learned = hornbeam_("learn", *words, "-o", tmp_path / "model.psl").json
+    assert found["targets"] == learned["targets"]
+    trace = json.loads((tmp_path / "model.trace.json").read_text())
+    figures = {(one["clause"], one["coverage_true"]) for one in trace["candidates"]}
+    assert {(row["clause"], row["coverage_true"]) for row in found["candidates"]} == figures
+    assert "located_in(C, B) -> located_in(A, B)" in {row["clause"] for row in found["candidates"]}
+
+
+def test_neither_labels_nor_a_target() -> None:
+    ended = hornbeam_("candidates", *EVIDENCE)
+    assert (ended.code, ended.stdout) == (2, "")
+    assert ended.told == [
+        "hornbeam: without labels, name the predicate to learn: --target PREDICATE"
+    ]
+    ended = hornbeam_("candidates", *EVIDENCE, "--target", "locatd_in")
+    assert ended.code == 2
+    assert "Did you mean 'located_in'?" in ended.stderr
 
 
 def test_the_papers_example(tmp_path: Path) -> None:
@@ -77,6 +101,8 @@ def test_excluded_predicates_are_in_no_body() -> None:
     assert ended.told == [
         "hornbeam: warning: no fact has the predicate 'neighbor', which --exclude names"
     ]
+    sampled = hornbeam_(*words[:5], "--target", "located_in", "--exclude", "neighbor")
+    assert sampled.told == ended.told
 
 
 @pytest.mark.parametrize("bodies", ["path", "", "paths,", "paths;open", "Paths"])

@@ -268,7 +268,7 @@ def test_a_long_line_goes_on_below_its_last_column(monkeypatch: pytest.MonkeyPat
 
     lines = [
         "  +0.21  ███  If A binds B and B causes C, then A treats C.",
-        "plain words " * 5,
+        "plain words " * 4 + "to the end",
         "short",
     ]
     shown = {}

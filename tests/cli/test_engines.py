@@ -248,6 +248,7 @@ def fake_java(folder: Path, said: str) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pyspark
 def test_no_java_and_wrong_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ("candidates", *EVIDENCE, *TRAIN, "--engine", "spark")

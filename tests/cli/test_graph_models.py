@@ -9,9 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hornbeam.graphs.graph_model import GraphModel
 from tests.support.commands import HOSTILE, Ended, hornbeam_, write
 
 Triple = tuple[str, str, str]
+
+pytestmark = pytest.mark.xdist_group("graph_models")  # one model for all
 
 
 def triples() -> list[Triple]:
@@ -153,6 +156,19 @@ def test_report(files: dict[str, Path], tmp_path: Path) -> None:
     assert "Reliability of probabilities" in text
 
 
+def test_report_without_a_test_says_what_was_learned(
+    files: dict[str, Path], tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    assert asked("report", files, "-o", page).code == 0
+    text = re.sub("<[^>]+>", "", page.read_text())
+    assert "If X lives A and A in Y, then X citizen Y." in text
+    held_out = GraphModel.load(files["model"]).chosen["held_out_mrr"]
+    assert f"{held_out:.3f}internal validation" in text
+    assert "Hits@10" not in text
+    assert "Where it fails" not in text
+
+
 @pytest.mark.slow
 def test_rules_go_out_and_come_in_again(files: dict[str, Path], tmp_path: Path) -> None:
     for suffix in ("csv", "jsonl", "anyburl"):
@@ -200,6 +216,7 @@ def test_rules_go_out_and_come_in_again(files: dict[str, Path], tmp_path: Path) 
         (["explain", "nobody", "citizen", "land1"], "no fact has the entity 'nobody'"),
         (["explain", "p5", "owns", "land1"], "no rules for the relation 'owns'"),
         (["report", "--labels", "{test}", "-o", "{out}"], "give --test"),
+        (["report", "--filter", "{test}", "-o", "{out}"], "beside those of --test"),
     ],
 )
 def test_mistakes_are_told(

@@ -76,6 +76,7 @@ def test_numbers_out_of_range_are_left_to_typer() -> None:
             plain(word, int, Range(1, 3))
 
 
+@pytest.mark.slow
 def test_a_command_without_mistakes_does_not_import_pydantic(tmp_path: Path) -> None:
     words = [*map(str, (*EVIDENCE, *TRAIN)), "-o", str(tmp_path / "model.psl"), "--top", "3",
              "--negatives", "0.5", "--method", "ppll", "--counts", "log", "-q"]  # fmt: skip

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
@@ -239,3 +240,32 @@ def test_names_are_shown(tmp_path: Path, countries_model: Path) -> None:
         port = json.loads(line)["port"]
         assert "República del Perú" in page(port, "/entity?name=peru")[1]
         assert "/entity?name=peru" in page(port, "/search?q=republica")[1]
+
+
+def children(process: int) -> set[int]:
+    return set(map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split()))
+
+
+def is_running(process: int) -> bool:
+    try:
+        return ") Z " not in Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_process_outlives_the_server(countries_model: Path, how: signal.Signals) -> None:
+    words = (countries_model, *EVIDENCE, *TEST, "--port", 0, "--json", "--quiet")
+    with started(*words) as (running, line):
+        while not (makers := children(running.pid)):
+            assert running.poll() is None
+            time.sleep(0.05)
+        assert page(json.loads(line)["port"], "/rules")[0] == 200
+        running.send_signal(how)
+        running.wait(20)
+        end = time.monotonic() + 20
+        while any(map(is_running, makers)) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert not any(map(is_running, makers))

@@ -24,6 +24,7 @@ COMMANDS = {
     "candidates": (["candidates", "--labels", "labels.tsv", "--min-coverage", "1"], ["clause"]),
     "evaluate": (["evaluate", "hand.psl", "--labels", "labels.tsv"], ["auc_roc", "auc_pr"]),
     "ranks": (["evaluate", "hand.psl", "--test", "true.tsv"], ["relation", "direction"]),
+    "explain": (["explain", "hand.psl", "ann", "cid"], ["rule", "words", "weight"]),
     "crossval": (
         ["crossval", "--labels", "labels.tsv", "--folds", "2", "--methods", "ppll",
          "--min-coverage", "1"],

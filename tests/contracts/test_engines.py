@@ -238,6 +238,7 @@ SEARCHES = [
 SPARK = [pytest.mark.java, pytest.mark.xdist_group("spark")]
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("make", "language", "soft"),

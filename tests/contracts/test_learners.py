@@ -312,7 +312,7 @@ def test_several_targets_are_learned_at_once(make: Callable[[], Learner]) -> Non
 
 @pytest.mark.slow
 @every_learner
-def test_sequences_with_the_same_counts_speak_once_where_rules_are_weighed_together(
+def test_sequences_with_the_same_counts_count_once_where_rules_are_fitted_together(
     make: Callable[[], Learner],
 ) -> None:
     """Of a symmetric relation both directions count the same; the first stands for both.

@@ -7,7 +7,7 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.counting.mirrors import with_mirrors
-from hornbeam.counting.opening import discover, open_engine
+from hornbeam.counting.opening import open_engine
 from hornbeam.facts.symmetry import ENOUGH, is_symmetric
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.rules.body import AnyBody, Kind
@@ -72,7 +72,7 @@ def test_every_body_has_its_mirror_counted(seed: int) -> None:
     facts, labels = world(seed)
     language = hb.Language(max_length=2, min_coverage=4, bodies=(Kind.PATH, Kind.OPEN), shares=True)
     engine = open_engine(facts, "memory", 1)
-    found = with_mirrors(discover(engine, labels, language), engine, labels, language)
+    found = with_mirrors(hb.discover(engine, labels, language), engine, labels, language)
     assert found.statistics is not None
     bodies = list(found.statistics.bodies)
     assert len(set(bodies)) == len(bodies)
@@ -95,7 +95,7 @@ def test_tied_columns_are_the_sums_of_a_body_and_its_mirror(way: Counts, seed: i
     facts, labels = world(seed)
     language = hb.Language(max_length=2, min_coverage=4, bodies=(Kind.PATH, Kind.OPEN))
     engine = open_engine(facts, "memory", 1)
-    found = with_mirrors(discover(engine, labels, language), engine, labels, language).statistics
+    found = with_mirrors(hb.discover(engine, labels, language), engine, labels, language).statistics
     assert found is not None
 
     def columns(problem: CountProblem) -> dict[AnyBody, np.ndarray]:

@@ -91,6 +91,7 @@ def test_paths_walk_atoms_between_any_two_places(
     }
 
 
+@pytest.mark.slow
 @every_engine
 @values
 @given(st.data(), languages(3))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,3 +45,16 @@ def test_empty() -> None:
     statistics = of([])
     assert statistics.indptr.tolist() == [0, 0, 0, 0]
     assert statistics.dense().shape == (5, 3)
+
+
+def test_soft_rows_are_sorted_alike_by_one_key_and_by_several(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(0)
+    cells = list(zip(*rng.integers(0, [3, 5, ONE], size=(300, 3)).T.tolist(), strict=True))
+    rows = [(cell, n) for n, cell in enumerate(cells)]
+    one = of(rows)
+    monkeypatch.setattr("hornbeam.counting.statistics.LARGEST_KEY", 0)
+    other = of(rows)
+    for name in ("indptr", "target", "count", "body_truth"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))

@@ -84,6 +84,7 @@ def check_reasons(model: hb.Model, world: RichWorld, pair: Pair, paths: int) -> 
     assert found.as_dict()
 
 
+@pytest.mark.slow
 @both_ways
 @pytest.mark.parametrize("value", [CRISP, SOFT], ids=["crisp", "soft"])
 @given(data=st.data(), paths=st.sampled_from([0, 1, 2, 1000]))

@@ -177,6 +177,7 @@ def test_new_entities_stay_new() -> None:
         assert not films & {s for s, p, _ in seen(view) if p == "t"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampling", get_args(Sampling))
 def test_origins_have_the_chances_of_the_drawing(sampling: Sampling) -> None:
     """By Bayes: a true pair is drawn, a coin flipped, and the other end replaced."""

@@ -1,4 +1,4 @@
-"""Explanations of answers: every rule that the ranking heard is named, and nothing else."""
+"""Explanations of answers: every rule that fired is named, and nothing else."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ from hornbeam.graphs.graph_reasons import (
 from hornbeam.graphs.pools import FEATURES
 from hornbeam.graphs.queries import Direction
 from hornbeam.rules.codes import step_code
+
+# one model for all, which takes two seconds
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("graph_explanation")]
 
 
 def world() -> list[tuple[str, str, str]]:
@@ -64,11 +67,11 @@ def test_the_best_of_every_class_is_the_feature_of_the_ranking(ranker: GraphRank
         for row in range(0, len(pool.entity), 7):
             found = reasons_for(ranker, pool, row)
             for name, kind in classes.items():
-                heard = [one.confidence or 0.0 for one in found if one.kind is kind]
+                confidences = [one.confidence or 0.0 for one in found if one.kind is kind]
                 best = float(np.exp(pool.feature[row, FEATURES.index(f"{name}_best")]))
                 fired = float(np.expm1(pool.feature[row, FEATURES.index(f"{name}_fired")]))
-                assert best == pytest.approx(max(heard, default=1e-4), rel=1e-4)
-                assert fired == pytest.approx(len(heard), abs=1e-3)
+                assert best == pytest.approx(max(confidences, default=1e-4), rel=1e-4)
+                assert fired == pytest.approx(len(confidences), abs=1e-3)
             assert all(one.groundings for one in found if one.kind is RuleClass.PATH)
 
 
@@ -92,6 +95,27 @@ def test_weights_of_the_ridge_add_up_to_its_scores(ranker: GraphRanker) -> None:
                 total = sum(weight for _, weight in ridge_weights(ranker, c, own))
                 assert total == pytest.approx(penalty * float(backward[0, c]), abs=1e-4)
     assert checked > 5
+
+
+def test_weights_of_a_pairs_links_add_up_to_the_feature(ranker: GraphRanker) -> None:
+    allies = [(f"c{i}", "ally", f"c{j}") for i in range(6) for j in range(i)]
+    trade = [(b, "trades", a) for a, _, b in allies[3:]]
+    facts = hb.read_facts([*allies, *trade, ("c0", "trades", "c0")])
+    relations = (replace(ranker.model.relations[0], relation="trades", rules=(), weights=None),)
+    model = replace(
+        ranker.model, relations=relations, features=("linked_together",), weights=(1.0,), ridge=None
+    )
+    asked = model.ranker(facts)
+    step = asked.steps[0]
+    pool, score = asked.scored(step, np.array([0], dtype=np.int32))
+    heard = 0
+    for row in range(len(pool.entity)):
+        found = [one for one in reasons_for(asked, pool, row) if one.kind is RuleClass.LINKED]
+        total = sum(one.weight or 0.0 for one in found)
+        assert total == pytest.approx(float(score[row]), abs=2e-3)  # the least are not named
+        assert all(one.rule.startswith("trades(") for one in found)
+        heard += len(found)
+    assert heard
 
 
 def test_parts_add_up_and_the_rank_is_that_of_the_ranker(ranker: GraphRanker) -> None:

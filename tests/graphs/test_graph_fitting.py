@@ -15,6 +15,7 @@ from hornbeam.graphs.asked_links import asked_along
 from hornbeam.graphs.calibration import fit_calibration, log_odds, probabilities
 from hornbeam.graphs.graph_model import Calibration
 from hornbeam.graphs.graph_settings import Extent
+from hornbeam.graphs.graph_stages import with_held
 from hornbeam.graphs.lbfgs import minimise
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.softmax import (
@@ -151,6 +152,13 @@ def test_true_answers_that_are_not_asked_for_are_no_candidates() -> None:
     assert left.feature[:, 0].tolist() == [0, 2, 4]
     assert left.offsets.tolist() == [0, 2, 3]
     assert left.informative().source.tolist() == [7]
+    asked = Pool(
+        step[:1], source[:1], np.array([0, 2]), entity[1:3], feature[:2], np.array([True, False]),
+        missed[:1], fold[:1],
+    )  # fmt: skip
+    both = with_held(pool, asked)
+    assert both.entity.tolist() == [1, 3, 1, 2, 2, 3]  # 2 is the held-out answer of step 2
+    assert both.n_queries == pool.n_queries + asked.n_queries
 
 
 def test_ties_are_averaged() -> None:

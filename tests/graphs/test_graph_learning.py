@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
-from hornbeam.errors import InputError
+from hornbeam.errors import HornbeamWarning, InputError
+from hornbeam.graphs import graph_learning
 from hornbeam.graphs.asked_links import asked_along
 from hornbeam.graphs.discovery import longest_path
 from hornbeam.graphs.graph_evidence import GraphEvidence
@@ -14,9 +15,11 @@ from hornbeam.graphs.graph_learning import learn_graph
 from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
+from hornbeam.graphs.graph_stages import held_triples
 from hornbeam.graphs.hidden_folds import folds_of, hidden_folds
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.linked_pairs import linked_shares
+from hornbeam.graphs.memory_graph import MemoryGraph
 from hornbeam.graphs.path_rules import counted
 from hornbeam.graphs.pools import pool_of
 from hornbeam.graphs.queries import Direction, Queries
@@ -24,6 +27,8 @@ from hornbeam.graphs.ranking import evaluate_ranks
 from hornbeam.graphs.ridge import Ridge
 from hornbeam.rules.codes import step_code
 from tests.support.kernels import kernels_are
+
+pytestmark = pytest.mark.xdist_group("graph_learning")  # one model for all
 
 PEOPLE = 60
 
@@ -53,6 +58,7 @@ def learned() -> tuple[hb.Facts, hb.Facts, GraphModel]:
     return train, held, learn_graph(train)
 
 
+@pytest.mark.slow
 def test_a_planted_rule_is_found_and_ranks_well(
     learned: tuple[hb.Facts, hb.Facts, GraphModel],
 ) -> None:
@@ -93,6 +99,7 @@ def test_a_relation_of_one_fact_is_missing_from_most_folds() -> None:
     assert len(learn_graph(rows).relations) == 10
 
 
+@pytest.mark.slow
 def test_same_bytes_interpreted_and_compiled() -> None:
     rows = planted()[:36]
     train, held = hb.read_facts(rows[:5] + rows[8:]), hb.read_facts(rows[5:8])
@@ -104,6 +111,7 @@ def test_same_bytes_interpreted_and_compiled() -> None:
     assert len(texts) == 1
 
 
+@pytest.mark.slow
 def test_answers_do_not_depend_on_threads_or_company(
     learned: tuple[hb.Facts, hb.Facts, GraphModel],
 ) -> None:
@@ -200,6 +208,30 @@ def test_what_cannot_be_learned_is_told() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("enough", "judge"), [(10, "valid"), (1000, "train")])
+def test_held_out_facts_choose_unless_they_are_too_few(
+    monkeypatch: pytest.MonkeyPatch, enough: int, judge: str
+) -> None:
+    monkeypatch.setattr(graph_learning, "ENOUGH", enough)
+    train, held = split(planted())
+    model = learn_graph(train, held, settings=GraphSettings(rule_weights=False))
+    assert model.linked.caution is None
+    assert model.chosen["held_out"] == judge
+
+
+def test_held_out_facts_that_stand_among_the_facts_are_left_out_with_a_warning() -> None:
+    graph = hb.read_facts([("a", "p", "b"), ("b", "p", "c"), ("c", "p", "a")])
+    held = hb.read_facts([("a", "p", "c"), ("b", "p", "c"), ("x", "p", "c"), ("c", "p", "a")])
+    counter = MemoryGraph.of(graph, GraphSettings())
+    with pytest.warns(HornbeamWarning, match="2 of 4 facts of `valid` stand among the facts"):
+        triples = held_triples(counter, held)
+    assert triples is not None
+    assert [part.tolist() for part in triples] == [[0], [0], [2]]
+    with pytest.warns(HornbeamWarning, match="3 of 3"):
+        assert held_triples(counter, graph) is None
+
+
+@pytest.mark.slow
 def test_a_time_limit_ends_with_a_model() -> None:
     train, held = split(planted())
     model = learn_graph(train, held, time_limit=0.0)
@@ -208,6 +240,7 @@ def test_a_time_limit_ends_with_a_model() -> None:
     evaluate_ranks(GraphRanker(model, train), train, held)
 
 
+@pytest.mark.slow
 def test_classes_can_be_left_out() -> None:
     train, held = split(planted())
     settings = GraphSettings(constants=False, backward=False, ridge=False, per_relation=False)

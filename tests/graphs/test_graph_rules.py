@@ -25,6 +25,7 @@ from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.graph_reasons import connecting_walks, properties_of
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import property_of
+from hornbeam.graphs.pair_weights import PENALTY, shared_pairs, weights_of
 from hornbeam.graphs.path_rules import PathRules, best_rules, counted
 from hornbeam.graphs.pools import FEATURES, firings_of, pool_of
 from hornbeam.graphs.ridge import Ridge
@@ -75,6 +76,7 @@ def test_path_confidences(
         assert (rules.hits[row], rules.predicted[row]) == brute.path_counts(path, step)
 
 
+@pytest.mark.slow
 @both_ways
 def test_kernels_let_go_of_what_they_were_given(compiled: bool) -> None:
     """Compiled generators do not: every graph and every scratch array would stay for good."""
@@ -142,6 +144,7 @@ def test_features(
         pool = pool_of(GraphEvidence(graph), rules, asked, limit=100)
     constants = brute.constant_counts(step)
     place = {name: column for column, name in enumerate(FEATURES)}
+    weights = weights_of(graph)
     for i, a in enumerate(pool.source.tolist()):
         known = brute.answers(a, step)
         held = brute.properties(a)
@@ -185,6 +188,25 @@ def test_features(
             }
             for name, number in expected.items():
                 assert pool.feature[row, place[name]] == pytest.approx(math.log1p(number))
+            together = sum(int(weights[code, step]) for code in linked) / 1e6
+            assert pool.feature[row, place["linked_together"]] == pytest.approx(together)
+
+
+@given(triples)
+def test_weights_of_a_pairs_links_are_those_of_ridge_regressions(some: set[Triple]) -> None:
+    graph, brute = graph_of(some), BruteGraph(some)
+    steps = range(2, graph.step_limit)
+    pairs = product(range(graph.n_entities), repeat=2)
+    links = np.array([[c in brute.answers(a, s) for s in steps] for a, c in pairs], dtype=float)
+    assert (links.T @ links == shared_pairs(graph)[2:, 2:]).all()
+    found = weights_of(graph)
+    for target in range(links.shape[1]):
+        others = np.delete(links, target, axis=1)
+        gram = others.T @ others + PENALTY * np.eye(others.shape[1])
+        weights = np.linalg.solve(gram, others.T @ links[:, target])
+        own = np.delete(found[2:, target + 2], target)
+        assert own / 1e6 == pytest.approx(weights, abs=1e-6)
+        assert found[target + 2, target + 2] == 0
 
 
 @given(triples, steps, paths)

@@ -27,8 +27,8 @@ from tests.support.rich_worlds import (
 pytestmark = pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
 
 
-def spoken_for(model: hb.Model, world: RichWorld, near: int) -> set[Pair]:
-    """Pairs, known ones too, that a positive rule speaks for which asks of the far argument.
+def with_groundings(model: hb.Model, world: RichWorld, near: int) -> set[Pair]:
+    """Pairs, known ones too, with groundings of a positive rule that asks of the far argument.
 
     Where there is no such rule, any positive one counts, for arguments that the target has.
     """
@@ -55,7 +55,7 @@ def test_answers_are_what_rules_speak_for_by_their_scores(
     with patch.object(separable_scores, "MOST_PAIRS", block * n):
         found = ranker.answers(Queries(relation, ids, np.repeat([False, True], n)))
     for near in (0, 1):
-        expected = spoken_for(model, world, near)
+        expected = with_groundings(model, world, near)
         proposed = {}
         for i in range(near * n, near * n + n):
             rows = slice(found.offsets[i], found.offsets[i + 1])

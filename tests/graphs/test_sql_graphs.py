@@ -68,6 +68,8 @@ def test_every_stage_is_the_same(some: set[Triple], length: int, most: int, seed
     ends = np.array([0, 1, 2], dtype=np.int32), np.array([3, 1, 4], dtype=np.int32)
     assert database.linked_shares() == memory.linked_shares()
     assert database.linked_shares(*ends) == memory.linked_shares(*ends)
+    triples = (ends[0], np.array([0, 1, 0], dtype=np.int32), ends[1])
+    assert database.holds(*triples).tolist() == memory.holds(*triples).tolist()
     extent = Extent(sampled=most, folds=3, hidden=2)
     present = [step for step in STEPS if memory.links_by_predicate[step // 2 - 1]]
     forward = present[::2]
@@ -194,6 +196,7 @@ def test_models_have_the_same_text(
     assert any(part.rules for part in model.relations)
 
 
+@pytest.mark.slow
 def test_a_database_says_what_it_leaves_out() -> None:
     with hb.open_duckdb([("a", "p", "b"), ("c", "p", "b"), ("a", "q", "c")]) as engine:
         heard = Heard()

@@ -66,6 +66,18 @@ def test_step_and_acceleration_change_the_way_and_not_the_end(
     assert found.objective == pytest.approx(best, rel=1e-5, abs=1e-5)
 
 
+@given(programs(), st.sampled_from([5e-324, 1e-310, 1e100]))
+@settings(max_examples=30, deadline=None)
+def test_the_unit_of_weights_changes_nothing(potentials: Potentials, unit: float) -> None:
+    """Also where a step in units of the largest weight would be 0, or no number."""
+    ones = np.where(potentials.weight > 0, 1.0, 0.0)
+    one = Admm().solve(replace(potentials, weight=ones))
+    with np.errstate(divide="raise", invalid="raise"):
+        found = Admm().solve(replace(potentials, weight=ones * unit))
+    np.testing.assert_array_equal(found.state, one.state)
+    assert (found.status, found.iterations) == (one.status, one.iterations)
+
+
 @pytest.mark.usefixtures("every_way")
 @given(programs(), st.integers(1, 30), st.sampled_from(["plain", "relaxed"]))
 @settings(max_examples=50, deadline=None)

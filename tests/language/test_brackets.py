@@ -10,14 +10,8 @@ from hypothesis import strategies as st
 
 from hornbeam.errors import DataError
 from hornbeam.language.brackets import Bracket, ThresholdSpan
-from hornbeam.language.syntax import (
-    Literal,
-    LogicalRule,
-    Place,
-    parse_logical_rules,
-    parse_rules,
-    rule_text,
-)
+from hornbeam.language.rule_texts import parse_logical_rules, parse_rules
+from hornbeam.language.syntax import Literal, LogicalRule, Place
 from hornbeam.machine import LARGEST_NUMBER
 from tests.language.test_syntax import HEADS, NAMES, SIDES, WEIGHTS
 
@@ -188,13 +182,13 @@ def bracketed_rules(draw: st.DrawFn) -> LogicalRule:
     st.sampled_from(["\n", "\r\n", "\n\n# said [log]\n", " // said\n"]),
 )
 def test_printing_then_parsing_is_the_identity(rules: list[LogicalRule], end: str) -> None:
-    text = "".join(rule_text(rule) + end for rule in rules)
+    text = "".join(str(rule) + end for rule in rules)
     assert parse_logical_rules(text, "model.psl") == rules
 
 
 @given(bracketed_rules(), st.sampled_from([" ", "\t", "\n  "]))
 def test_blanks_do_not_matter_between_the_tokens_of_a_rule(rule: LogicalRule, gap: str) -> None:
-    words = re.findall(r"'(?:[^'\\]|\\.)*'|[^' ]+", rule_text(rule))
+    words = re.findall(r"'(?:[^'\\]|\\.)*'|[^' ]+", str(rule))
     assert parse_logical_rules(gap.join(words), "model.psl") == [rule]
 
 
@@ -205,4 +199,4 @@ def test_any_text_is_read_or_refused_with_a_place(text: str) -> None:
     except DataError as error:
         rules, place = [], (error.line or 0, error.column or 0)
     assert min(place) >= 1
-    assert parse_logical_rules("\n".join(map(rule_text, rules)), "model.psl") == rules
+    assert parse_logical_rules("\n".join(map(str, rules)), "model.psl") == rules

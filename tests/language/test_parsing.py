@@ -12,7 +12,7 @@ from lark import UnexpectedCharacters
 
 from hornbeam.errors import DataError
 from hornbeam.language import grammar, parsing
-from hornbeam.language.syntax import parse_logical_rules, parse_rules
+from hornbeam.language.rule_texts import parse_logical_rules, parse_rules
 from tests.support.fuzz_seeds import MODEL, RULES
 from tests.support.mutations import TOKENS
 from tests.support.psl_corpus import ACCEPTED, REFUSED

@@ -12,32 +12,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.errors import DataError
-from hornbeam.language.syntax import (
+from hornbeam.language.arithmetic_rules import (
     AllOf,
     AnyOf,
     ArithmeticRule,
-    Atom,
     Cardinality,
-    Comparison,
     Condition,
-    Constant,
     Extreme,
     Filter,
-    Literal,
-    LogicalRule,
     Number,
     Operation,
-    Operator,
-    Place,
     PslRule,
     Relation,
     SumAtom,
     Summand,
     SumVariable,
+)
+from hornbeam.language.rule_texts import parse_logical_rules, parse_rules
+from hornbeam.language.syntax import (
+    Atom,
+    Comparison,
+    Constant,
+    Literal,
+    LogicalRule,
+    Operator,
+    Place,
     Variable,
-    parse_logical_rules,
-    parse_rules,
-    rule_text,
     weight_text,
 )
 from hornbeam.machine import LARGEST_NUMBER
@@ -129,7 +129,7 @@ SPELLINGS = {
 @pytest.mark.parametrize(("text", "printed"), SPELLINGS.items())
 def test_spellings(text: str, printed: str) -> None:
     rule = parse_one(text)
-    assert rule_text(rule) == str(rule) == printed
+    assert str(rule) == printed
     assert parse_one(printed) == rule
 
 
@@ -432,14 +432,14 @@ ARITHMETIC = st.builds(ArithmeticRule, WEIGHTS, *RELATED, st.booleans()) | st.bu
     st.sampled_from(["\n", "\r\n", "\n\n# said\n", " // said\n"]),
 )
 def test_printing_then_parsing_is_the_identity(rules: list[PslRule], end: str) -> None:
-    text = "".join(rule_text(rule) + end for rule in rules)
+    text = "".join(str(rule) + end for rule in rules)
     assert parse_rules(text, "rules.psl") == rules
 
 
 @given(st.lists(LOGICAL | ARITHMETIC, max_size=5), st.sampled_from([" ", "\t", "\n  "]))
 def test_blanks_do_not_matter_between_the_tokens_of_a_rule(rules: list[PslRule], gap: str) -> None:
     for rule in rules:
-        text = rule_text(rule)
+        text = str(rule)
         words = re.findall(r"'(?:[^'\\]|\\.)*'|[^' ]+", text)
         assert parse_rules(gap.join(words), "rules.psl") == [rule]
 
@@ -458,7 +458,7 @@ def test_any_text_is_read_or_refused_with_a_place(text: str) -> None:
     except DataError as error:
         rules, place = [], (error.line or 0, error.column or 0)
     assert min(place) >= 1
-    assert parse_rules("\n".join(map(rule_text, rules)), "rules.psl") == rules
+    assert parse_rules("\n".join(map(str, rules)), "rules.psl") == rules
 
 
 def test_lark_loads_only_to_parse() -> None:
@@ -472,4 +472,4 @@ def test_rules_of_real_programs(psl_links: Path) -> None:
     for program in psl_links.glob("*.json"):
         texts = json.loads(program.read_text())["rules"]
         rules = parse_rules("\n".join(texts), program.name)
-        assert [rule_text(rule) for rule in rules] == texts
+        assert [str(rule) for rule in rules] == texts

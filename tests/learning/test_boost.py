@@ -189,6 +189,7 @@ def test_settings_out_of_range_are_refused(wrong: dict[str, int]) -> None:
         Boost(**wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_that_there_are_any_groundings_is_said_by_exists() -> None:
     facts, labels = world(3, symmetric=False)
     model = hb.learn(facts, labels, method=Boost(trees=30), language=LANGUAGE)

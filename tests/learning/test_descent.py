@@ -26,8 +26,14 @@ def random_layout(rng: np.random.Generator, sides: int) -> Layout:
     """Clauses with columns on no, one or several sides, some of them without entries."""
     n_targets, n_columns, n_clauses = rng.integers(1, [40, 8, 12])
     columns = rng.integers(-1, n_columns, size=(sides, n_clauses))
-    if rng.random() < 0.5:  # as without collective learning: one side per clause
+    kind = rng.integers(3)
+    if kind > 0:  # as without collective learning: one side per clause
         columns[rng.integers(sides, size=n_clauses), np.arange(n_clauses)] = -1
+    if kind > 1:  # as with negations: a clause and the next one share a column
+        columns[:] = -1
+        columns[np.arange(n_clauses) % 2, np.arange(n_clauses)] = np.repeat(
+            rng.integers(n_columns, size=n_clauses), 2
+        )[:n_clauses]
     rows = [
         np.flatnonzero(rng.random(n_targets) < rng.random()).astype(np.int32)
         for _ in range(n_columns)

@@ -75,6 +75,7 @@ def steps_by_exhaustion(
     return chosen, losses
 
 
+@pytest.mark.slow
 @given(problems(max_columns=3))
 @settings(max_examples=10)
 def test_the_first_pick_is_the_best_single_clause(problem: CountProblem) -> None:
@@ -123,6 +124,7 @@ def test_the_length_penalty_is_paid_by_every_pick(problem: CountProblem, beta: f
     assert fit.loss == pytest.approx(losses[-1], abs=TIE)
 
 
+@pytest.mark.slow
 @given(problems(max_columns=2))
 @settings(max_examples=6)
 def test_it_stops_when_nothing_improves(problem: CountProblem) -> None:

@@ -77,6 +77,7 @@ def test_the_strongest_strength_is_the_smallest_that_keeps_no_rule(relaxation: R
     assert below.weights[~problem.is_prior].any()
 
 
+@pytest.mark.slow
 @given(problems())
 @settings(max_examples=8)
 def test_every_point_of_the_path_is_an_optimum(problem: CountProblem) -> None:
@@ -281,6 +282,7 @@ def test_the_folds_of_the_validation_are_those_of_its_least_loss() -> None:
     assert np.average(shown.folds, weights=sizes) == pytest.approx(min(shown.log_loss))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [0, 1, 2, 4])
 def test_a_limit_on_rules_takes_the_weakest_strength_that_keeps_it(most: int) -> None:
     counts, y = planted(300, noise=0.05)

@@ -176,6 +176,7 @@ def test_boolean_targets_over_soft_facts_are_computed(tmp_path: Path) -> None:
     same_map(model, facts, pairs, original(program.parent, inferred(program)), 1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relaxation", [Relaxation.LINEAR, Relaxation.SQUARED])
 def test_soft_facts_are_plain_psl_where_counts_are_raw(
     tmp_path: Path, relaxation: Relaxation

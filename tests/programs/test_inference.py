@@ -15,7 +15,7 @@ import hornbeam as hb
 from hornbeam.choices import Solver
 from hornbeam.errors import DataError, InputError
 from hornbeam.hlmrf.map_inference import solve
-from hornbeam.language.syntax import parse_rules
+from hornbeam.language.rule_texts import parse_rules
 from hornbeam.programs.grounding.ground import ground
 from hornbeam.programs.program import read_program
 from tests.support.brute_grounding import Key, World

@@ -256,7 +256,12 @@ WRONG_PROGRAMS: list[tuple[dict[str, object], str]] = [
     ({"rules": [1]}, r"line 3, column 4: expected ':' \(which ends a weight\)"),
     ({"rules": [["a"]]}, "'rules', rule 1: expected text, found a list"),
     ({"rules": {"a": "b"}}, "'rules': expected a list of rules, found a mapping"),
-    ({"rules": "nope.psl"}, "nope.psl: no such file"),
+    (
+        {"rules": "nope.psl"},
+        r"program.json: 'rules': .*nope.psl: no such file; expected a list of rules, or a file of",
+    ),
+    ({"rules": "1: Knows(A, B) -> Likes(A, B)"}, "program.json: 'rules': .*; expected a list of"),
+    ({"infer": {"rules": "."}}, "program.json: 'rules': .* is a directory"),
     ({"infer": {"rules": [["a"]]}}, "'rules' of 'infer', rule 1: expected text"),
     ({"infer": {"predicates": {}}}, "'infer': expected a mapping of rules and options"),
     ({"rule": []}, "unknown key 'rule'; expected rules, predicates, options, learn"),

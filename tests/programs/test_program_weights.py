@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from hornbeam.choices import WeightMethod
-from hornbeam.language.syntax import PslRule, parse_rules
+from hornbeam.language.arithmetic_rules import PslRule
+from hornbeam.language.rule_texts import parse_rules
 from hornbeam.learning.hinge_problem import HingeProblem
 from hornbeam.programs.grounding.ground import ground
 from hornbeam.programs.program_weights import fit_weights, ground_problem, piece
@@ -125,7 +126,7 @@ def test_no_other_weights_are_better(method: WeightMethod) -> None:
         assert loss(mine) <= best.fun + 1e-7
 
 
-def test_ppll_sees_only_targets_that_a_rule_speaks_of() -> None:
+def test_ppll_sees_only_targets_that_a_rule_grounds_with() -> None:
     world, truth = planted()
     _, problem = problem_of(world, truth)
     prior = piece(problem, 4)

@@ -14,18 +14,17 @@ from typing import Any
 import pytest
 
 from hornbeam.errors import DataError
-from hornbeam.language.syntax import (
+from hornbeam.language.arithmetic_rules import (
     ArithmeticRule,
     Cardinality,
     Coefficient,
     Extreme,
-    Literal,
-    LogicalRule,
     Number,
     Operation,
     PslRule,
-    parse_rules,
 )
+from hornbeam.language.rule_texts import parse_rules
+from hornbeam.language.syntax import Literal, LogicalRule
 from hornbeam.programs.checks import check_rules
 from hornbeam.programs.normal_form import normal_rules
 from hornbeam.programs.program_predicates import ProgramPredicate

@@ -185,6 +185,7 @@ FIGURE = st.integers(0, 1024).map(lambda n: n / 1024)
 FIGURES = st.lists(st.tuples(FIGURE, FIGURE), min_size=2, max_size=10)
 
 
+@pytest.mark.slow
 @given(FIGURES)
 def test_significance_is_scipys(rows: list[tuple[float, float]]) -> None:
     from scipy.stats import ttest_rel

@@ -35,6 +35,8 @@ MOST_SECONDS, MOST_MEGABYTES = 30, 512
 UNDER_WAY = "under-way"
 #: Of so many inputs one is watched for new lines: watching takes as long as reading.
 WATCHED = 8
+#: Bytes of a hash, by which inputs are told apart.
+DIGEST = 32
 
 
 class Fuzzed(Protocol):
@@ -101,6 +103,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3600.0, help="stop after so many")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="an expression for their names")
+    parser.add_argument("--seen", type=Path, help="hashes of earlier runs: they count together")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGPROF, too_long)
@@ -108,12 +111,24 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         print(f"what is tried: {place}/{UNDER_WAY}", flush=True)
         some = [target for target in TARGETS if re.search(given.only, target.name)]
-        sys.exit(campaign(some, Path(place), given.inputs, given.seconds, given.seed) > 0)
+        kept = given.seen.read_bytes() if given.seen and given.seen.exists() else b""
+        seen = {kept[at : at + DIGEST] for at in range(0, len(kept), DIGEST)}
+        findings = campaign(some, Path(place), given.inputs, given.seconds, given.seed, seen)
+        if given.seen:
+            given.seen.write_bytes(b"".join(sorted(seen)))
+        sys.exit(findings > 0)
 
 
-def campaign(targets: Sequence[Fuzzed], place: Path, inputs: int, seconds: float, seed: int) -> int:
-    """Try so many distinct inputs, print figures, and return the number of findings."""
-    rng, began, seen, findings = random.Random(seed), time.monotonic(), set[bytes](), 0
+def campaign(
+    targets: Sequence[Fuzzed],
+    place: Path,
+    inputs: int,
+    seconds: float,
+    seed: int,
+    seen: set[bytes],
+) -> int:
+    """Try inputs until so many distinct ones are seen, print figures, and return the findings."""
+    rng, began, findings = random.Random(seed), time.monotonic(), 0
     coverage = LineCoverage()
     tried = [Tried(one, place / str(k), list(one.seeds)) for k, one in enumerate(targets)]
     for one in tried:

@@ -20,6 +20,7 @@ from hornbeam.files import TEMPORARY, fingerprint
 from hornbeam.learning.trace import Trace, trace_path
 from tests.support.commands import hornbeam_
 from tests.support.crash_points import run_in_fork
+from tests.support.small_inputs import FILES
 
 FACTS = ("--facts", "facts.tsv")
 #: Kill at every operation, also those that only prepare.
@@ -38,17 +39,19 @@ class Case:
 MODEL, OTHER, GRAPH = "model.psl", "other.psl", "graph.hornbeam"
 FOLDS = "folds.tsv"
 COLLECTIVE = ("--method", "ppll", "--collective", "--collective-method", "map")
-CROSSVAL = ("--methods", "ppll", "--min-coverage", "1")
+RARE = ("--min-coverage", "1")  # the world is small
+CROSSVAL = ("--methods", "ppll", *RARE)
+EXPLAINED = ("a0", "c0")
 LABELS, PAIRS = ("--labels", "labels.tsv"), ("--pairs", "labels.tsv")
 CASES = {
     "learn": Case(
-        ("learn", *FACTS, *LABELS, "--method", "ppll", "-o", "new.psl"),
-        ("learn", *FACTS, *LABELS, "--method", "ppll", "--counts", "log", "-o", "new.psl"),
+        ("learn", *FACTS, *LABELS, *RARE, "--method", "ppll", "-o", "new.psl"),
+        ("learn", *FACTS, *LABELS, *RARE, "--method", "ppll", "--counts", "log", "-o", "new.psl"),
         ("new.psl", "new.trace.json"),
     ),
     "learn collective": Case(
-        ("learn", *FACTS, *LABELS, *COLLECTIVE, "-o", "new.psl"),
-        ("learn", *FACTS, *LABELS, "--method", "ppll", "-o", "new.psl"),
+        ("learn", *FACTS, *LABELS, *RARE, *COLLECTIVE, "-o", "new.psl"),
+        ("learn", *FACTS, *LABELS, *RARE, "--method", "ppll", "-o", "new.psl"),
         ("new.psl", "new.trace.json"),
     ),
     "learn graph": Case(
@@ -57,8 +60,8 @@ CASES = {
         ("new.hornbeam",),
     ),
     "candidates": Case(
-        ("candidates", *FACTS, *LABELS, "-o", "out.csv"),
-        ("candidates", *FACTS, *LABELS, "--max-length", "1", "-o", "out.csv"),
+        ("candidates", *FACTS, *LABELS, *RARE, "-o", "out.csv"),
+        ("candidates", *FACTS, *LABELS, *RARE, "--max-length", "1", "-o", "out.csv"),
         ("out.csv",),
     ),
     "evaluate": Case(
@@ -74,6 +77,11 @@ CASES = {
     "predict": Case(
         ("predict", MODEL, *FACTS, *PAIRS, "-o", "out.tsv"),
         ("predict", OTHER, *FACTS, *PAIRS, "-o", "out.tsv"),
+        ("out.tsv",),
+    ),
+    "explain": Case(
+        ("explain", MODEL, *FACTS, *EXPLAINED, "-o", "out.tsv"),
+        ("explain", OTHER, *FACTS, *EXPLAINED, "-o", "out.tsv"),
         ("out.tsv",),
     ),
     "predict parquet": Case(
@@ -117,10 +125,6 @@ CASES = {
 def _world(folder: Path) -> None:
     """Inputs, and files of the user's own beside them."""
     (folder / "tmp").mkdir()
-    facts, labels = "", ""
-    for i in range(12):
-        facts += f"a{i}\tp\tb{i}\nb{i}\tq\tc{i % 3}\n"
-        labels += f"a{i}\tt\tc{i % 3}\t{int(i % 2 == 0)}\n"
     rules = ["1.0: P(A) -> Q(A)", "0.5: P(A) -> R(A)", "0.2: !Q(A)", "0.2: !R(A)"]
     program = {
         "rules": rules,
@@ -131,9 +135,7 @@ def _world(folder: Path) -> None:
         },
     }
     texts = {
-        "facts.tsv": facts,
-        "labels.tsv": labels,
-        MODEL: "1.0: p(A, X) & q(X, B) -> t(A, B)\n0.5: !t(A, B)\n",
+        **FILES,
         OTHER: "2.0: p(A, X) & q(X, B) -> t(A, B)\n0.1: !t(A, B)\n",
         "program.json": json.dumps(program),
         "other.json": json.dumps({**program, "rules": rules[1:]}),

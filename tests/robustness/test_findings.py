@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -16,29 +20,15 @@ import hornbeam as hb
 from hornbeam.cli import doctor
 from hornbeam.errors import DataError, InputError
 from hornbeam.machine import MOST_THREADS, worker_threads
+from tests.support import small_inputs as small
 from tests.support.commands import command, hornbeam_
+from tests.support.small_inputs import PREDICT, PROGRAM
 
-FACTS = "".join(f"a{i}\tp\tb{i}\nb{i}\tq\tc{i % 3}\n" for i in range(12))
-LABELS = "".join(f"a{i}\tt\tc{(i + i % 2) % 3}\t{1 - i % 2}\n" for i in range(12))
-PROGRAM = {
-    "rules": ["1.0: P(A) -> Q(A)", "0.2: !Q(A)"],
-    "predicates": {
-        "P/1": {"observations": [["a"], ["b", "0.5"]]},
-        "Q/1": {"targets": [["a"], ["b"]], "truth": [["a"], ["b", "0.2"]]},
-    },
-}
-LEARN = ("learn", "--facts", "facts.tsv", "--labels", "labels.tsv", "-o", "new.psl")
+pytestmark = pytest.mark.usefixtures("small_inputs")
+LEARN = (*small.LEARN, "-o", "new.psl")
+#: A name that no system takes.
+LONG = "9" * 400
 GRADIENT = (*LEARN, "--method", "ppll", "--min-coverage", "1", "--solver", "gradient")
-PREDICT = ("predict", "model.psl", "--facts", "facts.tsv", "--pairs", "labels.tsv")
-
-
-@pytest.fixture(autouse=True)
-def _inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("facts.tsv").write_text(FACTS)
-    Path("labels.tsv").write_text(LABELS)
-    Path("model.psl").write_text("1.0: p(A, X) & q(X, B) -> t(A, B)\n0.5: !t(A, B)\n")
-    Path("program.json").write_text(json.dumps(PROGRAM))
 
 
 def _refused(*words: object) -> str:
@@ -92,6 +82,34 @@ def test_odd_options_and_files(words: tuple[str, ...], said: str) -> None:
     assert said in _refused(*words)
 
 
+def test_endless_inputs_are_cut_at_a_limit_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hornbeam.facts.reading.input_files.LARGEST_COPY", 3_000_000)
+    Path("long.tsv.gz").write_bytes(gzip.compress(small.FACTS.encode() * 20_000, 1))
+    said = "cannot be read: longer than 3 MB, where a pipe or gzipped file is cut"
+    assert f"long.tsv.gz: {said}" in _refused(*LEARN, "--facts", "long.tsv.gz")
+    os.mkfifo("pipe")
+    endless = Thread(target=_write_on, args=("pipe",), daemon=True)
+    endless.start()
+    assert f"pipe: {said}" in _refused(*LEARN, "--facts", "pipe")
+    endless.join(60)
+    assert not endless.is_alive()
+
+
+def _write_on(pipe: str) -> None:
+    """Write facts as long as somebody reads them."""
+    with suppress(BrokenPipeError), open(pipe, "w") as stream:
+        while True:
+            stream.write(small.FACTS)
+
+
+def test_reports_of_models_that_sql_has_learned() -> None:
+    assert hornbeam_(*LEARN, "--min-coverage", "1", "--engine", "duckdb").code == 0
+    words = ("new.psl", *PREDICT[2:4], "--labels", "labels.tsv", "-o", "report.html")
+    assert hornbeam_("report", *words).code == 0
+    assert "</html>" in Path("report.html").read_text()
+
+
+@pytest.mark.slow
 def test_more_threads_than_there_could_be_are_not_started() -> None:
     # DuckDB would try, and the process would end without a word
     words = ("infer", "program.json", "--threads", "2147483648", "--json")
@@ -100,11 +118,47 @@ def test_more_threads_than_there_could_be_are_not_started() -> None:
     assert "objective" in json.loads(done.stdout)
 
 
-def test_names_too_long_for_the_system() -> None:
-    said = _refused("infer", "9" * 400)
-    assert "File name too long" in said
-    said = _refused("predict", "model.psl", "--facts", "9" * 400, "--pairs", "labels.tsv")
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("infer", LONG), LONG),
+        (("infer", "long.json"), "long.json: 'rules'"),
+        (("predict", "model.psl", "--facts", LONG, "--pairs", "labels.tsv"), LONG),
+        (("predict", LONG, *PREDICT[2:]), LONG),
+        ((*PREDICT, "-o", LONG), LONG),
+        ((*small.LEARN, "-o", LONG), LONG),
+        ((*small.LEARN, "-o", "9" * 248 + ".psl"), "9" * 248 + ".trace.json: cannot be written"),
+        (("export", *PREDICT[1:], "-o", LONG), LONG),
+        (("infer", "program.json", "-o", LONG), LONG),
+        (("report", *PREDICT[1:4], "--labels", "labels.tsv", "-o", LONG), LONG),
+        (("crossval", LONG), LONG),
+    ],
+)
+def test_names_too_long_for_the_system(words: tuple[str, ...], named: str) -> None:
+    """The reader or the writer tells, the latter before any work."""
+    Path("long.json").write_text(json.dumps(PROGRAM | {"rules": LONG}))
+    said = _refused(*words)
     assert "ile name too long" in said
+    assert named[:40] in said
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EMFILE])
+def test_what_a_machine_lacks_is_told(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hornbeam.facts.reading.readers.intern_facts", _failing(number))
+    assert os.strerror(number) in _refused(*LEARN)
+
+
+def test_another_fault_of_the_system_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hornbeam.facts.reading.readers.intern_facts", _failing(errno.ENOENT))
+    with pytest.raises(FileNotFoundError):
+        hornbeam_(*LEARN)
+
+
+def _failing(number: int) -> Callable[..., None]:
+    def fail(*_: object) -> None:
+        raise OSError(number, os.strerror(number), "a file of ours")
+
+    return fail
 
 
 def test_what_usage_errors_quote_moves_no_cursor() -> None:
@@ -226,15 +280,16 @@ def test_what_spark_cannot_read_is_said_before_it_starts(
     assert "Starting Spark" not in told
 
 
-@pytest.mark.slow
-def test_memory_that_is_limited_while_reading() -> None:
-    """`ulimit -v`: a message, whatever part of reading it hits."""
+@pytest.mark.parametrize("kilobytes", [400_000, 700_000, 1_900_000])
+def test_addresses_that_native_libraries_do_not_live_with(kilobytes: int) -> None:
+    """`ulimit -v`: told before a library is loaded that would end the process without a word."""
     if sys.platform != "linux":
         pytest.skip("the limit is Linux's")
     words = " ".join(map(str, command(*PREDICT)))
     done = subprocess.run(
-        ["bash", "-c", f"ulimit -v 700000; exec {words}"],
+        ["bash", "-c", f"ulimit -v {kilobytes}; exec {words}"],
         capture_output=True, text=True, timeout=100, check=False,
     )  # fmt: skip
-    assert done.returncode in (0, 2), done.stderr
+    assert done.returncode == 2, done.stderr
+    assert f"ulimit -v allows {kilobytes:,} kB of addresses; expected at least" in done.stderr
     assert "Traceback" not in done.stderr

@@ -27,6 +27,7 @@ def test_mutated_inputs(target: Fuzzed, tmp_path: Path) -> None:
     assert accepted < number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_what_is_mutated_is_valid(target: Fuzzed, tmp_path: Path) -> None:
     assert all(target.check(data, tmp_path) for data in target.seeds)

@@ -25,9 +25,14 @@ import hornbeam as hb
 from hornbeam.cli.work_left import StageProgress
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.interning import intern_facts
+from hornbeam.machine import LEAST_ADDRESS_SPACE
 from tests.support.commands import command, hornbeam_
+from tests.support.small_inputs import FACTS, LEARN, PREDICT
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits and signals are Linux's")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="limits and signals are Linux's"),
+    pytest.mark.usefixtures("small_inputs"),
+]
 
 FAULTS = (
     "a full disk for results",
@@ -69,25 +74,8 @@ ELSEWHERE = {
     "a reader of the output that goes away": "test_a_reader_that_goes_away_is_no_error",
 }
 
-FACTS = "".join(f"a{i}\tp\tb{i}\nb{i}\tq\tc{i % 3}\n" for i in range(12))
-LABELS = "".join(f"a{i}\tt\tc{(i + i % 2) % 3}\t{1 - i % 2}\n" for i in range(12))
-LEARN = ("learn", "--facts", "facts.tsv", "--labels", "labels.tsv")
-PREDICT = ("predict", "model.psl", "--facts", "facts.tsv", "--pairs", "labels.tsv")
-PROGRAM = {
-    "rules": ["1.0: P(A) -> Q(A)", "0.2: !Q(A)"],
-    "predicates": {"P/1": {"observations": [["a"]]}, "Q/1": {"targets": [["a"], ["b"]]}},
-}
 #: Seconds within which Ctrl-C is answered; the machine may be busy with other tests.
 PATIENCE = 30.0
-
-
-@pytest.fixture(autouse=True)
-def _inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("facts.tsv").write_text(FACTS)
-    Path("labels.tsv").write_text(LABELS)
-    Path("model.psl").write_text("1.0: p(A, X) & q(X, B) -> t(A, B)\n0.5: !t(A, B)\n")
-    Path("program.json").write_text(json.dumps(PROGRAM))
 
 
 @pytest.fixture
@@ -151,6 +139,7 @@ def _about(*faults: str) -> Callable[[Callable[..., None]], Callable[..., None]]
 # -- disks and folders -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @_about("a full disk for results")
 def test_a_full_disk_for_results(full_disk: Path) -> None:
     (full_disk / "model.psl").write_text("1.0: p(A, B) -> t(A, B)\n")
@@ -263,19 +252,12 @@ def test_a_temporary_folder_that_is_missing() -> None:
 @_about(
     "little memory while reading", "little memory while learning", "little memory while inferring"
 )
-@pytest.mark.parametrize("kilobytes", [600_000, 900_000])
 @pytest.mark.parametrize("words", [(*LEARN, "-o", "new.psl"), PREDICT, ("infer", "program.json")])
-def test_little_memory(words: tuple[str, ...], kilobytes: int) -> None:
-    before = sorted(os.listdir())
-    done = _run(*words, shell=f"ulimit -v {kilobytes}")
-    assert "Traceback" not in done.stderr
-    # a library that has no memory for its threads may end the process: then nothing can be said
-    assert done.returncode in (0, 1, 2, -signal.SIGABRT, -signal.SIGSEGV), done
-    if done.returncode > 0:
-        assert "memory" in done.stderr or "thread" in done.stderr
-        assert sorted(os.listdir()) == before
-    if done.returncode:
-        assert not Path("new.psl").exists()
+def test_little_memory(words: tuple[str, ...]) -> None:
+    """The least that is allowed is enough for small work."""
+    kilobytes = LEAST_ADDRESS_SPACE // 1024 + 1
+    assert _run(*words, shell=f"ulimit -v {kilobytes}").returncode == 0
+    assert "not enough memory" in _message(_run(*words, shell="ulimit -v 900000"))
 
 
 @pytest.mark.slow
@@ -321,6 +303,7 @@ def test_64_open_files_for_the_explorer() -> None:
 # -- clocks and signals ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @_about("a clock that jumps")
 def test_a_clock_that_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing but dates is taken from the clock on the wall: it may go back years, and on."""
@@ -465,6 +448,7 @@ def test_closed_standard_streams(closed: str) -> None:
     assert Path("facts.tsv").read_text() == FACTS
 
 
+@pytest.mark.slow
 def test_a_closed_standard_input_as_facts() -> None:
     done = _run("predict", "model.psl", "--facts", "-", "--pairs", "labels.tsv", shell="exec <&-")
     assert "standard input: is empty" in _message(done)
@@ -473,6 +457,7 @@ def test_a_closed_standard_input_as_facts() -> None:
 # -- inputs of odd sizes ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @_about("deep nesting")
 def test_deep_nesting() -> None:
     for text in (

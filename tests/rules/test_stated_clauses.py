@@ -12,16 +12,8 @@ from hypothesis import strategies as st
 
 from hornbeam.errors import DataError
 from hornbeam.language.brackets import ThresholdSpan
-from hornbeam.language.syntax import (
-    Atom,
-    Comparison,
-    Literal,
-    LogicalRule,
-    Term,
-    Variable,
-    parse_logical_rules,
-    rule_text,
-)
+from hornbeam.language.rule_texts import parse_logical_rules
+from hornbeam.language.syntax import Atom, Comparison, Literal, LogicalRule, Term, Variable
 from hornbeam.printable import printable
 from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause
@@ -164,7 +156,7 @@ def test_a_clause_is_seen_in_any_order_and_by_any_variables(
     }
     names = {identifier: name for name, identifier in spelt.items()}
     [rule] = parse_logical_rules(f"1: {clause.text(spelt, distinct=distinct)}", "model.psl")
-    [other] = parse_logical_rules(rule_text(in_other_words(rule, chance)), "model.psl")
+    [other] = parse_logical_rules(str(in_other_words(rule, chance)), "model.psl")
     found = stated_clause(other, names, "model.psl")
     assert Counter(found.clause.body.parts) == Counter(clause.body.parts)
     assert replace(found.clause, body=clause.body) == clause
@@ -277,7 +269,7 @@ def test_refused_rules(rule: str, mistake: tuple[int, str]) -> None:
     assert str(caught.value).startswith(f"model.psl, line 2, column {column}: ")
     assert said in str(caught.value)
     if "the rule is" in str(caught.value):
-        assert printable(rule_text(parse_logical_rules(rule, "")[0])) in str(caught.value)
+        assert printable(str(parse_logical_rules(rule, "")[0])) in str(caught.value)
 
 
 def test_arithmetic_is_refused() -> None:

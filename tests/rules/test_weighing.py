@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.language.syntax import parse_logical_rules
+from hornbeam.language.rule_texts import parse_logical_rules
 from hornbeam.machine import LARGEST_NUMBER
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 

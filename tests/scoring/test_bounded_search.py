@@ -20,7 +20,7 @@ from hornbeam.scoring import best_of_each as best_of_each_module
 from hornbeam.scoring import bounded_search
 from hornbeam.scoring.best_of_each import best_of_each
 from hornbeam.scoring.bounded_search import ScoreBounds, best_pairs
-from hornbeam.scoring.margins import Margins, generous
+from hornbeam.scoring.margins import Margins, bounding_model
 from hornbeam.scoring.proposals import scored_pairs, subjects_of, target_reach
 from tests.support.kernels import both_ways, kernels_are
 from tests.support.rich_worlds import ARITY, ENTITIES, RichWorld, rich_models
@@ -35,7 +35,7 @@ class Everything:
         self.score, self.bounds = score, ScoreBounds(model.semantics.relaxation, score)
         self.asked, engine = 0, MemoryEngine(facts, threads=1)
         self.subjects, reach = subjects_of(facts, "t"), target_reach(model, facts, "t")
-        self.margins = Margins(*generous(model, facts, engine), reach)
+        self.margins = Margins(*bounding_model(model, facts, engine), reach)
         blocks = scored_pairs(model, facts, engine, reach, self.subjects, score)
         self.scores = {
             (subject, object_): value

@@ -150,7 +150,7 @@ def test_rules_over_unknown_predicates_warn_and_have_no_groundings() -> None:
     assert score == pytest.approx(1 / (1 + np.e))
 
 
-def test_pairs_no_rule_speaks_of_warn_and_score_a_half() -> None:
+def test_pairs_without_groundings_warn_and_score_a_half() -> None:
     with pytest.warns(HornbeamWarning, match="no rule for 't'"):
         assert hb.Model((Rule(1.0, prior("u")),)).predict(FACTS, PAIR)["score"].tolist() == [0.5]
 

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning
 Scored = list[tuple[str, str, float]]
 
 
-def spoken_for(model: hb.Model, world: RichWorld, target: str, given: int = 0) -> set[Pair]:
+def with_groundings(model: hb.Model, world: RichWorld, target: str, given: int = 0) -> set[Pair]:
     """New pairs that a rule speaks for, looked for from the subject (0) or the object (1) given.
 
     What speaks of that one alone counts only where no rule asks of the other.
@@ -48,7 +48,7 @@ def expected_links(
 ) -> Scored:
     """Every such pair of the subjects with its score, in order; loops where some fact is one."""
     loops = any(atom[0] == target and atom[1] == atom[2] for atom in world.values)
-    found = sorted(spoken_for(model, world, target))
+    found = sorted(with_groundings(model, world, target))
     pairs = [pair for pair in found if pair[0] in subjects and (loops or pair[0] != pair[2])]
     if not pairs:
         return []

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import hornbeam as hb
 from hornbeam.errors import InputError
 from hornbeam.facts.argument_types import ArgumentTypes
+from hornbeam.facts.entity_names import EntityNames
 
 MODEL = hb.Model.parse("2: near(A, B) -> treats(A, B)\n1: linked(A, B) -> treats(A, B)\n")
 PREFIXED = hb.read_facts(
@@ -89,3 +90,22 @@ def test_people_ask_by_name() -> None:
     assert MODEL.explain(facts, ("x", "b"), names=NAMES).object == "gout (b)"
     table = MODEL.predict(facts, [("x", "a")], names=dict(row[:2] for row in NAMES))
     assert table.dicts()[0]["object_name"] == "headache"
+
+
+def test_names_of_some_entities_leave_the_others_their_types() -> None:
+    """A file of names and types need not have every entity, nor the words of the ids."""
+    rows = [("Drug::1", "treats", "Disease::1"), ("Drug::2", "treats", "Disease::2")]
+    rows += [("Drug::1", "binds", "Gene::1"), ("Disease::3", "causes", "Disease::1")]
+    facts = hb.read_facts(rows)
+
+    def objects(types: dict[str, str]) -> set[str]:
+        allowed = ArgumentTypes(facts, EntityNames({}, types)).allowed("treats", 1)
+        assert allowed is not None
+        return {name for name, may in zip(facts.entities, allowed, strict=True) if may}
+
+    diseases = {"Disease::1", "Disease::2", "Disease::3"}
+    assert objects({}) == diseases
+    assert objects({"Disease::1": "disorder"}) == diseases
+    assert objects({"Drug::1": "compound", "Disease::2": "disorder"}) == diseases
+    # what is one of several kinds of disease may be of each
+    assert objects({"Disease::1": "acute", "Disease::2": "chronic"}) == diseases

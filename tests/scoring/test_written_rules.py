@@ -16,15 +16,8 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Atoms, Facts, Targets
 from hornbeam.language.rule_parts import variables_of
-from hornbeam.language.syntax import (
-    Atom,
-    Constant,
-    Literal,
-    LogicalRule,
-    Operator,
-    Term,
-    parse_logical_rules,
-)
+from hornbeam.language.rule_texts import parse_logical_rules
+from hornbeam.language.syntax import Atom, Constant, Literal, LogicalRule, Operator, Term
 from hornbeam.rules.model_file import model_text, parse_model
 from hornbeam.rules.rule_model import Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts, Weighing

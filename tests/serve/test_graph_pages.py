@@ -13,6 +13,7 @@ import pytest
 
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.graphs.queries import Direction
+from hornbeam.serve.graph_filters import lift_bar
 from hornbeam.serve.graph_pages import RELATIONS, GraphPages
 from hornbeam.serve.graph_state import GraphExplorer
 from hornbeam.serve.visits import Visit
@@ -143,7 +144,7 @@ def test_reasons_are_asked_from_both_ends(client: Client) -> None:
     assert "trusts(X, Y) <- knows(X, A), trusts(A, Y)" in words
     assert "ann knows bob and bob trusts dora" in words
     assert "What its score is made of" in words
-    assert "Rules that speak paths 0.429" in words
+    assert "Rules that fire paths 0.429" in words
     found = told(client, reasons("ann", "trusts", "dora").replace("/reasons", "/reasons.json"))
     assert [one["asks"] for one in found["directions"]] == ["object", "subject"]
     assert found["reasons"][0]["groundings"]
@@ -274,3 +275,17 @@ def test_options_of_rule_models_are_refused(tmp_path: Path, option: str) -> None
     ended = hornbeam_("serve", model, "--facts", facts, f"--{option}", facts, "--port", 0)
     assert ended.code == 2
     assert f"--{option} is for models of one target" in ended.stderr
+
+
+def test_bars_of_a_score_are_as_long_as_its_parts() -> None:
+    parts = [20.0, 10.0, -5.0]
+    bars = [str(lift_bar(lift, parts)) for lift in parts]
+    drawn = [
+        re.findall(r'class="(for|against)" x="([0-9.]+)" width="([0-9.]+)"', bar) for bar in bars
+    ]
+    assert drawn == [
+        [("for", "50.0", "50.0")],
+        [("for", "50.0", "25.0")],
+        [("against", "37.5", "12.5")],
+    ]
+    assert 'width="0.0"' in str(lift_bar(0.0, [0.0]))

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 import hornbeam as hb
-from hornbeam.serve import rule_app, web_app
+from hornbeam.serve import lanes, rule_app, web_app
 from hornbeam.serve.access import Access
+from hornbeam.serve.lanes import Lane
 from hornbeam.serve.rule_app import RuleApp
 from hornbeam.serve.state import Explorer
 from hornbeam.serve.visits import Answer, Visit
-from hornbeam.serve.web_app import Address, Lane
+from hornbeam.serve.web_app import Address
 from tests.support.servers import Client, serving
 
 LOCAL = Access("127.0.0.1", 8765, None)
@@ -37,7 +38,7 @@ def explorer() -> Explorer:
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time, which passes when somebody says so."""
     now = [100.0]
-    monkeypatch.setattr("hornbeam.serve.web_app.monotonic", lambda: now[0])
+    monkeypatch.setattr("hornbeam.serve.lanes.monotonic", lambda: now[0])
     return now
 
 
@@ -53,11 +54,11 @@ def test_dear_pages_rest_while_others_ask(clock: list[float]) -> None:
     assert not slow._gives_way, "nobody else asked"
     run_apart(quick.run(page, Visit()))
     assert slow._gives_way
-    clock[0] += web_app.STILL_ASKING
+    clock[0] += lanes.STILL_ASKING
     assert not slow._gives_way, "nobody asks any more"
     run_apart(slow.run(page, Visit()))
     quick._asked = clock[0] + 1000.0  # asking all the time
-    clock[0] += 0.2 * web_app.REST - 0.01
+    clock[0] += 0.2 * lanes.REST - 0.01
     assert slow._gives_way
     clock[0] += 0.02
     assert not slow._gives_way, "whoever waits gets a turn"
@@ -94,6 +95,7 @@ def test_a_page_is_made_once_for_all_who_ask_for_the_same(explorer: Explorer) ->
     assert made == [one, other, htmx, Visit(), Visit()]
 
 
+@pytest.mark.slow
 def test_any_number_of_visitors_needs_no_more_memory(
     explorer: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,7 +21,7 @@ from hornbeam.serve.independent_pairs import IndependentPairs
 from hornbeam.serve.new_links import NewLinkFinder
 from hornbeam.serve.state import Explorer
 from tests.scoring.test_proposals import expected_links
-from tests.scoring.test_rich_proposals import spoken_for
+from tests.scoring.test_rich_proposals import with_groundings
 from tests.support.random_rules import ReferenceModel, rule_models
 from tests.support.rich_worlds import ENTITIES, pairs_of, rich_models, rich_worlds
 from tests.support.rich_worlds import SOFT as RICH_SOFT
@@ -121,7 +121,7 @@ def test_where_much_is_reached_the_best_connected_are_counted(
 def test_rules_of_all_kinds_lead_from_either_end(
     value: st.SearchStrategy[int], data: st.DataObject
 ) -> None:
-    """New links under edited weights are the best of all pairs that some rule speaks for."""
+    """New links under edited weights are the best of all pairs with groundings of some rule."""
     world = data.draw(rich_worlds(value))
     model = data.draw(rich_models(soft=value is not CRISP))
     weight = st.sampled_from([0.0, 0.4, 3.0])
@@ -131,7 +131,7 @@ def test_rules_of_all_kinds_lead_from_either_end(
     loops = any(atom[0] == "t" and atom[1] == atom[2] for atom in world.values)
     spoken = [
         pair
-        for pair in sorted(spoken_for(edited, world, "t", given))
+        for pair in sorted(with_groundings(edited, world, "t", given))
         if pair[2 * given] == name and (loops or pair[0] != pair[2])
     ]
     engine = MemoryEngine(world.facts, threads=1)

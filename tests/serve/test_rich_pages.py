@@ -128,6 +128,7 @@ def test_every_kind_is_drawn(rich: Explorer) -> None:
     assert [edge.title for edge in on_subject.edges] == ["dislikes(ann, cy)"]
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @settings(max_examples=20)
 @pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")

@@ -89,7 +89,7 @@ def test_the_strongest_of_many_reasons_are_shown() -> None:
     pages = Pages(Explorer(facts, hb.Model.parse(text), threads=1))
     body = pages.link(Visit({"subject": "a", "predicate": "t", "object": "b"})).body
     assert body.count('<article class="reason') == 40
-    assert "10 more rules speak" in body
+    assert "10 more rules count" in body
 
 
 def test_a_compare_page_needs_a_second_model() -> None:
@@ -106,6 +106,12 @@ def auc(body: str) -> str:
     found = re.search(r"AUC-ROC</dt><dd><span class=\"number\">([0-9.]+)", body)
     assert found
     return found[1]
+
+
+def test_the_prior_is_where_pairs_start_not_one_rule_among_others(port: int) -> None:
+    body = Client(port).get("/rules").body
+    rows = re.findall(r'<tr id="rule-\d+">.*?</tr>', body, re.DOTALL)
+    assert ["Starting point." in row for row in rows] == [True] + [False] * (len(rows) - 1)
 
 
 def test_edits_are_the_visitors_own(port: int) -> None:
@@ -338,6 +344,7 @@ def test_a_crowd_of_silent_connections_makes_room(
                 one.close()
 
 
+@pytest.mark.slow
 def test_slow_pages_do_not_stop_quick_ones(
     explorer: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

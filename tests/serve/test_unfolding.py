@@ -84,6 +84,10 @@ def test_what_is_open_shows_its_facts(
 def check_room(drawing: UnfoldedDrawing) -> None:
     """Nodes stand inside the drawing, and none on another."""
     boxes = [(n.x, n.x + n.width, n.top, n.top + NODE_HEIGHT) for n in drawing.nodes]
+    grounds = [(g.x, g.x + g.width, g.top, g.top + g.height) for g in drawing.grounds]
+    for left, right, top, bottom in grounds:
+        assert 0 <= left < right <= drawing.width
+        assert 0 <= top < bottom <= drawing.height
     for i, (left, right, top, bottom) in enumerate(boxes):
         assert left >= 0
         assert right <= drawing.width
@@ -93,6 +97,7 @@ def check_room(drawing: UnfoldedDrawing) -> None:
             assert right <= other[0] or left >= other[1] or bottom <= other[2] or top >= other[3]
 
 
+@pytest.mark.slow
 def test_a_hub_is_paged() -> None:
     rows = [("hub", f"p{k}", f"n{i:04}") for k in range(20) for i in range(1000)]
     tree = unfolded(rows, Unfolding("hub"))

@@ -6,26 +6,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from hornbeam.language.syntax import (
+from hornbeam.language.arithmetic_rules import (
     AllOf,
     AnyOf,
     ArithmeticRule,
-    Atom,
     Cardinality,
     Coefficient,
-    Comparison,
     Condition,
-    Constant,
     Extreme,
-    Literal,
-    LogicalRule,
     Number,
     Operation,
-    Operator,
     PslRule,
     Relation,
     SumAtom,
     SumVariable,
+)
+from hornbeam.language.syntax import (
+    Atom,
+    Comparison,
+    Constant,
+    Literal,
+    LogicalRule,
+    Operator,
     Term,
 )
 

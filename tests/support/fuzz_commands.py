@@ -29,6 +29,7 @@ from tests.support.commands import hornbeam_
 from tests.support.fuzz_readers import UNPRINTABLE
 from tests.support.fuzz_seeds import GRAPH
 from tests.support.mutations import mutated
+from tests.support.small_inputs import FILES
 
 NUMBERS = (
     "0", "1", "2", "3", "-1", "0.5", "1e-5", "1e300", "1e-320", "nan", "inf", "-inf", "9" * 20,
@@ -82,22 +83,11 @@ BASES: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
 }
 
-MODEL = b"1.0: p(A, X) & q(X, B) -> t(A, B)\n0.5: !t(A, B)\n"
-PROGRAM = {
-    "rules": ["1.0: P(A) -> Q(A)", "0.2: !Q(A)"],
-    "predicates": {
-        "P/1": {"observations": [["a"], ["b", "0.5"]]},
-        "Q/1": {"targets": [["a"], ["b"]], "truth": [["a"], ["b", "0.2"]]},
-    },
-}
 WORLD: dict[str, bytes] = {
-    "facts.tsv": "".join(f"a{i}\tp\tb{i}\nb{i}\tq\tc{i % 3}\n" for i in range(12)).encode(),
-    "labels.tsv": "".join(f"a{i}\tt\tc{i % 3}\t{1 - i % 2}\n" for i in range(12)).encode(),
+    **{name: text.encode() for name, text in FILES.items()},
     "queries.tsv": b"a0\tp\t?\n?\tq\tc0\n",
     "names.tsv": b"a0\tAnn\nb0\tBob\tperson\n",
-    "model.psl": MODEL,
     "graph.hornbeam": GRAPH,
-    "program.json": json.dumps(PROGRAM).encode(),
     "new.psl": b"0.25: q(A, B) -> t(A, B)\n",
     "mine.txt": b"mine",
 }

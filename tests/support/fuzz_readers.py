@@ -27,7 +27,7 @@ from hornbeam.facts.table import Targets
 from hornbeam.graphs.asked import read_queries
 from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.rule_files import read_rules
-from hornbeam.language.syntax import parse_rules
+from hornbeam.language.rule_texts import parse_rules
 from hornbeam.learning.trace import trace_of
 from hornbeam.programs.program import read_program
 from hornbeam.rules.model_file import load_model, model_text, parse_model
@@ -278,8 +278,8 @@ TARGETS = (
     Target("N-Triples", "facts.nt", _any_facts),
     Target("N-Quads", "facts.nq", _any_facts),
     Target("Turtle", "facts.ttl", _any_facts),
-    Target("program.json", "program.json", _program),
-    Target("program.yaml", "program.yaml", _program),
+    Target("program.json", "program.json", _program, 8),
+    Target("program.yaml", "program.yaml", _program, 8),
     Target("PSL data", "p.txt", _data_file),
     Target("PSL 2 data", "old.data", _old_data),
     Target("model", "model.psl", _model, 24),

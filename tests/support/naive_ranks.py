@@ -7,13 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hornbeam.arrays import Floats, Ids, Integers, pointers
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.queries import Answers, Queries, collected_answers
+from hornbeam.graphs.queries import Answers, Queries
 from hornbeam.progress import SILENT, Progress
 
 Triple = tuple[str, str, str]
 #: Scores of proposed answers, by (relation, known, asks_subject).
 Scores = Mapping[tuple[str, str, bool], Mapping[str, float]]
+
+
+def collected_answers(n_queries: int, query: Integers, entities: Ids, scores: Floats) -> Answers:
+    """Answers from rows in any order: by query, best score first, ties by entity."""
+    order = np.lexsort((entities, -scores, query))
+    sizes = np.bincount(query, minlength=n_queries)
+    return Answers(pointers(sizes), entities[order], scores[order])
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,8 @@ from hornbeam.arrays import Floats
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Targets
-from hornbeam.learning.count_problem import CountProblem, model_counts
+from hornbeam.learning.body_clauses import model_counts
+from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.learner import Learner
 from hornbeam.learning.rule_learning import LearnedRules, learn_rules
 from hornbeam.learning.rule_learning import problem_of as lay_out

@@ -52,11 +52,11 @@ class ReferenceModel(RuleModel):
 
     def reaches(self, world: Values, pair: Triple) -> bool:
         """Whether a positive rule of some weight has a ground clause for the pair."""
-        speaking = [
+        grounded = [
             rule for rule in self.rules
             if not rule.clause.is_prior and not rule.clause.negated and rule.weight > 0
         ]  # fmt: skip
-        return bool(self.with_rules(speaking).hinges(world, pair))
+        return bool(self.with_rules(grounded).hinges(world, pair))
 
 
 def energy(hinges: Sequence[Hinge], y: np.ndarray, p: int) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -245,19 +246,34 @@ class Client:
 
 @contextmanager
 def serving(
-    explorer: Explorer | GraphExplorer, token: str | None = None, host: str = "127.0.0.1"
+    explorer: Explorer | GraphExplorer,
+    token: str | None = None,
+    host: str = "127.0.0.1",
+    processes: bool = False,
 ) -> Iterator[Client]:
-    """Serve on a free port while inside; `host` is what the server takes itself to listen on."""
+    """Serve on a free port while inside; `host` is what the server takes itself to listen on.
+
+    With `processes` pages are made in processes, as of a server that is warm.
+    """
     opened = listen("127.0.0.1", 0)
     port = opened.getsockname()[1]
-    ready = Event()
-    server = make_server(make_app(explorer, Access(host, port, token)), ready.set)
+    ready, loops = Event(), list[asyncio.AbstractEventLoop]()
+    app = make_app(explorer, Access(host, port, token))
+
+    def started() -> None:
+        loops.append(asyncio.get_running_loop())
+        ready.set()
+
+    server = make_server(app.guarded(), started)
     thread = Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
     thread.start()
     assert ready.wait(20)
     try:
+        if processes:
+            asyncio.run_coroutine_threadsafe(app.move_to_processes(), loops[0]).result(20)
         yield Client(port)
     finally:
+        app.end_processes()
         server.should_exit = True
         thread.join(20)
         assert not thread.is_alive()

@@ -266,7 +266,7 @@ def _connected_pairs(facts: Facts, rule: PlantedRule, n: int, rng: np.random.Gen
     starts = rng.permutation(starts)[: 4 * n + 1]
     rows, ends = _reach(facts, rule, starts).nonzero()
     if not len(rows):
-        raise InputError(f"the rule {rule} connects nothing; expected more facts an entity")
+        raise InputError(f"the rule {rule} connects nothing; expected more facts per entity")
     chosen = rng.permutation(len(rows))[:n]
     return starts[rows[chosen]], ends[chosen].astype(np.int64)
 

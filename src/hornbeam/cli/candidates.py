@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def candidates(
     *,
     facts: options.FactFiles,
-    labels: options.LabelFiles,
-    target: options.LabelledTargets = None,
+    labels: options.OptionalLabelFiles = None,
+    target: options.TargetNames = None,
     rules: options.LanguageOptions,
     names: options.NameFiles = None,
     table: TableOptions,
@@ -32,32 +32,36 @@ def candidates(
 ) -> None:
     """List the candidate rules for labelled pairs, with exact counts.
 
-    From the subject of every labelled pair, true or false, Hornbeam walks all relations and their
+    Pairs are those that learn learns from: with [bold]--labels[/bold] the labelled ones, without
+    the facts of [bold]--target[/bold] and sampled false ones.
+
+    From the subject of every pair, true or false, Hornbeam walks all relations and their
     inverses; each sequence that reaches the object is a candidate, and with [bold]--bodies[/bold]
     so are conditions on one of the two. [bold]coverage[/bold] is the number of pairs that a
-    candidate speaks about, [bold]count[/bold] the number of groundings in all of them.
+    candidate has groundings for, [bold]count[/bold] the number of groundings in all of them.
 
     [dim]Examples:[/dim]
 
       hornbeam candidates --facts observed.tsv --labels train.tsv --top 20
+
+      hornbeam candidates --facts graph.tsv --target works_for
 
       hornbeam candidates --facts observed.tsv --labels train.tsv --bodies paths,open,unary
 
       hornbeam candidates --facts graph.nt --labels train.tsv --max-length 2 --json
     """
     import hornbeam as hb
-    from hornbeam.counting.opening import select_target
 
     table.check(console.as_json)
     started = time.perf_counter()
     with console.progress() as progress, ExitStack() as stack:
-        labelled = select_target(reading.read(hb.read_labels, labels, progress), target)
+        labelled = reading.read(hb.read_labels, labels, progress) if labels else None
         evidence = stack.enter_context(open_evidence(facts, engine, reading, progress))
         called = entity_names(names, evidence, progress)
         loaded = time.perf_counter()
         found = hb.discover(
-            evidence, labelled, rules.language(), threads=engine.threads, statistics=False,
-            progress=progress,
+            evidence, labelled, rules.language(), target=target, threads=engine.threads,
+            statistics=False, progress=progress,
         )  # fmt: skip
         seconds = {"load": loaded - started, "generate": time.perf_counter() - loaded}
     if table.wanted:
@@ -65,18 +69,18 @@ def candidates(
     if console.as_json:
         constants = (one.body.constant for one in found.candidates)
         named = called.described(name for name in constants if name is not None)
-        print_json(_as_dict(found, len(labelled), seconds) | ({"names": named} if names else {}))
+        print_json(_as_dict(found, seconds) | ({"names": named} if names else {}))
     elif not table.wanted:
-        _show(found, len(labelled), seconds, called)
+        _show(found, seconds, called)
 
 
-def _as_dict(found: Discovery, n_targets: int, seconds: dict[str, float]) -> dict[str, Any]:
+def _as_dict(found: Discovery, seconds: dict[str, float]) -> dict[str, Any]:
     table = found.candidates
     renamed = {spelt: name for name, spelt in table.identifiers.items() if spelt != name}
     return {
         "candidates": table.to_table().dicts(),
         "found": found.found,
-        "targets": n_targets,
+        "targets": len(found.targets),
         "predicates": renamed,
         "seconds": {name: round(value, 4) for name, value in seconds.items()},
     }
@@ -90,8 +94,7 @@ def _text(candidate: Candidate, called: EntityNames) -> str:
     return f"{candidate.text}  ({constant!r} is {called.named(constant)})"
 
 
-def _show(found: Discovery, n_targets: int, seconds: dict[str, float], called: EntityNames) -> None:
-
+def _show(found: Discovery, seconds: dict[str, float], called: EntityNames) -> None:
     kept = found.candidates
     rows = [
         (
@@ -108,7 +111,7 @@ def _show(found: Discovery, n_targets: int, seconds: dict[str, float], called: E
         out.print(f"... and {len(kept) - options.SHOWN:,} more (--top N for fewer, --json for all)")
     of_all = "" if found.found is None else f" of {found.found:,}"
     out.print(
-        f"{len(kept):,}{of_all} bodies kept, over {n_targets:,} targets; "
+        f"{len(kept):,}{of_all} bodies kept, over {len(found.targets):,} targets; "
         f"with negations and prior {2 * len(kept) + len(kept.targets):,} clauses. "
         f"Loaded in {seconds['load']:.2f} s, counted in {seconds['generate']:.2f} s."
     )

@@ -16,6 +16,8 @@ from hornbeam.cli.help import help_text
 from hornbeam.cli.option_groups import with_options
 from hornbeam.cli.outputs import check_outputs
 from hornbeam.cli.plain_values import without_pydantic
+from hornbeam.errors import InputError
+from hornbeam.machine import LEAST_ADDRESS_SPACE, address_space
 from hornbeam.printable import message_text
 
 #: A context of Click, which older Typers import and newer ones bring along.
@@ -69,6 +71,16 @@ def _printable_messages() -> Iterator[None]:
         raise
 
 
+def _check_address_space() -> None:
+    """Refuse what native libraries would crash in, before any of them is loaded."""
+    limit = address_space()
+    if limit is not None and limit < LEAST_ADDRESS_SPACE:
+        raise InputError(
+            f"not enough memory: ulimit -v allows {limit // 1024:,} kB of addresses; expected at "
+            f"least {LEAST_ADDRESS_SPACE // 1024:,} (to limit memory itself, give --memory-limit)"
+        )
+
+
 class Command(TyperCommand):
     """A command that names options where the library names parameters."""
 
@@ -81,6 +93,7 @@ class Command(TyperCommand):
     def invoke(self, ctx: Context) -> object:
         """Run the command; messages may also name options of `learn`, whose model it takes."""
         with messages_in_flags(lambda: flags_of(load("learn")) | flags_of(self)):
+            _check_address_space()
             check_outputs(self, ctx.params)
             return super().invoke(ctx)
 

@@ -11,6 +11,7 @@ from hornbeam.choices import CollectiveMethod
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, screen
 from hornbeam.cli.table_output import TableOptions
+from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
     from hornbeam.crossval import Learn, MethodResult
@@ -60,26 +61,20 @@ def crossval(
     """
     import hornbeam as hb
     from hornbeam.crossval import (
-        beside_collective,
         cross_validate_worlds,
         fold_table,
         label_worlds,
         significance,
         task_worlds,
+        with_comparisons,
     )
-    from hornbeam.learning.registry import learner_names
 
     table.check(console.as_json)
-    together = options.collective_of(collective, collective_method)
-    known = learner_names()
-    names = [name.strip() for name in methods.split(",") if name.strip()]
-    if unknown := [name for name in names or [methods] if name not in known]:
-        raise hb.errors.InputError(
-            f"unknown method {unknown[0]!r}; expected some of: {', '.join(known)}"
-        )
+    asked_method = options.collective_of(collective, collective_method)
+    names = _method_names(methods)
     if task_dir is not None:
         if reading.columns or reading.no_header:
-            raise hb.errors.InputError("--columns and --no-header are for --facts and --labels")
+            raise InputError("--columns and --no-header are for --facts and --labels")
         worlds = task_worlds(task_dir, folds)
     elif facts and labels:
         with console.progress() as progress:
@@ -87,20 +82,20 @@ def crossval(
             labelled = reading.read(hb.read_labels, labels, progress)
         worlds = label_worlds(evidence, labelled, folds or 5, seed)
     else:
-        raise hb.errors.InputError("give a TASK_DIR, or --facts and --labels")
+        raise InputError("give a TASK_DIR, or --facts and --labels")
     learners: dict[str, Learn] = {
         name: partial(
             hb.learn, method=_learner(name, seed, max_rules), language=rules.language(),
-            counts=counts, cross_evidence=cross_evidence, collective=together, seed=seed,
+            counts=counts, cross_evidence=cross_evidence, collective=asked_method, seed=seed,
             threads=threads,
         )
         for name in names
     }  # fmt: skip
-    if together:
+    if asked_method:
         learners = {
             name: learn
             for method, given in learners.items()
-            for name, learn in beside_collective(method, given).items()
+            for name, learn in with_comparisons(method, given).items()
         }
     with console.progress() as progress:
         results = cross_validate_worlds(
@@ -116,6 +111,17 @@ def crossval(
         print_json(_as_dict(results, chances))
     elif not table.wanted:
         _show(results, chances)
+
+
+def _method_names(methods: str) -> list[str]:
+    """The learners that are named with commas between."""
+    from hornbeam.learning.registry import learner_names
+
+    known = learner_names()
+    names = [name.strip() for name in methods.split(",") if name.strip()]
+    if unknown := [name for name in names or [methods] if name not in known]:
+        raise InputError(f"unknown method {unknown[0]!r}; expected some of: {', '.join(known)}")
+    return names
 
 
 def _learner(name: str, seed: int, max_rules: int | None) -> Learner:

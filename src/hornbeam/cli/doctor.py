@@ -159,7 +159,7 @@ def _lasts(folder: str) -> bool:
     from hornbeam.compiled import TEMPORARY
 
     path = Path(folder)
-    while not path.exists():
+    while not os.path.exists(path):
         path = path.parent
     return TEMPORARY not in folder and os.access(path, os.W_OK)
 

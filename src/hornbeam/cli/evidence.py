@@ -80,10 +80,11 @@ def with_known_pairs(
     progress: TerminalProgress,
 ) -> Evidence:
     """Evidence with the true ones of known pairs among it, where there are any."""
-    import hornbeam as hb
+    from hornbeam.counting.opening import held_facts
 
-    if isinstance(evidence, hb.Facts):
-        return _with_known(evidence, model, known, reading, progress)
+    facts = held_facts(evidence)
+    if facts is not None:
+        return _with_known(facts, model, known, reading, progress)
     if known:
         raise InputError("`known` needs facts in memory: give the known pairs by --facts")
     return evidence
@@ -108,11 +109,13 @@ def entity_names(
 ) -> EntityNames:
     """Read names to show for entities; without a file, those that the facts tell."""
     import hornbeam as hb
+    from hornbeam.counting.opening import held_facts
     from hornbeam.facts.entity_names import NO_NAMES
 
     if files:
         return read_files(hb.read_names, files, progress)
-    return hb.read_names(facts) if isinstance(facts, hb.Facts) else NO_NAMES
+    held = None if facts is None else held_facts(facts)
+    return NO_NAMES if held is None else hb.read_names(held)
 
 
 def _with_known(

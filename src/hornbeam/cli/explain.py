@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_line, screen
 from hornbeam.cli.evidence import entity_names, facts_with_known
+from hornbeam.cli.table_output import TableOptions
 from hornbeam.errors import InputError
 
-if TYPE_CHECKING:
-    from hornbeam.explaining.explanation import Explanation
-
-#: Colours of the lines by their role; colours show on terminals only. As on pages, blue speaks for
+#: Colours of the lines by their role; colours show on terminals only. As on pages, blue is for
 #: and orange against: people tell them apart who do not see red and green.
 STYLES = {
     "pair": "bold",
@@ -53,6 +51,7 @@ def explain(
         ),
     ] = None,
     names: options.NameFiles = None,
+    table: TableOptions,
     reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> None:
@@ -71,6 +70,8 @@ def explain(
 
       hornbeam explain model.psl --facts observed.tsv ukraine europe --paths 20 --json
 
+      hornbeam explain model.psl --facts observed.tsv ukraine europe -o reasons.csv
+
       hornbeam explain graph.hornbeam --facts train.tsv ukraine located_in europe
     """
     import hornbeam as hb
@@ -78,11 +79,14 @@ def explain(
     from hornbeam.facts.names import unknown_entity
     from hornbeam.opened_model import is_graph_model, open_model
 
+    table.check(console.as_json)
     subject, target, object_ = _triple(words, target)
     if is_graph_model(model):
         if target is None:
             raise InputError(f"{model} has many relations: give SUBJECT RELATION OBJECT")
-        _explain_graph(model, facts, (subject, target, object_), paths, names, reading, console)
+        _explain_graph(
+            model, facts, (subject, target, object_), paths, names, table, reading, console
+        )
         return
     with console.progress() as progress:
         loaded = open_model(model)
@@ -104,11 +108,14 @@ def explain(
         for name in found.unseen:
             if together is None or together.entities.index(name) < 0:
                 raise unknown_entity(name, evidence.entities, called=called.names.values())
+    shown = explanation_in_names(found, called)
+    if table.wanted:
+        table.write(shown.to_table())
     if console.as_json:
         named = {"names": called.described(mentioned(found))} if names else {}
         print_json(found.as_dict() | named)
-    else:
-        _show(explanation_in_names(found, called))
+    elif not table.wanted:
+        _show_lines(shown.lines(), found.decision)
 
 
 def _triple(words: list[str], target: str | None) -> tuple[str, str | None, str]:
@@ -127,6 +134,7 @@ def _explain_graph(
     triple: tuple[str, str, str],
     paths: int,
     names: list[str] | None,
+    table: TableOptions,
     reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> None:
@@ -142,15 +150,13 @@ def _explain_graph(
         triple = (subject, triple[1], object_)
         found = hb.GraphModel.load(model).explain(known, triple, groundings=paths)
     shown = graph_explanation_in_names(found, called)
+    if table.wanted:
+        table.write(shown.to_table())
     if console.as_json:
         named = {"names": called.described([found.subject, found.object])} if names else {}
         print_json(found.as_dict() | named)
-    else:
+    elif not table.wanted:
         _show_lines(shown.lines(), decision=True)
-
-
-def _show(found: Explanation) -> None:
-    _show_lines(found.lines(), found.decision)
 
 
 def _show_lines(lines: Iterable[tuple[str, str]], decision: bool) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hornbeam.choices import CollectiveMethod
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_line, print_table, screen, screen_text
 from hornbeam.cli.evidence import open_evidence
@@ -18,7 +19,7 @@ from hornbeam.cli.learner_options import FitOptions, LearnerOptions
 from hornbeam.cli.outputs import check_output, input_files
 from hornbeam.cli.work_left import WholeWork
 from hornbeam.errors import InputError
-from hornbeam.files import refuse_inputs, save_text
+from hornbeam.files import cannot_be_written, refuse_inputs, save_text
 
 if TYPE_CHECKING:
     from hornbeam.learning.trace import Trace
@@ -78,12 +79,15 @@ def learn(
         )
         return
     trace_file = trace_path(output)
-    if trace_file.is_dir():
-        raise InputError(f"{trace_file}: is a folder; the model's trace would go there")
+    with cannot_be_written(trace_file):
+        if trace_file.is_dir():
+            raise InputError(f"{trace_file}: is a folder; the model's trace would go there")
     refuse_inputs(trace_file, input_files([*facts, *(labels or ())]))
     learner = settings.learner(fitting.method, seed)
     clock = time.perf_counter()
-    stages = _stages(fitting.method, not labels or fitting.cross_evidence)
+    collective = options.collective_of(fitting.collective, fitting.collective_method)
+    by_folds = not labels or fitting.cross_evidence
+    stages = _stages(fitting.method, by_folds, collective == CollectiveMethod.TWO_STEP)
     with console.progress(stages) as progress, ExitStack() as stack:
         labelled = reading.read(hb.read_labels, labels, progress) if labels else None
         evidence = stack.enter_context(open_evidence(facts, engine, reading, progress))
@@ -97,7 +101,7 @@ def learn(
             counts=fitting.counts,
             relaxation=fitting.relaxation,
             cross_evidence=fitting.cross_evidence,
-            collective=options.collective_of(fitting.collective, fitting.collective_method),
+            collective=collective,
             refit=fitting.refit,
             negatives=fitting.negatives,
             negative_sampling=fitting.negative_sampling,
@@ -116,10 +120,10 @@ def learn(
         _show(model, trace, output)
 
 
-def _stages(method: str, by_folds: bool) -> WholeWork:
+def _stages(method: str, by_folds: bool, two_steps: bool) -> WholeWork:
     """The stages of learning in one line; rounded shares of what three data sets took."""
     counting = {"Counting paths": 5.0, "Counting fold by fold": 30.0 if by_folds else 0.0}
-    learning = {LEARNER_STAGES.get(method, ""): 55.0}
+    learning = {LEARNER_STAGES.get(method, ""): 55.0, "Second step": 300.0 if two_steps else 0.0}
     return WholeWork("Learning", counting | learning | {"What follows": 10.0})
 
 

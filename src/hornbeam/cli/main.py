@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from io import TextIOWrapper
@@ -25,6 +26,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+#: What a machine lacks, whatever asks for it: room on a disk, open files, memory, a working disk.
+LACKING = (
+    errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO,
+)  # fmt: skip
 
 
 def _version(wanted: bool) -> None:
@@ -59,9 +65,10 @@ def run() -> None:
         )
         code = 2
     except OSError as error:
-        # whatever a name or a device makes of it that no reader and no writer has expected
-        what = f"{error.filename}: {error.strerror}; expected another file or folder"
-        say(f"hornbeam: {what if error.filename else error}")
+        # of a file its reader or writer tells; another is a fault of ours, or what a machine lacks
+        if error.errno not in LACKING:
+            raise
+        say(f"hornbeam: {error}")
         code = 2
     except SystemExit as ended:
         # the reader of our output (head, less) went away: not an error, whatever Typer says

@@ -49,9 +49,10 @@ FactFiles = Annotated[
 OptionalFactFiles = Annotated[
     list[str] | None, typer.Option(metavar="FILE", help="Facts, as for learn.")
 ]
-_LABELS = typer.Option(metavar="FILE", help="Labelled targets: as facts, with 0 or 1 last.")
-LabelFiles = Annotated[list[str], _LABELS]
-OptionalLabelFiles = Annotated[list[str] | None, _LABELS]
+OptionalLabelFiles = Annotated[
+    list[str] | None,
+    typer.Option(metavar="FILE", help="Labelled targets: as facts, with 0 or 1 last."),
+]
 KnownFiles = Annotated[
     list[str] | None,
     typer.Option(
@@ -77,13 +78,6 @@ NameFiles = Annotated[
         "without it, the facts' own rdfs:label. Give it again for more files.",
     ),
 ]
-LabelledTargets = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="PREDICATE",
-        help="Use the labels of this predicate only. Give it again for more.",
-    ),
-]
 TargetNames = Annotated[
     list[str] | None,
     typer.Option(
@@ -92,9 +86,6 @@ TargetNames = Annotated[
         "its facts are the true pairs, each hidden from itself, and false ones are sampled. Give "
         "it again for more, all in one model.",
     ),
-]
-MaxLength = Annotated[
-    int, rule_option(min=1, max=MAX_LENGTH, metavar="N", help="Longest body of a rule, in atoms.")
 ]
 #: Beyond what one target allows: whole graphs have their own limit.
 MaxLengthOrAuto = Annotated[
@@ -107,7 +98,7 @@ MaxLengthOrAuto = Annotated[
     ),
 ]
 MinCoverage = Annotated[
-    int, rule_option(min=1, metavar="N", help="Fewest targets that a rule must speak about.")
+    int, rule_option(min=1, metavar="N", help="Fewest targets a rule must have groundings for.")
 ]
 Top = Annotated[
     int | None, rule_option(min=1, metavar="N", help="Keep the N bodies of widest coverage.")

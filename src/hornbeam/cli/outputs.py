@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.errors import InputError
-from hornbeam.files import refuse_inputs
+from hornbeam.files import cannot_be_written, refuse_inputs
 
 if TYPE_CHECKING:
     from typer.core import TyperCommand
@@ -55,7 +55,8 @@ def input_files(items: Iterable[str]) -> Iterator[str]:
 
 def check_output(output: Path) -> None:
     """Refuse before any work what could not be written after it."""
-    if not output.parent.is_dir():
-        raise InputError(f"{output}: the folder {output.parent} does not exist; make it first")
-    if output.is_dir():
-        raise InputError(f"{output}: is a folder; name a file in it")
+    with cannot_be_written(output):
+        if not output.parent.is_dir():
+            raise InputError(f"{output}: the folder {output.parent} does not exist; make it first")
+        if output.is_dir():
+            raise InputError(f"{output}: is a folder; name a file in it")

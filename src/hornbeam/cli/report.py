@@ -42,10 +42,10 @@ def report(
     """Write a page about a model: what was learned, how good it is, how it was learned, its errors.
 
     The page is one HTML file that needs no network, for any browser, a phone or paper. Give it
-    labelled pairs that the model has not learned from; without labels it says what was learned and
-    how, with the figures of the internal validation, and nothing of errors. How the model was
-    learned is read from the trace beside it (model.trace.json), where there is one of this very
-    model.
+    labelled pairs that the model has not learned from, for a model of a whole graph true triples.
+    Without them it says what was learned and how, with the figures of the internal validation, and
+    nothing of errors. How a rule model was learned is read from the trace beside it
+    (model.trace.json), where there is one of this very model.
 
     [dim]Example:[/dim]
 
@@ -59,8 +59,10 @@ def report(
 
     check_output(output)
     if is_graph_model(model):
-        if labels or not test:
+        if labels:
             raise InputError(f"{model}: a model of a whole graph ranks answers: give --test")
+        if filter_ and not test:
+            raise InputError("--filter names further true triples beside those of --test")
         page = _graph_page(model, facts, test, filter_, names, threads, reading, console)
         _tell(page, output, console, {})
         return
@@ -84,7 +86,7 @@ def report(
 def _graph_page(
     model: str,
     facts: list[str],
-    test: list[str],
+    test: list[str] | None,
     filters: list[str] | None,
     names: list[str] | None,
     threads: int | None,
@@ -99,7 +101,7 @@ def _graph_page(
         return graph_report(
             hb.GraphModel.load(model),
             evidence,
-            reading.read(hb.read_facts, test, progress),
+            reading.read(hb.read_facts, test, progress) if test else None,
             (reading.read(hb.read_facts, filters, progress),) if filters else (),
             names=entity_names(names, evidence, progress),
             threads=threads,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Annotated
@@ -107,14 +108,10 @@ def serve(
         explorer = prepared(progress)
         progress.close()
 
-        def started() -> None:
-            """The first page needs nothing of what is laid out meanwhile."""
-            _tell(access, console.as_json, open_browser)
-            Thread(target=explorer.warm_up, args=[progress], daemon=True).start()
-
+        told = partial(_tell, access, console.as_json, open_browser)
         try:
             with left_to_others():
-                run(make_app(explorer, access), opened, started)
+                run(make_app(explorer, access), opened, told, progress)
         except KeyboardInterrupt:
             progress.message("Stopped.")
 

@@ -37,10 +37,6 @@ class Columns:
     relaxation: Relaxation = Relaxation.BOOLEAN
 
     @cached_property
-    def _place(self) -> dict[Body, int]:
-        return {body: j for j, body in enumerate(self.statistics.bodies)}
-
-    @cached_property
     def _laid_out(self) -> dict[Counts, tuple[Ints, Ids, Floats]]:
         """The columns of all bodies for each way of counting that was asked for."""
         return {}
@@ -53,6 +49,8 @@ class Columns:
 
     def of(self, body: AnyBody, weighing: Weighing) -> Column:
         """The column of a body or conjunction."""
+        if isinstance(body, Body):
+            return self._weighed(body, weighing)
         parts = body.parts
         if len(parts) == 1 and parts[0].threshold is None:
             return self._weighed(parts[0].body, weighing)
@@ -70,7 +68,7 @@ class Columns:
     def _single(self, body: Body, counts: Counts) -> Column:
         """The column of one body."""
         indptr, row, x = self.all(counts)
-        j = self._place[body]
+        j = self.statistics.place[body]
         part = slice(int(indptr[j]), int(indptr[j + 1]))
         return row[part], x[part]
 
@@ -88,7 +86,7 @@ class Columns:
 
     def _groundings(self, body: Body) -> tuple[Ids, Ints]:
         """How many groundings a body has for each of its targets, whatever their truth."""
-        part = self.statistics.column(self._place[body])
+        part = self.statistics.column(self.statistics.place[body])
         target, count = self.statistics.target[part], self.statistics.count[part]
         starts = run_starts(target)
         return target[starts], np.add.reduceat(count, starts) if len(starts) else count

@@ -13,7 +13,7 @@ import numpy as np
 
 from hornbeam.arrays import Ints
 from hornbeam.counting.engine import Discovery, Engine
-from hornbeam.counting.opening import open_engine
+from hornbeam.counting.opening import discover_bodies, open_engine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.evidence_folds import EvidenceFolds
 from hornbeam.facts.table import ONE, Targets
@@ -44,9 +44,10 @@ class FoldedEvidence:
         """
         pairs = self.folds.pairs
         engine = open_engine(self.folds.facts, self.engine, self.threads)
-        found = engine.discover(
-            pairs, replace(language, top=None), statistics=False, progress=progress
-        )
+        found = discover_bodies(
+            engine, pairs, replace(language, top=None), statistics=False, progress=progress,
+            own_facts_expected=True,
+        )  # fmt: skip
         everything = found.candidates
         bodies = everything.bodies
         counted = self.count(pairs, bodies, language, progress=progress)

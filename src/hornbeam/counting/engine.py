@@ -18,7 +18,7 @@ from hornbeam.rules.candidates import Candidates, Language
 
 @dataclass(frozen=True, eq=False)
 class Discovery:
-    """What one search finds: the kept candidates and, row by row, their counts.
+    """What one search finds: the kept candidates and, row by row, their counts for the targets.
 
     `found` is the number of bodies before pruning, None where rare ones died before they were
     complete; `own_edges` the number of targets that stand among the facts (and are no evidence for
@@ -26,6 +26,7 @@ class Discovery:
     for counts that do not fit in memory.
     """
 
+    targets: Targets
     candidates: Candidates
     statistics: Statistics | None
     found: int | None

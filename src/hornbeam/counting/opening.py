@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
-from hornbeam.facts.reading.readers import Input, as_facts, as_labels
+from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
@@ -41,11 +41,17 @@ def open_engine(evidence: Evidence, engine: str = "memory", threads: int | None 
     raise InputError(f"unknown engine {engine!r}; expected: memory, duckdb (or an open one)")
 
 
+def held_facts(evidence: Evidence) -> Facts | None:
+    """The facts themselves; None where an engine has them somewhere else."""
+    return evidence if isinstance(evidence, Facts) else None
+
+
 def facts_in_memory(evidence: Evidence, why: str, engine: str = "memory") -> Facts:
     """The facts themselves; an InputError that says why where they are somewhere else."""
-    if engine != "memory" or not isinstance(evidence, Facts):
+    facts = held_facts(evidence)
+    if engine != "memory" or facts is None:
         raise InputError(why)
-    return evidence
+    return facts
 
 
 def sql_engine(evidence: Evidence, why: str) -> SqlEngine:
@@ -57,38 +63,22 @@ def sql_engine(evidence: Evidence, why: str) -> SqlEngine:
     return evidence
 
 
-def discover(
-    facts: Input,
-    labels: Input,
-    language: Language | None = None,
+def discover_bodies(
+    engine: Engine,
+    targets: Targets,
+    language: Language,
     *,
-    engine: str = "memory",
-    threads: int | None = None,
     statistics: bool = True,
     progress: Progress = SILENT,
     own_facts_expected: bool = False,
 ) -> Discovery:
-    """Find the candidate clauses for labelled targets, and count their groundings.
-
-    Facts and labels come as files, frames, tuples or what was read before.
-
-    Examples
-    --------
-    >>> from hornbeam import Language, discover, read_facts, read_labels
-    >>> facts = read_facts([("paper1", "cites", "paper2"), ("paper2", "mentions", "gene")])
-    >>> labels = read_labels([("paper1", "mentions", "gene", 1.0)])
-    >>> found = discover(facts, labels, Language(min_coverage=1))
-    >>> [candidate.text for candidate in found.candidates][0]
-    'cites(A, B) & mentions(B, C) -> mentions(A, C)'
-    """
-    evidence, labels = as_evidence(facts), as_labels(labels)
-    check_targets(evidence, labels.predicates)
-    opened, language = open_engine(evidence, engine, threads), language or Language()
+    """Find the candidates for targets; what is odd about them or the language is told."""
+    check_targets(engine, targets.predicates)
     for name in language.exclude:
-        if opened.predicates.index(name) < 0:
+        if engine.predicates.index(name) < 0:
             text = f"no fact has the predicate {name!r}, which `exclude` names"
             warnings.warn(text, HornbeamWarning, stacklevel=2)
-    found = opened.discover(labels, language, statistics=statistics, progress=progress)
+    found = engine.discover(targets, language, statistics=statistics, progress=progress)
     if found.own_edges and not own_facts_expected:
         warnings.warn(
             f"{found.own_edges:,} labelled targets stand among the facts too; "

@@ -13,8 +13,8 @@ from itertools import combinations
 import numpy as np
 
 from hornbeam.facts.names import Names
-from hornbeam.facts.ordering import sort_edges
-from hornbeam.facts.table import ONE, Atoms, Facts, narrow_type
+from hornbeam.facts.ordering import united_edges
+from hornbeam.facts.table import Atoms, Facts, narrow_type
 from hornbeam.rules.body import Step
 
 
@@ -76,19 +76,4 @@ def walked(facts: Facts) -> Facts:
                 relation[p] = predicates.index(step.relation)
             ends = table.arguments[first], table.arguments[second]
             parts.append(Atoms(relation[table.predicate], ends, table.millionths))
-    return Facts(facts.entities, predicates, {**kept, 2: _united(parts, len(facts.entities))})
-
-
-def _united(parts: list[Atoms], n_entities: int) -> Atoms:
-    """All edges, sorted as `Atoms` are."""
-    values = None
-    if any(part.millionths is not None for part in parts):
-        full = [
-            np.full(len(part), ONE, dtype=np.int32) if part.millionths is None else part.millionths
-            for part in parts
-        ]
-        values = np.concatenate(full)
-    ends = [np.concatenate([part.arguments[k] for part in parts]) for k in range(2)]
-    predicate = np.concatenate([part.predicate for part in parts])
-    predicate, ends, values = sort_edges(predicate, ends, values, n_entities)
-    return Atoms(predicate, tuple(ends), values)
+    return Facts(facts.entities, predicates, {**kept, 2: united_edges(parts, len(facts.entities))})

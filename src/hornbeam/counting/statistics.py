@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from hornbeam.arrays import Floats, Ids, Integers, Ints, Millionths, pointers, r
 from hornbeam.facts.table import ONE
 from hornbeam.rules.body import Body
 
+#: Largest of the integers that rows are sorted by.
+LARGEST_KEY = 2**63 - 1
 #: Bytes of one row of the sparse table while it is put together.
 ROW_BYTES = 60
 
@@ -39,6 +42,11 @@ class Statistics:
     body_truth: Millionths | None = None
     share: Floats | None = None
 
+    @cached_property
+    def place(self) -> dict[Body, int]:
+        """Which column is a body's."""
+        return {body: j for j, body in enumerate(self.bodies)}
+
     @classmethod
     def of(
         cls,
@@ -52,11 +60,15 @@ class Statistics:
     ) -> Statistics:
         """Sort rows given in any order."""
         crisp = bool(np.all(body_truth == ONE))
+        key = path.astype(np.int64) * n_targets + target
         if crisp:
-            # a (sequence, target) has one row, so one sort of a joint key will do
-            order = np.argsort(path.astype(np.int64) * n_targets + target)
+            # a (sequence, target) has one row, so the order of equal keys does not matter
+            order = np.argsort(key)
+        elif len(bodies) * n_targets < LARGEST_KEY // (ONE + 1):
+            # one sort of a joint key takes a tenth of the time of three
+            order = np.argsort(key * (ONE + 1) + body_truth, kind="stable")
         else:
-            order = np.lexsort((body_truth, target, path))
+            order = np.lexsort((body_truth, key))
         indptr = pointers(np.bincount(path, minlength=len(bodies)))
         truth = None if crisp else body_truth[order]
         shares = None if share is None else share[order]

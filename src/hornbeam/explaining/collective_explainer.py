@@ -210,7 +210,7 @@ class CollectiveExplainer:
     ) -> tuple[MetCondition, ...]:
         """The path of a rule, with its first groundings; none of a prior.
 
-        A rule for another target may speak too, where this pair stands in its body.
+        A rule for another target may count too, where this pair stands in its body.
         """
         if clause.is_prior:
             return ()

@@ -161,7 +161,7 @@ class Explanation:
         """
         return explanation_lines(self)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         blank = {"heading": "\n"}
         return "\n".join(blank.get(role, "") + text for role, text in self.lines())
 

@@ -31,10 +31,10 @@ def explanation_lines(explained: Explanation) -> Iterator[Line]:
     if explained.alone is not None:
         yield "note", f"alone it scores {explained.alone:.4g}; the rest comes from other pairs"
     for name in explained.unseen:
-        yield "note", f"no fact has {printable(repr(name))}: only the prior can speak"
+        yield "note", f"no fact has {printable(repr(name))}: only the prior counts"
     fall = explained.waterfall(MOST_BARS)
     if not explained.reasons:
-        yield "note", "no rule speaks about this pair: it scores a half"
+        yield "note", "no rule has groundings for this pair: it scores a half"
     elif fall is not None:
         yield from waterfall_lines(fall)
     if explained.reasons:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +27,8 @@ from hornbeam.explaining.reason import Reason, by_strength
 from hornbeam.explaining.scored_pair import ScoredPair, one_pair
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.body import AnyBody, Part, body_texts
+from hornbeam.rules.body import AnyBody, Body, Part, body_texts
+from hornbeam.rules.candidates import Language
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.rules.rule_words import rule_words
@@ -40,6 +42,15 @@ EXACT_PATHS = 10_000
 MOST_RESCORED = 12
 #: Numbers of no facts.
 NO_FACTS: Ints = np.empty(0, dtype=np.int64)
+
+
+class _TargetRules(NamedTuple):
+    """The rules of one target, their places in the whole model, and what counting needs."""
+
+    model: RuleModel
+    places: Sequence[int]
+    bodies: Sequence[Body]
+    language: Language
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,10 +118,9 @@ class IndependentExplainer:
         progress: Progress = SILENT,
     ) -> Explanation:
         """Explain the score of target(subject, object); see `Explainer.explain`."""
-        index = [k for k, rule in enumerate(self.model.rules) if rule.clause.target == target]
-        mine, pair = self.model.of_target(target), one_pair(subject, target, object_)
+        mine, pair = self._rules_of(target), one_pair(subject, target, object_)
         counted = self.counter.count(pair, mine.bodies, mine.language, progress=progress)
-        scored = ScoredPair(mine, pair, counted)
+        scored, index = ScoredPair(mine.model, pair, counted), mine.places
         reasons = [
             Reason(
                 index[place],
@@ -154,6 +164,18 @@ class IndependentExplainer:
             return ()
         finder = self.finder
         return finder.named(finder.first(part.body, subject, object_, limit, progress))
+
+    def _rules_of(self, target: str) -> _TargetRules:
+        if target not in self._by_target:
+            mine, rules = self.model.of_target(target), self.model.rules
+            index = [k for k, rule in enumerate(rules) if rule.clause.target == target]
+            self._by_target[target] = _TargetRules(mine, index, mine.bodies, mine.language)
+        return self._by_target[target]
+
+    @cached_property
+    def _by_target(self) -> dict[str, _TargetRules]:
+        """The rules of every target that was asked for: many pairs of it may be explained."""
+        return {}
 
     @cached_property
     def _identifiers(self) -> Mapping[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from hornbeam.printable import printable
@@ -64,7 +65,7 @@ class Grounding:
     facts: tuple[Fact, ...]
     truth: float = 1.0
 
-    @property
+    @cached_property
     def inverse(self) -> tuple[bool, ...]:
         """Which facts are walked from a later to an earlier argument."""
         steps = zip(self.facts, self.entities, self.entities[1:], strict=False)
@@ -91,7 +92,7 @@ class MetCondition:
     text
         Its PSL text, with its threshold where it has one.
     kind, argument
-        What it is, and for all but paths whether it speaks of the subject (0) or the object (1).
+        What it is, and for all but paths whether it is about the subject (0) or the object (1).
     count
         How many groundings it has for the pair.
     groundings

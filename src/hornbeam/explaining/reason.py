@@ -40,7 +40,7 @@ class Reason:
         negated for a rule against. None where log-odds are no sum over rules: they are under the
         Boolean relaxation, for pairs that are scored each by itself.
     is_prior
-        Whether it speaks about every pair, and so is where scores start from.
+        Whether it applies to every pair, and so is where scores start from.
     """
 
     index: int

@@ -19,6 +19,9 @@ from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel
 from hornbeam.rules.weighing import Counts, Weighing
 from hornbeam.scoring.independent_scorer import score_targets, strengths
 
+#: Groundings of a condition that has none, and their share.
+NO_GROUNDINGS = (0, 0.0)
+
 
 @dataclass(frozen=True, eq=False)
 class ScoredPair:
@@ -41,18 +44,20 @@ class ScoredPair:
 
     def count_of(self, body: Body) -> int:
         """How many groundings a condition has for the pair."""
-        return self._figures[body][0]
+        return self._figures.get(body, NO_GROUNDINGS)[0]
 
     def share_of(self, body: Body) -> float:
         """The share of a condition's paths; 0 where nobody asked for shares."""
-        return self._figures[body][1]
+        return self._figures.get(body, NO_GROUNDINGS)[1]
 
     def groundings_of(self, body: AnyBody) -> int:
         """How many groundings a whole body has: those of its conditions multiplied.
 
         A condition with a threshold counts once where it holds; the empty body has one grounding.
         """
-        if body.parts and not len(self._columns.of(body, Weighing(Counts.EXISTS))[0]):
+        if isinstance(body, Body):
+            return self.count_of(body) if len(body) else 1
+        if not len(self._columns.of(body, Weighing(Counts.EXISTS))[0]):
             return 0
         return prod(self.count_of(part.body) for part in body.parts if part.threshold is None)
 
@@ -63,12 +68,12 @@ class ScoredPair:
 
     @cached_property
     def _figures(self) -> dict[Body, tuple[int, float]]:
-        """Groundings of every condition, and their share."""
+        """Groundings of every condition that has some, and their share."""
         counted, figures = self.counted, dict[Body, tuple[int, float]]()
-        for k, body in enumerate(self.bodies):
+        for k in np.flatnonzero(np.diff(counted.indptr)).tolist():
             part = counted.column(k)
             share = 0.0 if counted.share is None else float(counted.share[part].sum())
-            figures[body] = int(counted.count[part].sum()), share
+            figures[self.bodies[k]] = int(counted.count[part].sum()), share
         return figures
 
     @cached_property

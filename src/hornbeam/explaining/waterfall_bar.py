@@ -1,7 +1,7 @@
 """A step of a waterfall as a small SVG, for every page that shows one.
 
 Colours stand in the picture itself, for notebooks; a page's style sheet may change them by class.
-One blue speaks for and one orange against, which people tell apart who do not see red and green.
+One blue is for and one orange against, which people tell apart who do not see red and green.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ def waterfall_bar(step: WaterfallStep, fall: Waterfall) -> Markup:
     first, last = sorted(1 + (end - low) * scale for end in (step.before, step.after))
     zero = 1 - low * scale
     return Markup(
-        '<svg class="waterfall-bar" viewBox="0 0 {:g} {:g}" preserveAspectRatio="none" '
+        f'<svg class="waterfall-bar" viewBox="0 0 {WIDE:g} {HIGH:g}" preserveAspectRatio="none" '
         'width="160" height="12" aria-hidden="true" focusable="false">'
-        '<line class="zero" x1="{:.1f}" x2="{:.1f}" y1="0" y2="12" stroke="#9aa39e" '
+        f'<line class="zero" x1="{zero:.1f}" x2="{zero:.1f}" y1="0" y2="12" stroke="#9aa39e" '
         'vector-effect="non-scaling-stroke"/>'
-        '<rect class="{}" fill="{}" x="{:.2f}" y="1" width="{:.2f}" height="10"/></svg>'
-    ).format(
-        WIDE, HIGH, zero, zero, step.side, COLOURS[step.side], first, max(last - first, 0.6)
-    )  # fmt: skip
+        f'<rect class="{step.side}" fill="{COLOURS[step.side]}" x="{first:.2f}" y="1" '
+        f'width="{max(last - first, 0.6):.2f}" height="10"/></svg>'
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -37,10 +39,10 @@ class ArgumentTypes:
     def kind(self) -> Ids:
         """Number of every entity's type, -1 where it is not known.
 
-        By the types that come with names, or else those that the facts tell.
+        By the types that come with names, and for other entities those that the facts tell.
         """
-        names, facts = self.names, self.facts
-        types = names.types if names is not None and names.types else types_in(facts)
+        facts, told = self.facts, types_in(self.facts)
+        types = told if self.names is None else _completed(self.names.types, told)
         kind = np.full(len(facts.entities), -1, dtype=np.int32)
         if types:
             typed, kinds = Names.of(types), Names.of(types.values())
@@ -99,3 +101,19 @@ class ArgumentTypes:
         ends = located[stated.subject[stated.positive]], located[stated.object[stated.positive]]
         there = (ends[0] >= 0) & (ends[1] >= 0)
         return np.append(subject, ends[0][there]), np.append(object_, ends[1][there])
+
+
+def _completed(given: Mapping[str, str], told: Mapping[str, str]) -> dict[str, str]:
+    """The given types, and for entities without one what the facts tell.
+
+    Both may have words of their own for one type. A told type whose entities are given one type
+    stands for that; where they are given several nobody knows which of them others have.
+    """
+    words = defaultdict[str, set[str]](set)
+    for entity, kind in given.items():
+        if entity in told:
+            words[told[entity]].add(kind)
+    meant = {kind: min(words.get(kind, {kind})) for kind in set(told.values())}
+    clear = {kind for kind in meant if len(words.get(kind, ())) <= 1}
+    further = {entity: meant[kind] for entity, kind in told.items() if kind in clear}
+    return further | dict(given)

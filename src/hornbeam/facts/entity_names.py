@@ -34,20 +34,20 @@ class EntityNames:
         name = self.names.get(entity)
         if name is None:
             # an id that is another entity's name
-            return f"{entity} ({entity})" if entity in self._bearers else entity
-        return f"{name} ({entity})" if len(self._bearers[name]) > 1 else name
+            return f"{entity} ({entity})" if entity in self._ids_by_name else entity
+        return f"{name} ({entity})" if len(self._ids_by_name[name]) > 1 else name
 
     def named(self, entity: str) -> str:
         """The name alone, or the id where there is none."""
         return self.names.get(entity, entity)
 
     @cached_property
-    def _bearers(self) -> dict[str, list[str]]:
+    def _ids_by_name(self) -> dict[str, list[str]]:
         """Ids by the name that they have."""
-        bearers: dict[str, list[str]] = {}
+        ids: dict[str, list[str]] = {}
         for entity, name in self.names.items():
-            bearers.setdefault(name, []).append(entity)
-        return bearers
+            ids.setdefault(name, []).append(entity)
+        return ids
 
     def entity(self, text: str, known: Names) -> str:
         """The id that is meant: the text itself where it is one, else whoever is called so.
@@ -60,12 +60,12 @@ class EntityNames:
         hornbeam.errors.InputError
             Where several are called so.
         """
-        bearers = [one for one in self._bearers.get(text, []) if known.index(one) >= 0]
-        if known.index(text) >= 0 and (text in self.names or len(bearers) != 1):
+        ids = [one for one in self._ids_by_name.get(text, []) if known.index(one) >= 0]
+        if known.index(text) >= 0 and (text in self.names or len(ids) != 1):
             return text
-        if len(bearers) > 1:
-            raise InputError(f"{len(bearers)} entities are called {text!r}: {', '.join(bearers)}")
-        return bearers[0] if bearers else text
+        if len(ids) > 1:
+            raise InputError(f"{len(ids)} entities are called {text!r}: {', '.join(ids)}")
+        return ids[0] if ids else text
 
     def known_entity(self, text: str, known: Names, place: str = "entity") -> str:
         """The id that is meant, of an entity that some fact has.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from hornbeam.arrays import Millionths, run_starts
+from hornbeam.arrays import run_starts
 from hornbeam.facts.names import Names
-from hornbeam.facts.ordering import sort_edges
-from hornbeam.facts.table import ONE, Atoms, Facts, Targets
+from hornbeam.facts.ordering import united_edges
+from hornbeam.facts.table import Atoms, Facts, Targets
 
 
 def with_targets(facts: Facts, targets: Targets, suffix: str = "") -> Facts:
@@ -44,20 +44,14 @@ def with_targets(facts: Facts, targets: Targets, suffix: str = "") -> Facts:
             predicates.find(names)[targets.predicate].astype(np.int32),
             (from_targets[targets.subject], from_targets[targets.object]),
         )
-        atoms[2] = _united(new, atoms.get(2), len(entities))
+        old = [atoms[2]] if 2 in atoms else []
+        atoms[2] = _distinct(united_edges([new, *old], len(entities)))
     return Facts(entities, predicates, atoms)
 
 
-def _united(new: Atoms, old: Atoms | None, n_entities: int) -> Atoms:
-    """Both, sorted; of equal atoms the new one."""
-    if old is None:
-        old = Atoms(new.predicate[:0], tuple(column[:0] for column in new.arguments))
-    predicate = np.append(new.predicate, old.predicate)
-    arguments = [np.append(a, b) for a, b in zip(new.arguments, old.arguments, strict=True)]
-    values: Millionths | None = None
-    if old.millionths is not None:
-        values = np.append(np.full(len(new), ONE, dtype=np.int32), old.millionths)
-    predicate, (subject, object_), values = sort_edges(predicate, arguments, values, n_entities)
+def _distinct(edges: Atoms) -> Atoms:
+    """Equal edges once, with the greatest of their values."""
+    predicate, (subject, object_), values = edges.predicate, edges.arguments, edges.millionths
     first = run_starts(predicate, subject, object_)
     kept = None if values is None else np.maximum.reduceat(values, first)
     return Atoms(predicate[first], (subject[first], object_[first]), kept)

@@ -7,6 +7,7 @@ string), which is what lets ten million entities fit beside a hundred million fa
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import overload
@@ -55,13 +56,14 @@ class Names:
         return len(self.ends)
 
     def _bytes(self, i: int) -> bytes:
-        start = int(self.ends[i - 1]) + 1 if i else 0
-        return self.blob[start : int(self.ends[i])]
+        ends = self.ends
+        return self.blob[ends.item(i - 1) + 1 if i else 0 : ends.item(i)]
 
     def __getitem__(self, i: int) -> str:
-        if not -len(self) <= i < len(self):
+        n = len(self.ends)
+        if not -n <= i < n:
             raise IndexError(i)
-        return self._bytes(i % len(self)).decode()
+        return self._bytes(i % n).decode()
 
     def __iter__(self) -> Iterator[str]:
         return (self[i] for i in range(len(self)))
@@ -83,14 +85,8 @@ class Names:
     def index(self, text: str) -> int:
         """Id of a name, -1 where it is unknown (UTF-8 keeps the order of code points)."""
         wanted = text.encode("utf-8", "surrogatepass")
-        low, high = 0, len(self)
-        while low < high:
-            middle = (low + high) // 2
-            if self._bytes(middle) < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        return low if low < len(self) and self._bytes(low) == wanted else -1
+        place = bisect_left(range(len(self)), wanted, key=self._bytes)
+        return place if place < len(self) and self._bytes(place) == wanted else -1
 
     def find(self, texts: Iterable[str]) -> Ids:
         """Ids of many names, -1 where unknown."""

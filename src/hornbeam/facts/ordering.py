@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from hornbeam.arrays import Array, Ids, Millionths
 from hornbeam.compiled import kernels
+from hornbeam.facts.table import ONE, Atoms
 
 kernel = kernels("the sorting of facts")
 
@@ -30,6 +33,21 @@ def sort_edges(
         subject, predicate, object_, n_entities
     )
     return sorted_predicate, [sorted_subject, sorted_object], None
+
+
+def united_edges(parts: Sequence[Atoms], n_entities: int) -> Atoms:
+    """The edges of all parts, sorted as `Atoms` are; parts without values are true."""
+    values = None
+    if any(part.millionths is not None for part in parts):
+        full = [
+            np.full(len(part), ONE, dtype=np.int32) if part.millionths is None else part.millionths
+            for part in parts
+        ]
+        values = np.concatenate(full)
+    ends = [np.concatenate([part.arguments[k] for part in parts]) for k in range(2)]
+    predicate = np.concatenate([part.predicate for part in parts])
+    predicate, ends, values = sort_edges(predicate, ends, values, n_entities)
+    return Atoms(predicate, tuple(ends), values)
 
 
 @kernel

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -92,8 +92,14 @@ class Facts:
         for row in self.to_table():
             yield row[:2] if len(row) == 3 and row[2] is None else row
 
-    def __getitem__(self, rows: slice | Bools | Integers) -> Facts:
-        """Some of the facts, in their order; entities and predicates keep their ids."""
+    @overload
+    def __getitem__(self, rows: int) -> tuple[Any, ...]: ...
+    @overload
+    def __getitem__(self, rows: slice | Bools | Integers) -> Facts: ...
+    def __getitem__(self, rows: int | slice | Bools | Integers) -> Facts | tuple[Any, ...]:
+        """One fact as a tuple, or some in their order; entities and predicates keep their ids."""
+        if isinstance(rows, (int, np.integer)):
+            return next(iter(self[_just(rows, len(self))]))
         chosen = np.zeros(len(self), dtype=np.bool_)
         chosen[rows] = True
         ends = np.cumsum([len(table) for table in self.atoms.values()])[:-1]
@@ -169,6 +175,10 @@ class Facts:
             raise unknown_entity(name, self.entities)
         return found
 
+    def locate(self, names: Names) -> Ids:
+        """Ids of entities by name, -1 where no fact has them."""
+        return names.translate(self.entities)
+
     @property
     def soft(self) -> bool:
         """Whether some truth value lies strictly between 0 and 1."""
@@ -225,8 +235,14 @@ class Targets:
         """Subject, predicate, object and, where there is one, label of every pair."""
         return iter(self.to_table())
 
-    def __getitem__(self, rows: slice | Bools | Integers) -> Targets:
-        """Some of the targets."""
+    @overload
+    def __getitem__(self, rows: int) -> tuple[Any, ...]: ...
+    @overload
+    def __getitem__(self, rows: slice | Bools | Integers) -> Targets: ...
+    def __getitem__(self, rows: int | slice | Bools | Integers) -> Targets | tuple[Any, ...]:
+        """One target as a tuple, or some of them."""
+        if isinstance(rows, (int, np.integer)):
+            return next(iter(self[_just(rows, len(self))]))
         return self.select(np.arange(len(self), dtype=np.int32)[rows])
 
     def to_table(self) -> ResultTable:
@@ -275,3 +291,10 @@ class Targets:
             for p, n in counts
         ]
         return html_table("Targets", ["predicate", "pairs", "true"], rows)
+
+
+def _just(row: int, length: int) -> slice:
+    """The slice of one row, which may be counted from the end."""
+    if not -length <= row < length:
+        raise IndexError(f"row {row} of {length:,}")
+    return slice(row % length, row % length + 1)

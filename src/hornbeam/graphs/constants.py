@@ -88,7 +88,7 @@ class ConstantRules:
 def constant_rules(graph: LinkedGraph, step: int, sources: Ids | None = None) -> ConstantRules:
     """Count rules t(X, c) <- s(X, d) of a step, exactly; keep those above the thresholds.
 
-    All of them, or those that speak about some `sources`: a query needs few of many.
+    All of them, or those that can fire for some `sources`: a query needs few of many.
     """
     links = graph.links
     if sources is None:

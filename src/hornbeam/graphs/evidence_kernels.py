@@ -31,6 +31,8 @@ TOTAL, FIRED = 3, 4
 #: Confidences below this are taken for it, in logarithms; ridge scores below a share of the best.
 LEAST = 1e-4
 LEAST_SHARE = 1e-3
+#: Weights of links are in such parts of 1.
+MILLION = 1_000_000
 
 
 def find_run(links, entity, step):
@@ -141,7 +143,7 @@ def count_paths(links, trie, n_rules, sources, offsets, asked, walk, most):
 
 @kernel
 def fired_paths(links, trie, sources, offsets, entity, walk, most):
-    """Which path rules speak for which candidates: pairs of row and rule, in the order of sources.
+    """Which path rules fire for which candidates: pairs of row and rule, in the order of sources.
 
     The candidates of source i stand in the rows `offsets[i]` to `offsets[i + 1]` of `entity`.
     """
@@ -185,7 +187,7 @@ def propose(found, c):
 
 
 def fire(found, c, group, confidence, loss):
-    """A rule of a class speaks for c."""
+    """A rule of a class fires for c."""
     propose(found, c)
     row = found.evidence[c, group]
     if confidence > row[2]:
@@ -337,19 +339,22 @@ def chosen_candidates(evidence, listed, limit, strength, has_ridge):
     return chosen
 
 
-def count_linked(links, a, step, linked, more):
-    """Add `more` to what other links lead from a to its neighbours, or clear it with 0.
+def count_linked(links, a, step, weights, linked, more):
+    """Count, with `more` 1, what other links lead from a to its neighbours, or clear it with 0.
 
-    Columns of `linked`: other relations in the direction asked for, those against it, and the
-    relation itself against it.
+    Columns of `linked`: other relations in the direction asked for, those against it, the relation
+    itself against it, and the sum of what all these weigh for it (`hornbeam.graphs.pair_weights`).
     """
     for r in range(links.first_run[a], links.first_run[a + 1]):
         other = links.run_step[r]
         if other == step:
             continue
         column = 2 if other == step ^ 1 else (other ^ step) & 1
+        weight = weights[other, step] if len(weights) > 0 else 0
         for k in range(links.run_start[r], links.run_start[r + 1]):
-            linked[links.end[k], column] = more * (linked[links.end[k], column] + 1)
+            c = links.end[k]
+            linked[c, column] = more * (linked[c, column] + 1)
+            linked[c, 3] = more * (linked[c, 3] + weight)
 
 
 def describe(evidence, c, a, prior, is_seen, degree, linked, feature):
@@ -373,6 +378,7 @@ def describe(evidence, c, a, prior, is_seen, degree, linked, feature):
     feature[23] = 1.0 if c == a else 0.0
     for k in range(3):
         feature[24 + k] = math.log1p(linked[c, k])
+    feature[27] = linked[c, 3] / MILLION
 
 
 def describe_ridge(listed, chosen, forward, backward, feature):
@@ -386,26 +392,27 @@ def describe_ridge(listed, chosen, forward, backward, feature):
     for k in range(len(chosen)):
         c = chosen[k]
         ahead, back = max(float(forward[c]), 0.0), max(float(backward[c]), 0.0)
-        feature[k, 27] = math.log(max(ahead / best_forward, LEAST_SHARE))
-        feature[k, 28] = math.log(max(back / best_backward, LEAST_SHARE))
-        feature[k, 29] = math.log(max((ahead + back) / best_sum, LEAST_SHARE))
+        feature[k, 28] = math.log(max(ahead / best_forward, LEAST_SHARE))
+        feature[k, 29] = math.log(max(back / best_backward, LEAST_SHARE))
+        feature[k, 30] = math.log(max((ahead + back) / best_sum, LEAST_SHARE))
 
 
 @kernel
 def gather(
-    links, trie, constants, sources, frequent, prior, degree, forward, backward, proposed,
+    links, trie, constants, sources, frequent, prior, degree, weights, forward, backward, proposed,
     smoothing, least, most, limit, backward_rules, leave_out_linked, scratch,
 ):  # fmt: skip
     """Candidates of every source and their features.
 
-    `prior[k]` is the prior of what is an answer k times. `forward` and `backward` are rows of ridge
+    `prior[k]` is the prior of what is an answer k times, `weights` are those of `count_linked`.
+    `forward` and `backward` are rows of ridge
     scores (or have none), `proposed` the ridge's candidates. `scratch` is left as it was found, but
     for stamps.
     """
     has_ridge = len(forward) > 0
     found, is_known = scratch.found, scratch.is_known
     entity = np.empty((len(sources), limit), dtype=np.int32)
-    feature = np.empty((len(sources), limit, 30 if has_ridge else 27), dtype=np.float32)
+    feature = np.empty((len(sources), limit, 31 if has_ridge else 28), dtype=np.float32)
     count = np.zeros(len(sources), dtype=np.int64)
     for s in range(len(sources)):
         a = sources[s]
@@ -435,7 +442,7 @@ def gather(
                 scratch.strength[c] = strength
         chosen = chosen_candidates(found.evidence, listed, limit, scratch.strength, has_ridge)
         count[s] = len(chosen)
-        count_linked(links, a, trie.target, scratch.linked, 1)
+        count_linked(links, a, trie.target, weights, scratch.linked, 1)
         for k in range(len(chosen)):
             c = chosen[k]
             entity[s, k] = c
@@ -446,7 +453,7 @@ def gather(
             describe(
                 found.evidence, c, a, prior[times], times > 0, degree, scratch.linked, feature[s, k]
             )
-        count_linked(links, a, trie.target, scratch.linked, 0)
+        count_linked(links, a, trie.target, weights, scratch.linked, 0)
         if has_ridge:
             describe_ridge(listed, chosen, forward[s], backward[s], feature[s])
         for c in listed:
@@ -472,7 +479,7 @@ def gather_fired(
             fire(found, c, group[k], confidence[k], one)
     count = np.minimum(offsets[1:] - offsets[:-1], limit)
     chosen = np.empty(count.sum(), dtype=np.int32)
-    feature = np.empty((len(chosen), 27), dtype=np.float32)
+    feature = np.empty((len(chosen), 28), dtype=np.float32)
     filled = 0
     for s in range(len(offsets) - 1):
         listed = np.arange(offsets[s], offsets[s + 1]).astype(np.int32)

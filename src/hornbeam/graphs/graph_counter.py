@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from hornbeam.arrays import Ids, Ints
+from hornbeam.arrays import Bools, Ids, Ints
 from hornbeam.facts.names import Names
 from hornbeam.graphs.asked_links import Asked
 from hornbeam.graphs.discovery import PathTable
@@ -89,6 +89,9 @@ class GraphCounter(Protocol):
     def linked_shares(self, subject: Ids | None = None, object_: Ids | None = None) -> LinkedShares:
         """How many pairs are linked by more than one relation; see `linked_shares`."""
 
+    def holds(self, subject: Ids, predicate: Ids, object_: Ids) -> Bools:
+        """Which triples the graph has."""
+
     def drawn(
         self, steps: Sequence[int], most: int | None, seed: int, purpose: int
     ) -> dict[int, Asked]:
@@ -115,7 +118,7 @@ class GraphCounter(Protocol):
         """At most `limit` candidates of every source, with their features."""
 
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
-        """Which path rules speak for which candidates of a pool of the rules' step."""
+        """Which path rules fire for which candidates of a pool of the rules' step."""
 
     def best_constants(
         self, steps: Sequence[int], portion: Portion

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from hornbeam.graphs.constants import (
     priors,
 )
 from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.pair_weights import weights_of
 from hornbeam.graphs.path_rules import MAX_PATH, TrieWalk
 from hornbeam.graphs.ridge import Ridge
 
@@ -64,7 +66,7 @@ class GatherScratch(NamedTuple):
     properties: PropertyArrays
     strength: Floats
     is_known: Bools
-    linked: Ids
+    linked: Ints
 
     @classmethod
     def of(cls, graph: LinkedGraph) -> GatherScratch:
@@ -81,7 +83,7 @@ class GatherScratch(NamedTuple):
             one.copy(),
         )
         walk = TrieWalk.of(n, MAX_PATH)
-        is_known, linked = np.zeros(n, dtype=np.bool_), np.zeros((n, 3), dtype=np.int32)
+        is_known, linked = np.zeros(n, dtype=np.bool_), np.zeros((n, 4), dtype=np.int64)
         return cls(walk, found, properties, np.zeros(n), is_known, linked)
 
 
@@ -113,6 +115,11 @@ class GraphEvidence:
     _tables: dict[int, StepTables] = field(default_factory=dict, repr=False)
     _common: dict[int, StepCommon] = field(default_factory=dict, repr=False)
     _free: list[GatherScratch] = field(default_factory=list, repr=False)
+
+    @cached_property
+    def pair_weights(self) -> Ints:
+        """What the links of a pair weigh for each other."""
+        return weights_of(self.graph)
 
     def constants(self, step: int, sources: Ids | None = None) -> ConstantRules:
         """Rules with constants of a step: all, or those about some sources and s(X, _) of all."""

@@ -36,7 +36,7 @@ CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"(?!\()')
 
 @dataclass(frozen=True)
 class HigherAnswer:
-    """An answer that ranks above the explained one, with what speaks for it most."""
+    """An answer that ranks above the explained one, with its strongest reason."""
 
     answer: str
     rank: float
@@ -61,7 +61,7 @@ class RankedReasons:
         How far each class of rules lifts its score (a logarithm of odds) above that of the mean
         candidate of the query.
     reasons
-        The rules that speak for it.
+        The rules that fire for it.
     above
         The best answers above it.
     """
@@ -154,7 +154,7 @@ class GraphExplanation:
             for reason in other.reasons:
                 yield "note", f"  {_stated(reason)}"
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "\n".join(line for _, line in self.lines())
 
     def _repr_html_(self) -> str:

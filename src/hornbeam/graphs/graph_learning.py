@@ -21,18 +21,20 @@ from hornbeam.graphs.graph_model import Calibration, GraphModel, LinkedShares
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_stages import (
     GraphLearning,
-    both_ways,
     count_given,
     find_rules,
     held_pool,
     held_triples,
     training_pool,
+    with_held,
 )
 from hornbeam.graphs.model_parts import relation_rules
 from hornbeam.graphs.opened_graph import GraphInput, open_graph
 from hornbeam.graphs.path_rules import MAX_PATH, PathRules
 from hornbeam.graphs.pools import FEATURES, LINKED, Pool
 from hornbeam.graphs.ranking_fit import (
+    PENALTIES,
+    USUAL_PENALTY,
     Ranking,
     Trial,
     crossed,
@@ -48,8 +50,9 @@ from hornbeam.graphs.workload import Workload
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.codes import step_code
 
-#: Held-out queries from which on they choose; of fewer, training queries tell more by halves.
-ENOUGH = 10_000
+#: Held-out queries from which on they choose: fewer would by chance; and from which on they do
+#: nothing else, of fewer each is needed to fit weights to, too.
+ENOUGH, PLENTY = 200, 10_000
 
 
 def learn_graph(
@@ -74,9 +77,9 @@ def learn_graph(
         `open_spark`, which keeps it where it is; facts of other than two arguments are left out.
         A database does not fit constants together, and Spark counts given `rules` alone.
     valid
-        Held-out facts, which decide on features and penalties where they are many. Where they are
-        few, training queries do, by halves, and these facts are further queries to fit weights to.
-        They are never evidence: rules are counted from `facts` alone.
+        Held-out facts, which decide on features and penalties. Where they are few, they are then
+        further queries to fit weights to. They are never evidence: rules are counted from `facts`
+        alone.
     relations
         Learn these only; bodies of rules have all.
     rules
@@ -183,8 +186,6 @@ def _ranked(
         held = None
         if triples is not None:
             held = held_pool(learning, rules, *triples)
-            if held is not None and not _decides_alone(held, learning, linked):
-                train = train.without(*both_ways(*triples))
         fitted = _fitted(learning, train, held, graphs, rules, linked)
     ranking, own = fitted.ranking, fitted.own
     uses_ridge = any(name.startswith("ridge") for name in ranking.features)
@@ -240,12 +241,15 @@ def _fitted(
     available = FEATURES[: train.feature.shape[1]]
     if linked.caution:  # how pairs are linked says how the facts were split
         available = tuple(name for name in available if name not in LINKED)
-    further = [] if held is None else [held]
-    if held is not None and _decides_alone(held, learning, linked):
+    decides = held is not None and _decides_alone(held, learning, linked)
+    if held is not None and (decides or held.n_queries >= ENOUGH):
         trials, judged_by = [Trial(train, held)], "valid"
     else:
-        trials, judged_by = crossed(train, further), "train"
-    rankings = fit_ranking(trials, available, work, settings.per_relation, shares.fitting)
+        trials, judged_by = crossed(train), "train"
+    penalties = PENALTIES if judged_by == "valid" else (USUAL_PENALTY,)
+    rankings = fit_ranking(
+        trials, available, work, settings.per_relation, shares.fitting, penalties
+    )
     ranking, own = rankings[0], dict[int, Floats]()
     judged = [trial.judged for trial in trials]
     scores = [scores_of(pool, one) for pool, one in zip(judged, rankings, strict=True)]
@@ -257,18 +261,19 @@ def _fitted(
     truth = np.concatenate([pool.truth for pool in judged])
     calibration = fit_calibration(np.concatenate(odds), truth)
     del trials, judged  # copies of queries, not to be held beside those that follow
-    if judged_by == "train" and not work.expired():
-        ranking = refit(Pool.together([train, *further]), ranking, work, shares.refitting)
+    if not decides and not work.expired():
+        queries = train if held is None else with_held(train, held)
+        ranking = refit(queries, ranking, work, shares.refitting)
     return _Fitted(ranking, own, calibration, judged_by)
 
 
 def _decides_alone(held: Pool, learning: GraphLearning, linked: LinkedShares) -> bool:
-    """Whether held-out facts only choose, and are no queries to fit to.
+    """Whether held-out facts choose in any case, and are no queries to fit to.
 
     So it is where they are many, where rules get weights, which they decide on, and where they were
     split off by looking at links, which weights would learn to tell.
     """
-    many = held.n_queries >= ENOUGH
+    many = held.n_queries >= PLENTY
     return many or learning.shares.weighting > 0 or linked.caution is not None
 
 

@@ -1,6 +1,6 @@
 """The model of a whole graph as data: rules and ranking weights per relation and direction.
 
-Path rules carry their own hits and predictions, so that they speak about any facts that have their
+Path rules carry their own hits and predictions, so that they apply to any facts that have their
 relations. Rules with constants, frequent answers and the ridge class are about single entities:
 they are counted anew from the facts that a model is used with, and the best of them are listed to
 be read.
@@ -235,7 +235,7 @@ class GraphModel:
         groundings: int = 3,
         names: Input | None = None,
     ) -> GraphExplanation:
-        """Say where a triple ranks, which rules speak for it, and what is above it."""
+        """Say where a triple ranks, which rules fire for it, and what is above it."""
         from hornbeam.facts.reading.name_files import as_names
         from hornbeam.graphs.graph_explanation import explain_triple, graph_explanation_in_names
 

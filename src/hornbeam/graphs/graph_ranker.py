@@ -1,4 +1,4 @@
-"""A model of a graph over facts: ranked answers, their probabilities, and what speaks for them."""
+"""A model of a graph over facts: ranked answers, their probabilities, and the reasons for them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class PoolSource(Protocol):
         """At most `limit` candidates of every source along the rules' step."""
 
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
-        """Which path rules speak for which candidates."""
+        """Which path rules fire for which candidates."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class MemoryPools:
         return pool_of(self.evidence, rules, asked, limit, leave_out_linked=self.leave_out_linked)
 
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
-        """Which path rules speak for which candidates."""
+        """Which path rules fire for which candidates."""
         return firings_of(self.evidence.graph, rules, pool)
 
 
@@ -126,7 +126,9 @@ class GraphRanker:
     def _pools(self) -> PoolSource:
         if self.source is not None:
             return self.source
-        assert len(self.graph.links.first_run)  # before threads ask for it
+        # before threads ask for them
+        assert len(self.graph.links.first_run)
+        assert self.evidence.pair_weights is not None
         return MemoryPools(self.evidence, self.leave_out_linked)
 
     def without_linked(self) -> GraphRanker:
@@ -237,7 +239,7 @@ class GraphRanker:
         if not done:
             nothing = np.empty(0, dtype=np.int32)
             return _empty_pool(nothing), np.empty(0), place
-        pool = Pool.together([one for one, _ in done])
+        pool = Pool.concatenated([one for one, _ in done])
         return pool, np.concatenate([score for _, score in done]), place
 
     def _parts(self, distinct: Ints) -> list[tuple[int, Ids]]:

@@ -1,7 +1,7 @@
-"""What speaks for one candidate: the rules of every class, counted for it alone.
+"""The reasons for one candidate: the rules of every class, counted for it alone.
 
 The loops of `hornbeam.graphs.evidence_kernels` go over thousands of candidates and keep the best
-confidences only. Here one candidate is looked at, and every rule that they heard is named.
+confidences only. Here one candidate is looked at, and every rule that fired is named.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from hornbeam.arrays import Bools, Ids, Ints
 from hornbeam.facts.atom_keys import contained
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.constants import LEAST_CONFIDENCE, LEAST_HITS
+from hornbeam.graphs.evidence_kernels import MILLION
 from hornbeam.graphs.graph_model import ConstantRule, GraphRule
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_text import rule_atom, rule_head, rule_text
@@ -62,7 +63,7 @@ class RuleClass(StrEnum):
 
 @dataclass(frozen=True)
 class GraphReason:
-    """A rule that speaks for an answer, or, with a weight below 0, against it.
+    """A reason for an answer: a rule that fired, or, with a weight below 0, against it.
 
     Rules that are judged alone have a confidence; those that are fitted together have a weight.
     `groundings` are the first ways in which a path connects the two, as triples.
@@ -80,7 +81,7 @@ class GraphReason:
 def reasons_for(
     ranker: GraphRanker, pool: Pool, row: int, groundings: int = 3
 ) -> tuple[GraphReason, ...]:
-    """All rules that speak for the candidate at a row of a pool of one source, the best first.
+    """All rules that fire for the candidate at a row of a pool of one source, the best first.
 
     Of the constants that are fitted together the heaviest are named.
     """
@@ -92,7 +93,9 @@ def reasons_for(
         found += _backward(ranker, step, source, candidate)
     found.sort(key=lambda reason: (-(reason.confidence or 0.0), reason.rule))
     if ranker.evidence.ridge is not None:
-        found += _together(ranker, step, source, candidate)
+        found += _ridge_reasons(ranker, step, source, candidate)
+    if "linked_together" in ranker.model.features:
+        found += _linked(ranker, step, source, candidate)
     return tuple(found)
 
 
@@ -239,10 +242,28 @@ def _quoted(facts: Facts, entity: int) -> str:
     return json.dumps(facts.entities[entity], ensure_ascii=False)
 
 
+# --- links of the pair, fitted together --------------------------------------------------------
+
+
+def _linked(ranker: GraphRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
+    """The heaviest weights of other links between the two."""
+    graph, facts, weights = ranker.graph, ranker.facts, ranker.evidence.pair_weights
+    found = []
+    for code in range(2, len(weights)):
+        weight = int(weights[code, step]) / MILLION
+        if abs(weight) >= LEAST_WEIGHT and c in graph.ends(a, code):
+            rule = GraphRule((step_of(facts.predicates, code),), 0, 0)
+            text = rule_text(facts.predicates[predicate_of(step)], direction_of(step), rule)
+            found.append((weight, text))
+    found.sort(key=lambda one: (-abs(one[0]), one[1]))
+    for weight, text in found[:RIDGE_SHOWN]:
+        yield GraphReason(RuleClass.LINKED, text, weight=weight)
+
+
 # --- constants fitted together --------------------------------------------------------------------
 
 
-def _together(ranker: GraphRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
+def _ridge_reasons(ranker: GraphRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
     """The heaviest weights of the ridge class, about the known argument and about the answer."""
     facts, graph = ranker.facts, ranker.graph
     found = []

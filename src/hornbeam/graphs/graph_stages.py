@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from hornbeam.arrays import Ids, Ints
+from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.asked_links import asked_of
 from hornbeam.graphs.discovery import PathTable, turned_paths
@@ -157,7 +159,7 @@ def training_pool(
         pools += rest.pools(seen, asked, extent.pool, number, portion)
         if learning.shares.weighting:
             graphs.append(rest)
-    return (Pool.together(pools) if pools else None), graphs
+    return (Pool.concatenated(pools) if pools else None), graphs
 
 
 def fair_share(sizes: Ints, total: int) -> int:
@@ -178,8 +180,12 @@ def fair_share(sizes: Ints, total: int) -> int:
     return max(ordered[-1], 1)
 
 
-def held_triples(graph: GraphCounter, valid: Facts) -> tuple[Ids, Ids, Ids]:
-    """Subject, predicate and object of held-out facts in the ids of train; others left out."""
+def held_triples(graph: GraphCounter, valid: Facts) -> tuple[Ids, Ids, Ids] | None:
+    """Subject, predicate and object of held-out facts in the ids of train, or none.
+
+    Left out are those with names that train does not have, and, with a warning, those that stand
+    in train: they are no candidates.
+    """
     atoms = valid.binary
     subject, object_ = atoms.arguments
     predicate = atoms.predicate.astype(np.int32)
@@ -188,17 +194,15 @@ def held_triples(graph: GraphCounter, valid: Facts) -> tuple[Ids, Ids, Ids]:
     triples = entity[subject], relation[predicate], entity[object_]
     known = np.all([part >= 0 for part in triples], axis=0)
     s, p, o = (part[known].astype(np.int32) for part in triples)
-    return s, p, o
-
-
-def both_ways(subject: Ids, predicate: Ids, object_: Ids) -> tuple[Ids, Ids, Ids]:
-    """Triples as queries of both directions: steps, sources and answers."""
-    steps = [step_code(predicate), step_code(predicate, inverse=True)]
-    return (
-        np.concatenate(steps).astype(np.int32),
-        np.concatenate([subject, object_]),
-        np.concatenate([object_, subject]),
-    )
+    stated = graph.holds(s, p, o)
+    if stated.any():
+        warnings.warn(
+            f"{np.count_nonzero(stated):,} of {len(atoms):,} facts of `valid` stand among the "
+            "facts too: they are not held out, and are left out",
+            HornbeamWarning,
+            stacklevel=2,
+        )
+    return (s[~stated], p[~stated], o[~stated]) if not stated.all() else None
 
 
 def held_pool(
@@ -211,4 +215,11 @@ def held_pool(
         asked[step] = asked_of(step, subject[rows], object_[rows])
     portion = learning.portion(learning.shares.held, 0.9, learning.shares.ridge)
     pools = learning.graph.pools(rules, asked, learning.extent.pool, 0, portion)
-    return Pool.together(pools) if pools else None
+    return Pool.concatenated(pools) if pools else None
+
+
+def with_held(train: Pool, held: Pool) -> Pool:
+    """All queries together; what is held out is no wrong answer of training queries any more."""
+    of = np.repeat(np.arange(len(held.source)), np.diff(held.offsets))[held.truth]
+    known = train.without(held.step[of], held.source[of], held.entity[held.truth])
+    return Pool.concatenated([known, held])

@@ -8,7 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Ids, Ints
+from hornbeam.arrays import Bools, Ids, Ints
+from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.asked_links import Asked, asked_of, drawn_links
@@ -113,6 +114,13 @@ class MemoryGraph:
         """How many pairs are linked by more than one relation."""
         return linked_shares(self.graph, subject, object_)
 
+    def holds(self, subject: Ids, predicate: Ids, object_: Ids) -> Bools:
+        """Which triples the graph has."""
+        graph = self.graph
+        size = graph.n_entities, graph.n_predicates
+        known = atom_keys(graph.subject, graph.predicate, graph.object, *size)
+        return contained(atom_keys(subject, predicate, object_, *size), np.sort(known))
+
     def drawn(
         self, steps: Sequence[int], most: int | None, seed: int, purpose: int
     ) -> dict[int, Asked]:
@@ -167,13 +175,15 @@ class MemoryGraph:
             step, some = part
             return pool_of(evidence, rules[step], some, limit, fold)
 
-        assert len(self.graph.links.first_run)  # built before threads ask for it
+        # built before threads ask for them
+        assert len(self.graph.links.first_run)
+        assert evidence.pair_weights is not None
         parts = [(step, part) for step in rules for part in asked[step].parts(TOGETHER)]
         found = portion.each(one, parts, [len(some.sources) + 10.0 for _, some in parts])
         return [pool for pool in found if pool is not None]
 
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
-        """Which path rules speak for which candidates of a pool of the rules' step."""
+        """Which path rules fire for which candidates of a pool of the rules' step."""
         return firings_of(self.graph, rules, pool)
 
     def best_constants(

@@ -19,9 +19,9 @@ from hornbeam.graphs.ridge import PROPOSED, Ridge
 from hornbeam.graphs.softmax import Firings
 
 #: Other links between the known argument and the answer: in the direction that is asked for,
-#: against it, and of the relation itself against it. They speak against an answer where a pair has
-#: one link alone, which no rule can say.
-LINKED = ("linked_along", "linked_against", "linked_reverse")
+#: against it, and of the relation itself against it; and all of them with weights that were fitted
+#: together. They count against an answer where a pair has one link alone, which no rule can say.
+LINKED = ("linked_along", "linked_against", "linked_reverse", "linked_together")
 #: Names of the features, in their order; the last three are the ridge's.
 FEATURES = (
     *(
@@ -61,7 +61,7 @@ class Pool:
         return int(self.truth.sum() + self.missed.sum())
 
     @classmethod
-    def together(cls, pools: Sequence[Pool]) -> Pool:
+    def concatenated(cls, pools: Sequence[Pool]) -> Pool:
         """Put pools one after the other."""
         sizes = np.concatenate([np.diff(pool.offsets) for pool in pools])
         return cls(
@@ -140,8 +140,9 @@ def pool_of(
             forward, backward, proposed = _ridge_rows(evidence.ridge, step, sources)
             count, entity, feature = run(
                 graph.links, rules.trie, constants, sources, prior.frequent, prior.log_share,
-                graph.degree, forward, backward, proposed, SMOOTHING, LEAST_CONFIDENCE,
-                MOST_PROPOSED, limit, evidence.classes.backward, leave_out_linked, scratch,
+                graph.degree, evidence.pair_weights, forward, backward, proposed, SMOOTHING,
+                LEAST_CONFIDENCE, MOST_PROPOSED, limit, evidence.classes.backward,
+                leave_out_linked, scratch,
             )  # fmt: skip
             used = np.arange(limit) < count[:, None]
             counts.append(count)
@@ -163,7 +164,7 @@ def pool_of(
 
 
 def firings_of(graph: LinkedGraph, rules: PathRules, pool: Pool) -> Firings:
-    """Which path rules speak for which candidates of a pool of the rules' step."""
+    """Which path rules fire for which candidates of a pool of the rules' step."""
     run = fired_paths.for_size(len(graph), WORTH_COMPILING)
     walk = TrieWalk.of(graph.n_entities, rules.paths.shape[1])
     row, rule = run(

@@ -110,22 +110,6 @@ class Ranker(Protocol):
         """
 
 
-def collected_answers(n_queries: int, query: Integers, entities: Ids, scores: Floats) -> Answers:
-    """Answers from rows in any order: by query, best score first, ties by entity.
-
-    Examples
-    --------
-    >>> found = collected_answers(
-    ...     2, np.array([1, 1, 1]), np.array([7, 5, 6], np.int32), np.array([0.5, 0.5, 0.9])
-    ... )
-    >>> found.offsets.tolist(), found.entities.tolist()
-    ([0, 0, 3], [6, 5, 7])
-    """
-    order = np.lexsort((entities, -scores, query))
-    sizes = np.bincount(query, minlength=n_queries)
-    return Answers(pointers(sizes), entities[order], scores[order])
-
-
 def answered(ranker: Ranker, queries: Queries, progress: Progress = SILENT) -> Answers:
     """Ask a ranker; a query of a name that the facts do not have gets no answers."""
     askable = queries.askable

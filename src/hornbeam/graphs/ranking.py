@@ -195,8 +195,10 @@ def _tell(unknown: int, in_facts: int, left_out: int, progress: Progress) -> Non
         )
     if left_out:
         progress.message(
-            f"{left_out:,} test facts are of relations that the model has no rules for; they are "
-            "left out."
+            "1 test fact is of a relation that the model has no rules for; it is left out."
+            if left_out == 1
+            else f"{left_out:,} test facts are of relations that the model has no rules for; they "
+            "are left out."
         )
 
 

@@ -1,8 +1,8 @@
 """A weight of its own for every path rule, where held-out queries gain by it.
 
 Beside its confidence, which enters features, a rule gets a weight in the score of every candidate
-that it speaks for. Weights of features and rules are fitted together per step, the rules' drawn to
-0. It pays in sparse graphs, where few rules speak and each does often; in dense ones it overfits.
+that it fires for. Weights of features and rules are fitted together per step, the rules' drawn to
+0. It pays in sparse graphs, where few rules fire and each does often; in dense ones it overfits.
 """
 
 from __future__ import annotations

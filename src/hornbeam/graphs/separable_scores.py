@@ -24,7 +24,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.body import AnyBody, Body, Kind, Step
 from hornbeam.rules.rule_model import Rule, RuleModel
-from hornbeam.scoring.end_conditions import strangers
+from hornbeam.scoring.end_conditions import first_unlinked
 from hornbeam.scoring.independent_scorer import strengths
 from hornbeam.scoring.proposals import grounded_for, pulls_up
 from hornbeam.scoring.reach import Reach
@@ -127,7 +127,7 @@ class SeparableScores:
         """What conditions on the asked argument, and priors, add; where a positive one is met."""
         rules = self._far_rules
         everyone = np.arange(len(self.facts.entities), dtype=np.int32)
-        pairs = self._pairs(strangers(self.facts, self.target, 1 - self.near), everyone)
+        pairs = self._pairs(first_unlinked(self.facts, self.target, 1 - self.near), everyone)
         counted = self.engine.count(pairs, rules.bodies, self.model.language)
         up, down = strengths(rules, counted, pairs)
         met = np.zeros(len(everyone), dtype=np.bool_)
@@ -137,7 +137,7 @@ class SeparableScores:
     def _near(self, starts: Ids) -> tuple[Floats, Floats]:
         """What conditions on the known argument add."""
         rules = self._conditions(self.near)
-        pairs = self._pairs(starts, strangers(self.facts, self.target, self.near)[starts])
+        pairs = self._pairs(starts, first_unlinked(self.facts, self.target, self.near)[starts])
         return strengths(rules, self.engine.count(pairs, rules.bodies, rules.language), pairs)
 
     def _pairs(self, start: Ids, end: Ids) -> Targets:
@@ -168,7 +168,7 @@ def _has_path(rule: Rule) -> bool:
 
 
 def _arguments(rule: Rule) -> set[int]:
-    """Which arguments a rule without paths speaks of."""
+    """Which arguments a rule without paths is about."""
     return {part.body.argument for part in rule.clause.body.parts}
 
 

@@ -27,7 +27,7 @@ ITERATIONS, LEAST_GAIN = 100, 1e-7
 
 
 class Firings(NamedTuple):
-    """Which path rules speak for row i: `rule[start[i]:start[i + 1]]`."""
+    """Which path rules fire for row i: `rule[start[i]:start[i + 1]]`."""
 
     start: Ints
     rule: Ids
@@ -134,7 +134,7 @@ def linear_scores(feature: npt.NDArray[np.float32], weights: Floats) -> Floats:
 
 
 def fired_scores(firings: Firings, weights: Floats) -> Floats:
-    """Sum of the weights of the rules that speak for every row."""
+    """Sum of the weights of the rules that fire for every row."""
     of = np.repeat(np.arange(len(firings.start) - 1), np.diff(firings.start))
     sums: Floats = np.bincount(of, weights[firings.rule], len(firings.start) - 1).astype(np.float64)
     return sums

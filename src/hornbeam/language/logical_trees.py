@@ -14,6 +14,7 @@ from typing import NamedTuple, cast
 
 from lark import Token, Tree
 
+from hornbeam.language.arithmetic_rules import SumAtom, SumVariable
 from hornbeam.language.brackets import Bracket, BracketOperator, ThresholdSpan
 from hornbeam.language.syntax import (
     Atom,
@@ -23,8 +24,6 @@ from hornbeam.language.syntax import (
     LogicalRule,
     Operator,
     Place,
-    SumAtom,
-    SumVariable,
     Term,
     Variable,
 )

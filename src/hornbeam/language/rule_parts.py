@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hornbeam.language.syntax import (
+from hornbeam.language.arithmetic_rules import (
     ArithmeticRule,
-    Atom,
     Cardinality,
     Coefficient,
-    Comparison,
     Condition,
-    Constant,
     Extreme,
-    Literal,
-    LogicalRule,
     Number,
     Operation,
     PslRule,
     SumAtom,
     SumVariable,
-    Variable,
 )
+from hornbeam.language.syntax import Atom, Comparison, Constant, Literal, LogicalRule, Variable
 
 Argument = Variable | Constant | SumVariable
 

@@ -15,6 +15,23 @@ from typing import cast
 
 from lark import Token, Tree
 
+from hornbeam.language.arithmetic_rules import (
+    AllOf,
+    AnyOf,
+    ArithmeticOperator,
+    ArithmeticRule,
+    Cardinality,
+    Coefficient,
+    Condition,
+    Extreme,
+    Filter,
+    Number,
+    Operation,
+    PslRule,
+    Relation,
+    SumAtom,
+    Summand,
+)
 from hornbeam.language.logical_trees import (
     MisplacedError,
     SyntaxNode,
@@ -26,25 +43,7 @@ from hornbeam.language.logical_trees import (
     place_of,
     sum_atom_of,
 )
-from hornbeam.language.syntax import (
-    AllOf,
-    AnyOf,
-    ArithmeticOperator,
-    ArithmeticRule,
-    Cardinality,
-    Coefficient,
-    Comparison,
-    Condition,
-    Extreme,
-    Filter,
-    Number,
-    Operation,
-    Place,
-    PslRule,
-    Relation,
-    SumAtom,
-    Summand,
-)
+from hornbeam.language.syntax import Comparison, Place
 
 _ONE = Number(1.0)
 

@@ -12,7 +12,8 @@ from hornbeam.counting.collective.collective_statistics import CollectiveStatist
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.strengths import DOWN, UP
 from hornbeam.facts.table import Targets
-from hornbeam.learning.count_problem import CountProblem, body_clauses, priors_of
+from hornbeam.learning.body_clauses import body_clauses, priors_of
+from hornbeam.learning.count_problem import CountProblem
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts

@@ -14,25 +14,31 @@ Where bodies are observed, a clause and its negation share one column; the prior
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, pointers, run_starts
+from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, pointers
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.strengths import Densities, Moments
 from hornbeam.facts.table import Targets
 from hornbeam.learning import descent
+from hornbeam.learning.body_clauses import body_clauses, body_lengths, priors_of, useful_ways
+from hornbeam.learning.column_groups import (
+    LaidOut,
+    added_by_group,
+    mirror_groups,
+    shares_by_median,
+)
 from hornbeam.learning.descent_arrays import Layout
 from hornbeam.learning.pieces import CountPiece, distinct_rows, grouped_counts
-from hornbeam.rules.beliefs import speaks_of_beliefs
-from hornbeam.rules.body import Body, Kind
-from hornbeam.rules.clause import Clause, prior
+from hornbeam.rules.body import Body
+from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation
-from hornbeam.rules.weighing import Counts, Weighing
+from hornbeam.rules.weighing import Counts
 
 #: Sweeps over columns before a Hessian is worked out, and the most weights it may have.
 FIRST_SWEEPS = 2
@@ -79,15 +85,15 @@ class CountProblem:
         """
         bodies, columns = statistics.bodies, Columns(statistics, relaxation)
         tied = tied and symmetric
-        group = _mirror_groups(bodies) if tied else np.arange(len(bodies))
+        group = mirror_groups(bodies) if tied else np.arange(len(bodies))
         medians = dict[Body, float]()
-        parts = dict[Counts, tuple[Ints, Ids, Floats]]()
+        parts = dict[Counts, LaidOut]()
         for way in dict.fromkeys(way for body in bodies for way in useful_ways(body, ways)):
             parts[way] = columns.all(way)
             if way is Counts.SHARE:
-                parts[way], medians = _shares_by_median(statistics, parts[way], group)
-            if tied:
-                parts[way] = _united(parts[way], group)
+                parts[way], medians = shares_by_median(statistics, parts[way], group)
+        if tied:
+            parts = added_by_group(parts, group)
         listed = [one for one in body_clauses(bodies, ways, medians) if group[one[0]] == one[0]]
         first = {way: k * len(bodies) for k, way in enumerate(parts)}
         column = [first[way] + b for b, way, _ in listed]
@@ -101,10 +107,9 @@ class CountProblem:
         x = np.concatenate([none, *(part[2] for part in parts.values())])
         sizes = [n for indptr, _, _ in parts.values() for n in np.diff(indptr)]
         sizes += map(np.count_nonzero, priors)
-        negated = np.array([clause.negated for clause in clauses])
         return cls(
             clauses,
-            np.stack([np.where(negated, -1, column), np.where(negated, column, -1)]),
+            _on_sides(clauses, column),
             pointers(np.array(sizes, dtype=np.int64)),
             rows.astype(np.int32),
             np.append(x, np.ones(len(rows) - len(x))),
@@ -123,10 +128,9 @@ class CountProblem:
         symmetric: bool,
     ) -> CountProblem:
         """Lay out columns (rows, entries) that clauses point to by number."""
-        negated = np.array([clause.negated for clause in clauses])
         return cls(
             clauses,
-            np.stack([np.where(negated, -1, column), np.where(negated, column, -1)]),
+            _on_sides(clauses, column),
             pointers(np.array([len(rows) for rows, _ in entries], dtype=np.int64)),
             np.concatenate([rows for rows, _ in entries]).astype(np.int32),
             np.concatenate([x for _, x in entries]),
@@ -242,8 +246,17 @@ class CountProblem:
 
     def gradient(self, weights: Floats) -> Floats:
         """Derivative of -l by every weight: observed minus expected."""
-        slopes, _ = self._derivatives(weights)
-        return descent.gradients(self._layout, slopes)
+        key = weights.tobytes()
+        if key not in self._latest_gradient:
+            slopes, _ = self._derivatives(weights)
+            self._latest_gradient.clear()
+            self._latest_gradient[key] = descent.gradients(self._layout, slopes)
+        return self._latest_gradient[key]
+
+    @cached_property
+    def _latest_gradient(self) -> dict[bytes, Floats]:
+        """Gradient at the latest weights: a fit begins where the one before has ended."""
+        return {}
 
     def score(self, weights: Floats) -> Floats:
         """E[y] of every target."""
@@ -317,7 +330,10 @@ class CountProblem:
     def subset(self, targets: Bools) -> CountProblem:
         """Keep some targets only (rows renumbered)."""
         place = np.cumsum(targets) - 1
-        keep = targets[self.row]
+        used = np.zeros(len(self.indptr) - 1, dtype=np.bool_)
+        used[self.columns[self.columns >= 0]] = True
+        # columns that no clause has are left empty: half of all where many repeat each other
+        keep = np.repeat(used, np.diff(self.indptr)) & targets[self.row]
         return replace(
             self,
             indptr=pointers(keep)[self.indptr],
@@ -327,87 +343,7 @@ class CountProblem:
         )
 
 
-def body_lengths(clauses: Sequence[Clause]) -> Ints:
-    """Number of body atoms of every clause, 0 for priors."""
-    return np.array([len(clause.body) for clause in clauses], dtype=np.int64)
-
-
-def model_counts(ways: Sequence[Counts]) -> Counts:
-    """The way of counting that stands in a model's first line: rules that have none follow it."""
-    return ways[0] if len(ways) == 1 and ways[0] is not Counts.SHARE else Counts.RAW
-
-
-def useful_ways(body: Body, ways: Sequence[Counts]) -> list[Counts]:
-    """The ways of counting that make sense for a body.
-
-    Shares are of paths over facts, and some counts are 1.
-    """
-    if body.kind in (Kind.UNARY, Kind.ANCHORED):
-        return [model_counts(ways)]
-    if body.kind is Kind.PATH and not speaks_of_beliefs(body):
-        return list(ways)
-    return [way for way in ways if way is not Counts.SHARE] or [Counts.LOG]
-
-
-def body_clauses(
-    bodies: Sequence[Body],
-    ways: Sequence[Counts],
-    medians: Mapping[Body, float],
-) -> list[tuple[int, Counts, Clause]]:
-    """List (body, way, clause) of each body's clause and negation in all its ways of counting."""
-    model_way, listed = model_counts(ways), []
-    for b, body in enumerate(bodies):
-        for way in useful_ways(body, ways):
-            # a median belongs to shares alone: other ways with one would not read back as equal
-            median = medians.get(body, 1.0) if way is Counts.SHARE else 1.0
-            weighing = None if way is model_way else Weighing(way, median)
-            listed += [(b, way, Clause(body, negated, weighing)) for negated in (False, True)]
-    return listed
-
-
-def priors_of(predicates: Iterable[str]) -> list[Clause]:
-    """List each target's two priors."""
-    return [prior(name, negated) for name in predicates for negated in (False, True)]
-
-
-def _mirror_groups(bodies: Sequence[Body]) -> Ints:
-    """For every body the first place of itself or its mirror."""
-    first: dict[Body, int] = {}
-    return np.array(
-        [first.setdefault(body, first.setdefault(body.mirror, b)) for b, body in enumerate(bodies)],
-        dtype=np.int64,
-    )
-
-
-def _united(laid_out: tuple[Ints, Ids, Floats], group: Ints) -> tuple[Ints, Ids, Floats]:
-    """Columns with those of one group added up in the place of its first; the others are empty."""
-    indptr, row, x = laid_out
-    column = np.repeat(group, np.diff(indptr))
-    order = np.lexsort((row, column))
-    column, row, x = column[order], row[order], x[order]
-    starts = run_starts(column, row)
-    sums = np.add.reduceat(x, starts) if len(starts) else x
-    return pointers(np.bincount(column[starts], minlength=len(group))), row[starts], sums
-
-
-def _shares_by_median(
-    statistics: Statistics, laid_out: tuple[Ints, Ids, Floats], group: Ints
-) -> tuple[tuple[Ints, Ids, Floats], dict[Body, float]]:
-    """Columns of shares divided by their medians, as they weigh, and the medians.
-
-    A group has one median, so that a rule and its mirror say the same. Engines add up shares in
-    other orders and agree to the last digits but not in them: medians and entries are rounded so
-    that the same model comes out.
-    """
-    indptr, row, x = laid_out
-    column = group[np.repeat(np.arange(len(group)), np.diff(indptr))]
-    order = np.lexsort((x, column))
-    found, start, size = np.unique(column[order], return_index=True, return_counts=True)
-    middle = 0.5 * (x[order[start + (size - 1) // 2]] + x[order[start + size // 2]])
-    by_group = np.ones(len(group))
-    # bodies that are no paths have no shares, and no median to divide by
-    by_group[found] = [float(f"{m:.6g}") if m > 0.0 else 1.0 for m in middle.tolist()]
-    # what a row adds is log2(1 + share / median); rows of a body without shares there are none
-    weighed = np.round(np.log2(1.0 + x / by_group[column]), 9).astype(np.float64)
-    medians = {body: float(by_group[group[b]]) for b, body in enumerate(statistics.bodies)}
-    return (indptr, row, weighed), medians
+def _on_sides(clauses: Sequence[Clause], column: Sequence[int] | Integers) -> Ints:
+    """Columns of the clauses by side: up, or down for negated ones; -1 on the other side."""
+    negated = np.array([clause.negated for clause in clauses])
+    return np.stack([np.where(negated, -1, column), np.where(negated, column, -1)])

@@ -91,9 +91,9 @@ def minimise_model(gradient: Floats, hessian: Floats, weights: Floats) -> Floats
     """Minimise gradient . d + d' hessian d / 2 over weights + d >= 0.
 
     Coordinate descent finds out soon which weights are positive, and crawls where their columns are
-    nearly the same. What it has not settled is solved for on the face of these weights, as far as
-    all of them stay positive. (A factorisation would need less work, but more CPU time: BLAS keeps
-    all cores busy waiting for it.)
+    nearly the same. Where it has not converged, the rest is solved for on the face of these
+    weights, as far as all of them stay positive. (A factorisation would need less work, but more
+    CPU time: BLAS keeps all cores busy waiting for it.)
     """
     m = len(weights)
     limit = WORTH_READING_MODELS if numba_in_use() else WORTH_COMPILING_MODELS
@@ -102,9 +102,9 @@ def minimise_model(gradient: Floats, hessian: Floats, weights: Floats) -> Floats
     else:  # the same loop is twenty times as fast over lists as over arrays
         run = loops.descend_model.interpreted
         model = gradient.tolist(), hessian.tolist(), weights.tolist()
-    found, slope, settled = run(*model, SWEEPS, SHARE)
+    found, slope, converged = run(*model, SWEEPS, SHARE)
     found = np.asarray(found)
-    if settled:
+    if converged:
         return found
     free = np.flatnonzero(found > 0.0)
     # always compiled: the inner products are BLAS's, and NumPy's are another one's

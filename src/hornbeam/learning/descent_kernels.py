@@ -27,13 +27,29 @@ def slope_of(indptr, row, x, columns, k, slopes, n):
     return total
 
 
+def with_negation(columns, k):
+    """Whether a clause and the next one, its negation, have the same column and no other."""
+    if len(columns) != 2 or k + 1 == columns.shape[1] or columns[0, k] < 0:
+        return False
+    return columns[1, k] < 0 and columns[0, k + 1] < 0 and columns[1, k + 1] == columns[0, k]
+
+
 @kernel
 def gradients(indptr, row, x, columns, slopes):
     """Derive the loss by every weight."""
     result = np.empty(columns.shape[1])
-    flat = slopes.ravel()
-    for k in range(columns.shape[1]):
-        result[k] = slope_of(indptr, row, x, columns, k, flat, slopes.shape[1])
+    flat, n, k = slopes.ravel(), slopes.shape[1], 0
+    while k < columns.shape[1]:
+        if with_negation(columns, k):  # one walk for both: columns are larger than caches
+            column, up, down = columns[0, k], 0.0, 0.0
+            for e in range(indptr[column], indptr[column + 1]):
+                up += x[e] * flat[row[e]]
+                down += x[e] * flat[n + row[e]]
+            result[k], result[k + 1] = up, down
+            k += 2
+        else:
+            result[k] = slope_of(indptr, row, x, columns, k, flat, n)
+            k += 1
     return result
 
 
@@ -183,6 +199,10 @@ def conjugate_gradients(matrix, free, right, iterations):
     have some, and their weights would leave for infinity together.
     """
     m = len(free)
+    part = np.empty((m, m))
+    for i in range(m):
+        for j in range(m):
+            part[i, j] = matrix[free[i], free[j]]
     found, residual = np.zeros(m), right[free]
     direction, image = residual.copy(), np.empty(m)
     size = residual @ residual
@@ -190,11 +210,11 @@ def conjugate_gradients(matrix, free, right, iterations):
     for i in range(m):
         flat += 1e-10 * matrix[free[i], free[i]]
     for _ in range(iterations):
-        for i in range(m):
-            total = 0.0
-            for j in range(m):
-                total += matrix[free[i], free[j]] * direction[j]
-            image[i] = total
+        image[:] = 0.0
+        for j in range(m):  # the matrix is symmetric: by rows the sums do not wait for each other
+            row, by = part[j], direction[j]
+            for i in range(m):
+                image[i] += row[i] * by
         bend = direction @ image
         if size <= enough or bend <= flat * (direction @ direction):
             break

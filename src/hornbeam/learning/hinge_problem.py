@@ -28,7 +28,8 @@ from hornbeam.densities.hinges import (
 )
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
-from hornbeam.learning.count_problem import LEAST_SPREAD, body_clauses, body_lengths, priors_of
+from hornbeam.learning.body_clauses import body_clauses, body_lengths, priors_of
+from hornbeam.learning.count_problem import LEAST_SPREAD
 from hornbeam.learning.descent import minimise_model
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation

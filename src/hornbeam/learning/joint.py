@@ -58,8 +58,8 @@ class Joint:
         Take the strength of least validation loss, not the strongest within one standard error.
     seed
         Deals targets to folds.
-    settled
-        Strengths to follow to the last one instead of choosing.
+    fixed_path
+        Strengths to follow to the last one, instead of choosing one by validation.
     """
 
     name: ClassVar[str] = "joint"
@@ -79,7 +79,7 @@ class Joint:
     max_rules: int | None = option("max_rules")
     all_rules: bool = option("all_rules")
     seed: int = 0
-    settled: tuple[float, ...] = ()
+    fixed_path: tuple[float, ...] = ()
     newton: Newton = field(default_factory=lambda: Newton(iterations=50, tolerance=1e-5))
 
     def __post_init__(self) -> None:
@@ -88,8 +88,8 @@ class Joint:
     def learn(self, problem: Problem, progress: Progress = SILENT) -> Learned:
         """Choose the strength by internal validation, then fit everything once more."""
         problem = problem.distinct_columns()
-        if self.settled:
-            return Learned(problem, self.path(problem, np.array(self.settled))[-1])
+        if self.fixed_path:
+            return Learned(problem, self.path(problem, np.array(self.fixed_path))[-1])
         return self.learn_held_out(problem, deal(problem, self.folds, self.seed), progress)[0]
 
     def learn_held_out(
@@ -111,14 +111,14 @@ class Joint:
         )
         at = len(fits) - 1
         choice = Choice(run.strengths[at], run.log_loss[at], run, path)
-        settled = replace(self, settled=run.strengths[: at + 1])
-        return Learned(problem, fits[-1], choice, settled), scores[at]
+        chosen = replace(self, fixed_path=run.strengths[: at + 1])
+        return Learned(problem, fits[-1], choice, chosen), scores[at]
 
-    def held_out(self, problem: Problem, fold: Ints) -> Floats:
+    def held_out(self, problem: Problem, fold: Ints, progress: Progress = SILENT) -> Floats:
         """E[y] of the targets at the strength that is chosen, by weights without their fold."""
         problem = problem.distinct_columns()
         strengths = self.grid(problem)
-        scores = self.held_out_scores(problem, strengths, fold)
+        scores = self.held_out_scores(problem, strengths, fold, progress)
         return scores[self._chosen(_validation(strengths, scores, problem.y, fold))]
 
     def _chosen(self, run: Validation) -> int:

@@ -23,14 +23,14 @@ class Learned:
 
     `choice` says how a learner that chooses among strengths came to them. The problem may have
     other clauses than the one that was given: fewer, or conjunctions that the learner made.
-    `settled` is the learner with what it chose by validation fixed, to be fitted to parts of the
+    `chosen` is the learner with what it chose by validation fixed, to be fitted to parts of the
     same problem; None where it chooses nothing.
     """
 
     problem: Problem
     fit: Fit
     choice: Choice | None = None
-    settled: Learner | None = None
+    chosen: Learner | None = None
 
 
 class Learner(Protocol):

@@ -22,11 +22,11 @@ from hornbeam.rules.weighing import Counts
 
 @dataclass(frozen=True)
 class LearnedRules:
-    """Rules with their semantics, and how the fit went; `settled` as in `Learned`."""
+    """Rules with their semantics, and how the fit went; `chosen` as in `Learned`."""
 
     model: RuleModel
     fit: FitReport
-    settled: Learner | None = field(default=None, compare=False)
+    chosen: Learner | None = field(default=None, compare=False)
 
 
 def problem_of(
@@ -70,7 +70,7 @@ def rules_of(learned: Learned, refit: float | None, semantics: Semantics) -> Lea
     return LearnedRules(
         RuleModel(sorted_rules(rules), semantics),
         FitReport(fit.status.value, fit.iterations, fit.loss, learned.choice),
-        learned.settled,
+        learned.chosen,
     )
 
 

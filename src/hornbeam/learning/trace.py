@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -242,7 +243,7 @@ def trace_of(model: Path) -> Trace | None:
     learning was interrupted between the two.
     """
     path = trace_path(model)
-    if not path.is_file():
+    if not os.path.isfile(path):
         return None
     try:
         trace = Trace.from_dict(json.loads(path.read_text(encoding="utf-8")))

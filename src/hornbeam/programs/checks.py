@@ -11,6 +11,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from hornbeam.language.arithmetic_rules import (
+    ArithmeticRule,
+    Coefficient,
+    Extreme,
+    Operation,
+    PslRule,
+    SumAtom,
+    SumVariable,
+)
 from hornbeam.language.rule_parts import (
     atoms_of,
     cardinalities_of,
@@ -18,21 +27,7 @@ from hornbeam.language.rule_parts import (
     literals_of,
     variables_of,
 )
-from hornbeam.language.syntax import (
-    ArithmeticRule,
-    Atom,
-    Coefficient,
-    Comparison,
-    Extreme,
-    LogicalRule,
-    Operation,
-    Place,
-    PslRule,
-    SumAtom,
-    SumVariable,
-    Variable,
-    error_at,
-)
+from hornbeam.language.syntax import Atom, Comparison, LogicalRule, Place, Variable, error_at
 from hornbeam.programs.program_predicates import ProgramPredicate
 
 

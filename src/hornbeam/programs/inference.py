@@ -21,7 +21,7 @@ from hornbeam.errors import InfeasibleError, InputError
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.map_inference import solve
 from hornbeam.hlmrf.map_state import MapState
-from hornbeam.language.syntax import PslRule
+from hornbeam.language.arithmetic_rules import PslRule
 from hornbeam.machine import LARGEST_NUMBER
 from hornbeam.programs.grounding.ground import GroundProgram, ground
 from hornbeam.programs.program import Program, read_program

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import yaml
 
@@ -95,7 +96,7 @@ def _yaml_places(text: str, path: Sequence[str]) -> Iterator[tuple[int, int, int
 
     Text that is folded over several lines is placed where it begins.
     """
-    node = yaml.compose(text, TextLoader)
+    node: Any = yaml.compose(text, TextLoader)
     for wanted in path:
         [node] = [value for key, value in node.value if key.value == wanted]
     lines = text.split("\n")

@@ -12,19 +12,16 @@ from dataclasses import replace
 from itertools import product
 from typing import TypeVar
 
-from hornbeam.language.syntax import (
+from hornbeam.language.arithmetic_rules import (
     AllOf,
     AnyOf,
-    Atom,
-    Comparison,
     Condition,
     Filter,
-    Literal,
-    LogicalRule,
     PslRule,
     SumAtom,
     Summand,
 )
+from hornbeam.language.syntax import Atom, Comparison, Literal, LogicalRule
 
 AnAtom = TypeVar("AnAtom", Atom, SumAtom)
 
@@ -39,7 +36,7 @@ def normal_rules(rule: PslRule, names: Mapping[str, str]) -> Iterator[PslRule]:
 
     Examples
     --------
-    >>> from hornbeam.language.syntax import parse_rules
+    >>> from hornbeam.language.rule_texts import parse_rules
     >>> text = "1: knows(A, B) & knows(A, B) -> likes(A, B)"
     >>> [str(rule) for rule in normal_rules(parse_rules(text, "")[0], {"knows": "Knows"})]
     ['1.0: Knows(A, B) -> likes(A, B)']

@@ -17,14 +17,7 @@ from dataclasses import dataclass
 from itertools import combinations, product
 
 from hornbeam.errors import InputError
-from hornbeam.language.syntax import (
-    Atom,
-    Comparison,
-    Literal,
-    Operator,
-    Term,
-    Variable,
-)
+from hornbeam.language.syntax import Atom, Comparison, Literal, Operator, Term, Variable
 from hornbeam.programs.exported_names import ExportedNames
 from hornbeam.rules.body import Kind, body_ends, variables
 from hornbeam.rules.clause import Clause
@@ -113,7 +106,7 @@ class PlainRules:
         return [literal for part in clause.body.parts for literal in part.body.literals(ends, free)]
 
     def _pairs(self, clause: Clause) -> str:
-        """The pairs that a clause may speak about."""
+        """The pairs that a clause may have groundings for."""
         on_paths = all(part.body.kind is Kind.PATH for part in clause.body.parts)
         if on_paths or clause.target not in self.unseen:
             return self.names.pairs[clause.target]

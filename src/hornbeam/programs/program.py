@@ -22,8 +22,9 @@ from hornbeam.facts.reading.documents import document_text
 from hornbeam.facts.reading.input_files import File, find_file, is_empty
 from hornbeam.facts.reading.psl_data import SPLITS, is_outside, program_document
 from hornbeam.files import working_folder
+from hornbeam.language.arithmetic_rules import PslRule
 from hornbeam.language.rule_parts import constants_of
-from hornbeam.language.syntax import PslRule, parse_rules
+from hornbeam.language.rule_texts import parse_rules
 from hornbeam.programs.checks import check_rules
 from hornbeam.programs.locating import rule_entries
 from hornbeam.programs.normal_form import normal_rules
@@ -103,7 +104,10 @@ def read_program(path: str | os.PathLike[str], split: str | None = None) -> Prog
     split = split or "infer"
     if split not in SPLITS:
         raise InputError(f"unknown split {split!r}; expected {', '.join(SPLITS)}")
-    rules_path, data_path = _located(Path(path), split)
+    try:
+        rules_path, data_path = _located(Path(path), split)
+    except OSError as error:
+        raise DataError(os.fspath(path), f"cannot be read: {error.strerror}") from None
     with working_folder() as folder:
         file = find_file(str(data_path), folder)
         document, text = program_document(file)
@@ -134,14 +138,8 @@ def _listed_rules(
     for section in ((), (split,)):
         inside = document.get(split) or {} if section else document
         listed = inside.get("rules") or []
-        if isinstance(listed, str):  # the path of a file of rules
-            name = str(Path(file.name).parent / listed)
-            try:
-                found += _rule_file(name, folder)
-            except DataError as error:
-                if error.line is None or not is_outside(name, file.name):
-                    raise
-                raise DataError(name, f"expected a rule, found {NOT_SHOWN}", error.line) from None
+        if isinstance(listed, str):
+            found += _named_rules(file, listed, folder)
             continue
         for entry in rule_entries(file, listed, text, (*section, "rules")):
             rules = parse_rules(entry.padded, file.name)
@@ -150,6 +148,20 @@ def _listed_rules(
                 raise DataError(file.name, problem, line=entry.line, column=entry.column)
             found.append((rules[0], file.name))
     return found
+
+
+def _named_rules(program: File, listed: str, folder: Path) -> list[SourcedRule]:
+    """Rules of a file that a program names, or of what was meant as a list and is a text."""
+    name = str(Path(program.name).parent / listed)
+    try:
+        return _rule_file(name, folder)
+    except DataError as error:
+        if error.line is None:
+            problem = f"'rules': {error}; expected a list of rules, or a file of them"
+            raise DataError(program.name, problem) from None
+        if not is_outside(name, program.name):
+            raise
+        raise DataError(name, f"expected a rule, found {NOT_SHOWN}", error.line) from None
 
 
 def _rule_file(name: str, folder: Path) -> list[SourcedRule]:

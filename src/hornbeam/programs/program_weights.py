@@ -33,7 +33,8 @@ from hornbeam.compiled import announced
 from hornbeam.errors import DataError, InputError
 from hornbeam.files import save_text
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
-from hornbeam.language.syntax import ArithmeticRule, LogicalRule, PslRule, error_at, weight_text
+from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule
+from hornbeam.language.syntax import LogicalRule, error_at, weight_text
 from hornbeam.learning.hinge_problem import HingeProblem
 from hornbeam.learning.newton import Fit, Newton
 from hornbeam.machine import LARGEST_NUMBER

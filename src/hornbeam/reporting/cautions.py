@@ -30,7 +30,7 @@ def _positive_priors(model: RuleModel, trace: Trace | None) -> list[str]:
         called = "true" if score >= model.semantics.threshold else "false"
         found.append(
             f"The prior of {rule.clause.target} is positive (weight {rule.weight:.3g}): a pair "
-            f"that no other rule speaks about scores {score:.2f} and is called {called}; only "
+            f"without groundings of other rules scores {score:.2f} and is called {called}; only "
             f"rules against it can lower that.{shown} Scores hold for pairs chosen like those of "
             "training, not for any two entities."
         )

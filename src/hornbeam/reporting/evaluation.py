@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Floats, Ints
+from hornbeam.arrays import Floats, Ints, Positions
 from hornbeam.errors import InputError
 from hornbeam.result_table import ResultTable, html_table
 
@@ -146,9 +146,10 @@ def evaluate(truth: npt.ArrayLike, score: npt.ArrayLike) -> Evaluation:
     (0.875, 0.8333, 0.8)
     """
     y, s = _checked(truth, score)
-    distinct, true, false = _by_score(y, s)
-    best_f1, threshold = _best_f1(distinct, true, false)
-    bins = _calibration(y, s)
+    distinct, place, count = np.unique(s, return_inverse=True, return_counts=True)
+    true, false = _classes(y, place, count)
+    best_f1, threshold = _best_f1(distinct[::-1], true, false)
+    bins = _calibration(y, s, distinct, place)
     return Evaluation(
         auc_roc=_auc_roc(true, false),
         auc_pr=_average_precision(true, false),
@@ -243,8 +244,13 @@ def _checked(truth: npt.ArrayLike, score: npt.ArrayLike) -> tuple[Floats, Floats
 def _by_score(y: Floats, s: Floats) -> tuple[Floats, Ints, Ints]:
     """Distinct scores, highest first, with the numbers of true and of false targets at each."""
     distinct, place, count = np.unique(s, return_inverse=True, return_counts=True)
-    true = np.bincount(place[y >= 0.5], minlength=len(distinct)).astype(np.int64)
-    return distinct[::-1], true[::-1], (count - true)[::-1]
+    return distinct[::-1], *_classes(y, place, count)
+
+
+def _classes(y: Floats, place: Positions, count: Ints) -> tuple[Ints, Ints]:
+    """Numbers of true and of false targets at each distinct score, the highest first."""
+    true = np.bincount(place[y >= 0.5], minlength=len(count)).astype(np.int64)
+    return true[::-1], (count - true)[::-1]
 
 
 def _rates(count: Ints) -> Floats:
@@ -286,9 +292,14 @@ def _log_loss(y: Floats, s: Floats) -> float:
     return float(-np.mean(y * np.log(clipped) + (1.0 - y) * np.log1p(-clipped)))
 
 
-def _calibration(y: Floats, s: Floats) -> tuple[CalibrationBin, ...]:
+def _calibration(
+    y: Floats, s: Floats, distinct: Floats, at: Positions
+) -> tuple[CalibrationBin, ...]:
+    """Bins of the scores, of which the distinct ones ascend and stand `at` their places."""
     inner = np.arange(1, BINS) / BINS  # not linspace, whose 0.3 is a bit above the score 0.3
-    place = np.searchsorted(inner, s, side="right")
+    # few bounds are found among many scores sooner than scores among bounds
+    bounds = [0, *np.searchsorted(distinct, inner).tolist(), len(distinct)]
+    place = np.repeat(np.arange(BINS), np.diff(bounds))[at]
     count = np.bincount(place, minlength=BINS)
     scores = np.bincount(place, weights=s, minlength=BINS)
     truths = np.bincount(place, weights=y, minlength=BINS)

@@ -1,6 +1,7 @@
 """The report of a model of a whole graph: how high true answers rank, by which rules, where not.
 
-It is a page like that of `hornbeam.reporting.report`, with the same style sheet and policy.
+Without true triples to rank it says what was learned, with the figure that learning held out. It is
+a page like that of `hornbeam.reporting.report`, with the same style sheet and policy.
 """
 
 from __future__ import annotations
@@ -40,11 +41,13 @@ BARS = (1, 3, 10, 100)
 
 @dataclass(frozen=True)
 class RelationRow:
-    """A relation in one direction: how it ranks, and its best rules as (confidence, text)."""
+    """A relation in one direction: its best rules as (confidence, text), and how it ranks."""
 
-    ranks: RelationRanks
+    relation: str
+    direction: str
     n_rules: int
     rules: tuple[tuple[float, str], ...]
+    ranks: RelationRanks | None
 
 
 @dataclass(frozen=True)
@@ -57,63 +60,72 @@ class HardQuery:
 
     @property
     def reasons(self) -> object:
-        """What speaks for the answer in that direction, and what is above it."""
+        """The reasons for the answer in that direction, and what is above it."""
         return next(one for one in self.explanation.directions if one.asks is self.direction)
 
 
 def graph_report(
     model: GraphModel,
     facts: Facts,
-    test: Facts,
+    test: Facts | None = None,
     filters: tuple[Facts, ...] = (),
     *,
     names: EntityNames = NO_NAMES,
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> str:
-    """Write the report of a model on true triples as one HTML page.
+    """Write the report of a model as one HTML page.
 
     Parameters
     ----------
     model, facts
         The model and what it answers from.
     test
-        True triples, best those that were not learned from.
+        True triples, best those that were not learned from; None for what was learned alone.
     filters
         Further true triples, which are no wrong answers.
     names
         What entities are called.
     """
-    ranker = GraphRanker(model, facts, threads=threads)
     relations = {part.relation for part in model.relations}
-    found = evaluate_ranks(ranker, facts, test, filters, relations=relations, progress=progress)
     values = {
         "model": model,
         "n_relations": len(relations),
         "n_rules": sum(len(part.rules) for part in model.relations),
         "facts": facts,
+        "caution": model.linked.caution,
+        "open_rows": OPEN_ROWS,
+    }
+    if test is None:
+        values |= {"evaluation": None, "relations": _relations(model, None)}
+        return fitting_page("graph_report.html.j2", values)
+    ranker = GraphRanker(model, facts, threads=threads)
+    found = evaluate_ranks(ranker, facts, test, filters, relations=relations, progress=progress)
+    values |= {
         "evaluation": found,
         "relations": _relations(model, found),
         "figures": [_rank_figure(found.ranks), _reliability(ranker, found.ranks, progress)],
         "hardest": _hardest(ranker, found.ranks, names, progress),
-        "caution": model.linked.caution,
-        "open_rows": OPEN_ROWS,
     }
     return fitting_page("graph_report.html.j2", values)
 
 
-def _relations(model: GraphModel, found: GraphEvaluation) -> list[RelationRow]:
-    """What the test asks of, the relations with most queries first."""
-    parts = {(part.relation, part.direction.value): part for part in model.relations}
+def _relations(model: GraphModel, found: GraphEvaluation | None) -> list[RelationRow]:
+    """What the test asks of, most queries first; without a test all, most rules first."""
+    ranks = {(one.relation, one.direction): one for one in found.relations} if found else {}
     rows = []
-    for ranks in found.relations:
-        part = parts[ranks.relation, ranks.direction]
+    for part in model.relations:
+        asked = part.relation, part.direction.value
+        if found is not None and asked not in ranks:
+            continue
         best = tuple(
             (rule.confidence, rule_text(part.relation, part.direction, rule))
             for rule in part.rules[:BEST]
         )
-        rows.append(RelationRow(ranks, len(part.rules), best))
-    return sorted(rows, key=lambda row: (-row.ranks.queries, row.ranks.relation))
+        rows.append(RelationRow(*asked, len(part.rules), best, ranks.get(asked)))
+    return sorted(
+        rows, key=lambda row: (-(row.ranks.queries if row.ranks else row.n_rules), row.relation)
+    )
 
 
 def _rank_figure(ranks: Ranks) -> Figure:

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from hornbeam.explaining.explanation_text import step_words
 from hornbeam.explaining.named_facts import Grounding
@@ -84,7 +84,7 @@ def named(name: str) -> Markup:
     """
     text = printable(name)
     if len(text) <= NAME:
-        return Markup("<bdi>{}</bdi>").format(text)
+        return Markup(f"<bdi>{escape(text)}</bdi>")
     return Markup('<bdi title="{}">{}</bdi>').format(text[:500], elided(text, NAME))
 
 

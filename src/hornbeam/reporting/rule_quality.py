@@ -146,7 +146,7 @@ def _warning(clause: Clause, true: int, covered: int, positive: Bools) -> str:
     if step.predicate == clause.target:
         if step.inverse:
             return "the target's own inverse: this rule only says that the relation is symmetric"
-        return "the target itself: no pair is evidence for itself, so this rule never speaks"
+        return "the target itself: no pair is evidence for itself, so this rule has no groundings"
     wide = true >= COPY_SHARE * int(positive.sum())
     if covered and wide and true >= COPY_SHARE * covered:
         kind = "the inverse" if step.inverse else "a copy"

@@ -1,7 +1,7 @@
 """Beliefs: what a collective model of two steps thinks of each pair alone, as a predicate.
 
-Rules of its second step speak of `believed_t`, whose atoms are the pairs that are asked together,
-as true as the first step scores them:
+Rules of its second step have `believed_t` in bodies; its atoms are the pairs that are asked
+together, as true as the first step scores them:
 
     0.5: cites(A, B) & believed_mentions(B, C) -> mentions(A, C)
     0.9: believed_mentions(A, C) -> !mentions(A, B)
@@ -29,6 +29,6 @@ def believed(target: str) -> str:
     return BELIEVED + target
 
 
-def speaks_of_beliefs(body: Body) -> bool:
+def mentions_beliefs(body: Body) -> bool:
     """Whether a body has a predicate of beliefs, going by its name."""
     return any(name.startswith(BELIEVED) for name in body.predicates)

@@ -140,7 +140,7 @@ class Body:
     kind
         A path by default.
     argument
-        0 where a body that is no path speaks of the subject, 1 where of the object.
+        0 where a body that is no path is about the subject, 1 where of the object.
     constant
         Of an anchored body: the entity that its step leads to, or that the argument is where it
         has no step.

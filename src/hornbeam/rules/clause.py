@@ -43,7 +43,7 @@ class Clause:
     @property
     def is_prior(self) -> bool:
         """Whether the body is empty, so that every target is a grounding."""
-        return not self.body.parts
+        return not len(self.body)
 
     def with_target(self, target: str) -> Clause:
         """The same clause with another predicate in its head."""

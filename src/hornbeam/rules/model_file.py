@@ -11,7 +11,7 @@ Brackets are Hornbeam's own: behind a rule how its groundings weigh, behind a co
 needs. A rule without a way of counting has that of the line.
 
 A collective model of two steps has the rules of both, told apart by their heads: those of the first
-step are for `believed_t`, which the second one speaks of (see `hornbeam.rules.beliefs`).
+step are for `believed_t`, which the second one has in bodies (see `hornbeam.rules.beliefs`).
 
 Without that line counts are raw, the relaxation is boolean (squared where the rules have `^2`), the
 model is not collective, and predicates are called what the rules call them. So it is for what the
@@ -26,7 +26,8 @@ from dataclasses import fields
 from pathlib import Path
 
 from hornbeam.errors import DataError, InputError
-from hornbeam.language.syntax import LogicalRule, parse_logical_rules, unix_lines, weight_text
+from hornbeam.language.rule_texts import parse_logical_rules, unix_lines
+from hornbeam.language.syntax import LogicalRule, weight_text
 from hornbeam.machine import LARGEST_NUMBER
 from hornbeam.rules.beliefs import believed
 from hornbeam.rules.model_header import Header, header_text, read_header

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from hornbeam.choices import CollectiveMethod
@@ -74,7 +75,7 @@ class Semantics:
 
     @property
     def two_steps(self) -> bool:
-        """Whether its rules speak of what a first step believes of other pairs."""
+        """Whether its rules have in their bodies what a first step believes of other pairs."""
         return self.collective is CollectiveMethod.TWO_STEP
 
 
@@ -131,7 +132,12 @@ class RuleModel:
 
     def counts_of(self, clause: Clause) -> Weighing:
         """How the groundings of a clause weigh."""
-        return clause.weighing or Weighing(self.semantics.counts)
+        return clause.weighing or self._weighing
+
+    @cached_property
+    def _weighing(self) -> Weighing:
+        """How groundings weigh where a clause says nothing of it."""
+        return Weighing(self.semantics.counts)
 
     @property
     def shares(self) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -60,6 +61,7 @@ MEANING = {
 }
 
 
+@lru_cache(maxsize=10_000)
 def rule_words(clause: Clause) -> Words:
     """A clause as one sentence.
 

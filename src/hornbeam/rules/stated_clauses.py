@@ -23,7 +23,6 @@ from hornbeam.language.syntax import (
     Operator,
     Place,
     Variable,
-    rule_text,
 )
 from hornbeam.rules.body import MAX_CONDITIONS, MAX_LENGTH, AnyBody, Kind, Part, simplest
 from hornbeam.rules.clause import Clause, prior
@@ -71,7 +70,7 @@ def stated_clause(rule: LogicalRule, names: Mapping[str, str], source: str) -> S
 
     Examples
     --------
-    >>> from hornbeam.language.syntax import parse_logical_rules
+    >>> from hornbeam.language.rule_texts import parse_logical_rules
     >>> text = "0.5: (p(Y, Z) & q(Y, X)) [n >= 3] & r('c', X) -> !p(X, Z) [log]"
     >>> [rule] = parse_logical_rules(text, "model.psl")
     >>> str(stated_clause(rule, {}, "model.psl").clause)
@@ -85,7 +84,7 @@ def stated_clause(rule: LogicalRule, names: Mapping[str, str], source: str) -> S
 
 def refusal(rule: LogicalRule, why: str, source: str, place: Place | None = None) -> DataError:
     """Error that names a rule, its place (or the given one) and why it is refused."""
-    text = rule_text(rule)
+    text = str(rule)
     shown = text if len(text) <= 200 else f"{text[:200]}..."
     place = place or rule.place
     line, column = (place.line, place.column) if place else (None, None)

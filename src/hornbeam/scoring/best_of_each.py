@@ -56,7 +56,7 @@ def _best_in(
         best = _united(best, *exactly(subject[now], object_[now]))
         subject, object_, margin = subject[~now], object_[~now], margin[~now]
         # bounds of scores take long: most pairs are out by their margins already
-        likely = margin >= _floors(best, bounds, margin)[_rows(best, subject)]
+        likely = margin >= _least_margins(best, bounds, margin)[_rows(best, subject)]
         subject, object_, margin = subject[likely], object_[likely], margin[likely]
         kept = _may_have(best, subject, object_, bounds.of(margin))
         subject, object_, margin = subject[kept], object_[kept], margin[kept]
@@ -89,7 +89,7 @@ def _rows(best: BestPairs, subject: Ids) -> Positions:
     return np.where(np.append(full, -1)[at] == subject, at, -1)
 
 
-def _floors(best: BestPairs, bounds: ScoreBounds, margin: Floats) -> Floats:
+def _least_margins(best: BestPairs, bounds: ScoreBounds, margin: Floats) -> Floats:
     """Margins below which nothing passes the last of a full subject; of others, which come last."""
     most = float(np.abs(margin).max(initial=1.0))
     return np.append(bounds.least_margins(best.score[_full(best)], most), -np.inf)

@@ -150,7 +150,7 @@ class CollectiveScorer:
 
     def locate(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""
-        return names.translate(self.facts.entities)
+        return self.facts.locate(names)
 
     def scores(
         self, pairs: Targets, score: Score = Score.MEAN, progress: Progress = SILENT

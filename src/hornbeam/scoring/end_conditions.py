@@ -51,7 +51,7 @@ class EndConditions:
     @cached_property
     def _pairs(self) -> Targets:
         everyone = np.arange(len(self.facts.entities), dtype=np.int32)
-        others = strangers(self.facts, self.target, self.argument)
+        others = first_unlinked(self.facts, self.target, self.argument)
         subject, object_ = (others, everyone) if self.argument else (everyone, others)
         names = Names.of([self.target])
         return Targets(self.facts.entities, names, np.zeros_like(everyone), subject, object_)
@@ -75,7 +75,7 @@ def lone_end(rule: Rule) -> int | None:
     return arguments.pop() if len(arguments) == 1 else None
 
 
-def strangers(facts: Facts, target: str, argument: int) -> Ids:
+def first_unlinked(facts: Facts, target: str, argument: int) -> Ids:
     """For every entity in a place the first that the target does not link it to.
 
     With that one it has no edge of its own, so that what conditions on the one place add is

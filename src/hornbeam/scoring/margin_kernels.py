@@ -120,7 +120,7 @@ def margins_above(walks, trie, terms, ends, slack, subjects, floor):
     """Pairs whose margin is at least `floor`: row of the subject, object, margin.
 
     Margins come with `slack` times all strengths that went into them added. Facts are left out, and
-    pairs that no rule speaks for but by conditions on the subject.
+    pairs that no rule has groundings for but by conditions on the subject.
     """
     n = len(ends.near)
     levels = 1
@@ -129,7 +129,7 @@ def margins_above(walks, trie, terms, ends, slack, subjects, floor):
     count, share = np.zeros((levels, n)), np.zeros((levels, n))
     reached, size = np.zeros((levels, n), dtype=np.int32), np.zeros(levels, dtype=np.int64)
     margin, strength = np.zeros(n), np.zeros(n)
-    state = np.zeros(n, dtype=np.int8)  # 1 where a term speaks, 2 where a fact is
+    state = np.zeros(n, dtype=np.int8)  # 1 where a term counts, 2 where a fact is
     spoken = np.zeros(n, dtype=np.int32)
     out_row, out_end = np.empty(64, dtype=np.int64), np.empty(64, dtype=np.int32)
     out_margin = np.empty(64)

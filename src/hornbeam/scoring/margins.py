@@ -3,19 +3,19 @@
 The margin of a pair is A - B, what its rules add for the link less what they add against it. It is
 a sum of
 
-    near(a)         rules whose conditions speak of the subject, and priors
-    far(b)          rules whose conditions speak of the object
+    near(a)         rules whose conditions are about the subject, and priors
+    far(b)          rules whose conditions are about the object
     term(a, b)      rules with a path, or with conditions on both ends
 
 and a path's groundings and shares come for all objects together by walking forward from the
 subject, common first steps once. Where a rule has two paths, the second one's groundings are not
 known at the end of the first: they are bounded by all that the subject may have, and a rule against
-the link is taken for silent. So margins are upper bounds, and equal to the truth but for that and
+the link is left out. So margins are upper bounds, and equal to the truth but for that and
 for rounding, which `SLACK` covers.
 
 Soft facts and distinct variables only take away: where every fact is wholly true and variables may
-coincide, a rule has as many groundings, each at least as true. So a generous model over generous
-facts (`generous`) bounds what rules for the link add; those against it are taken for silent there.
+coincide, a rule has as many groundings, each at least as true. So a model and facts like that
+(`bounding_model`) bound what rules for the link add; those against it are left out there.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ SLACK = 1e-11
 WORTH_COMPILING = 20_000
 
 
-def generous(model: RuleModel, facts: Facts, engine: Engine) -> tuple[RuleModel, Facts, Engine]:
+def bounding_model(
+    model: RuleModel, facts: Facts, engine: Engine
+) -> tuple[RuleModel, Facts, Engine]:
     """A model, 0/1 facts and their engine that score no pair lower, variables free to coincide.
 
     They are the given ones where these are like that already.
@@ -63,7 +65,7 @@ def generous(model: RuleModel, facts: Facts, engine: Engine) -> tuple[RuleModel,
 class Margins:
     """Upper bounds on the margins of new pairs of one target.
 
-    The model, whose rules are those of the reach's target, and the facts are `generous`.
+    Model and facts are those of `bounding_model`; the rules are those of the reach's target.
     """
 
     model: RuleModel
@@ -74,7 +76,7 @@ class Margins:
     def above(self, subjects: Ids, floor: float) -> tuple[Ids, Ids, Floats]:
         """Pairs that are no facts and whose margin may be `floor`: subject, object and margin.
 
-        All that some rule for the target may speak for is among them.
+        All that some rule for the target may have groundings for is among them.
         """
         edges = int(np.diff(self._walks.offsets)[subjects].sum()) + len(subjects)
         run = kernels.margins_above.choose(edges * len(self._rules.trie.step), WORTH_COMPILING)

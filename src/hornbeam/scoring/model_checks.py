@@ -13,7 +13,7 @@ from hornbeam.counting.opening import Evidence, check_targets
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.readers import Input, as_labels, as_pairs
-from hornbeam.facts.table import Facts, Targets
+from hornbeam.facts.table import Targets
 from hornbeam.progress import Progress
 from hornbeam.rules.body import Body, Kind, Part
 from hornbeam.rules.clause import Clause
@@ -115,7 +115,7 @@ def _warn_of_missing_constants(model: RuleModel, facts: Evidence) -> None:
     if not used:
         return
     names = Names.of(used)
-    located = names.translate(facts.entities) if isinstance(facts, Facts) else facts.locate(names)
+    located = facts.locate(names)
     missing = [name for name, entity in zip(names, located.tolist(), strict=True) if entity < 0]
     if missing:
         shown = ", ".join(map(repr, missing[:10])) + (", ..." if len(missing) > 10 else "")

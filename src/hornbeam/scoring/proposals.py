@@ -28,7 +28,7 @@ from hornbeam.rules.weighing import Counts, Weighing
 from hornbeam.scoring.best_of_each import best_of_each
 from hornbeam.scoring.bounded_search import best_pairs
 from hornbeam.scoring.independent_scorer import score_targets
-from hornbeam.scoring.margins import Margins, generous
+from hornbeam.scoring.margins import Margins, bounding_model
 from hornbeam.scoring.reach import Reach
 
 
@@ -65,7 +65,7 @@ def best_new_links(
         pairs, found = _scored(mine, engine, reach, _pairs(facts, target, subject, object_), score)
         return pairs.subject, pairs.object, found
 
-    margins = Margins(*generous(mine, facts, engine), reach)
+    margins = Margins(*bounding_model(mine, facts, engine), reach)
     search = best_of_each if per_subject else best_pairs
     best = search(margins, exactly, subjects, top, score, progress)
     return _pairs(facts, target, best.subject, best.object), best.score

@@ -1,11 +1,11 @@
-"""Where rules lead: the pairs that the rules for a target may speak for, from one of its arguments.
+"""Where rules lead: pairs that rules for a target may have groundings for, from one argument.
 
 From given subjects a path leads to its objects by sparse products of its relations. A condition on
 the object leads to all entities that meet it, one on the subject leaves out subjects that do not.
 In a conjunction all of that holds at once. What comes out is a superset: thresholds, distinct
 variables and fan-out limits are left to counting.
 
-A condition on the subject alone speaks for every object alike, so it leads nowhere; only where no
+A condition on the subject alone counts for every object alike, so it leads nowhere; only where no
 other rule does, every object that the target's facts have is taken.
 """
 
@@ -97,7 +97,7 @@ class Reach:
         return np.flatnonzero(found).astype(np.int32)
 
     def blocks(self, starts: Ids, *, known: bool = False) -> Iterator[tuple[int, Ids, Ids]]:
-        """Pairs (start, end) that some body may speak for, a block of starts at a time.
+        """Pairs (start, end) that some body may have groundings for, a block of starts at a time.
 
         Comes with the number of starts done. Pairs that stand among the facts already are left out
         unless `known`.
@@ -153,7 +153,7 @@ class Reach:
         return [part.body.mirror if self.near else part.body for part in body.parts]
 
     def _conditions(self, body: AnyBody, argument: int) -> list[Body]:
-        """Those that are no paths and speak of the start (0) or the end (1)."""
+        """Those that are no paths and are about the start (0) or the end (1)."""
         parts = self._parts(body)
         return [part for part in parts if part.kind is not Kind.PATH and part.argument == argument]
 
@@ -229,7 +229,9 @@ class Reach:
 
 def leads(body: AnyBody, near: int = 0) -> bool:
     """Whether a body says something of the object, or, with `near` 1, of the subject."""
-    return any(part.body.kind is Kind.PATH or part.body.argument != near for part in body.parts)
+    if isinstance(body, Body):
+        return len(body) > 0 and (body.kind is Kind.PATH or body.argument != near)
+    return any(leads(part.body, near) for part in body.parts)
 
 
 def leading(bodies: Sequence[AnyBody], near: int = 0) -> Sequence[AnyBody]:

@@ -24,7 +24,7 @@ from hornbeam.scoring.independent_scorer import IndependentScorer, score_targets
 #: Pairs per entity may differ from training by this factor, and the share of pairs alone by this
 #: much, before scores are said to be off.
 OTHER_SPREAD, OTHER_SHARE = 2.0, 0.15
-#: Pairs from which on their spread can be judged.
+#: Pairs from which on it can be judged how many there are per entity.
 ENOUGH = 20
 
 
@@ -38,7 +38,7 @@ class TwoStepScorer:
 
     def locate(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""
-        return names.translate(self.facts.entities)
+        return self.facts.locate(names)
 
     def scores(
         self, pairs: Targets, score: Score = Score.MEAN, progress: Progress = SILENT
@@ -77,7 +77,7 @@ def believe(
 def warn_of_other_pairs(model: RuleModel, pairs: Targets) -> None:
     """Warn where pairs are spread otherwise than those that the second step learned from."""
     trained = model.semantics.asked
-    if trained is None or len(pairs) < ENOUGH:
+    if trained is None or not len(pairs):
         return
     asked = asked_pairs(pairs)
     found = [
@@ -86,7 +86,7 @@ def warn_of_other_pairs(model: RuleModel, pairs: Targets) -> None:
             ("subject", asked.per_subject, trained.per_subject),
             ("object", asked.per_object, trained.per_object),
         )
-        if not known / OTHER_SPREAD <= given <= known * OTHER_SPREAD
+        if len(pairs) >= ENOUGH and not known / OTHER_SPREAD <= given <= known * OTHER_SPREAD
     ]
     if abs(asked.alone - trained.alone) > OTHER_SHARE:
         share = f"{asked.alone:.0%} of the pairs share no end with another"

@@ -41,6 +41,10 @@ class Edits:
     def __bool__(self) -> bool:
         return bool(self.weights or self.off)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle without the view of the weights, which cannot be."""
+        return _edits, (dict(self.weights), self.off)
+
     @property
     def key(self) -> tuple[object, ...]:
         """What caches know the edits by."""
@@ -111,6 +115,10 @@ class Edits:
             if found["off"]:
                 edits = edits.switched(int(found["rule"]), on=False)
         return edits
+
+
+def _edits(weights: Mapping[int, float], off: frozenset[int]) -> Edits:
+    return Edits(MappingProxyType(weights), off)
 
 
 #: The model as it was loaded.

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
-from hornbeam.arrays import Ids
+from hornbeam.arrays import Ids, run_starts
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.explaining.fact_numbers import FactNumbers
 from hornbeam.explaining.named_facts import Fact
@@ -16,7 +14,6 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import is_inverse, predicate_of
-from hornbeam.serve.walk import neighbours
 
 #: Predicates that are shown, and facts of each.
 MOST_GROUPS = 40
@@ -57,12 +54,14 @@ class OtherGroup:
 def known_edges(engine: MemoryEngine, entity: int) -> list[KnownEdges]:
     """Facts between an entity and one other, by predicate and direction."""
     adjacency, found = engine.graph.forward, list[KnownEdges]()
-    own = adjacency.code[adjacency.offsets[entity] : adjacency.offsets[entity + 1]]
-    for code in np.unique(own).tolist():
+    low, high = adjacency.offsets[entity : entity + 2].tolist()
+    own, others = adjacency.code[low:high], adjacency.neighbour[low:high]
+    starts = run_starts(own)
+    bounds = [*starts.tolist(), high - low]
+    for code, first, last in zip(own[starts].tolist(), bounds, bounds[1:], strict=False):
         step = Step.along(engine.predicates[predicate_of(code)], is_inverse(code))
         if step.arity == 2:
-            others = neighbours(adjacency, entity, code)
-            found.append(KnownEdges(step.predicate, step.inverse, others))
+            found.append(KnownEdges(step.predicate, step.inverse, others[first:last]))
     return found
 
 

@@ -10,12 +10,14 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
-from markupsafe import Markup
+from jinja2.utils import url_quote
+from markupsafe import Markup, escape
 
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.named_facts import Fact
 from hornbeam.explaining.waterfall_bar import waterfall_bar
 from hornbeam.printable import elided, printable
+from hornbeam.serve.drawing import NODE_HEIGHT, DrawnNode
 from hornbeam.serve.links import Link
 from hornbeam.serve.pins import Pin
 
@@ -38,7 +40,12 @@ def entity_url(name: str) -> str:
 
 def link_url(pair: Link | Explanation | Fact | Pin, page: str = "link") -> Markup:
     """Address of a pair's page, ready to stand in HTML."""
-    return Markup(
+    return Markup(link_address(pair, page))
+
+
+def link_address(pair: Link | Explanation | Fact | Pin, page: str = "link") -> str:
+    """The same as plain text, for those who make HTML of it."""
+    return (
         f"/{page}?subject={quoted(pair.subject)}&amp;predicate={quoted(pair.predicate)}"
         f"&amp;object={quoted(pair.object or '')}"
     )
@@ -97,9 +104,10 @@ def short_name(name: str) -> Markup:
     """
     text = printable(name)
     if len(text) <= SHORT_NAME:
-        return Markup("<bdi>{}</bdi>").format(text)
-    return Markup('<bdi aria-hidden="true" title="{}">{}</bdi><bdi class="hidden">{}</bdi>').format(
-        text, elided(text, SHORT_NAME), text
+        return Markup(f"<bdi>{escape(text)}</bdi>")
+    full, short = escape(text), escape(elided(text, SHORT_NAME))
+    return Markup(
+        f'<bdi aria-hidden="true" title="{full}">{short}</bdi><bdi class="hidden">{full}</bdi>'
     )
 
 
@@ -109,6 +117,31 @@ def bar(score: float) -> Markup:
         '<svg class="bar-chart" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" '
         'focusable="false"><rect class="track" width="100" height="8" rx="4"/>'
         f'<rect class="fill" width="{100 * score:.1f}" height="8" rx="4"/></svg>'
+    )
+
+
+def score_bar(score: float) -> Markup:
+    """A score in three digits and as a bar."""
+    return Markup(f'<span class="number">{score_text(score)}</span>{bar(score)}')
+
+
+def drawn_node(node: DrawnNode) -> Markup:
+    """A node of a drawing; an entity leads to its neighbours."""
+    full, end = escape(node.full), " end" if node.is_end else ""
+    if node.is_entity:
+        address = f"/around?name={url_quote(node.name)}"
+        tag, kind, radius = "a", "", 7
+        opened = (
+            f'<a href="{address}" hx-get="{address}" hx-target="#around" '
+            f'hx-swap="outerHTML show:top" aria-label="Neighbours of {full}">'
+        )
+    else:
+        tag, kind, radius, opened = "g", " said", 13, "<g>"
+    return Markup(
+        f'{opened}<title>{full}</title><rect class="node{end}{kind}" x="{node.left:.1f}" '
+        f'y="{node.top:.1f}" width="{node.width:.1f}" height="{NODE_HEIGHT}" rx="{radius}"/>'
+        f'<text class="node-label{end}" x="{node.x:.1f}" y="{node.y + 4.5:.1f}">'
+        f"{escape(node.label)}</text></{tag}>"
     )
 
 
@@ -139,6 +172,8 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "change": change,
     "weight_change": weight_change,
     "bar": bar,
+    "score_bar": score_bar,
+    "drawn_node": drawn_node,
     "label": label,
     "rule": rule_text,
     "log_odds": log_odds,

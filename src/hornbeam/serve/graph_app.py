@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hornbeam.progress import Progress
 from hornbeam.serve.access import Access
 from hornbeam.serve.graph_pages import GraphPages
 from hornbeam.serve.graph_state import GraphExplorer
+from hornbeam.serve.lanes import Lane
 from hornbeam.serve.visits import Visit
-from hornbeam.serve.web_app import Address, Lane, WebApp
+from hornbeam.serve.web_app import Address, WebApp
 
 
 class GraphApp(WebApp):
@@ -18,6 +20,10 @@ class GraphApp(WebApp):
         self.explorer = explorer
         self.pages = GraphPages(explorer)
         super().__init__(self.pages, access)
+
+    def warm_up(self, progress: Progress) -> None:
+        """Lay out what visitors would otherwise wait for."""
+        self.explorer.warm_up(progress)
 
     def addresses(self, quick: Lane, slow: Lane) -> Sequence[Address]:
         """All pages, each a second time in JSON."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from markupsafe import Markup
@@ -17,8 +17,6 @@ from hornbeam.serve.pins import Pin
 
 #: The end of an atom of a body that others follow.
 ATOM_END = re.compile(r"(?<=\)), ")
-#: The longest bar of a part of a score, as this many logarithms of odds.
-LONGEST_BAR = 10.0
 
 
 def reasons_url(subject: str, relation: str, object_: str) -> Markup:
@@ -68,9 +66,12 @@ def graph_words(text: str) -> Markup:
     return said(graph_rule_words(text))
 
 
-def lift_bar(lift: float) -> Markup:
-    """A part of a score as a bar to the right, or to the left where it lowers the score."""
-    long = min(abs(lift) / LONGEST_BAR, 1.0) * 50
+def lift_bar(lift: float, parts: Collection[float]) -> Markup:
+    """One of the parts of a score as a bar to the right, or to the left where it lowers the score.
+
+    The largest part fills its half.
+    """
+    long = 50 * abs(lift) / (max(map(abs, parts)) or 1.0)
     side, start = ("for", 50.0) if lift >= 0 else ("against", 50.0 - long)
     return Markup(
         '<svg class="bar-chart lift" viewBox="0 0 100 8" preserveAspectRatio="none" '

@@ -31,7 +31,7 @@ from hornbeam.serve.expected_steps import ExpectedSteps
 CACHED = 200
 #: A question is asked about an entity where so many like it have an answer.
 LEAST_EXPECTED = 0.25
-#: Rules of every class that an explanation names, of so many that speak, and groundings of each.
+#: Rules of every class that an explanation names, of so many that fire, and groundings of each.
 REASONS, MOST_SPEAKING, GROUNDINGS = 8, 10_000, 3
 
 

@@ -6,10 +6,10 @@ own files is allowed to by the content security policy, and every name is escape
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from urllib.parse import parse_qs, urlencode
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -37,6 +37,10 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 
+#: As they are sent; what an answer says of these itself does not count.
+RAW_HEADERS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+OWN = frozenset(name for name, _ in RAW_HEADERS)
+
 #: Makes the page that asks for the token.
 Asking = Callable[[], Response]
 
@@ -57,9 +61,7 @@ class Guard:
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers.update(HEADERS)
-                headers.setdefault("cache-control", "no-store")
+                message["headers"] = _with_own(message["headers"])
             await send(message)
 
         answer: ASGIApp = self._refusal(scope) or self.app
@@ -107,6 +109,13 @@ class Guard:
         response = RedirectResponse(path + rest, 303)
         response.set_cookie(name, given, httponly=True, samesite="strict", path="/")
         return response
+
+
+def _with_own(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer with those that every answer carries."""
+    given = [(name, value) for name, value in headers if name.lower() not in OWN]
+    cached = any(name.lower() == b"cache-control" for name, _ in given)
+    return [*given, *RAW_HEADERS, *([] if cached else [(b"cache-control", b"no-store")])]
 
 
 def _plain(status: int, text: str) -> Response:

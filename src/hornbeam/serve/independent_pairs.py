@@ -10,11 +10,13 @@ import numpy as np
 from hornbeam.arrays import Floats
 from hornbeam.compiled import announced
 from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.grounding_finder import GroundingFinder
 from hornbeam.explaining.groundings import PathEnds, first_paths
 from hornbeam.explaining.independent_explainer import IndependentExplainer
 from hornbeam.facts.argument_types import ArgumentTypes
+from hornbeam.facts.table import Targets
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.codes import path_codes, step_code
@@ -26,6 +28,7 @@ from hornbeam.serve.links import links_at
 from hornbeam.serve.listing import Listing
 from hornbeam.serve.new_links import CountedPairs, NewLinkFinder
 from hornbeam.serve.pair_counts import PairCounter
+from hornbeam.serve.rule_columns import RuleColumns
 from hornbeam.serve.walk import paths_between
 
 #: Rows that the cache of entities' counts may hold.
@@ -78,6 +81,21 @@ class IndependentPairs:
     def _texts(self) -> list[str]:
         return self.model.clause_texts
 
+    @cached_property
+    def _explainer(self) -> IndependentExplainer:
+        """Explains by the rules as they were learned, as most visitors ask."""
+        return self._explainer_of(self.model.rules)
+
+    def _explainer_of(self, rules: Sequence[Rule]) -> IndependentExplainer:
+        # all but the weights is shared
+        model = self.model.with_rules(rules)
+        return IndependentExplainer(model, self.groundings, self.pair_counter, self._texts)
+
+    @cached_property
+    def _columns(self) -> RuleColumns | None:
+        """The rules of the only target, laid out for scoring, where they allow it."""
+        return RuleColumns.of(self.model, self.model.bodies)
+
     def warm_up(self, progress: Progress) -> None:
         """Compile what the first visitor would otherwise wait for."""
         atoms, finder = self.engine.facts.binary, self.finder
@@ -96,8 +114,13 @@ class IndependentPairs:
 
     def scores(self, rules: Sequence[Rule]) -> list[Floats]:
         """Scores of all pairs, listing by listing."""
-        model = self.model.with_rules(rules)
-        return [score_targets(model, counted, targets) for targets, counted in self._listings]
+        return [self._scored(rules, targets, counted) for targets, counted in self._listings]
+
+    def _scored(self, rules: Sequence[Rule], targets: Targets, counted: Statistics) -> Floats:
+        columns, crisp = self._columns, counted.body_truth is None
+        if columns is not None and crisp and list(targets.predicates) == self.model.targets:
+            return columns.scores(counted, np.array([rule.weight for rule in rules]))
+        return score_targets(self.model.with_rules(rules), counted, targets)
 
     def explain(
         self, rules: Sequence[Rule], subject: str, target: str, object_: str, *, flip: bool = False
@@ -106,9 +129,8 @@ class IndependentPairs:
 
         To find that takes seconds on large facts.
         """
-        # all but the weights is shared
-        model = self.model.with_rules(rules)
-        explainer = IndependentExplainer(model, self.groundings, self.pair_counter, self._texts)
+        unedited = tuple(rules) == self.model.rules
+        explainer = self._explainer if unedited else self._explainer_of(rules)
         paths = 0 if flip else PATHS_SHOWN
         return explainer.explain(subject, target, object_, paths=paths, flip=flip)
 
@@ -125,7 +147,7 @@ class IndependentPairs:
         return NewLinks(links_at(pairs, range(len(pairs)), scores), total, found.left_out)
 
     def examples(self, top: int) -> list[str]:
-        """The entities with most facts; first those that targets link, of which rules speak."""
+        """The entities with most facts; first those that targets link, which rules are about."""
         table, predicates = self.engine.facts.binary, self.engine.facts.predicates
         degree = np.diff(self.engine.graph.forward.offsets)
         linked = np.zeros(len(degree), dtype=np.bool_)

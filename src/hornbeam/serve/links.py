@@ -36,15 +36,25 @@ def links_at(
     before: Floats | None = None,
 ) -> list[Link]:
     """Name the pairs at some rows, with their scores and the scores before."""
-    labels = targets.millionths
+    chosen = np.asarray(rows, dtype=np.intp)
+    subject, predicate, object_ = (
+        column[chosen].tolist() for column in (targets.subject, targets.predicate, targets.object)
+    )
+    # the pairs of an entity's page name it again and again
+    entity = {i: targets.entities[i] for i in {*subject, *object_}}
+    name = {i: targets.predicates[i] for i in set(predicate)}
+    labels = None if targets.millionths is None else targets.millionths[chosen].tolist()
+    old = None if before is None else before[chosen].tolist()
     return [
         Link(
-            *targets.names_at(int(i)),
-            float(scores[i]),
-            None if labels is None else int(labels[i]) / ONE,
-            None if before is None else float(before[i]),
+            entity[subject[k]],
+            name[predicate[k]],
+            entity[object_[k]],
+            score,
+            None if labels is None else labels[k] / ONE,
+            None if old is None else old[k],
         )
-        for i in rows
+        for k, score in enumerate(scores[chosen].tolist())
     ]
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids
+from hornbeam.arrays import Bools, Floats, Ids, Positions
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
@@ -28,6 +28,7 @@ from hornbeam.scoring.proposals import grounded_for, pulls_up
 from hornbeam.scoring.reach import Reach, leading
 from hornbeam.scoring.reach import leads as body_leads
 from hornbeam.serve.links import largest
+from hornbeam.serve.rule_columns import RuleColumns
 from hornbeam.serve.walk import NOWHERE, Ends, StepSequences, WalkArrays, ends_of, neighbours
 
 #: Where walks alone do not count, only the pairs that most paths connect are counted.
@@ -60,7 +61,7 @@ class TargetRules:
     `members` are the numbers of its rules, `supporting` the bodies of those that are for the
     target; `bodies` are the conditions of all rules, and `paths` those that are paths, of which
     the `wanted` ones stand in bodies for the target. `forward` and `backward` are the paths as
-    sequences of steps from either end.
+    sequences of steps from either end, `columns` the rules laid out for scoring, if they allow it.
     """
 
     members: Sequence[int]
@@ -70,6 +71,7 @@ class TargetRules:
     wanted: Bools
     forward: StepSequences
     backward: StepSequences
+    columns: RuleColumns | None
 
     @property
     def paths_only(self) -> bool:
@@ -115,7 +117,8 @@ class NewLinkFinder:
     def _rules_of(self, target: str) -> TargetRules:
         rules = self.model.rules
         members = [i for i, rule in enumerate(rules) if rule.clause.target == target]
-        bodies = self.model.of_target(target).bodies
+        mine = self.model.of_target(target)
+        bodies = mine.bodies
         clauses = [rules[i].clause for i in members]
         paths = [body for body in bodies if body.kind is Kind.PATH]
         codes = [path_codes(body, self.engine.predicates) or NOWHERE for body in paths]
@@ -129,6 +132,7 @@ class NewLinkFinder:
             np.array([body in wanted for body in paths], dtype=np.bool_),
             StepSequences.of(codes),
             StepSequences.of([turned_sequence(steps) for steps in codes]),
+            RuleColumns.of(mine, bodies),
         )
 
     @cached_property
@@ -180,14 +184,23 @@ class NewLinkFinder:
 
         Only pairs that a positive rule of positive weight connects count; ties go by name.
         """
-        of_target, counted = self.by_target[found.pairs.predicates[0]], found.statistics
-        mine = self.model.with_rules(rules[i] for i in of_target.members)
-        bodies = [rule.clause.body for rule in mine.rules if pulls_up(rule)]
-        rows = grounded_for(counted, leading(bodies, 0 if found.forward else 1))
-        scores = score_targets(mine, counted, found.pairs)
+        rows, scores = self._scored(found, rules)
         # the pairs are in the order of names, so the first of equal ones come first
         best = rows[largest(scores[rows], top)]
         return found.pairs.select(best), scores[best], len(rows)
+
+    def _scored(self, found: CountedPairs, rules: Sequence[Rule]) -> tuple[Positions, Floats]:
+        """Which pairs a positive rule of positive weight connects, and the scores of all."""
+        of_target, counted = self.by_target[found.pairs.predicates[0]], found.statistics
+        mine, near = [rules[i] for i in of_target.members], 0 if found.forward else 1
+        columns = of_target.columns
+        if columns is not None and counted.body_truth is None:
+            weights = np.array([rule.weight for rule in mine])
+            rows = columns.grounded(counted, weights, near)
+            return rows, columns.scores(counted, weights)
+        bodies = [rule.clause.body for rule in mine if pulls_up(rule)]
+        rows = grounded_for(counted, leading(bodies, near))
+        return rows, score_targets(self.model.with_rules(mine), counted, found.pairs)
 
     def _counted(
         self, target: str, entity: int, forward: bool, nodes: Ids, ends: Ends
@@ -216,7 +229,7 @@ class NewLinkFinder:
         known = neighbours(self.engine.graph.forward, entity, code)
         unlike, loops = self._unlike(target, 1 if forward else 0)
         own = known[:0] if loops else np.array([entity], dtype=np.int32)
-        return np.unique(np.concatenate([known, unlike, own]))
+        return np.concatenate([known, unlike, own])
 
     def _unlike(self, target: str, place: int) -> tuple[Ids, bool]:
         """Entities of types that a place of the target never has, and whether it has loops."""

@@ -64,6 +64,18 @@ class Pages:
         }
         return templates(names, filters, base="base.html", explorer=self.explorer)
 
+    def rehearse(self) -> None:
+        """Lay out what all pages share by making some of them, as any visitor would."""
+        facts, model = self.explorer.facts, self.explorer.model
+        self.home(Visit())
+        self.search(Visit({"q": "a"}))
+        self.rules(Visit(path="/rules"))
+        for target in model.targets[:1] if len(facts.binary) else ():
+            subject, object_ = (facts.entities[int(ids[0])] for ids in facts.binary.arguments)
+            self.entity(Visit({"name": subject}, path="/entity"))
+            pair = dict(zip(KEYS, (subject, target, object_), strict=True))
+            self.link(Visit(pair, path="/link"))
+
     def home(self, visit: Visit) -> Answer:
         """Where to begin: search, figures, the strongest rules, entities to try."""
         rows = [row for row in self._rule_rows(visit.edits) if row["on"]]
@@ -161,8 +173,7 @@ class Pages:
             return Answer(status=303, go_to="/rules" if rule is None else f"/rules#rule-{rule}",
                           edits=edits)  # fmt: skip
         shown = replace(visit, edits=edits)
-        rows = self._rule_rows(edits)
-        rows = rows if rule is None else [rows[rule]]
+        rows = self._rule_rows(edits) if rule is None else [self._rule_row(rule, edits)]
         answer = self._page("_edited.html", shown, rows=rows, **self._effects(edits))
         return Answer(answer.body, edits=edits)
 
@@ -268,25 +279,29 @@ class Pages:
         )
 
     def _rule_rows(self, edits: Edits) -> list[dict[str, Any]]:
+        return [self._rule_row(i, edits) for i in range(len(self.explorer.model.rules))]
+
+    def _rule_row(self, i: int, edits: Edits) -> dict[str, Any]:
+        rule = self.explorer.model.rules[i]
+        return {
+            "number": i,
+            "text": self.explorer.served.texts[i],
+            "words": rule_words(rule.clause),
+            "negated": rule.clause.negated,
+            "prior": rule.clause.is_prior,
+            "weight": edits.weights.get(i, rule.weight),
+            "learned": rule.weight,
+            "on": i not in edits.off,
+            "edited": i in edits.rules,
+            "missing": i in self._missing,
+            "largest": self._largest_weight,
+        }
+
+    @cached_property
+    def _largest_weight(self) -> float:
+        """Where sliders end."""
         largest = max((rule.weight for rule in self.explorer.model.rules), default=1.0)
-        return [
-            {
-                "number": i,
-                "text": text,
-                "words": rule_words(rule.clause),
-                "negated": rule.clause.negated,
-                "prior": rule.clause.is_prior,
-                "weight": edits.weights.get(i, rule.weight),
-                "learned": rule.weight,
-                "on": i not in edits.off,
-                "edited": i in edits.rules,
-                "missing": i in self._missing,
-                "largest": max(2 * largest, 1.0),
-            }
-            for i, (rule, text) in enumerate(
-                zip(self.explorer.model.rules, self.explorer.served.texts, strict=True)
-            )
-        ]
+        return max(2 * largest, 1.0)
 
     @cached_property
     def _missing(self) -> frozenset[int]:

@@ -40,7 +40,7 @@ def decoded_pin(cookie: str) -> Pin | None:
     >>> decoded_pin("subject=a") is None
     True
     """
-    if len(cookie) > LONGEST:
+    if not cookie or len(cookie) > LONGEST:
         return None
     try:
         found = parse_qs(cookie, max_num_fields=len(KEYS), errors="strict")

@@ -8,13 +8,15 @@ from dataclasses import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
+from hornbeam.progress import Progress
 from hornbeam.serve.access import Access
 from hornbeam.serve.edits import Edits
+from hornbeam.serve.lanes import Lane
 from hornbeam.serve.pages import Pages
 from hornbeam.serve.shared_edits import KEY, PLACES
 from hornbeam.serve.state import Explorer
 from hornbeam.serve.visits import Answer, Page, Visit
-from hornbeam.serve.web_app import Address, Lane, WebApp
+from hornbeam.serve.web_app import Address, WebApp
 
 #: Facts of an entity from which on its page may take a tenth of a second and more.
 MANY_FACTS = 1000
@@ -29,6 +31,8 @@ class RuleApp(WebApp):
         super().__init__(self.pages, access)
         self._fingerprint = explorer.served.fingerprint
         self._n_rules = len(explorer.model.rules)
+        # where pairs are inferred together, pages live on what an edit has inferred before
+        self.forks = not explorer.scorer.collective
 
     def addresses(self, quick: Lane, slow: Lane) -> Sequence[Address]:
         """All pages."""
@@ -63,6 +67,12 @@ class RuleApp(WebApp):
             replace(one, page=self._with_shared(one.page)) if one.path in PLACES else one
             for one in every
         ]
+
+    def warm_up(self, progress: Progress) -> None:
+        """Compile and lay out what pages need; where these are made in copies, all of it."""
+        self.explorer.warm_up(progress)
+        if self.forks:
+            self.pages.rehearse()
 
     def _with_shared(self, page: Page) -> Page:
         """A page, or what the edits are that its address carries."""

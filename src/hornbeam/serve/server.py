@@ -16,6 +16,8 @@ import gc
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from threading import Thread
 from typing import Any
 
 import uvicorn
@@ -23,7 +25,9 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hornbeam.errors import InputError
+from hornbeam.progress import Progress
 from hornbeam.serve.guard import MAX_HEADERS
+from hornbeam.serve.web_app import WebApp
 
 #: Seconds to send a whole request, to be answered and take the answer, and to stay without asking.
 REQUEST_SECONDS = 10.0
@@ -38,6 +42,8 @@ OTHER_FILES = 20
 SHORT_TURN = 0.001
 #: Seconds that answers under way get when the server stops.
 LAST_SECONDS = 2
+#: Seconds that the warming up gets then: whoever ends in the middle of it leaves noise behind.
+LAST_MOMENT = 0.5
 
 
 class HurriedProtocol(H11Protocol):
@@ -150,9 +156,29 @@ def _why_not(error: OSError, host: str, port: int) -> str:
     return f"cannot listen on {host}, port {port}: {error.strerror}"
 
 
-def run(app: ASGIApp, opened: socket.socket, started: Callable[[], None]) -> None:
-    """Serve until Ctrl-C or SIGTERM; `started` is called when the first visitor may come."""
-    server = make_server(app, started)
+def run(
+    app: WebApp, opened: socket.socket, started: Callable[[], None], progress: Progress
+) -> None:
+    """Serve until Ctrl-C or SIGTERM; `started` is called when the first visitor may come.
+
+    What the first page does not need is laid out then, in a thread; after it pages are made in
+    processes.
+    """
+    warming, moving = list[Thread](), list[asyncio.Task[None]]()
+
+    def begun() -> None:
+        started()
+        warming.append(Thread(target=prepare, args=[asyncio.get_running_loop()], daemon=True))
+        warming[0].start()
+
+    def prepare(loop: asyncio.AbstractEventLoop) -> None:
+        app.warm_up(progress)
+        with suppress(RuntimeError):  # stopped meanwhile
+            loop.call_soon_threadsafe(
+                lambda: moving.append(loop.create_task(app.move_to_processes()))
+            )
+
+    server = make_server(app.guarded(), begun)
     # what is there now stays: looking through it for garbage would hold up all visitors
     gc.collect()
     gc.freeze()
@@ -161,6 +187,9 @@ def run(app: ASGIApp, opened: socket.socket, started: Callable[[], None]) -> Non
     try:
         server.run(sockets=[opened])
     finally:
+        for thread in warming:
+            thread.join(LAST_MOMENT)
+        app.end_processes()
         sys.setswitchinterval(turn)
         gc.unfreeze()
 
@@ -177,6 +206,7 @@ def make_server(app: ASGIApp, started: Callable[[], None]) -> uvicorn.Server:
         log_level="critical",  # what strangers send is no news; our own faults the app reports
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # who forwards a request is nobody's business here
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=LAST_SECONDS,
         h11_max_incomplete_event_size=MAX_HEADERS,

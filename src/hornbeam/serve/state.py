@@ -153,8 +153,8 @@ class Explorer:
         """How well the scores fit the labels, where there are labels."""
         if self.labels is None:
             return None
-        truth = self.labels.targets.truth
-        return self._evaluated.get(edits.key, lambda: evaluate(truth, self.scores(edits)[0]))
+        labels = self.labels.targets
+        return self._evaluated.get(edits.key, lambda: evaluate(labels.truth, self.scores(edits)[0]))
 
     @cached_property
     def other_figures(self) -> Evaluation | None:

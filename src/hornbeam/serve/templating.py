@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -12,7 +13,7 @@ from markupsafe import Markup
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.reporting.rendering import said
 from hornbeam.rules.rule_words import Words, with_shown_entities
-from hornbeam.serve.filters import short_name
+from hornbeam.serve.named_filters import named_filters
 
 
 def templates(
@@ -20,6 +21,8 @@ def templates(
 ) -> Environment:
     """Templates with filters, for pages that extend `base` and show an explorer."""
 
+    # a page says the same rules again and again
+    @lru_cache(maxsize=10_000)
     def words(pieces: Words) -> Markup:
         """A rule in words, with names in the place of ids."""
         return said(with_shown_entities(pieces, names.shown))
@@ -38,7 +41,7 @@ def templates(
         "shown": names.shown,
         "entity_type": names.type_of,
         "words": words,
-        "short": lambda name: short_name(names.shown(name)),
+        **named_filters(names),
     }
     environment.globals |= {
         "explorer": explorer,

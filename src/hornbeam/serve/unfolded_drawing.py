@@ -18,7 +18,7 @@ from hornbeam.serve.unfolding import Branch, Group, Leaf, Unfolding
 ROW = 34
 HEADER = 26
 GAP = 10
-MARGIN = 8
+MARGIN = 10
 NODE_WIDTH = 190
 #: From one column to the next.
 COLUMN = 284
@@ -147,7 +147,7 @@ class _Columns:
         open_leaves = list[tuple[Branch, GraphNode]]()
         for group in branch.groups:
             height = HEADER + ROW * len(group.leaves)
-            self.grounds.append(Ground(x - 10, top, NODE_WIDTH + 20, height))
+            self.grounds.append(Ground(x - MARGIN, top, NODE_WIDTH + 2 * MARGIN, height))
             self.headers.append(_group_header(group, x, top + HEADER / 2 + 4, NODE_WIDTH))
             for k, leaf in enumerate(group.leaves):
                 node = self.node(leaf, x, top + HEADER + ROW * k)

@@ -1,25 +1,23 @@
-"""The web application: addresses to pages, work to threads.
+"""The web application: addresses to pages, work to threads or processes.
 
-Pages are made in a few worker threads, so that the loop that talks to clients is never busy with
-one of them. What may take seconds has a lane of its own, which rests in between while others ask,
-and where too many wait the answer is that the server is busy. What was shown lately is kept as it
-went out: nobody costs more by asking for the same again.
+Pages are made in a few worker threads, and in processes once all that they share is laid out, so
+that the loop that talks to clients is never busy with one of them. What may take seconds has a lane
+of its own, which rests in between while others ask, and where too many wait the answer is that the
+server is busy. What was shown lately is kept as it went out: nobody costs more by asking for the
+same again.
 """
 
 from __future__ import annotations
 
 import logging
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.resources import files
-from time import monotonic
 from typing import Protocol
 from urllib.parse import parse_qsl
 
-import anyio
-import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -27,23 +25,23 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from hornbeam.errors import InputError
+from hornbeam.machine import worker_threads
+from hornbeam.progress import Progress
 from hornbeam.serve.access import Access
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.guard import Guard, read_body
+from hornbeam.serve.lanes import Lane, LaneOf
+from hornbeam.serve.page_processes import MOST_PROCESSES, PageProcess, can_fork
 from hornbeam.serve.pins import decoded_pin
 from hornbeam.serve.visits import Answer, Page, Visit
 
-#: Pages made at once, and those that may take seconds. They share one interpreter: more threads
-#: than these make no more pages, and wait for each other.
+#: Pages made at once in threads, and those that may take seconds. They share one interpreter: more
+#: threads than these make no more pages, and wait for each other.
 THREADS = 3
 SLOW_THREADS = 1
 #: Requests that may wait for a thread before others are told to come back.
 MOST_WAITING = 100
 MOST_SLOW_WAITING = 4
-#: How long the slow lane rests after a page while others ask: in units of what the page took, and
-#: in seconds at most; and for how many seconds somebody who asked counts as asking.
-REST, LONGEST_REST = 15.0, 5.0
-STILL_ASKING = 1.0
 #: Characters of pages that are kept, and of what a page may depend on to be kept.
 KEPT_PAGES = 32_000_000
 LONGEST_KEY = 2000
@@ -56,52 +54,6 @@ STATIC = {
 }
 
 log = logging.getLogger("hornbeam.serve")
-
-
-class Lane:
-    """A number of threads, and a queue that does not grow for ever.
-
-    Pages share one interpreter, so one that takes a second makes all others wait. A lane that
-    gives way to `others` rests after every page as long as these are asked.
-    """
-
-    def __init__(self, threads: int, most_waiting: int, others: Lane | None = None) -> None:
-        self._limiter = anyio.CapacityLimiter(threads)
-        self._room = threads + most_waiting
-        self._others = others
-        self._asked = self._rests_until = -math.inf
-
-    @property
-    def is_full(self) -> bool:
-        """Whether no more may wait."""
-        return self._room <= 0
-
-    async def run(self, page: Page, visit: Visit) -> Answer:
-        """Make a page in a thread."""
-        self._asked = monotonic()
-        self._room -= 1
-        try:
-            async with self._limiter:
-                while self._gives_way:
-                    await anyio.sleep(0.05)
-                began = monotonic()
-                try:
-                    return await anyio.to_thread.run_sync(page, visit)
-                finally:
-                    ended = monotonic()
-                    self._rests_until = ended + min(REST * (ended - began), LONGEST_REST)
-        finally:
-            self._room += 1
-
-    @property
-    def _gives_way(self) -> bool:
-        """Whether it rests, for the sake of others who ask meanwhile."""
-        now, others = monotonic(), self._others
-        return others is not None and now < self._rests_until and now < others._asked + STILL_ASKING
-
-
-#: Which lane a visit takes.
-LaneOf = Callable[[Visit], Lane]
 
 
 @dataclass(frozen=True)
@@ -128,7 +80,12 @@ class Messages(Protocol):
 
 
 class WebApp(ABC):
-    """Binds pages to addresses; what they are about is the business of those who extend it."""
+    """Binds pages to addresses; what they are about is the business of those who extend it.
+
+    `forks` says whether pages can be made in processes: none needs what another has left behind.
+    """
+
+    forks = False
 
     def __init__(self, messages: Messages, access: Access) -> None:
         self.messages = messages
@@ -136,28 +93,57 @@ class WebApp(ABC):
         folder = files("hornbeam.serve") / "static"
         self._static = {name: (folder / name).read_bytes() for name in STATIC}
         self._kept: Bounded[Answer] = Bounded(KEPT_PAGES, lambda one: len(one.body) + LONGEST_KEY)
+        self._quick = Lane(THREADS, MOST_WAITING)
+        self._slow = Lane(SLOW_THREADS, MOST_SLOW_WAITING, others=self._quick)
+        self._processes = list[PageProcess]()
 
     @abstractmethod
     def addresses(self, quick: Lane, slow: Lane) -> Sequence[Address]:
         """All pages; what may take seconds takes the slow lane."""
 
+    @abstractmethod
+    def warm_up(self, progress: Progress) -> None:
+        """Lay out what visitors would otherwise wait for, and processes lay out each for itself."""
+
     def guarded(self) -> ASGIApp:
         """The application with its guard around it, outside of everything that may fail."""
-        quick = Lane(THREADS, MOST_WAITING)
-        slow = Lane(SLOW_THREADS, MOST_SLOW_WAITING, others=quick)
-        routes = [self._route(address) for address in self.addresses(quick, slow)]
+        routes = [self._route(address) for address in self._addresses]
         app = Starlette(
             routes=[*routes, Route("/static/{name}", self._file)],
             exception_handlers={404: self._not_found, 405: self._not_found, Exception: self._fault},
         )
         return Guard(app, self.access, lambda: self.response(self.messages.ask_token()))
 
+    async def move_to_processes(self) -> None:
+        """From now on make pages in processes, where the system and the pages allow it."""
+        if not (self.forks and can_fork()):
+            return
+        pages = [address.page for address in self._addresses]
+        # no thread makes a page while processes are forked: it might hold a lock for ever
+        async with self._slow.makers_changed() as slow, self._quick.makers_changed() as quick:
+            try:
+                for _ in range(min(worker_threads(), MOST_PROCESSES) + SLOW_THREADS):
+                    self._processes.append(PageProcess(pages))
+            except OSError as error:
+                log.warning("hornbeam: pages are made in threads: %s", error)
+                self.end_processes()
+                return
+            slow[:] = self._processes[:SLOW_THREADS]
+            quick[:] = self._processes[SLOW_THREADS:]
+
+    def end_processes(self) -> None:
+        """End the processes that make pages."""
+        for process in self._processes:
+            process.end()
+        self._processes.clear()
+
     def visit(self, request: Request, query: dict[str, str]) -> Visit:
         """What a request asks for."""
         htmx = "hx-request" in request.headers
         pinned = decoded_pin(request.cookies.get(self.access.cookie("pin"), ""))
         part = request.headers.get("hx-trigger", "")
-        return Visit(query, is_htmx=htmx, part=part, pinned=pinned, path=request.url.path)
+        path = request.scope["path"]
+        return Visit(query, is_htmx=htmx, part=part, pinned=pinned, path=path)
 
     def response(self, answer: Answer, headers: dict[str, str] | None = None) -> Response:
         """An answer as it is sent; a new pin goes to the visitor's cookie."""
@@ -180,6 +166,10 @@ class WebApp(ABC):
             response.set_cookie(name, text, httponly=True, samesite="strict", path="/")
         else:
             response.delete_cookie(name, httponly=True, samesite="strict", path="/")
+
+    @cached_property
+    def _addresses(self) -> Sequence[Address]:
+        return self.addresses(self._quick, self._slow)
 
     def _route(self, address: Address) -> Route:
         async def endpoint(request: Request) -> Response:
@@ -205,7 +195,7 @@ class WebApp(ABC):
             return replace(busy, headers={**busy.headers, "retry-after": "2"})
         answer = await lane.run(address.page, visit)
         plain = answer.status == 200 and answer.edits is None and answer.pin is None
-        if address.method == "GET" and plain and len(repr(visit.key)) <= LONGEST_KEY:
+        if address.method == "GET" and plain and len(repr(key)) <= LONGEST_KEY:
             self._kept.get(key, lambda: answer)
         return answer
 

@@ -73,7 +73,7 @@ def test_ctrl_c_leaves_the_other_blocks_alone() -> None:
 
 def test_a_worker_is_lent_to_one_thread_at_a_time() -> None:
     pool = WorkerPool(2, 3, np.empty(0, dtype=np.uint64))
-    with pool.lent() as one, pool.lent() as other:
+    with pool.borrowed() as one, pool.borrowed() as other:
         assert one is not other
         assert pool._idle.empty()
     assert not pool._idle.empty()

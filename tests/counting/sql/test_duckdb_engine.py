@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbeam import read_facts, read_labels
+from hornbeam import discover, read_facts, read_labels
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.counting.opening import discover, open_engine
+from hornbeam.counting.opening import open_engine
 from hornbeam.counting.sql.duckdb_engine import DuckDB, duckdb_engine, open_duckdb, size_in_bytes
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import DataError, InputError

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -19,9 +22,11 @@ from pyspark.sql import SparkSession
 
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.sql.spark_engine import Spark, broadcast_rows
+from hornbeam.counting.sql.spark_inputs import SparkInputs
 from hornbeam.counting.sql.spark_reading import read_facts
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.reading.readers import read_facts as read_in_memory
+from hornbeam.facts.reading.readers import read_labels
 from hornbeam.facts.reading.sources import literal
 from hornbeam.rules.body import Kind
 from hornbeam.rules.candidates import Language
@@ -99,6 +104,34 @@ def test_facts_from_parquet_and_counts(spark: SparkSession, tmp_path: Path) -> N
     assert any(work.iterdir())
     database.close()
     assert not work.exists()
+
+
+def test_facts_from_text(spark: SparkSession, tmp_path: Path) -> None:
+    """TSV, CSV, either of them gzipped, and N-Triples: the same integers as in memory."""
+    world = many_worlds(20, soft=True, seed=3)
+    rows = [(*fact, str(value / ONE)) for fact, value in world.values.items()]
+    texts = {
+        "facts.tsv": "".join("\t".join(row) + "\n" for row in rows).encode(),
+        "facts.csv.gz": gzip.compress("".join(",".join(row) + "\n" for row in rows).encode()),
+        "facts.nt": "".join(f"<x:{a}> <x:{p}> <x:{b}> .\n" for a, p, b, _ in rows).encode(),
+    }
+    for name, data in texts.items():
+        file = tmp_path / name
+        file.write_bytes(data)
+        work = tmp_path / f"work of {name}"
+        work.mkdir()
+        prepared = SparkInputs.of([str(file)]).to_parquet(str(work))
+        database = Spark(spark.newSession(), str(work))
+        engine = read_facts(database, [], prepared)
+        facts = read_in_memory(file)
+        targets = world.targets
+        if name == "facts.nt":
+            targets = read_labels([(f"x:{a}", t, f"x:{b}", v) for a, t, b, v in targets])
+        expected = MemoryEngine(facts).discover(targets, Language(2, 2))
+        found = engine.discover(targets, Language(2, 2), statistics=False)
+        assert expected.candidates
+        assert figures_of(found) == figures_of(expected)
+        database.close()
 
 
 @pytest.mark.parametrize(
@@ -181,6 +214,26 @@ def test_facts_that_are_not_there(spark: SparkSession, tmp_path: Path) -> None:
             read_facts(database, [name])
     with pytest.raises(InputError, match="no facts given"):
         read_facts(database, [])
+
+
+def test_results_are_the_old_or_the_new_ones(spark: SparkSession, tmp_path: Path) -> None:
+    """Whatever ends a run between two of Spark's writes."""
+    database = Spark(spark.newSession(), str(tmp_path / "work"))
+    place = tmp_path / "scores.parquet"
+
+    def batches(numbers: Sequence[int]) -> Iterator[dict[str, Any]]:
+        for number in numbers:
+            if number < 0:
+                raise KeyboardInterrupt
+            yield {"score": np.array([float(number)])}
+
+    database.write_parquet(str(place), batches([1, 2]))
+    with pytest.raises(KeyboardInterrupt):
+        database.write_parquet(str(place), batches([3, -1]))
+    assert sorted(pq.read_table(place)["score"].to_pylist()) == [1.0, 2.0]
+    database.write_parquet(str(place), batches([4]))
+    assert pq.read_table(place)["score"].to_pylist() == [4.0]
+    assert [path.name for path in tmp_path.iterdir()] == [place.name]
 
 
 def test_a_killed_executor_changes_nothing(java: str, tmp_path: Path) -> None:

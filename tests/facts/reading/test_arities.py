@@ -137,6 +137,7 @@ def test_tuples_of_two_among_others() -> None:
     assert stored_facts(valued) == sorted(half.items())
 
 
+@pytest.mark.slow
 def test_soft_unary_facts_have_a_header(tmp_path: Path) -> None:
     path = write(tmp_path / "u.tsv", "subject\tpredicate\tvalue\nx\tu\t0.25\ny\tu\t1\nz\tu\t0\n")
     expected = {("x", "u"): ONE // 4, ("y", "u"): ONE}
@@ -154,6 +155,7 @@ def test_soft_unary_facts_have_a_header(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(
     st.dictionaries(
@@ -346,6 +348,7 @@ def test_wrong_names_of_tables(tmp_path: Path) -> None:
     assert "is a directory; expected a file" in str(refusal(f"ta={tmp_path}"))
 
 
+@pytest.mark.slow
 def test_an_arity_that_changes_between_files(tmp_path: Path) -> None:
     ta = write(tmp_path / "ta.tsv", "c1\tada\tspring\n")
     pairs = write(tmp_path / "pairs.tsv", "a\tp\tb\nc1\tta\tada\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbeam import read_facts, read_labels, read_pairs
+from hornbeam import open_duckdb, read_facts, read_labels, read_pairs
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.reading.diagnosis import first_mistake
 from hornbeam.facts.reading.input_files import find_file
@@ -167,6 +168,27 @@ def test_pairs(tmp_path: Path) -> None:
     assert error.line == 2
     assert "expected 3 or 4 fields" in str(error)
     assert refusal(read_pairs, write(tmp_path / "q.tsv", "a\tt\tb\na\tt\n")).line == 2
+
+
+def test_ignored_fields_are_text_too(tmp_path: Path) -> None:
+    """A database that leaves a column out does not look at its bytes."""
+    good, bad = b"a|t|b|1\n" * 3, b"b|t|c|\xe9\n"
+    roles = {"subject": "s", "predicate": "p", "object": "o"}
+    for suffix, between in ((".tsv", b"\t"), (".csv", b",")):
+        pairs = write(tmp_path / f"pairs{suffix}", (good + bad).replace(b"|", between))
+        error = refusal(partial(read_pairs, header=False), pairs)
+        assert (error.source, error.line) == (str(pairs), 4)
+        assert "invalid UTF-8 (byte 0xe9)" in str(error)
+        named = write(
+            tmp_path / f"named{suffix}", (b"s|p|o|note\n" + good + bad).replace(b"|", between)
+        )
+        assert refusal(partial(read_facts, columns=roles), named).line == 5
+        with pytest.raises(DataError, match="line 5"), open_duckdb(named, columns=roles):
+            pass
+    write(tmp_path / "atoms.txt", (good + bad).replace(b"|t|", b"\t").replace(b"|", b"\t"))
+    predicates = '{"T/2": {"targets": ["atoms.txt"]}}'
+    program = write(tmp_path / "program.json", f'{{"predicates": {predicates}}}')
+    assert refusal(read_pairs, program).line == 4
 
 
 def test_tables_without_rows_or_types() -> None:

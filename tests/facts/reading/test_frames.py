@@ -126,6 +126,10 @@ def test_facts_are_counted_and_sliced() -> None:
     assert list(facts[np.array([True, False, False, True])]) == [("a", "u"), ("c", "p", "a")]
     assert list(facts[np.array([3, 1])]) == [("a", "p", "b"), ("c", "p", "a")]
     assert len(facts[:0]) == 0
+    assert [facts[i] for i in range(len(facts))] == list(facts)
+    assert facts[-1] == ("c", "p", "a")
+    with pytest.raises(IndexError, match="row 4 of 4"):
+        facts[4]
     soft = read_facts([("a", "p", "b", 1.0), ("b", "p", "c", 0.5)])
     assert soft[:1].soft is False
 
@@ -133,6 +137,9 @@ def test_facts_are_counted_and_sliced() -> None:
 def test_targets_are_sliced() -> None:
     pairs = read_pairs([("a", "t", "b"), ("b", "t", "c"), ("c", "t", "a")])
     assert list(pairs[1:]) == [("b", "t", "c"), ("c", "t", "a")]
+    assert (pairs[0], pairs[-1]) == (("a", "t", "b"), ("c", "t", "a"))
+    with pytest.raises(IndexError, match="row 3 of 3"):
+        pairs[3]
     assert list(pairs[np.array([2, 0])]) == [("c", "t", "a"), ("a", "t", "b")]
 
 

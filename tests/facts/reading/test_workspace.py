@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
-from hornbeam.facts.reading.workspace import Workspace, workspace
+from hornbeam.errors import DataError
+from hornbeam.facts.reading.workspace import Workspace, _is_like_new, workspace
 
 
 def database_of(space: Workspace) -> int:
@@ -30,14 +31,25 @@ def test_the_next_workspace_starts_from_scratch() -> None:
         space.connection.register("seen", {"a": np.ones(1)})
         space.connection.execute("SET threads = 1")
         space.connection.execute("SET preserve_insertion_order = false")
+        space.connection.execute("SET disabled_optimizers = 'join_filter_pushdown'")
     with workspace() as space:
         assert database_of(space) > first  # the same database, another connection
         assert setting(space, "threads") == threads
         assert setting(space, "preserve_insertion_order") is True
+        assert setting(space, "disabled_optimizers") == ""
         assert setting(space, "temp_directory") == str(space.folder)
         for name in ("t", "seen"):
             with pytest.raises(duckdb.CatalogException):
                 space.connection.execute(f"FROM {name}")
+
+
+def test_a_database_that_refused_an_input_is_used_again() -> None:
+    with workspace() as space:
+        first = database_of(space)
+    with pytest.raises(DataError):
+        hb.read_facts([("a",)])
+    with workspace() as space:
+        assert database_of(space) > first
 
 
 @pytest.mark.parametrize(
@@ -60,6 +72,13 @@ def test_a_database_with_anything_left_in_it_is_closed(statement: str) -> None:
         assert database_of(space) <= number
         assert space.connection.execute("SELECT * FROM duckdb_tables()").fetchall() == []
         assert setting(space, "memory_limit") == "1.8 GiB"
+
+
+def test_a_database_that_answers_nothing_more_is_not_kept() -> None:
+    # as DuckDB 1.5 is after a row that is no UTF-8: what was refused must still be told
+    database = duckdb.connect()
+    database.close()
+    assert not _is_like_new(database)
 
 
 def test_workspaces_in_workspaces() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbeam.hlmrf.potentials import PotentialKind
-from hornbeam.language.syntax import parse_rules
+from hornbeam.language.rule_texts import parse_rules
 from hornbeam.programs.grounding.ground import GroundProgram, ground
 from hornbeam.programs.normal_form import normal_rules
 from tests.support.brute_grounding import World, ground_by_brute_force

@@ -1,7 +1,7 @@
 """Pairs that are asked together, as soft facts of what is believed of them.
 
 A pair t(a, b) that is asked and no fact is an atom believed_t(a, b), as true as a first step scores
-it. So bodies that speak of other pairs are counted like all others, over facts and beliefs: a path
+it. So bodies about other pairs are counted like all others, over facts and beliefs: a path
 `cites(A, X) & believed_t(X, B)` adds up what is believed of the pairs it leads over, and the open
 condition `believed_t(A, X)` what is believed of the subject's other pairs, its rivals.
 
@@ -171,7 +171,7 @@ class BelievedPairs:
         counted = self._over_facts.count(targets, plain, language, progress=progress)
         if not others:
             return counted
-        self.refuse_too_many(targets, others, language, progress)
+        self.groundings(targets, others, language, progress)
         counted = counted.followed_by(self.count_linked(targets, others, language, progress))
         order = np.argsort(np.argsort(linked, kind="stable"))
         return counted.only(order)
@@ -183,18 +183,21 @@ class BelievedPairs:
         language: Language,
         progress: Progress = SILENT,
     ) -> Statistics:
-        """Count bodies that speak of beliefs."""
+        """Count bodies with beliefs in them."""
         language = replace(language, shares=False)
         return self._count(self.over_beliefs, targets, bodies, language, progress)
 
-    def refuse_too_many(
+    def groundings(
         self,
         targets: Targets,
         bodies: Sequence[Body],
         language: Language,
         progress: Progress = SILENT,
-    ) -> None:
-        """Refuse more groundings than there is room for, by counts that need none."""
+    ) -> Statistics:
+        """Count bodies as if every asked pair were a fact, which needs no room per grounding.
+
+        More of them than there is room for are refused.
+        """
         language = replace(language, shares=False)
         present = open_engine(self.present, threads=self.threads)
         counted = self._count(present, targets, bodies, language, progress)
@@ -204,6 +207,7 @@ class BelievedPairs:
                 "score fewer pairs at a time, or learn with a higher `min_coverage` or a smaller "
                 "`max_length`"
             )
+        return counted
 
     def _count(
         self,
@@ -231,7 +235,7 @@ class BelievedPairs:
 
 
 def is_linked(body: Body, targets: Names) -> bool:
-    """Whether a body speaks of beliefs in one of the targets."""
+    """Whether a body has beliefs in one of the targets."""
     return any(believed(target) in body.predicates for target in targets)
 
 

@@ -86,7 +86,7 @@ class MemoryEngine:
 
     def locate(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""
-        return names.translate(self.facts.entities)
+        return self.facts.locate(names)
 
     def discover(
         self,
@@ -113,6 +113,7 @@ class MemoryEngine:
         # rare anchored conditions are not even looked at
         whole = Kind.ANCHORED not in kinds or language.min_coverage == 1
         return Discovery(
+            targets,
             kept,
             self._table(kept, rows, parts, targets, language, progress) if statistics else None,
             found=int(np.count_nonzero(everything.coverage)) if whole else None,

@@ -53,7 +53,7 @@ class Worker:
 
 
 class WorkerPool:
-    """As many workers as threads, lent out one at a time."""
+    """As many workers as threads, each borrowed by one at a time."""
 
     def __init__(self, threads: int, n_entities: int, known: Keys) -> None:
         fill = filled.choose(threads * len(known), WORTH_COMPILING)
@@ -72,7 +72,7 @@ class WorkerPool:
             self._idle.put(worker)
 
     @contextmanager
-    def lent(self) -> Iterator[Worker]:
+    def borrowed(self) -> Iterator[Worker]:
         """Borrow a worker."""
         worker = self._idle.get()
         try:

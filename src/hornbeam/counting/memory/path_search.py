@@ -234,7 +234,7 @@ class PathSearch:
 
         def search(low: int, high: int) -> tuple[int, Rows]:
             part = slice(low, high)
-            with pool.lent() as worker:
+            with pool.borrowed() as worker:
                 worker.counters, worker.size, *rows = run(
                     work.graph.forward, work.graph.backward, work.graph.n_codes, plan,
                     work.source[part], work.sink[part], work.positive[part], work.own[part], low,

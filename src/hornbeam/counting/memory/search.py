@@ -367,7 +367,7 @@ def second_steps(steps, n_steps, near, far, far_slots, plan, n_codes, heads, cod
     return far, heads, codes, pairs
 
 
-def count_fast(slot, start, stop, head, times, nodes, low, high, counts, touched, n_touched):
+def count_merged(slot, start, stop, head, times, nodes, low, high, counts, touched, n_touched):
     """Count every head that ends in one of the nodes [low, high): one addition per item."""
     for i in range(low, high):
         s = slot[nodes[i]]
@@ -549,7 +549,7 @@ def head_is_own(level, code, bits, u, v, a, b, own_code):
     return is_own(a, u, code >> bits, a, b, own_code) or is_own(u, v, second, a, b, own_code)
 
 
-def count_careful(
+def count_each_path(
     heads, level, codes, tails, index, tail, length, a, b, own, plan, soft,
     scratch, n_touched, n_bodies,
 ):  # fmt: skip
@@ -746,23 +746,23 @@ def count_tails(
             n_touched = n_bodies = ZERO
             if always_careful or own[row]:
                 if use_near:
-                    n_touched, n_bodies = count_careful(
+                    n_touched, n_bodies = count_each_path(
                         near, FIRST, codes, tails, index, tail, steps, a, sinks[row], own[row],
                         plan, soft, scratch, n_touched, n_bodies,
                     )  # fmt: skip
                 if use_far:
-                    n_touched, n_bodies = count_careful(
+                    n_touched, n_bodies = count_each_path(
                         far, SECOND, codes, tails, index, tail, steps, a, sinks[row], own[row],
                         plan, soft, scratch, n_touched, n_bodies,
                     )  # fmt: skip
             else:
                 if use_near:
-                    n_touched = count_fast(
+                    n_touched = count_merged(
                         near_slot, near_start, near_stop, near_head, near_times,
                         tail_v, start[index], stop[index], counts, touched, n_touched,
                     )  # fmt: skip
                 if use_far:
-                    n_touched = count_fast(
+                    n_touched = count_merged(
                         far_slot, far_start, far_stop, far_head, far_times,
                         tail_v, start[index], stop[index], counts, touched, n_touched,
                     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Conditions on one argument as SQL: beside `queries`, which has the paths.
+"""Conditions on one argument as SQL; `search_queries` has the paths.
 
 Every target stands twice in `arguments`, once for its subject and once for its object. Their nodes,
 each once, are joined with the steps that leave them (`touching`, the one scan of the facts); from
@@ -52,20 +52,10 @@ class ConditionSearch:
     ----------
     kinds
         Kinds of conditions.
-    soft
-        Whether some fact has a value below 1.
-    owned
-        Whether some target is a fact.
-    distinct
-        Whether no two variables may be the same entity.
-    limited
-        Whether the steps of `wide` are not walked.
-    flipped
-        Whether sources are the objects of the targets.
+    soft, owned, distinct, limited, flipped, broadcast
+        As in `search_queries.Search`.
     frozen
         Whether only the conditions of `known_conditions` are counted.
-    broadcast
-        Whether targets are few enough to be sent to every worker.
     min_coverage
         Fewest targets of an anchored condition.
     """

@@ -23,10 +23,8 @@ from hornbeam.rules.codes import path_codes
 CONDITION_TABLES = ("known_conditions", "nodes", "touching", "anchors", "cells")
 
 
-def conditions_beside(
-    search: Search, kinds: Collection[Kind], min_coverage: int
-) -> ConditionSearch:
-    """The search for conditions over the same targets as one for paths."""
+def condition_search(search: Search, kinds: Collection[Kind], min_coverage: int) -> ConditionSearch:
+    """The search for conditions over the targets of a search for paths."""
     return ConditionSearch(
         kinds,
         soft=search.soft,

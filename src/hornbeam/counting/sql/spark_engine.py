@@ -199,7 +199,7 @@ def open_spark(
         system's temporary folder by default.
     """
     if spill_dir is None and not master.startswith("local"):
-        check_ready(master)  # a master that is not there is the first thing to hear of
+        check_ready(master)  # first, before anything is started: is there such a master?
         raise InputError(
             "on a cluster give `spill_dir` a folder that every worker can write to, such as "
             "hdfs:///tmp or s3a://bucket/tmp"

@@ -17,7 +17,7 @@ from hornbeam.counting.histograms import Histograms
 from hornbeam.counting.sql.condition_queries import ConditionSearch
 from hornbeam.counting.sql.condition_tables import (
     CONDITION_TABLES,
-    conditions_beside,
+    condition_search,
     conditions_found,
     count_conditions,
     known_conditions,
@@ -103,7 +103,7 @@ class SqlEngine:
             count_paths(database, search, language.min_coverage, progress)
             parts.append(paths_found(database, search, self.predicates, targets, language))
         if others := set(kinds) - {Kind.PATH}:
-            conditions = conditions_beside(search, others, language.min_coverage)
+            conditions = condition_search(search, others, language.min_coverage)
             count_conditions(database, conditions, progress)
             parts.append(
                 conditions_found(
@@ -124,6 +124,7 @@ class SqlEngine:
                 histograms = self._histograms(bodies, searches)
         database.drop(*TABLES)
         return Discovery(
+            targets,
             kept,
             table,
             found=len(everything) if language.min_coverage == 1 else None,
@@ -164,9 +165,9 @@ class SqlEngine:
         if len(conditions["path"]):
             self.database.upload("known_conditions", conditions)
             kinds = {body.kind for body in bodies} - {Kind.PATH}
-            beside = conditions_beside(search, kinds, min_coverage=1)
-            count_conditions(self.database, beside, progress)
-            searches.append(beside)
+            search_of_conditions = condition_search(search, kinds, min_coverage=1)
+            count_conditions(self.database, search_of_conditions, progress)
+            searches.append(search_of_conditions)
         table = self._table(bodies, searches, len(targets), language.shares)
         self.database.drop(*TABLES)
         return table
@@ -204,7 +205,7 @@ class SqlEngine:
         figures = dict.fromkeys(("predicate", "coverage", "coverage_true", "paths"), none)
         candidates = candidates_of(self.predicates, targets, steps, figures, language)
         table = Statistics.empty([], len(targets), language.shares) if statistics else None
-        return Discovery(candidates, table, found=0, own_edges=0, unseen=len(targets))
+        return Discovery(targets, candidates, table, found=0, own_edges=0, unseen=len(targets))
 
     def _located(self, targets: Targets, shares: bool) -> LocatedTargets:
         """The targets whose entities have facts, and which of them are facts themselves."""

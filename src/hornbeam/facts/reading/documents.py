@@ -65,12 +65,12 @@ def parse_document(file: File, text: str, expected: str) -> object:
 
 def _from_json(text: str) -> object:
     def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        together: dict[str, object] = {}
+        members: dict[str, object] = {}
         for key, value in pairs:
-            if key in together:
+            if key in members:
                 raise ValueError(f"the key {key!r} stands twice in one object")
-            together[key] = value
-        return together
+            members[key] = value
+        return members
 
     return json.loads(
         text, object_pairs_hook=unique, parse_int=str, parse_float=str, parse_constant=str

@@ -96,6 +96,9 @@ def _registered(space: Workspace, frame: Any, name: str) -> str | None:  # noqa:
     elif _library_of(frame) == "pandas":
         connection.register(view, frame)
     elif hasattr(frame, "__arrow_c_stream__"):
+        # DuckDB before 2.0 has pyarrow filter what joins exclude, which fails on polars' texts;
+        # and no join here excludes anything: every name has its id
+        connection.execute("SET disabled_optimizers = 'join_filter_pushdown'")
         connection.register(view, ArrowStream(frame))
         if not hasattr(frame, "__len__"):  # a stream: it can be read once only
             connection.execute(f"CREATE TEMP TABLE stored_{view} AS FROM {view}")

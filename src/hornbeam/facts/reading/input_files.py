@@ -9,6 +9,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -28,14 +29,20 @@ class File:
     path: Path
     name: str
 
-    def blocks(self) -> Iterator[bytes]:
-        """Yield the bytes block by block."""
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO]:
+        """Read it from its beginning."""
         try:
             with self.path.open("rb") as stream:
-                while block := stream.read(BLOCK):
-                    yield block
+                yield stream
         except OSError as error:  # it was there a moment ago
             raise DataError(self.name, f"cannot be read: {error.strerror}") from None
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the bytes block by block."""
+        with self.opened() as stream:
+            while block := stream.read(BLOCK):
+                yield block
 
 
 def find_file(item: str, folder: Path) -> File:
@@ -65,8 +72,7 @@ def find_file(item: str, folder: Path) -> File:
 
 def is_empty(name: str) -> bool:
     """Whether a name is that of a regular file without any bytes."""
-    path = Path(name)
-    return path.is_file() and not path.stat().st_size
+    return os.path.isfile(name) and not os.path.getsize(name)
 
 
 def _located(path: Path, folder: Path) -> Path:

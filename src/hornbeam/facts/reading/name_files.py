@@ -48,10 +48,10 @@ def read_names(*inputs: Input) -> EntityNames:
         source, unit = f"frame {number}", "row"
         if isinstance(given, str | os.PathLike):
             source, unit = str(os.fspath(given)), "line"
-        told = _told(given)
-        if told is not None:
-            names.update(told.names)
-            types.update(told.types)
+        ready = _ready_names(given)
+        if ready is not None:
+            names.update(ready.names)
+            types.update(ready.types)
             continue
         for at, fields in _rows(given, source):
             problem = _problem(fields)
@@ -76,7 +76,7 @@ def as_names(given: Input | None) -> EntityNames:
     return given if isinstance(given, EntityNames) else read_names(given)
 
 
-def _told(given: Input) -> EntityNames | None:
+def _ready_names(given: Input) -> EntityNames | None:
     """Names that need not be read row by row; None where they are rows."""
     if isinstance(given, EntityNames):
         return given

@@ -52,7 +52,7 @@ class Partition:
 def is_outside(file: str, program: str) -> bool:
     """Whether a file lies neither beside a program nor in a folder beside it."""
     folder = Path(os.path.realpath(program))
-    folder = folder if folder.is_dir() else folder.parent
+    folder = folder if os.path.isdir(folder) else folder.parent
     return not Path(os.path.realpath(file)).is_relative_to(folder)
 
 
@@ -65,7 +65,7 @@ def split_of(item: str) -> tuple[str, str | None]:
     (('program.json', 'learn'), ('a#b.tsv', None))
     """
     match = re.fullmatch(rf"(.+\.(?:json|ya?ml))#({'|'.join(SPLITS)})", item, re.I | re.S)
-    return (match[1], match[2].lower()) if match and not Path(item).exists() else (item, None)
+    return (match[1], match[2].lower()) if match and not os.path.exists(item) else (item, None)
 
 
 def psl_sources(space: Workspace, file: File, role: Role, split: str | None = None) -> list[Source]:
@@ -96,7 +96,7 @@ def psl_sources(space: Workspace, file: File, role: Role, split: str | None = No
 
 def data_files(name: str) -> list[str]:
     """Files that a program or `.data` file names; none where it is no such thing."""
-    if Path(name).suffix.lower() not in PROGRAM_SUFFIXES or not Path(name).is_file():
+    if Path(name).suffix.lower() not in PROGRAM_SUFFIXES or not os.path.isfile(name):
         return []
     file = File(Path(name), name)
     try:
@@ -216,17 +216,17 @@ def partitions(
 
 
 def _merged(file: File, value: object, where: str) -> dict[str, Any]:
-    """Put a list of mappings together; one mapping stays as it is."""
+    """Merge a list of mappings into one; one mapping stays as it is."""
     parts = value if isinstance(value, list) else [value]
-    together: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     for part in parts:
         if not isinstance(part, dict):
             raise DataError(file.name, f"{where}: expected a mapping, found {kind_of(part)}")
         for key, inner in part.items():
-            if key in together:
+            if key in merged:
                 raise DataError(file.name, f"{where}: {key!r} stands twice; expected it once")
-            together[str(key)] = inner
-    return together
+            merged[str(key)] = inner
+    return merged
 
 
 def _properties(file: File, key: str, value: object) -> tuple[dict[str, Any], list[str]]:

@@ -43,9 +43,9 @@ def parquet_source(
 
 def parquet_scan(file: File) -> str:
     """Scan a Parquet file, or refuse what is none."""
-    with file.path.open("rb") as stream:
+    with file.opened() as stream:
         head = stream.read(4)
-        stream.seek(-min(4, file.path.stat().st_size), os.SEEK_END)
+        stream.seek(-len(head), os.SEEK_END)
         if not head == stream.read(4) == PARQUET_MAGIC:
             problem = "no Parquet file, or cut short; expected a whole Parquet file"
             raise DataError(file.name, problem)

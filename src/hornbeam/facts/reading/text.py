@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 import re
 import warnings
 from collections.abc import Iterator, Sequence
@@ -158,7 +159,11 @@ def delimited(
         f"nullstr={NO_FIELD}, max_line_size={MAX_LINE_BYTES}, hive_partitioning=false, "
         "compression='none')"
     )
-    valid, valued = "rest IS NULL", ""
+    # Every field is looked at, also an ignored one: DuckDB checks the encoding of no other. That an
+    # ignored field is not what stands for a missing one is always true, and DuckDB cannot know it.
+    ignored = [field for field, column in zip(fields, columns, strict=True) if not column]
+    looked_at = "".join(f" AND {field} IS DISTINCT FROM {NO_FIELD}" for field in ignored)
+    valid, valued = f"rest IS NULL{looked_at}", ""
     if optional_last:
         valued = f"{fields[-1]} IS NOT NULL" if columns[-1] == "value" else ""
     elif unary:
@@ -225,8 +230,8 @@ def _check_lengths(file: File) -> None:
 
     Only the ends of pieces as long as a line may be are looked at.
     """
-    start, size = 0, file.path.stat().st_size
-    with file.path.open("rb") as stream:
+    with file.opened() as stream:
+        start, size = 0, os.fstat(stream.fileno()).st_size
         while size - start > MAX_LINE_BYTES:
             low, found = start + MAX_LINE_BYTES + 1, -1
             while found < 0 and low > start:

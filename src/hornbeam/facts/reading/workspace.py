@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, InputError
 from hornbeam.files import working_folder
 
 #: What reading may hold besides the table of facts it makes; more spills to the folder.
@@ -49,13 +49,14 @@ def workspace() -> Iterator[Workspace]:
         except IndexError:
             database = _database(":memory:", MEMORY_LIMIT)
         database.execute("SET temp_directory = ?", [str(folder)])
-        with database.cursor() as connection:
-            connection.execute("SET enable_progress_bar = false")
-            yield Workspace(connection, folder)
-        if _is_like_new(database):
-            _IDLE[:] = [database]
-        else:
-            database.close()
+        try:
+            with database.cursor() as connection:
+                connection.execute("SET enable_progress_bar = false")
+                yield Workspace(connection, folder)
+        except InputError:  # an input that is refused is no fault of the database
+            _keep(database)
+            raise
+        _keep(database)
 
 
 @contextmanager
@@ -92,17 +93,26 @@ def _database(place: str | Path, memory_limit: str | None) -> duckdb.DuckDBPyCon
     )
 
 
+def _keep(database: duckdb.DuckDBPyConnection) -> None:
+    if _is_like_new(database):
+        _IDLE[:] = [database]
+    else:
+        database.close()
+
+
 def _is_like_new(database: duckdb.DuckDBPyConnection) -> bool:
     """Reset a database after its connection is closed; False where tables, files or data remain."""
-    database.execute("RESET threads")
-    database.execute("RESET preserve_insertion_order")
-    left = database.execute(
-        "SELECT (SELECT count(*) FROM duckdb_databases() WHERE NOT internal) "
-        "+ (SELECT count(*) FROM duckdb_tables() WHERE NOT internal)"
-    ).fetchall()
     try:
+        for setting in ("threads", "preserve_insertion_order", "disabled_optimizers"):
+            database.execute(f"RESET {setting}")
+        left = database.execute(
+            "SELECT (SELECT count(*) FROM duckdb_databases() WHERE NOT internal) "
+            "+ (SELECT count(*) FROM duckdb_tables() WHERE NOT internal)"
+        ).fetchall()
         database.execute("SET temp_directory = ''")
-    except duckdb.Error:  # DuckDB switches folders only while nothing was spilled
+    except duckdb.Error:
+        # DuckDB switches folders only while nothing was spilled; and 1.5 is of no more use after a
+        # row that is no UTF-8
         return False
     return left == [(1,)]
 

@@ -46,7 +46,7 @@ class SqlPools:
         return pool
 
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
-        """Which path rules speak for which candidates."""
+        """Which path rules fire for which candidates."""
         return self.graph.firings(rules, pool)
 
 

@@ -180,7 +180,10 @@ def frequent(tables: LinkTables) -> str:
 
 
 def linked(tables: LinkTables) -> str:
-    """Other links from the sources: in the direction asked for, against it, of the step itself."""
+    """Other links from the sources: in the direction asked for, against it, of the step itself.
+
+    And what all these weigh together.
+    """
     same, own = "l.step % 2 = a.step % 2", f"l.step = {turned_sql('a.step')}"
     sums = (
         f"CAST(sum(CASE WHEN {condition} THEN 1 ELSE 0 END) AS BIGINT) AS {name}"
@@ -191,8 +194,11 @@ def linked(tables: LinkTables) -> str:
         )
     )
     return (
-        f"SELECT a.query, l.other AS entity, {', '.join(sums)} FROM asked AS a "  # noqa: S608
-        f"JOIN {tables.links} AS l ON l.entity = a.source WHERE l.step <> a.step "
+        f"SELECT a.query, l.other AS entity, {', '.join(sums)}, "  # noqa: S608
+        "CAST(sum(coalesce(w.weight, 0)) AS BIGINT) AS together FROM asked AS a "
+        f"JOIN {tables.links} AS l ON l.entity = a.source "
+        f"LEFT JOIN {tables.pair_weights} AS w ON w.step = l.step AND w.target = a.step "
+        "WHERE l.step <> a.step "
         "GROUP BY a.query, l.other"
     )
 
@@ -206,7 +212,7 @@ def candidates(tables: LinkTables) -> str:
     return (
         "SELECT p.query, p.entity, coalesce(r.size, 0) AS answers, d.degree, "  # noqa: S608
         "coalesce(n.along, 0) AS along, coalesce(n.against, 0) AS against, "
-        "coalesce(n.reverse, 0) AS reverse "
+        "coalesce(n.reverse, 0) AS reverse, coalesce(n.together, 0) AS together "
         f"FROM ({proposed}) AS p JOIN asked AS a ON a.query = p.query "
         f"JOIN {tables.degrees} AS d ON d.entity = p.entity "
         f"LEFT JOIN {tables.runs} AS r "

@@ -63,8 +63,8 @@ class FiredPools:
         """Sizes, entities and features of the candidates of some queries, by step."""
         some = f"WHERE query >= {start} AND query < {stop}"
         there = self.database.fetch(
-            "SELECT query, entity, answers, degree, along, against, reverse FROM candidates "  # noqa: S608
-            f"{some} ORDER BY query, entity"
+            "SELECT query, entity, answers, degree, along, against, reverse, together "  # noqa: S608
+            f"FROM candidates {some} ORDER BY query, entity"
         )
         fired = self.database.fetch(
             "SELECT query, entity, kind, hits, predicted FROM firing "  # noqa: S608
@@ -72,7 +72,8 @@ class FiredPools:
         )
         rows = np.searchsorted(_keys(fired), _keys(there))
         rows = np.append(rows, len(fired["query"])).astype(np.int64)
-        linked = np.stack([there[name] for name in ("along", "against", "reverse")], axis=1)
+        counted = ("along", "against", "reverse", "together")
+        linked = np.stack([there[name] for name in counted], axis=1)
         confidence = fired["hits"] / (fired["predicted"] + SMOOTHING)
         loss = -np.log1p(-confidence)
         found, first = [], 0

@@ -7,6 +7,7 @@
     holders  step, holders: how many entities have links along a step
     walks    the links that paths take: a run that is longer than any rule may propose is one link
              to nowhere (-1), and whoever meets it knows that there are too many
+    pair_weights  step, target, weight: what the first says for the second, in millionths
 
 Names of tables differ from graph to graph by a suffix; all that is in them are ids.
 """
@@ -35,6 +36,11 @@ class LinkTables:
     def triples(self) -> str:
         """Name of the table of triples, which is there from the start."""
         return f"triples_{self.suffix}"
+
+    @property
+    def pair_weights(self) -> str:
+        """Name of the table of what links of a pair weigh for each other, put there by its user."""
+        return f"pair_weights_{self.suffix}"
 
     @property
     def links(self) -> str:

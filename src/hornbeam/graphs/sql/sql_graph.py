@@ -14,7 +14,7 @@ from threading import RLock
 
 import numpy as np
 
-from hornbeam.arrays import Array, Ids, Ints, pointers
+from hornbeam.arrays import Array, Bools, Ids, Ints, pointers
 from hornbeam.counting.projections import projections
 from hornbeam.counting.sql.database import Database
 from hornbeam.counting.sql.sql_engine import SqlEngine
@@ -38,6 +38,7 @@ from hornbeam.graphs.sql.fired_pools import FiredPools
 from hornbeam.graphs.sql.link_tables import LinkTables
 from hornbeam.graphs.sql.linked_pair_queries import linked_shares
 from hornbeam.graphs.sql.neighbourhoods import neighbourhoods
+from hornbeam.graphs.sql.pair_weight_queries import put_pair_weights
 from hornbeam.graphs.sql.path_tries import PathTries
 from hornbeam.graphs.workload import Result, Workload
 from hornbeam.rules.codes import predicate_of
@@ -135,6 +136,18 @@ class SqlGraph:
         """How many pairs are linked by more than one relation."""
         return linked_shares(self.tables, self.size.facts, subject, object_)
 
+    def holds(self, subject: Ids, predicate: Ids, object_: Ids) -> Bools:
+        """Which triples the graph has."""
+        columns = {"subject": subject, "predicate": predicate, "object": object_}
+        self.database.upload("asked_triples", {**columns, "place": np.arange(len(subject))})
+        same = " AND ".join(f"t.{name} = a.{name}" for name in columns)
+        found = self.database.fetch(
+            f"SELECT a.place FROM asked_triples AS a JOIN {self.tables.triples} AS t ON {same}"  # noqa: S608
+        )
+        held = np.zeros(len(subject), dtype=np.bool_)
+        held[found["place"]] = True
+        return held
+
     # --- rules ------------------------------------------------------------------------------------
 
     def drawn(
@@ -215,6 +228,8 @@ class SqlGraph:
             np.maximum(predicate_of(np.arange(self.size.step_limit)), 0)
         ]
 
+        assert self.pair_weights is not None  # its table is joined
+
         def one(steps: list[int]) -> list[Pool]:
             some = {step: asked[step] for step in steps}
             fire_rules(self.tables, self.settings, {step: rules[step] for step in steps}, some)
@@ -225,8 +240,13 @@ class SqlGraph:
         done = self._each(one, _batches(steps, sizes, self._at_a_time(SOURCES)), sizes, portion)
         return [pool for some in done for pool in some]
 
+    @cached_property
+    def pair_weights(self) -> Ints:
+        """What links of a pair weigh for each other; from then on in a table, too."""
+        return put_pair_weights(self.tables, self.size.step_limit)
+
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
-        """Which path rules speak for which candidates of a pool of the rules' step."""
+        """Which path rules fire for which candidates of a pool of the rules' step."""
         n = len(pool.source)
         chosen: dict[str, Array] = {
             "query": np.repeat(np.arange(n), np.diff(pool.offsets)),

@@ -9,7 +9,7 @@ from functools import reduce
 import numpy as np
 
 from hornbeam.arrays import Floats
-from hornbeam.language.syntax import Cardinality, Coefficient, Extreme, Number, Operation
+from hornbeam.language.arithmetic_rules import Cardinality, Coefficient, Extreme, Number, Operation
 
 OPERATIONS: dict[str, Callable[[Floats, Floats], Floats]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,

@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from hornbeam.errors import InputError
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
-from hornbeam.language.syntax import ArithmeticRule, LogicalRule, PslRule, Relation
+from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule, Relation
+from hornbeam.language.syntax import LogicalRule
 from hornbeam.machine import physical_memory
 from hornbeam.programs.grounding.atom_tables import MISSING, AtomTables, atom_tables
 from hornbeam.programs.grounding.ground_bounds import most_rows

@@ -21,17 +21,9 @@ import numpy.typing as npt
 
 from hornbeam.arrays import Floats, Ints
 from hornbeam.errors import InputError
+from hornbeam.language.arithmetic_rules import ArithmeticRule, SumAtom, SumVariable
 from hornbeam.language.rule_parts import cardinalities_of, literals_of
-from hornbeam.language.syntax import (
-    ArithmeticRule,
-    Atom,
-    Constant,
-    Literal,
-    SumAtom,
-    SumVariable,
-    Term,
-    Variable,
-)
+from hornbeam.language.syntax import Atom, Constant, Literal, Term, Variable
 from hornbeam.programs.grounding.atom_tables import AtomTables
 from hornbeam.programs.grounding.coefficients import coefficient_values
 from hornbeam.programs.grounding.ground_queries import OPERATORS, OPPOSITES, Joins

@@ -1,0 +1,73 @@
+"""Links of a pair fitted together: what those that it has say about one that it lacks.
+
+X is the 0/1 matrix of ordered pairs by steps, 1 where a step leads from the first to the second. As
+in `hornbeam.graphs.ridge`, the weights B that predict every step from all others, with penalty
+l |B|^2 and B_tt = 0, are
+
+    B_st = -P_st / P_tt,    P = (X^T X + l I)^-1,
+
+and the score of t(a, c) is the sum of B_st over the steps s that lead from a to c: rules
+t(X, Y) <- r(X, Y) and t(X, Y) <- r(Y, X) with signed weights. There are few steps, so that X^T X,
+which counts the pairs that any two steps link, is small however many facts there are.
+
+Weights are whole millionths, so that their sums do not depend on an order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from hornbeam.arrays import Ints
+from hornbeam.facts.atom_keys import contained, pair_keys
+from hornbeam.graphs.evidence_kernels import MILLION
+from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.softmax import inverted
+from hornbeam.rules.codes import code_limit, step_code
+
+#: L2 penalty of the weights.
+PENALTY = 30.0
+#: Steps up to which weights are fitted, of so many relations: the inverse takes their cube.
+MOST_STEPS = code_limit(500)
+NO_WEIGHTS: Ints = np.empty((0, 0), dtype=np.int64)
+
+
+def pair_weights(shared: Ints) -> Ints:
+    """The weight, in millionths, of every step (row) for every other (column).
+
+    Parameters
+    ----------
+    shared
+        How many ordered pairs any two steps link; on the diagonal those of one.
+    """
+    inverse = inverted(shared + PENALTY * np.eye(len(shared)))
+    weights: Ints = np.rint(-MILLION * inverse / np.diag(inverse)).astype(np.int64)
+    np.fill_diagonal(weights, 0)
+    return weights
+
+
+def weights_of(graph: LinkedGraph) -> Ints:
+    """The weights of a graph; none where it has too many relations."""
+    return pair_weights(shared_pairs(graph)) if graph.step_limit <= MOST_STEPS else NO_WEIGHTS
+
+
+def shared_pairs(graph: LinkedGraph) -> Ints:
+    """How many ordered pairs any two steps link."""
+    low, high = np.minimum(graph.subject, graph.object), np.maximum(graph.subject, graph.object)
+    keys = pair_keys(low, high, graph.n_entities)
+    ordered = np.sort(keys)
+    repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    # most pairs of most graphs have one link and share nothing; a loop leads there and back
+    several = contained(keys, repeated) | (low == high)
+    subject, object_ = graph.subject[several], graph.object[several]
+    start, end = np.concatenate([subject, object_]), np.concatenate([object_, subject])
+    every = np.arange(graph.n_predicates)
+    directions = [step_code(every), step_code(every, inverse=True)]
+    step = np.concatenate([along[graph.predicate[several]] for along in directions])
+    _, pair = np.unique(pair_keys(start, end, graph.n_entities), return_inverse=True)
+    shape = (int(pair.max(initial=0)) + 1, graph.step_limit)
+    linked = sparse.csr_array((np.ones(len(pair), dtype=np.int64), (pair, step)), shape=shape)
+    shared: Ints = (linked.T @ linked).toarray()
+    for along in directions:
+        shared[along, along] = np.bincount(graph.predicate, minlength=graph.n_predicates)
+    return shared

@@ -1,0 +1,221 @@
+"""Arithmetic rules of PSL: linear relations of atoms, with sums, coefficients and filters.
+
+Arithmetic is read as PSL reads it: as many numbers as possible form one coefficient, so that
+`2 + 3 * a(A)` is `5 * a(A)`, `a(A) - 1 - 2` is `a(A) - (1 - 2)` and `a(A) / 2 + 3` is `a(A) / 5`.
+Parentheses and constants behind the atoms say what is meant; printed rules have both.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal as Literally
+
+from hornbeam.language.syntax import (
+    Comparison,
+    Constant,
+    Literal,
+    LogicalRule,
+    Place,
+    Variable,
+    check_weight,
+    weight_text,
+    weighted_text,
+)
+
+ArithmeticOperator = Literally["+", "-", "*", "/"]
+
+
+@dataclass(frozen=True)
+class SumVariable:
+    """An argument `+V`: the atoms of all constants that stand there are added up."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"+{self.name}"
+
+
+@dataclass(frozen=True)
+class SumAtom:
+    """A predicate over terms and summation variables: one atom, or a sum of atoms."""
+
+    predicate: str
+    arguments: tuple[Variable | Constant | SumVariable, ...]
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.predicate}({', '.join(map(str, self.arguments))})"
+
+
+@dataclass(frozen=True)
+class Number:
+    """A coefficient that is written as it is."""
+
+    value: float
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.value):
+            raise ValueError(f"a coefficient is a finite number, not {self.value}")
+
+    def __str__(self) -> str:
+        return weight_text(self.value)
+
+
+@dataclass(frozen=True)
+class Cardinality:
+    """`|V|`: over how many constants the summation variable V runs."""
+
+    variable: str
+
+    def __str__(self) -> str:
+        return f"|{self.variable}|"
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Two coefficients added, subtracted, multiplied or divided."""
+
+    operator: ArithmeticOperator
+    left: Coefficient
+    right: Coefficient
+
+    def __str__(self) -> str:
+        return f"({self.left} {self.operator} {self.right})"
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """The lesser or the greater of two coefficients."""
+
+    function: Literally["Min", "Max"]
+    arguments: tuple[Coefficient, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.arguments) != 2:
+            raise ValueError(f"@{self.function} has two arguments, not {len(self.arguments)}")
+
+    def __str__(self) -> str:
+        return f"@{self.function}[{', '.join(map(str, self.arguments))}]"
+
+
+Coefficient = Number | Cardinality | Operation | Extreme
+
+
+@dataclass(frozen=True)
+class Summand:
+    """A coefficient times an atom; without an atom, a constant."""
+
+    coefficient: Coefficient
+    atom: SumAtom | None = None
+
+    def __str__(self) -> str:
+        if self.atom is None:
+            return str(self.coefficient)
+        if self.coefficient == Number(1.0):
+            return str(self.atom)
+        return f"{self.coefficient} * {self.atom}"
+
+
+@dataclass(frozen=True)
+class AllOf:
+    """All of several conditions; none of them is a conjunction itself."""
+
+    parts: tuple[Literal | AnyOf, ...]
+
+    def __post_init__(self) -> None:
+        _check_parts(self.parts, AllOf)
+
+    def __str__(self) -> str:
+        return " & ".join(f"({p})" if isinstance(p, AnyOf) else str(p) for p in self.parts)
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """One of several conditions; none of them is a disjunction itself."""
+
+    parts: tuple[Literal | AllOf, ...]
+
+    def __post_init__(self) -> None:
+        _check_parts(self.parts, AnyOf)
+
+    def __str__(self) -> str:
+        return " | ".join(map(str, self.parts))
+
+
+#: Negations stand before atoms only: PSL knows no other.
+Condition = Literal | AllOf | AnyOf
+
+
+def _check_parts(parts: tuple[Condition, ...], kind: type) -> None:
+    if len(parts) < 2 or any(isinstance(part, kind) for part in parts):
+        raise ValueError(f"a {kind.__name__} has two or more parts, and none of its own kind")
+
+
+@dataclass(frozen=True)
+class Filter:
+    """`{V: condition}`: the summation variable V runs over constants that meet the condition."""
+
+    variable: str
+    condition: Condition
+
+    def __str__(self) -> str:
+        return f"{{{self.variable}: {self.condition}}}"
+
+
+class Relation(StrEnum):
+    """How both sides of an arithmetic rule compare."""
+
+    AT_MOST = "<="
+    AT_LEAST = ">="
+    EQUAL = "="
+
+
+@dataclass(frozen=True)
+class ArithmeticRule:
+    """A linear relation of atoms.
+
+    Each side has its atoms first and at most one constant, which stands last: in front of an atom
+    it would be read as part of the atom's coefficient. A variable may stand once only as a
+    summation variable. PSL lets `comparisons` stand among the atoms; they choose groundings and add
+    nothing to the sums, whatever their coefficient. `weight` is None in a hard rule. `squared` is
+    PSL's `^2`.
+    """
+
+    weight: float | None
+    left: tuple[Summand, ...]
+    relation: Relation
+    right: tuple[Summand, ...]
+    filters: tuple[Filter, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    squared: bool = False
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_weight(self.weight, self.squared)
+        for side in (self.left, self.right):
+            if not side or any(summand.atom is None for summand in side[:-1]):
+                raise ValueError("a side has atoms, then at most one constant")
+
+    def __str__(self) -> str:
+        # Comparisons stand before the constant, which would be read as their coefficient.
+        atoms = [summand for summand in self.left if summand.atom is not None]
+        left = [*atoms, *self.comparisons, *self.left[len(atoms) :]]
+        sides = (" + ".join(map(str, side)) for side in (left, self.right))
+        core = f" {self.relation} ".join(sides)
+        text = weighted_text(core, self.weight, self.squared)
+        return "".join([text, *(f" {one}" for one in self.filters)])
+
+    @property
+    def summands(self) -> tuple[Summand, ...]:
+        """Summands of both sides."""
+        return (*self.left, *self.right)
+
+    @property
+    def atoms(self) -> list[SumAtom]:
+        """Atoms of both sides."""
+        return [summand.atom for summand in self.summands if summand.atom is not None]
+
+
+PslRule = LogicalRule | ArithmeticRule

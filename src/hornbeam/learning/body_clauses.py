@@ -1,0 +1,56 @@
+"""The clauses of bodies: each for and against the target, by every way of counting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from hornbeam.arrays import Ints
+from hornbeam.rules.beliefs import mentions_beliefs
+from hornbeam.rules.body import Body, Kind
+from hornbeam.rules.clause import Clause, prior
+from hornbeam.rules.weighing import Counts, Weighing
+
+
+def body_lengths(clauses: Sequence[Clause]) -> Ints:
+    """Number of body atoms of every clause, 0 for priors."""
+    return np.array([len(clause.body) for clause in clauses], dtype=np.int64)
+
+
+def model_counts(ways: Sequence[Counts]) -> Counts:
+    """The way of counting that stands in a model's first line: rules that have none follow it."""
+    return ways[0] if len(ways) == 1 and ways[0] is not Counts.SHARE else Counts.RAW
+
+
+def useful_ways(body: Body, ways: Sequence[Counts]) -> list[Counts]:
+    """The ways of counting that make sense for a body.
+
+    Shares are of paths over facts, and some counts are 1.
+    """
+    if body.kind in (Kind.UNARY, Kind.ANCHORED):
+        return [model_counts(ways)]
+    if body.kind is Kind.PATH and not mentions_beliefs(body):
+        return list(ways)
+    return [way for way in ways if way is not Counts.SHARE] or [Counts.LOG]
+
+
+def body_clauses(
+    bodies: Sequence[Body],
+    ways: Sequence[Counts],
+    medians: Mapping[Body, float],
+) -> list[tuple[int, Counts, Clause]]:
+    """List (body, way, clause) of each body's clause and negation in all its ways of counting."""
+    model_way, listed = model_counts(ways), []
+    for b, body in enumerate(bodies):
+        for way in useful_ways(body, ways):
+            # a median belongs to shares alone: other ways with one would not read back as equal
+            median = medians.get(body, 1.0) if way is Counts.SHARE else 1.0
+            weighing = None if way is model_way else Weighing(way, median)
+            listed += [(b, way, Clause(body, negated, weighing)) for negated in (False, True)]
+    return listed
+
+
+def priors_of(predicates: Iterable[str]) -> list[Clause]:
+    """List each target's two priors."""
+    return [prior(name, negated) for name in predicates for negated in (False, True)]

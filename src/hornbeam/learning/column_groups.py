@@ -1,0 +1,68 @@
+"""Columns of bodies that belong together: a body and its mirror image share one column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from hornbeam.arrays import Floats, Ids, Ints, pointers, run_starts
+from hornbeam.counting.statistics import Statistics
+from hornbeam.facts.atom_keys import pair_keys
+from hornbeam.rules.body import Body
+from hornbeam.rules.weighing import Counts
+
+#: Columns one behind the other: where each begins, rows, entries.
+LaidOut = tuple[Ints, Ids, Floats]
+
+
+def mirror_groups(bodies: Sequence[Body]) -> Ints:
+    """For every body the first place of itself or its mirror."""
+    first: dict[Body, int] = {}
+    return np.array(
+        [first.setdefault(body, first.setdefault(body.mirror, b)) for b, body in enumerate(bodies)],
+        dtype=np.int64,
+    )
+
+
+def added_by_group(parts: Mapping[Counts, LaidOut], group: Ints) -> dict[Counts, LaidOut]:
+    """Columns with those of one group added up in the place of its first; the others are empty.
+
+    All ways of counting have entries for the same rows.
+    """
+    added = dict[Counts, LaidOut]()
+    for way, (indptr, row, x) in parts.items():
+        if not added:
+            column = np.repeat(group, np.diff(indptr))
+            # columns are sorted already, and a stable sort makes use of it
+            key = pair_keys(column, row, int(row.max(initial=0)) + 1)
+            order = np.argsort(key, kind="stable")
+            starts = run_starts(key[order])
+            pointer = pointers(np.bincount(column[order[starts]], minlength=len(group)))
+            rows = row[order[starts]]
+        sums = np.add.reduceat(x[order], starts) if len(starts) else x
+        added[way] = pointer, rows, sums
+    return added
+
+
+def shares_by_median(
+    statistics: Statistics, laid_out: LaidOut, group: Ints
+) -> tuple[LaidOut, dict[Body, float]]:
+    """Columns of shares divided by their medians, as they weigh, and the medians.
+
+    A group has one median, so that a rule and its mirror say the same. Engines add up shares in
+    other orders and agree to the last digits but not in them: medians and entries are rounded so
+    that the same model comes out.
+    """
+    indptr, row, x = laid_out
+    column = group[np.repeat(np.arange(len(group)), np.diff(indptr))]
+    order = np.lexsort((x, column))
+    found, start, size = np.unique(column[order], return_index=True, return_counts=True)
+    middle = 0.5 * (x[order[start + (size - 1) // 2]] + x[order[start + size // 2]])
+    by_group = np.ones(len(group))
+    # bodies that are no paths have no shares, and no median to divide by
+    by_group[found] = [float(f"{m:.6g}") if m > 0.0 else 1.0 for m in middle.tolist()]
+    # what a row adds is log2(1 + share / median); rows of a body without shares there are none
+    weighed = np.round(np.log2(1.0 + x / by_group[column]), 9).astype(np.float64)
+    medians = {body: float(by_group[group[b]]) for b, body in enumerate(statistics.bodies)}
+    return (indptr, row, weighed), medians

@@ -1,0 +1,92 @@
+"""How templates show entities by their names: ways to pages, tables of links, known facts.
+
+A page has dozens of each, so whole tables are made at once: a template escapes each of its values
+anew, which takes longer than to make them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from hornbeam.facts.entity_names import EntityNames
+from hornbeam.serve.entity_facts import EdgeGroup
+from hornbeam.serve.filters import change, entity_url, label, link_address, score_bar, short_name
+from hornbeam.serve.links import Link
+
+
+def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
+    """Filters that call entities by these names."""
+    # the pairs of an entity's page name it again and again
+    shown = lru_cache(maxsize=10_000)(lambda name: f"{escape(names.shown(name))}")
+
+    def short(name: str) -> Markup:
+        return short_name(names.shown(name))
+
+    def pill_text(name: str) -> str:
+        return f'<a class="pill" href="{entity_url(name)}">{short(name)}</a>'
+
+    def pill(name: str) -> Markup:
+        """A way to an entity's page."""
+        return Markup(pill_text(name))
+
+    def pair_link(link: Link, seen_from: str) -> str:
+        """A way to a pair's page; the entity from which it is seen is quiet."""
+        quiet = 'class="quiet"'
+        subject, object_ = (
+            f"<bdi {quiet if name == seen_from else ''}>{shown(name)}</bdi>"
+            for name in (link.subject, link.object)
+        )
+        predicate = f'<span class="predicate">{escape(link.predicate)}</span>'
+        return f'<a href="{link_address(link)}">{subject} {predicate} {object_}</a>'
+
+    def link_row(link: Link, seen_from: str, heads: Sequence[str], show_label: bool) -> str:
+        head = f'data-name="{heads[0]}"' if heads else ""
+        cells = [
+            f'  <td class="wide">{pair_link(link, seen_from)}</td>\n'
+            f'  <td class="score" {head}>{score_bar(link.score)}</td>\n'
+        ]
+        if heads and link.before is not None:
+            cells.append(f'<td class="score" data-name="{heads[1]}">{score_bar(link.before)}</td>')
+        if link.before is not None:
+            head = "difference" if heads else "change"
+            cells.append(f'<td class="number" data-name="{head}">{change(link.change)}</td>')
+        if show_label:
+            cells.append(f"<td>{label(link.label)}</td>")
+        return f"<tr>\n{''.join(cells)}</tr>\n"
+
+    def link_rows(
+        links: Iterable[Link],
+        seen_from: str = "",
+        names: Sequence[str] = (),
+        show_label: bool = True,
+    ) -> Markup:
+        """Rows of a table of links, by one model or by two of which `names` are the names."""
+        heads = [f"{escape(name)}" for name in names]
+        return Markup("".join(link_row(one, seen_from, heads, show_label) for one in links))
+
+    def edge_group(group: EdgeGroup) -> str:
+        predicate = f'<span class="predicate">{escape(group.predicate)}</span>'
+        if group.inverse:
+            said = (
+                f'<span aria-hidden="true">←</span> {predicate} '
+                '<span class="hidden">of which this is the object</span>'
+            )
+        else:
+            said = f'{predicate} <span aria-hidden="true">→</span>'
+        pills = "".join(f"{pill_text(other)} " for other in group.first)
+        further = group.total - len(group.first)
+        more = f'<span class="quiet">and {further:,} more</span>' if further > 0 else ""
+        return (
+            f'<div>\n  <dt>{said} <span class="count">{group.total:,}</span></dt>\n'
+            f"  <dd>{pills}{more}</dd>\n</div>\n"
+        )
+
+    def edge_groups(groups: Iterable[EdgeGroup]) -> Markup:
+        """Known facts, group by group."""
+        return Markup("".join(map(edge_group, groups)))
+
+    return {"short": short, "pill": pill, "link_rows": link_rows, "edge_groups": edge_groups}

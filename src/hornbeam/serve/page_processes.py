@@ -1,0 +1,161 @@
+"""Pages made by forked copies of the server, so that all cores serve.
+
+A copy shares the facts and all that is laid out with the server, as long as nobody writes to it,
+and has a socket to it and nothing else: no connection of a visitor. It takes one page at a time,
+and ends when the socket does, however the server ended. One that has ended is forked anew when it
+is needed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import pickle
+import signal
+import socket
+import struct
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from typing import NoReturn
+
+from hornbeam.errors import InputError
+from hornbeam.serve.visits import Answer, Page, Visit
+
+#: Most processes that make quick pages: each has caches of its own.
+MOST_PROCESSES = 4
+#: What stands before a message: its size.
+SIZE = struct.Struct("!Q")
+#: Bytes that are read at once.
+CHUNK = 1 << 18
+
+
+class PageFaultError(Exception):
+    """A fault of a page that was made elsewhere: its traceback."""
+
+
+def can_fork() -> bool:
+    """Whether a process with threads can be copied: on macOS the system's libraries forbid it."""
+    return sys.platform not in ("win32", "darwin")
+
+
+class PageProcess:
+    """A copy of the server that makes pages; a `PageMaker` that needs no thread here.
+
+    Parameters
+    ----------
+    pages
+        All pages that may be asked for. Forked is only what is there when the process starts.
+    """
+
+    def __init__(self, pages: Sequence[Page]) -> None:
+        self._pages = pages
+        self._process = 0
+        self._start()
+
+    async def __call__(self, page: Page, visit: Visit) -> Answer:
+        """Have a page made; raises what making it raises."""
+        if self._has_ended():
+            self._start()
+        try:
+            made = await self._asked((self._pages.index(page), visit))
+        except BaseException:
+            # an answer that nobody took would be the next one's
+            self.end()
+            raise
+        if isinstance(made, Answer):
+            return made
+        raise made
+
+    def end(self) -> None:
+        """End the process, whatever it is doing."""
+        if self._process:
+            self._link.close()
+            os.kill(self._process, signal.SIGKILL)
+            os.waitpid(self._process, 0)
+            self._process = 0
+
+    async def _asked(self, request: tuple[int, Visit]) -> Answer | Exception:
+        loop = asyncio.get_running_loop()
+        await loop.sock_sendall(self._link, _message(request))
+        received = bytearray()
+        while not _is_whole(received):
+            part = await loop.sock_recv(self._link, CHUNK)
+            if not part:
+                raise PageFaultError("the process that made the page has ended")
+            received += part
+        made: Answer | Exception = pickle.loads(memoryview(received)[SIZE.size :])
+        return made
+
+    def _has_ended(self) -> bool:
+        if self._process and os.waitpid(self._process, os.WNOHANG)[0]:
+            self._link.close()
+            self._process = 0
+        return not self._process
+
+    def _start(self) -> None:
+        self._link, theirs = socket.socketpair()
+        # what is there now is shared: looking through it for garbage would copy it
+        gc.freeze()
+        with warnings.catch_warnings():
+            # newer Pythons warn of threads that hold locks: no page is being made in one now
+            warnings.simplefilter("ignore", DeprecationWarning)
+            try:
+                self._process = os.fork()
+            except OSError:
+                self._link.close()
+                theirs.close()
+                raise
+        if not self._process:
+            _make_pages(theirs, self._pages)
+        theirs.close()
+        self._link.setblocking(False)
+
+
+def _make_pages(link: socket.socket, pages: Sequence[Page]) -> NoReturn:
+    """Make pages until the server has ended."""
+    try:
+        # Ctrl-C in a terminal goes to all processes: the server ends this one
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        own = link.fileno()
+        os.closerange(3, own)
+        os.closerange(own + 1, os.sysconf("SC_OPEN_MAX"))
+        while True:
+            number, visit = _received(link)
+            link.sendall(_message(_made(pages[number], visit)))
+    finally:
+        # past all that the server would do at its end
+        os._exit(0)
+
+
+def _made(page: Page, visit: Visit) -> Answer | Exception:
+    try:
+        return page(visit)
+    except InputError as error:
+        return InputError(str(error))
+    except Exception:
+        return PageFaultError(traceback.format_exc())
+
+
+def _received(link: socket.socket) -> tuple[int, Visit]:
+    received = bytearray()
+    while not _is_whole(received):
+        part = link.recv(CHUNK)
+        if not part:
+            raise EOFError
+        received += part
+    request: tuple[int, Visit] = pickle.loads(memoryview(received)[SIZE.size :])
+    return request
+
+
+def _message(content: object) -> bytes:
+    pickled = pickle.dumps(content, pickle.HIGHEST_PROTOCOL)
+    return SIZE.pack(len(pickled)) + pickled
+
+
+def _is_whole(received: bytearray) -> bool:
+    return len(received) >= SIZE.size and len(received) == SIZE.size + SIZE.unpack_from(received)[0]
