@@ -28,7 +28,7 @@ from hornbeam.facts.reading.workspace import workspace
 from tests.support.fact_tables import write
 
 Reader = Callable[..., object]
-PACKED = gzip.compress("".join(f"e{i}\tp\te{i * i}\n" for i in range(1000)).encode())
+PACKED = gzip.compress("".join(f"e{i}\tp\te{i * i}\n" for i in range(1000)).encode(), mtime=0)
 
 
 def refusal(reader: Reader, *inputs: object) -> DataError:
@@ -98,7 +98,7 @@ TEXTS: list[tuple[str, str | bytes, int | None, str]] = [
     ("text.parquet", "a\tp\tb\n", None, "expected a whole Parquet file"),
     ("tiny.parquet", "PA", None, "expected a whole Parquet file"),
     ("fake.parquet", "PAR1 and then nothing of the kind PAR1", None, "cannot be read"),
-    ("unpacked.nt.gz", gzip.compress(b"<a:a> <a:p> .\n"), 1, "expected N-Triples"),
+    ("unpacked.nt.gz", gzip.compress(b"<a:a> <a:p> .\n", mtime=0), 1, "expected N-Triples"),
     ("list.json", "[1, 2]", None, "not a PSL program"),
 ]
 
