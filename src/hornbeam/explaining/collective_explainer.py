@@ -49,21 +49,11 @@ LEAST = 0.5 / ONE
 
 @dataclass(frozen=True, eq=False)
 class PairGroundings:
-    """What explanations of pairs need whatever the rules weigh; made when first asked for.
+    """What explanations of pairs need whatever the rules weigh; made when first asked for."""
 
-    Parameters
-    ----------
-    model
-        The rules; their weights are not looked at.
-    linked
-        The pairs as variables.
-    threads
-        Worker threads; they change no result.
-    """
-
-    model: RuleModel
+    model: RuleModel  #: the rules; their weights are not looked at
     linked: LinkedPairs
-    threads: int
+    threads: int  #: worker threads; they change no result
 
     @cached_property
     def counts(self) -> ClauseCounts:
@@ -78,21 +68,11 @@ class PairGroundings:
 
 @dataclass(frozen=True, eq=False)
 class CollectiveExplainer:
-    """Explains pairs of a collective model that are scored together; see `Explainer`.
-
-    Parameters
-    ----------
-    model
-        The rules.
-    facts
-        The evidence.
-    shared
-        What does not depend on the rules' weights.
-    """
+    """Explains pairs of a collective model that are scored together; see `Explainer`."""
 
     model: RuleModel
     facts: Facts
-    shared: PairGroundings
+    shared: PairGroundings  #: what does not depend on the rules' weights
 
     @classmethod
     def of(

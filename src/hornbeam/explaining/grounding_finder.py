@@ -44,25 +44,15 @@ class FoundGroundings:
 
 @dataclass(frozen=True, eq=False)
 class GroundingFinder:
-    """Finds groundings over one set of facts.
-
-    Parameters
-    ----------
-    facts
-        The evidence.
-    predicates
-        Names of what is walked: predicates, and projections of those of more arguments.
-    graph, whole
-        What may be walked, under the model's fan-out limit, and what there is without it.
-    distinct
-        No two variables on one entity.
-    """
+    """Finds groundings over one set of facts."""
 
     facts: Facts
+    #: Names of what is walked: predicates, and projections of those of more arguments.
     predicates: Names
+    #: What may be walked, under the model's fan-out limit, and what there is without it.
     graph: Graph
     whole: Graph
-    distinct: bool
+    distinct: bool  #: no two variables on one entity
 
     @classmethod
     def of(cls, model: RuleModel, engine: MemoryEngine) -> GroundingFinder:

@@ -57,19 +57,6 @@ class _TargetRules(NamedTuple):
 class IndependentExplainer:
     """Explains pairs of one model over one set of facts; see `Explainer`.
 
-    Parameters
-    ----------
-    model
-        The rules.
-    finder
-        Finds groundings over the evidence.
-    counter
-        Counts them.
-    texts
-        Text of every rule.
-    threads
-        Worker threads of the counting; they change no result.
-
     Examples
     --------
     >>> import hornbeam as hb
@@ -85,7 +72,7 @@ class IndependentExplainer:
     finder: GroundingFinder
     counter: PathCounter
     texts: Sequence[str]
-    threads: int = 1
+    threads: int = 1  #: worker threads of the counting; they change no result
 
     @classmethod
     def of(cls, model: RuleModel, facts: Facts, threads: int = 1) -> IndependentExplainer:

@@ -52,20 +52,12 @@ class WaterfallStep:
 
 @dataclass(frozen=True)
 class Waterfall:
-    """The steps from log-odds of 0 to those of the score.
+    """The steps from log-odds of 0 to those of the score."""
 
-    Attributes
-    ----------
-    start
-        The prior: where every pair starts. Without a prior it adds nothing, and scores a half.
-    steps
-        Rules that the pair meets, the strongest first.
-    rest
-        The weaker ones together, where there are more than were asked for.
-    """
-
+    #: The prior: where every pair starts. Without a prior it adds nothing, and scores a half.
     start: WaterfallStep
-    steps: tuple[WaterfallStep, ...]
+    steps: tuple[WaterfallStep, ...]  #: rules that the pair meets, the strongest first
+    #: The weaker ones together, where there are more than were asked for.
     rest: WaterfallStep | None
 
     @property

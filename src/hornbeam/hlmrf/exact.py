@@ -38,15 +38,9 @@ class _Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Exact:
-    """Solve the whole program at once by an LP or QP solver.
+    """Solve the whole program at once by an LP or QP solver."""
 
-    Parameters
-    ----------
-    max_violation
-        How far a constraint may be from holding at the end.
-    """
-
-    max_violation: float = 1e-6
+    max_violation: float = 1e-6  #: how far a constraint may be from holding at the end
 
     def solve(self, potentials: Potentials, start: Floats | None = None) -> MapState:
         """Find a MAP state; variables in no row keep their value of `start`.

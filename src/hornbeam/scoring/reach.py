@@ -32,31 +32,16 @@ MOST_PAIRS = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """Where bodies lead from one argument of their target.
-
-    Parameters
-    ----------
-    facts
-        What is walked.
-    target
-        Predicate of the heads.
-    bodies
-        The bodies to follow.
-    near
-        0 to follow them from subjects to objects, 1 the other way; what follows calls the argument
-        to start from subject in either case.
-    allowed
-        Which entities may be led to; all of them where it is None.
-    loops
-        Whether an entity may be led to itself.
-    """
+    """Where bodies lead from one argument of their target."""
 
     facts: Facts
     target: str
     bodies: Sequence[AnyBody]
+    #: 0 to follow them from subjects to objects, 1 the other way; what follows calls the argument
+    #: to start from subject in either case.
     near: int = 0
-    allowed: Bools | None = None
-    loops: bool = True
+    allowed: Bools | None = None  #: which entities may be led to; all of them where it is None
+    loops: bool = True  #: whether an entity may be led to itself
 
     @cached_property
     def leading(self) -> Sequence[AnyBody]:

@@ -36,17 +36,11 @@ from hornbeam.rules.codes import path_codes, step_code
 
 @dataclass(frozen=True, eq=False)
 class MemoryEngine:
-    """Path search over facts held in memory.
+    """Path search over facts held in memory."""
 
-    Parameters
-    ----------
-    facts
-        The evidence. Binary atoms are walked, those of more arguments between two of their places.
-    threads
-        Worker threads, all cores by default. Their number does not change any result.
-    """
-
+    #: The evidence. Binary atoms are walked, those of more arguments between two of their places.
     facts: Facts
+    #: Worker threads, all cores by default. Their number does not change any result.
     threads: int = field(default_factory=worker_threads)
 
     @cached_property
