@@ -114,21 +114,9 @@ class Admm:
     def solve(
         self, potentials: Potentials, start: Floats | None = None, progress: Progress = SILENT
     ) -> MapState:
-        """Find a MAP state.
+        """Find a MAP state from a start, all ones by default.
 
-        Parameters
-        ----------
-        potentials
-            The ground program.
-        start
-            State to start from, all ones by default.
-        progress
-            Told of every `PERIOD` iterations, and of a first compilation.
-
-        Returns
-        -------
-        MapState
-            With status converged, iteration limit, or infeasible (see `contradict`).
+        Its status is converged, iteration limit, or infeasible (see `contradict`).
         """
         began = time.perf_counter()
         hard = np.flatnonzero(potentials.is_constraint)

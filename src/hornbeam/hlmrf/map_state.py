@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Floats
+from hornbeam.arrays import Floats, Positions
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
 
@@ -33,7 +32,7 @@ class MapState:
     status: MapStatus
     solver: str
     #: Rows of the constraints that do not hold within the tolerance, and how far each is from it.
-    violated: npt.NDArray[np.intp]
+    violated: Positions
     violation: Floats
     iterations: int = 0  #: of ADMM; of the exact solver's own method otherwise
     #: As in ADMM's stopping rule; 0 where another solver was used.
