@@ -112,11 +112,6 @@ _READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
 def inference_options(program: Program) -> InferenceOptions:
     """Read the options of a program.
 
-    Raises
-    ------
-    DataError
-        Naming an option whose value cannot be read, and what was expected.
-
     Examples
     --------
     >>> from hornbeam.programs.program import Program
