@@ -57,10 +57,9 @@ class GroundingFinder:
     @classmethod
     def of(cls, model: RuleModel, engine: MemoryEngine) -> GroundingFinder:
         """What finds the groundings of a model's rules."""
-        limit, whole = model.semantics.max_fanout, engine.graph
-        graph = whole if limit is None else whole.limited(limit)
-        distinct = model.semantics.distinct_variables
-        return cls(engine.facts, engine.predicates, graph, whole, distinct)
+        whole, semantics = engine.graph, model.semantics
+        graph = whole.limited(semantics.max_fanout)
+        return cls(engine.facts, engine.predicates, graph, whole, semantics.distinct_variables)
 
     @cached_property
     def numbers(self) -> FactNumbers:

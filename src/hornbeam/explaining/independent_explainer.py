@@ -123,7 +123,6 @@ class IndependentExplainer:
             for place, rule in scored.grounded_rules.items()
             if rule.weight > 0
         ]
-        known = self.facts.entities
         return Explanation(
             subject,
             target,
@@ -133,7 +132,7 @@ class IndependentExplainer:
             self.model.semantics.threshold,
             tuple(sorted(reasons, key=by_strength)),
             self._flip(scored, progress) if flip else None,
-            tuple(name for name in dict.fromkeys([subject, object_]) if known.index(name) < 0),
+            self.facts.entities.missing([subject, object_]),
         )
 
     def groundings(

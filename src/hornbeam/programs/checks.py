@@ -25,9 +25,10 @@ from hornbeam.language.rule_parts import (
     cardinalities_of,
     fixed_value,
     literals_of,
+    refusal,
     variables_of,
 )
-from hornbeam.language.syntax import Atom, Comparison, LogicalRule, Place, Variable, error_at
+from hornbeam.language.syntax import Atom, Comparison, LogicalRule, Place, Variable
 from hornbeam.programs.program_predicates import ProgramPredicate
 
 
@@ -44,21 +45,15 @@ def check_rules(
 ) -> None:
     """Check every rule of a program, given with the file in which it stands.
 
-    Raises
-    ------
-    DataError
-        At the first rule that has an unknown predicate, a wrong number of arguments, a negative
-        weight or a variable that nothing limits, or whose arithmetic is not well formed.
+    Refused is the first rule that has an unknown predicate, a wrong number of arguments, a negative
+    weight or a variable that nothing limits, or whose arithmetic is not well formed.
     """
     known = {predicate.name: predicate for predicate in predicates}
     for rule, source in rules:
         try:
             _check(rule, known)
         except _RuleError as wrong:
-            text = str(rule)
-            shown = text if len(text) <= 200 else f"{text[:200]}..."
-            problem = f"{wrong} (the rule is: {shown})"
-            raise error_at(wrong.place or rule.place, source, problem) from None
+            raise refusal(rule, str(wrong), source, wrong.place) from None
 
 
 def _check(rule: PslRule, known: dict[str, ProgramPredicate]) -> None:

@@ -188,9 +188,7 @@ class Reach:
 
     def _edges(self, step: Step) -> tuple[Ids, Ids]:
         """The ends of a step's facts; none where the facts do not have it."""
-        table = self.facts.binary
-        mine = table.predicate == self.facts.predicates.index(step.relation)
-        subject, object_ = (column[mine] for column in table.arguments)
+        subject, object_ = self.facts.links(step.relation)
         return (object_, subject) if step.inverse else (subject, object_)
 
     @cached_property
@@ -214,9 +212,8 @@ class Reach:
 
 def leads(body: AnyBody, near: int = 0) -> bool:
     """Whether a body says something of the object, or, with `near` 1, of the subject."""
-    if isinstance(body, Body):
-        return len(body) > 0 and (body.kind is Kind.PATH or body.argument != near)
-    return any(leads(part.body, near) for part in body.parts)
+    bodies = (part.body for part in body.parts)
+    return any(one.kind is Kind.PATH or one.argument != near for one in bodies)
 
 
 def leading(bodies: Sequence[AnyBody], near: int = 0) -> Sequence[AnyBody]:

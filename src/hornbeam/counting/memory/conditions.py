@@ -194,12 +194,11 @@ class ConditionCounter:
         nodes, place = np.unique(here, return_inverse=True)
         position = np.searchsorted(nodes, table.arguments[0])
         known = nodes[np.minimum(position, len(nodes) - 1)] == table.arguments[0]
-        truth = np.full(len(table), ONE) if table.millionths is None else table.millionths
         facts = _Edges(
             position[known],
             step_code(table.predicate[known].astype(np.int64)),
             np.full(int(known.sum()), -1),
-            truth[known],
+            table.all_millionths[known].astype(np.int64),
         )
         return _cells(UNARY, argument, facts.sorted(), None, place)
 

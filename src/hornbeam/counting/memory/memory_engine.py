@@ -56,7 +56,7 @@ class MemoryEngine:
     @cached_property
     def _limited(self) -> dict[int | None, Graph]:
         """The graph by fan-out limit, each limit that was asked for."""
-        return {None: self.graph}
+        return {}
 
     @cached_property
     def _share_counters(self) -> dict[int | None, ShareCounter]:
@@ -239,7 +239,7 @@ class MemoryEngine:
     def _graph(self, language: Language) -> Graph:
         """The graph under a fan-out limit."""
         limit, limited = language.max_fanout, self._limited
-        if limit is not None and limit not in limited:
+        if limit not in limited:
             limited[limit] = self.graph.limited(limit)
         return limited[limit]
 

@@ -164,7 +164,7 @@ class Search:
         )
 
     def _joined_softness(self, other: str) -> str:
-        """Deficit of a step beside those of another table."""
+        """Deficit of a step and of what another table has."""
         if not self.soft:
             return ""
         return (

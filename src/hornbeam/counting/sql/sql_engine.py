@@ -268,7 +268,7 @@ def fact_columns(facts: Facts) -> dict[str, Array]:
         "subject": atoms.arguments[0],
         "predicate": atoms.predicate.astype(np.int32),
         "object": atoms.arguments[1],
-        "value": _values(atoms),
+        "value": atoms.all_millionths,
     }
 
 
@@ -279,10 +279,5 @@ def unary_columns(facts: Facts) -> dict[str, Array]:
     return {
         "entity": atoms.arguments[0],
         "predicate": atoms.predicate.astype(np.int32),
-        "value": _values(atoms),
+        "value": atoms.all_millionths,
     }
-
-
-def _values(atoms: Atoms) -> Ids:
-    crisp = np.full(len(atoms), ONE, dtype=np.int32)
-    return crisp if atoms.millionths is None else atoms.millionths
