@@ -34,6 +34,14 @@ Argument = Variable | Constant | SumVariable
 MOST_SHOWN = 200
 
 
+class RefusedError(Exception):
+    """Why a rule is refused, and where that shows; without a place, in all of it."""
+
+    def __init__(self, why: str, place: Place | None = None) -> None:
+        super().__init__(why)
+        self.place = place
+
+
 def refusal(rule: PslRule, why: str, source: str, place: Place | None = None) -> DataError:
     """Error that names a rule, its place (or the given one) and why it is refused."""
     text = str(rule)

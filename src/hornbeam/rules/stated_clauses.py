@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from hornbeam.language.brackets import Bracket
-from hornbeam.language.rule_parts import atoms_of, refusal, variables_of
+from hornbeam.language.rule_parts import RefusedError, atoms_of, refusal, variables_of
 from hornbeam.language.syntax import (
     Atom,
     Comparison,
@@ -27,7 +27,6 @@ from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.stated_bodies import (
     Component,
     Head,
-    RefusedError,
     StatedBody,
     components,
     real_name,
