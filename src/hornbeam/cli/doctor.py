@@ -128,9 +128,7 @@ def _outside_ranges() -> list[str]:
     found = []
     for name, bounds, _ in _requirements():
         version = _version(name)
-        if version is None:
-            continue
-        if not all(_is_within(version, bound) for bound in bounds.split(",") if bound):
+        if version and not all(_is_within(version, one) for one in bounds.split(",") if one):
             allowed = ",".join(sorted(bounds.split(","), reverse=True))
             problem = f"{name} {version} is not supported, only {allowed}"
             found.append(f"{problem}: pip install --upgrade '{name}{allowed}'")

@@ -124,8 +124,9 @@ class Reach:
         for part in self._conditions(body, 0):
             keep &= self._meeting(part)[starts]
         ends = self._ends(body)
-        if not paths:
-            return _rectangle(np.flatnonzero(keep), np.flatnonzero(ends), chooser.shape)
+        if not paths:  # all of the ends for all of the rows
+            row, end = np.flatnonzero(keep), np.flatnonzero(ends)
+            return _sparse(np.repeat(row, len(end)), np.tile(end, len(row)), chooser.shape)
         reached = self._walk(chooser, paths[0])
         for path in paths[1:]:
             reached = reached.multiply(self._walk(chooser, path))
@@ -219,11 +220,6 @@ def leads(body: AnyBody, near: int = 0) -> bool:
 def leading(bodies: Sequence[AnyBody], near: int = 0) -> Sequence[AnyBody]:
     """The bodies that lead to objects; where there is none, all of them."""
     return [body for body in bodies if leads(body, near)] or bodies
-
-
-def _rectangle(rows: Ints, ends: Ints, shape: tuple[int, int]) -> sparse.csr_array:
-    """All given ends for all given rows."""
-    return _sparse(np.repeat(rows, len(ends)), np.tile(ends, len(rows)), shape)
 
 
 def _sparse(rows: Integers, columns: Integers, shape: tuple[int, int]) -> sparse.csr_array:

@@ -10,7 +10,7 @@ open condition is a third. A constant is no variable, and may be any entity.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -147,7 +147,8 @@ class ConditionCounter:
         if Kind.OPEN in kinds:
             others = edges.take(nodes[edges.node] != edges.neighbour) if self.distinct else edges
             unseen = self._unseen(pairs, argument, others, place, self.distinct)
-            yield _cells(OPEN, argument, others.without_neighbours(), unseen, place)
+            others = replace(others, neighbour=np.full(len(others.node), -1))
+            yield _cells(OPEN, argument, others, unseen, place)
         if Kind.ANCHORED in kinds:
             key = edges.code.astype(np.int64) * self.n_entities + edges.neighbour
             if wanted is None:
@@ -225,9 +226,6 @@ class _Edges:
 
     def take(self, rows: Integers | Bools) -> _Edges:
         return _Edges(self.node[rows], self.code[rows], self.neighbour[rows], self.truth[rows])
-
-    def without_neighbours(self) -> _Edges:
-        return _Edges(self.node, self.code, np.full(len(self.node), -1), self.truth)
 
     def sorted(self) -> _Edges:
         return self.take(np.argsort(self.node, kind="stable"))
