@@ -159,7 +159,7 @@ class Problem:
 
 
 def scipy_reference(problem: Problem, clauses: int) -> Figures:
-    """Sparse products, one a clause; clauses with the same beginning share its product."""
+    """Sparse products, one per clause; clauses with the same beginning share its product."""
     facts, (subject, object_) = problem.facts, problem.ends
     atoms, n = facts.binary, len(facts.entities)
     ones = np.ones(len(atoms), dtype=np.int64)

@@ -221,8 +221,8 @@ def equality(options: argparse.Namespace) -> None:
     with ExitStack() as stack:
         makers: dict[str, Callable[[Facts], Engine]] = {"duckdb": duckdb_engine}
         if "spark" in others:
-            from hornbeam.counting.sql.spark_engine import spark_engine
             from hornbeam.counting.sql.spark_session import spark_session
+            from tests.support.sparks import spark_engine
 
             conf = {"spark.sql.shuffle.partitions": "4", "spark.driver.memory": "4g"}
             session = stack.enter_context(spark_session("local[2]", conf, SILENT))

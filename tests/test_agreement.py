@@ -41,7 +41,7 @@ def test_they_agree_on_shared_data(shared_data: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("world", [pytest.param(WORLDS[2], marks=SPARK, id="spark")])
 def test_spark_agrees(world: NamedWorld, spark: object) -> None:
-    from hornbeam.counting.sql.spark_engine import spark_engine
+    from tests.support.sparks import spark_engine
 
     facts = hb.read_facts(list(world.permuted(3).facts))
     assert learned(world, facts=spark_engine(spark, facts)) == learned(world)  # type: ignore[arg-type]

@@ -42,12 +42,8 @@ TEMPORARY = "hornbeam-kernels-"
 class Kernel:
     """A loop over arrays, to be run as it is or compiled.
 
-    Parameters
-    ----------
-    function
-        The loop; functions that it calls are plain functions of the same file.
-    purpose
-        What it is for, as in "Compiling the path search".
+    Functions that it calls are plain functions of the same file; its purpose is what messages say,
+    as in "Compiling the path search".
     """
 
     def __init__(self, function: FunctionType, purpose: str) -> None:

@@ -43,11 +43,6 @@ def save_text(path: str | os.PathLike[str], text: str) -> None:
 
     The text goes to a temporary file in the same folder, which then takes the file's place. A
     link is followed, and a pipe or device (`/dev/stdout`) is written to as it is.
-
-    Raises
-    ------
-    DataError
-        Where the file cannot be written; nothing has changed then.
     """
     save_bytes(path, text.encode())
 
@@ -175,13 +170,7 @@ def delete_unfinished() -> None:
 def working_folder(
     parent: str | os.PathLike[str] | None = None, mode: int = 0o700
 ) -> Iterator[Path]:
-    """A folder for what is needed for a while, in the system's place for such by default.
-
-    Raises
-    ------
-    InputError
-        Where it cannot be made.
-    """
+    """A folder for what is needed for a while, in the system's place for such by default."""
     with ExitStack() as stack:
         try:
             place = Path(parent or tempfile.gettempdir())

@@ -10,6 +10,7 @@ import numpy as np
 
 from hornbeam.choices import Sampling
 from hornbeam.compiled import announced
+from hornbeam.counting.collective.target_edges import collective_evidence
 from hornbeam.counting.engine import Discovery
 from hornbeam.counting.leaks import warn_of_leaks
 from hornbeam.counting.opening import Evidence, as_evidence
@@ -32,7 +33,6 @@ from hornbeam.rules.candidates import Language
 from hornbeam.rules.model_file import model_text
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
-from hornbeam.scoring.two_step_scorer import two_step_facts
 from hornbeam.two_step import learn_second_step
 
 
@@ -131,7 +131,7 @@ def learn(
     return Model(made.rules, made.semantics, made.beliefs, trace)
 
 
-class _Found(NamedTuple):
+class _SearchResult(NamedTuple):
     """Candidates and their counts, the folds that they were counted by, a problem laid out."""
 
     discovery: Discovery
@@ -139,25 +139,27 @@ class _Found(NamedTuple):
     problem: Problem | None = None
 
 
-def _search(search: LabelledSearch, plan: LearningPlan, cross_evidence: bool, seed: int) -> _Found:
+def _search(
+    search: LabelledSearch, plan: LearningPlan, cross_evidence: bool, seed: int
+) -> _SearchResult:
     """Find and count candidates, by the way of seeing the evidence that is asked for."""
     if plan.two_steps:  # refuses evidence that it cannot have, before anything is searched
-        two_step_facts(search.facts, search.engine)
+        collective_evidence(search.facts, search.engine)
     if plan.recursive:
         discovery, problem = search.collectively(plan.semantics)
-        found = _Found(discovery, problem=problem)
+        found = _SearchResult(discovery, problem=problem)
     elif search.sampling is not None or cross_evidence:
         folds = search.deal(seed)
-        found = _Found(search.by_folds(folds), folds)
+        found = _SearchResult(search.by_folds(folds), folds)
     else:
-        found = _Found(search.plainly())
+        found = _SearchResult(search.plainly())
     _check_candidates(found.discovery, search.labels, plan.language)
     warn_of_leaks(found.discovery.candidates, search.labels)
     return found
 
 
 def _fit(
-    search: LabelledSearch, plan: LearningPlan, found: _Found, refit: bool, seed: int
+    search: LabelledSearch, plan: LearningPlan, found: _SearchResult, refit: bool, seed: int
 ) -> tuple[LearnedRules, SecondStep | None]:
     """Learn the weights, and a second step's where the plan has one."""
     discovery, progress = found.discovery, search.progress

@@ -10,6 +10,7 @@ import numpy as np
 
 from hornbeam.choices import CollectiveMethod, Sampling
 from hornbeam.counting.collective.collective_statistics import discover_collective
+from hornbeam.counting.collective.target_edges import collective_evidence
 from hornbeam.counting.cross_evidence import FoldedEvidence
 from hornbeam.counting.engine import Discovery, Engine, PathCounter
 from hornbeam.counting.mirrors import with_mirrors
@@ -37,7 +38,6 @@ from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Language
 from hornbeam.rules.rule_model import Semantics
-from hornbeam.scoring.two_step_scorer import two_step_facts
 from hornbeam.two_step import FirstStep
 
 
@@ -119,7 +119,7 @@ class LabelledSearch:
     ) -> FirstStep:
         """The plain model as the first of two steps."""
         assert found.statistics is not None
-        facts = two_step_facts(self.facts) if folds is None else folds.facts
+        facts = collective_evidence(self.facts) if folds is None else folds.facts
         every = np.arange(len(self.labels))
         groups = pair_groups(facts, self.labels, drawn=self.sampling is not None)
         views = [(every, facts)] if folds is None else list(folds.views())

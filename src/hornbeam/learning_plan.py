@@ -22,28 +22,15 @@ RECURSIVE = (CollectiveMethod.MAP, CollectiveMethod.MAP_HEADS)
 
 @dataclass(frozen=True)
 class LearningPlan:
-    """A learner, the clauses it chooses from, and what they mean.
-
-    Parameters
-    ----------
-    learner, language
-        Who learns, and which clauses are candidates.
-    ways
-        The ways of counting that the learner may choose among.
-    semantics
-        What the model's rules will mean.
-    two_steps
-        Whether what a plain model believes of other pairs is learned from in a second step.
-    asked_only
-        Whether every pair is believed in there.
-    """
+    """A learner, the clauses it chooses from, and what they mean."""
 
     learner: Learner
     language: Language
-    ways: Sequence[Counts]
-    semantics: Semantics
+    ways: Sequence[Counts]  #: the ways of counting that the learner may choose among
+    semantics: Semantics  #: what the model's rules will mean
+    #: Whether what a plain model believes of other pairs is learned from in a second step.
     two_steps: bool
-    asked_only: bool
+    asked_only: bool  #: whether every pair is believed in there
 
     @property
     def recursive(self) -> bool:

@@ -264,7 +264,7 @@ def html_table(
     numbers: Sequence[bool] = (),
 ) -> str:
     """Small escaped HTML table for notebooks; columns of `numbers` stand to the right."""
-    from html import escape
+    from markupsafe import escape  # marked-up cells stay as they are
 
     sides = [*numbers, *[False] * (len(header) - len(numbers))]
 

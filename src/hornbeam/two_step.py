@@ -187,7 +187,8 @@ def learn_second_step(
     facts_only = learner.held_out(first.problem, fold, whole.part(CHOSEN, ALL_DONE, ALL_DONE))
     whole.finish()
     paid = _paid(group, problem.y, scores, means, facts_only, copies)
-    pays = paid.kept and _mentions_beliefs(found.model)
+    targets = Names.of(found.model.targets)
+    pays = paid.kept and any(is_linked(body, targets) for body in found.model.bodies)
     return (found if pays or asked_only else first.learned), replace(paid, kept=pays)
 
 
@@ -240,11 +241,6 @@ def _both_steps(
     found = rules_of(learned, refit, semantics)
     rules = [rule for rule in found.model.rules if rule.clause.target in plain.targets]
     return replace(found, model=RuleModel(tuple(rules), semantics, beliefs))
-
-
-def _mentions_beliefs(model: RuleModel) -> bool:
-    """Whether the second step has a rule that the first could not have."""
-    return any(is_linked(body, Names.of(model.targets)) for body in model.bodies)
 
 
 def _second_learner(first: Learner) -> Joint:

@@ -16,7 +16,7 @@ def make(request: pytest.FixtureRequest) -> Callable[[Facts], Engine]:
     if request.param != "spark":
         maker: Callable[[Facts], Engine] = request.param
         return maker
-    from hornbeam.counting.sql.spark_engine import spark_engine
+    from tests.support.sparks import spark_engine
 
     session = request.getfixturevalue("spark")
     return lambda facts: spark_engine(session, facts)

@@ -146,7 +146,7 @@ def test_the_graph_has_parallel_edges_on_both_sides(
     facts = walked(wide_facts(world.values, atoms))
     binary = facts.binary
     with kernels_are(compiled):
-        graph = Graph.of(facts, limit)
+        graph = Graph.of(facts).limited(limit)
     steps = []
     full = np.full(len(binary), ONE) if binary.millionths is None else binary.millionths
     for p, s, o, value in zip(binary.predicate, *binary.arguments, full, strict=True):

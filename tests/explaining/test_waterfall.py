@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import hornbeam as hb
@@ -66,6 +66,7 @@ def test_log_odds_add_up_to_the_score(
 
 
 @given(parts=st.lists(st.floats(-50, 50), max_size=8), most=MOST)
+@example(parts=[2.2e-313], most=None)
 def test_the_total_does_not_depend_on_what_is_put_together(
     parts: list[float], most: int | None
 ) -> None:

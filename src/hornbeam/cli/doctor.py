@@ -7,6 +7,7 @@ import platform
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
@@ -102,32 +103,32 @@ def examine() -> Checkup:
     )
 
 
+def _requirements() -> Iterator[tuple[str, str, str | None]]:
+    """What the package's own metadata ask for: a library, bounds of its version, the extra."""
+    for requirement in metadata.requires("hornbeam") or []:
+        text, _, marker = requirement.partition(";")
+        match = re.match(r"([\w.-]+)(?:\[[^]]*\])?\s*(.*)", text)
+        found = re.search(r"extra\s*==\s*['\"]([^'\"]+)", marker)
+        extra = None if found is None else found[1]
+        if match is not None and match[1] != "hornbeam" and extra not in DEVELOPMENT:
+            yield match[1], match[2].strip(), extra
+
+
 def _libraries() -> tuple[Versions, dict[str, Versions]]:
-    """Versions of what the package's own metadata ask for, always and for each extra."""
+    """Versions of what is needed always, and for each extra."""
     core: Versions = {}
     extras: dict[str, Versions] = {}
-    for requirement in metadata.requires("hornbeam") or []:
-        name = re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]
-        extra = re.search(r"extra\s*==\s*['\"]([^'\"]+)", requirement)
-        if extra is None:
-            core[name] = _version(name)
-        elif extra[1] not in DEVELOPMENT and name != "hornbeam":
-            extras.setdefault(extra[1], {})[name] = _version(name)
+    for name, _, extra in _requirements():
+        (core if extra is None else extras.setdefault(extra, {}))[name] = _version(name)
     return core, dict(sorted(extras.items()))
 
 
 def _outside_ranges() -> list[str]:
-    """What is installed in versions that the package's own metadata do not allow."""
+    """What is installed in versions that are not allowed."""
     found = []
-    for requirement in metadata.requires("hornbeam") or []:
-        text, _, marker = requirement.partition(";")
-        match = re.match(r"([\w.-]+)(?:\[[^]]*\])?\s*(.*)", text)
-        for_developers = any(extra in marker for extra in DEVELOPMENT)
-        version = None if match is None or for_developers else _version(match[1])
-        if match is None or version is None:
-            continue
-        name, bounds = match[1], match[2].strip()
-        if not all(_is_within(version, bound) for bound in bounds.split(",") if bound):
+    for name, bounds, _ in _requirements():
+        version = _version(name)
+        if version and not all(_is_within(version, one) for one in bounds.split(",") if one):
             allowed = ",".join(sorted(bounds.split(","), reverse=True))
             problem = f"{name} {version} is not supported, only {allowed}"
             found.append(f"{problem}: pip install --upgrade '{name}{allowed}'")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -86,13 +87,15 @@ def evaluate(
         labelled = reading.read(hb.read_labels, labels, progress) if labels else None
         opened = stack.enter_context(open_evidence(facts, engine, reading, progress))
         evidence = with_known_pairs(opened, loaded, known, reading, progress)
+        shown: Evaluation | GraphEvaluation
         if labelled is not None:
-            result = loaded.evaluate(
+            shown = result = loaded.evaluate(
                 evidence, labelled, score=score, threads=engine.threads, progress=progress
             )
+            show = partial(_show, result)
         else:
             why = f"--engine {engine.engine} scores given pairs: give --labels, not --test"
-            ranked = loaded.evaluate_ranks(
+            shown = ranked = loaded.evaluate_ranks(
                 facts_in_memory(evidence, why),
                 reading.read(hb.read_facts, test or (), progress),
                 filter=reading.read(hb.read_facts, filter_, progress) if filter_ else None,
@@ -100,17 +103,13 @@ def evaluate(
                 threads=engine.threads,
                 progress=progress,
             )
-    shown = result if labels else ranked
+            show = partial(_show_ranks, ranked)
     if table.wanted:
-        table.write(result.table if labels else ranked.table)
+        table.write(shown.table)
     if console.as_json:
         print_json(shown.as_dict())
-    elif table.wanted:
-        return
-    elif labels:
-        _show(result)
-    else:
-        _show_ranks(ranked)
+    elif not table.wanted:
+        show()
 
 
 def _show_graph(results: list[GraphEvaluation], console: options.ConsoleOptions) -> None:

@@ -49,8 +49,6 @@ class Columns:
 
     def of(self, body: AnyBody, weighing: Weighing) -> Column:
         """The column of a body or conjunction."""
-        if isinstance(body, Body):
-            return self._weighed(body, weighing)
         parts = body.parts
         if len(parts) == 1 and parts[0].threshold is None:
             return self._weighed(parts[0].body, weighing)

@@ -16,7 +16,7 @@ from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.opening import discover_bodies, open_engine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.evidence_folds import EvidenceFolds
-from hornbeam.facts.table import ONE, Targets
+from hornbeam.facts.table import Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Candidates, Language
@@ -81,19 +81,13 @@ def united_table(
     number = np.arange(len(bodies))
     body = [np.repeat(number, np.diff(table.indptr)) for _, table in parts]
     target = [rows[table.target] for rows, table in parts]
-    truth = [
-        np.full(len(table.count), ONE, dtype=np.int32)
-        if table.body_truth is None
-        else table.body_truth
-        for _, table in parts
-    ]
     shares = [table.share for _, table in parts if table.share is not None]
     return Statistics.of(
         bodies,
         n_targets,
         np.concatenate(body),
         np.concatenate(target).astype(np.int32),
-        np.concatenate(truth),
+        np.concatenate([table.all_truths for _, table in parts]),
         np.concatenate([table.count for _, table in parts]),
         np.concatenate(shares) if shares else None,
     )

@@ -9,12 +9,12 @@ n⁺, its negation into n⁻; neither engines nor learners know anything else of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids, Integers, Ints, Millionths, pointers, ranges
+from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, Millionths, pointers, ranges
 from hornbeam.facts.table import ONE
 from hornbeam.rules.body import Body
 
@@ -46,6 +46,13 @@ class Statistics:
     def place(self) -> dict[Body, int]:
         """Which column is a body's."""
         return {body: j for j, body in enumerate(self.bodies)}
+
+    @property
+    def all_truths(self) -> Millionths:
+        """The body truth of every row, also where every one of them is 1."""
+        if self.body_truth is None:
+            return np.full(len(self.count), ONE, dtype=np.int32)
+        return self.body_truth
 
     @classmethod
     def of(
@@ -83,20 +90,13 @@ class Statistics:
 
     def followed_by(self, other: Statistics) -> Statistics:
         """Columns of more bodies for the same targets; what is soft on one side is on both."""
+        both = (self, other)
         truth: Millionths | None = None
-        if self.body_truth is not None or other.body_truth is not None:
-            truth = np.concatenate(
-                [_filled(self.body_truth, self), _filled(other.body_truth, other)]
-            )
+        if any(table.body_truth is not None for table in both):
+            truth = np.concatenate([table.all_truths for table in both])
         share: Floats | None = None
-        if self.share is not None or other.share is not None:
-            none = np.zeros(len(self.count)), np.zeros(len(other.count))
-            share = np.concatenate(
-                [
-                    none[0] if self.share is None else self.share,
-                    none[1] if other.share is None else other.share,
-                ]
-            )
+        if any(table.share is not None for table in both):
+            share = np.concatenate([_shares(table) for table in both])
         return Statistics(
             [*self.bodies, *other.bodies],
             self.n_targets,
@@ -111,29 +111,27 @@ class Statistics:
         """The columns of some bodies, in that order."""
         low, high = self.indptr[members], self.indptr[members + 1]
         rows = ranges(low, high)
-        return Statistics(
-            [self.bodies[k] for k in members.tolist()],
-            self.n_targets,
-            pointers(high - low),
-            self.target[rows],
-            self.count[rows],
-            None if self.body_truth is None else self.body_truth[rows],
-            None if self.share is None else self.share[rows],
-        )
+        bodies = [self.bodies[k] for k in members.tolist()]
+        return replace(self._rows(rows), bodies=bodies, indptr=pointers(high - low))
 
     def of_targets(self, rows: Ints) -> Statistics:
         """Counts of some targets, which are numbered anew; `rows` ascend."""
         place = np.full(self.n_targets, -1)
         place[rows] = np.arange(len(rows))
         keep = place[self.target] >= 0
-        return Statistics(
-            self.bodies,
-            len(rows),
-            pointers(keep)[self.indptr],
-            place[self.target[keep]].astype(np.int32),
-            self.count[keep],
-            None if self.body_truth is None else self.body_truth[keep],
-            None if self.share is None else self.share[keep],
+        kept = self._rows(keep)
+        target = place[kept.target].astype(np.int32)
+        indptr = pointers(keep)[self.indptr]
+        return replace(kept, n_targets=len(rows), target=target, indptr=indptr)
+
+    def _rows(self, rows: Integers | Bools) -> Statistics:
+        """Some of the rows, with pointers that are still those of all of them."""
+        return replace(
+            self,
+            target=self.target[rows],
+            count=self.count[rows],
+            body_truth=None if self.body_truth is None else self.body_truth[rows],
+            share=None if self.share is None else self.share[rows],
         )
 
     @classmethod
@@ -148,7 +146,7 @@ class Statistics:
         target = [table.target + offset for table, offset in zip(tables, offsets, strict=True)]
         truth: Millionths | None = None
         if any(table.body_truth is not None for table in tables):
-            truth = np.concatenate([_filled(table.body_truth, table) for table in tables])[rows]
+            truth = np.concatenate([table.all_truths for table in tables])[rows]
         shares = [table.share for table in tables if table.share is not None]
         return cls(
             tables[0].bodies,
@@ -178,5 +176,6 @@ class Statistics:
         )
 
 
-def _filled(truth: Millionths | None, of: Statistics) -> Millionths:
-    return np.full(len(of.count), ONE, dtype=np.int32) if truth is None else truth
+def _shares(table: Statistics) -> Floats:
+    """The share of every row, 0 where nobody asked for shares."""
+    return np.zeros(len(table.count)) if table.share is None else table.share

@@ -52,26 +52,16 @@ class Hinges:
     pairs (clause, target) of the statistics table are to 0/1 evidence.
     """
 
-    target_ptr: Ints
-    """Target i owns the groups target_ptr[i] up to target_ptr[i + 1]."""
-    rule: Ints
-    """The rule of each group; groups are sorted by target, then rule."""
-    group_ptr: Ints
-    """Group g owns the hinges group_ptr[g] up to group_ptr[g + 1]."""
-    height: Floats
-    """b of each hinge."""
-    down: Bools
-    """Whether a hinge pushes down."""
-    count: Floats
-    """c of each hinge."""
-    node: Ints
-    """The node (knee, 0 or 1) at which a hinge bends."""
-    node_ptr: Ints
-    """Target i owns the nodes node_ptr[i] up to node_ptr[i + 1], from 0 to 1."""
-    gap: Floats
-    """Distance from a node to the next of its target."""
-    position: Floats
-    """y at each node."""
+    target_ptr: Ints  #: target i owns the groups target_ptr[i] up to target_ptr[i + 1]
+    rule: Ints  #: the rule of each group; groups are sorted by target, then rule
+    group_ptr: Ints  #: group g owns the hinges group_ptr[g] up to group_ptr[g + 1]
+    height: Floats  #: b of each hinge
+    down: Bools  #: whether a hinge pushes down
+    count: Floats  #: c of each hinge
+    node: Ints  #: the node (knee, 0 or 1) at which a hinge bends
+    node_ptr: Ints  #: target i owns the nodes node_ptr[i] up to node_ptr[i + 1], from 0 to 1
+    gap: Floats  #: distance from a node to the next of its target
+    position: Floats  #: y at each node
 
     @property
     def group(self) -> Ints:
@@ -231,16 +221,9 @@ def _integrate(hinges: Hinges, weights: npt.ArrayLike, kind: Ints) -> _Integrate
 
 
 def hinge_moments(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> HingeMoments:
-    """Integrate exp(-sum_g w_g phi_g(y)) for every target.
+    """Integrate exp(-sum_g w_g phi_g(y)) for every target; weights are those of the rules, >= 0.
 
-    Parameters
-    ----------
-    hinges
-        From `group_hinges`.
-    weights
-        w >= 0 of each rule.
-    powers
-        LINEAR (p = 1) or SQUARED (p = 2), or for each rule whether it is squared.
+    Powers are LINEAR (p = 1) or SQUARED (p = 2), or say of each rule whether it is squared.
 
     Returns
     -------

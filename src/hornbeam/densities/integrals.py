@@ -67,15 +67,11 @@ class Segments(NamedTuple):
     """Moments of t on [0, 1] with density exp(-(h(t) - min h)) / Z, h linear or quadratic."""
 
     log_z: Floats
-    left: Floats
-    """E[t]"""
-    right: Floats
-    """E[1 - t], which is not 1 - left when tiny"""
+    left: Floats  #: E[t]
+    right: Floats  #: E[1 - t], which is not 1 - left when tiny
     var: Floats
-    third: Floats
-    """third central moment"""
-    var_square: Floats
-    """variance of (t - E[t])^2"""
+    third: Floats  #: third central moment
+    var_square: Floats  #: variance of (t - E[t])^2
 
 
 def _strengths(*arrays: npt.ArrayLike) -> list[Floats]:

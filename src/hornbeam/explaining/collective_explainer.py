@@ -20,8 +20,7 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import group_hinges, hinge_moments
 from hornbeam.densities.integrals import score_mean
-from hornbeam.errors import InputError
-from hornbeam.explaining.explanation import PATHS, Explanation
+from hornbeam.explaining.explanation import PATHS, Explanation, not_among_pairs
 from hornbeam.explaining.independent_explainer import IndependentExplainer
 from hornbeam.explaining.named_facts import Fact, Grounding, MetCondition
 from hornbeam.explaining.reason import Reason, by_strength
@@ -49,21 +48,11 @@ LEAST = 0.5 / ONE
 
 @dataclass(frozen=True, eq=False)
 class PairGroundings:
-    """What explanations of pairs need whatever the rules weigh; made when first asked for.
+    """What explanations of pairs need whatever the rules weigh; made when first asked for."""
 
-    Parameters
-    ----------
-    model
-        The rules; their weights are not looked at.
-    linked
-        The pairs as variables.
-    threads
-        Worker threads; they change no result.
-    """
-
-    model: RuleModel
+    model: RuleModel  #: the rules; their weights are not looked at
     linked: LinkedPairs
-    threads: int
+    threads: int  #: worker threads; they change no result
 
     @cached_property
     def counts(self) -> ClauseCounts:
@@ -78,21 +67,11 @@ class PairGroundings:
 
 @dataclass(frozen=True, eq=False)
 class CollectiveExplainer:
-    """Explains pairs of a collective model that are scored together; see `Explainer`.
-
-    Parameters
-    ----------
-    model
-        The rules.
-    facts
-        The evidence.
-    shared
-        What does not depend on the rules' weights.
-    """
+    """Explains pairs of a collective model that are scored together; see `Explainer`."""
 
     model: RuleModel
     facts: Facts
-    shared: PairGroundings
+    shared: PairGroundings  #: what does not depend on the rules' weights
 
     @classmethod
     def of(
@@ -186,7 +165,6 @@ class CollectiveExplainer:
                     is_prior=rule.clause.is_prior,
                 )
             )
-        known = self.walker.facts.entities
         at = int(np.flatnonzero(self.shared.linked.place == variable)[0])
         return Explanation(
             subject,
@@ -197,7 +175,7 @@ class CollectiveExplainer:
             self.model.semantics.threshold,
             tuple(sorted(reasons, key=by_strength)),
             None,
-            tuple(name for name in dict.fromkeys([subject, object_]) if known.index(name) < 0),
+            self.walker.facts.entities.missing([subject, object_]),
         )
 
     def _conditions(
@@ -222,19 +200,10 @@ class CollectiveExplainer:
         return (MetCondition(text, Kind.PATH, 0, count, named, steps=len(clause.body)),)
 
     def _variable(self, subject: str, target: str, object_: str) -> int:
-        atoms = self.shared.linked.atoms
-        ids = atoms.entities.index(subject), atoms.entities.index(object_)
-        found = np.flatnonzero(
-            (atoms.subject == ids[0])
-            & (atoms.object == ids[1])
-            & (atoms.predicate == atoms.predicates.index(target))
-        )
-        if not len(found):
-            raise InputError(
-                f"{target}({subject!r}, {object_!r}) is not among the pairs; a collective model "
-                "scores the pairs that it is given together: add it to them"
-            )
-        return int(found[0])
+        found = self.shared.linked.atoms.row_of(subject, target, object_)
+        if found is None:
+            raise not_among_pairs(subject, target, object_)
+        return found
 
     def _hinges(self, literals: Positions, pair: Targets) -> _PairHinges:
         """All ground clauses with the pair in them: over facts alone, and linked to other pairs."""

@@ -30,24 +30,14 @@ from hornbeam.scoring.independent_scorer import score_targets
 
 @dataclass(frozen=True, eq=False)
 class Removals:
-    """A pair's paths and the facts they are made of: scores after any removal of facts.
-
-    Parameters
-    ----------
-    scored
-        The pair.
-    path_body, path_truth
-        For every path the number of its condition among the pair's `grounded_bodies`, and its
-        truth in millionths.
-    fact, carried
-        Which facts carry which paths: pairs of a fact's number and a path's, each once.
-    n_facts
-        Number of facts.
-    """
+    """A pair's paths and the facts they are made of: scores after any removal of facts."""
 
     scored: ScoredPair
+    #: For every path the number of its condition among the pair's `grounded_bodies`, and its truth
+    #: in millionths.
     path_body: Ints
     path_truth: Ints
+    #: Which facts carry which paths: pairs of a fact's number and a path's, each once.
     fact: Ints
     carried: Ints
     n_facts: int

@@ -60,14 +60,9 @@ class Explainer(Protocol):
     ) -> Explanation:
         """Explain the score of target(subject, object).
 
-        Parameters
-        ----------
-        paths
-            Most groundings of a condition to name; the first in the order of their entities'
-            names.
-        flip
-            Look for the smallest set of facts whose removal flips the decision, where pairs are
-            independent.
+        Of a condition at most so many `paths` are named, the first in the order of their entities'
+        names. With `flip`, and where pairs are independent, the smallest set of facts whose removal
+        flips the decision is looked for.
         """
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from hornbeam.errors import InputError
 from hornbeam.explaining.explanation_html import explanation_html
 from hornbeam.explaining.explanation_text import explanation_lines
 from hornbeam.explaining.flips import FlipStatus
@@ -24,6 +25,14 @@ from hornbeam.rules.rule_words import said
 
 #: Groundings of every condition that are named unless more are asked for.
 PATHS = 5
+
+
+def not_among_pairs(subject: str, target: str, object_: str) -> InputError:
+    """What to say of a pair that a collective model was not given."""
+    return InputError(
+        f"{target}({subject!r}, {object_!r}) is not among the pairs; a collective model "
+        "scores the pairs that it is given together: add it to them"
+    )
 
 
 @dataclass(frozen=True)

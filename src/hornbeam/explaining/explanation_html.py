@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -12,6 +12,7 @@ from hornbeam.explaining.reason import Reason
 from hornbeam.explaining.waterfall import Waterfall
 from hornbeam.explaining.waterfall_bar import waterfall_bar
 from hornbeam.printable import printable
+from hornbeam.result_table import html_table
 from hornbeam.rules.rule_words import said
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 #: Rules that get a bar of their own.
 MOST_BARS = 12
-#: What cells have.
-LEFT = Markup(' style="text-align:left"')
 
 
 def explanation_html(explained: Explanation) -> str:
@@ -31,52 +30,40 @@ def explanation_html(explained: Explanation) -> str:
         f"{'true' if explained.decision else 'false'} (true from {explained.threshold:.4g})"
     )
     fall = explained.waterfall(MOST_BARS)
-    parts = [Markup("<p><strong>{}</strong></p>").format(printable(title))]
+    parts = [str(Markup("<p><strong>{}</strong></p>").format(printable(title)))]
     if fall is not None and explained.reasons:
         parts.append(waterfall_html(fall))
     reasons = (
         *explained.starting_point, *explained.supporting, *explained.opposing, *explained.neutral,
     )  # fmt: skip
     columns = ["moves the score by", "rule", "weight", "count", "first grounding"]
-    parts.append(_table("What each rule does", columns, map(_reason, reasons)))
+    parts.append(html_table("What each rule does", columns, [*map(_reason, reasons)]))
     if explained.flip is not None:
         facts = [
             (fact.subject, fact.predicate, ", ".join(fact.arguments[1:]))
             for fact in explained.flip.facts
         ]
         status = f"What would flip it ({explained.flip.status.value})"
-        parts.append(_table(status, ["subject", "predicate", "object"], facts))
-    return str(Markup("").join(parts))
+        parts.append(html_table(status, ["subject", "predicate", "object"], facts))
+    return "".join(parts)
 
 
-def waterfall_html(fall: Waterfall) -> Markup:
+def waterfall_html(fall: Waterfall) -> str:
     """The steps from the prior to the score, each with its bar."""
     columns = ["adds to the log-odds", "", "score so far", "rule"]
-    return _table("How the score adds up", columns, _steps(fall))
+    return html_table("How the score adds up", columns, [*_steps(fall)])
 
 
-def _steps(fall: Waterfall) -> Iterator[Sequence[str]]:
+def _steps(fall: Waterfall) -> Iterator[tuple[str, ...]]:
     for step in fall.all_steps:
         figures = f"{step.log_odds:+.2f}", waterfall_bar(step, fall), f"{step.probability:.4f}"
         yield *figures, step_words(step, fall)
     yield f"{fall.total:+.2f}", "", f"{fall.score:.4f}", "together"
 
 
-def _reason(reason: Reason) -> Sequence[str]:
+def _reason(reason: Reason) -> tuple[str, ...]:
     formula = Markup("{}<br><code>{}</code>").format(
         printable(said(reason.words)), printable(reason.rule)
     )
     first = str(reason.groundings[0]) if reason.groundings else ""
     return signed_pull(reason.pull), formula, f"{reason.weight:.4g}", f"{reason.count:,}", first
-
-
-def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
-    """A table of escaped cells, to the left: notebooks put everything to the right unless told."""
-    head = Markup("").join(Markup("<th{}>{}</th>").format(LEFT, name) for name in columns)
-    body = Markup("").join(
-        Markup("<tr>{}</tr>").format(
-            Markup("").join(Markup("<td{}>{}</td>").format(LEFT, cell) for cell in row)
-        )
-        for row in rows
-    )
-    return Markup("<table><caption>{}</caption><tr>{}</tr>{}</table>").format(title, head, body)

@@ -76,15 +76,13 @@ def waterfall_lines(fall: Waterfall) -> Iterator[Line]:
     yield "note", "  log-odds   score"
     for step in fall.all_steps:
         figures = f"  {step.log_odds:+8.2f}  {step.probability:6.4f}"
-        yield step.side, f"{figures}  {_bar(step, fall.span):{BAR}}  {step_words(step, fall)}"
+        yield step.side, f"{figures}  {_bar(step, fall):{BAR}}  {step_words(step, fall)}"
     yield "total", f"  {fall.total:+8.2f}  {fall.score:6.4f}  together"
 
 
-def _bar(step: WaterfallStep, span: tuple[float, float]) -> str:
+def _bar(step: WaterfallStep, fall: Waterfall) -> str:
     """Where a step goes from and to, between the least and the greatest log-odds."""
-    low, high = span
-    scale = BAR / (high - low) if high > low else 0.0
-    first, last = sorted(round((end - low) * scale) for end in (step.before, step.after))
+    first, last = sorted(round(BAR * fall.place(end)) for end in (step.before, step.after))
     first = min(first, BAR - 1)
     return " " * first + "█" * max(last - first, 1)
 

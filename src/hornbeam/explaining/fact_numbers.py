@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Integers, Ints, ranges
+from hornbeam.arrays import Integers, Ints, ranges
 from hornbeam.explaining.named_facts import Fact
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import ONE, Atoms, Facts
@@ -111,11 +111,5 @@ class FactNumbers:
             mine = numbers - self._first[arity]
             keep[mine[(mine >= 0) & (mine < len(table))]] = False
             if keep.any():
-                left[arity] = _kept(table, keep)
+                left[arity] = table.select(keep)
         return Facts(self.facts.entities, self.facts.predicates, left)
-
-
-def _kept(table: Atoms, keep: Bools) -> Atoms:
-    values = None if table.millionths is None else table.millionths[keep]
-    values = None if values is None or bool(np.all(values == ONE)) else values
-    return Atoms(table.predicate[keep], tuple(column[keep] for column in table.arguments), values)

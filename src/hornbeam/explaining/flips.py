@@ -52,7 +52,7 @@ class _SpentError(Exception):
 
 
 @dataclass
-class _Search:
+class _SmallestSet:
     """Depth-first search for the smallest set; `left` is what remains of its budget."""
 
     removals: Removals
@@ -99,7 +99,7 @@ def smallest_flip(removals: Removals) -> tuple[FlipStatus, FactSet]:
     last of a set is the one that moves it farthest.
     """
     try:
-        found = _Search(removals, _candidates(removals), EXACT_WORK).smallest()
+        found = _SmallestSet(removals, _candidates(removals), EXACT_WORK).smallest()
     except _SpentError:
         found = greedy_flip(removals)
         return (FlipStatus.UPPER_BOUND, found) if found else (FlipStatus.NOT_FOUND, ())

@@ -44,33 +44,22 @@ class FoundGroundings:
 
 @dataclass(frozen=True, eq=False)
 class GroundingFinder:
-    """Finds groundings over one set of facts.
-
-    Parameters
-    ----------
-    facts
-        The evidence.
-    predicates
-        Names of what is walked: predicates, and projections of those of more arguments.
-    graph, whole
-        What may be walked, under the model's fan-out limit, and what there is without it.
-    distinct
-        No two variables on one entity.
-    """
+    """Finds groundings over one set of facts."""
 
     facts: Facts
+    #: Names of what is walked: predicates, and projections of those of more arguments.
     predicates: Names
+    #: What may be walked, under the model's fan-out limit, and what there is without it.
     graph: Graph
     whole: Graph
-    distinct: bool
+    distinct: bool  #: no two variables on one entity
 
     @classmethod
     def of(cls, model: RuleModel, engine: MemoryEngine) -> GroundingFinder:
         """What finds the groundings of a model's rules."""
-        limit, whole = model.semantics.max_fanout, engine.graph
-        graph = whole if limit is None else whole.limited(limit)
-        distinct = model.semantics.distinct_variables
-        return cls(engine.facts, engine.predicates, graph, whole, distinct)
+        whole, semantics = engine.graph, model.semantics
+        graph = whole.limited(semantics.max_fanout)
+        return cls(engine.facts, engine.predicates, graph, whole, semantics.distinct_variables)
 
     @cached_property
     def numbers(self) -> FactNumbers:

@@ -67,35 +67,23 @@ def first_paths(
 ) -> Paths:
     """Walk the first `limit` paths along the codes `steps` from the pair's source to its sink.
 
-    Parameters
-    ----------
-    graph
-        What may be walked, with its fan-out limit where there is one.
-    distinct
-        No entity twice on a path.
-    limit
-        Most paths to return; a row of memory each.
+    The graph has what may be walked under a fan-out limit; with `distinct`, no path meets an entity
+    twice.
     """
     with announced(progress):
-        return _first_paths(graph, steps, pair, distinct, limit)
+        levels = useful_nodes(graph, steps, pair)
+        best = _best_truths(graph, steps, levels)
+        ends = np.cumsum([0, *(len(level) for level in levels)])
+        nodes, edges, body = _run_on(graph, _walk)(
+            *graph.forward, np.array(steps, dtype=np.int64), ends, np.concatenate(levels),
+            np.concatenate(best), pair.source, pair.sink, pair.own_code, distinct, limit,
+        )  # fmt: skip
+    return Paths(nodes, edges, body)
 
 
 def _run_on(graph: Graph, kernel: Kernel) -> Callable[..., Any]:
     """A kernel for a graph: any path may meet all of its edges."""
     return kernel.for_size(len(graph.forward.neighbour), WORTH_COMPILING)
-
-
-def _first_paths(
-    graph: Graph, steps: Sequence[int], pair: PathEnds, distinct: bool, limit: int
-) -> Paths:
-    levels = useful_nodes(graph, steps, pair)
-    best = _best_truths(graph, steps, levels)
-    ends = np.cumsum([0, *(len(level) for level in levels)])
-    nodes, edges, body = _run_on(graph, _walk)(
-        *graph.forward, np.array(steps, dtype=np.int64), ends, np.concatenate(levels),
-        np.concatenate(best), pair.source, pair.sink, pair.own_code, distinct, limit,
-    )  # fmt: skip
-    return Paths(nodes, edges, body)
 
 
 def useful_nodes(graph: Graph, steps: Sequence[int], pair: PathEnds) -> list[Ids]:
@@ -239,20 +227,9 @@ def _holds(path, size, node):  # type: ignore[no-untyped-def] # noqa: ANN001, AN
 
 @kernel
 def _walk(  # type: ignore[no-untyped-def] # noqa: ANN202
-    offsets,  # noqa: ANN001
-    neighbour,  # noqa: ANN001
-    code,  # noqa: ANN001
-    value,  # noqa: ANN001
-    steps,  # noqa: ANN001
-    ends,  # noqa: ANN001
-    allowed,  # noqa: ANN001
-    best,  # noqa: ANN001
-    source,  # noqa: ANN001
-    sink,  # noqa: ANN001
-    own_code,  # noqa: ANN001
-    distinct,  # noqa: ANN001
-    limit,  # noqa: ANN001
-):
+    offsets, neighbour, code, value, steps, ends, allowed, best,  # noqa: ANN001
+    source, sink, own_code, distinct, limit,  # noqa: ANN001
+):  # fmt: skip
     """Depth-first over the allowed nodes, each node's edges in order, until `limit` paths."""
     n = len(steps)
     nodes, body = np.empty((limit, n + 1), dtype=np.int32), np.empty(limit, dtype=np.int32)

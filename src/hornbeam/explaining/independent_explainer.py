@@ -57,19 +57,6 @@ class _TargetRules(NamedTuple):
 class IndependentExplainer:
     """Explains pairs of one model over one set of facts; see `Explainer`.
 
-    Parameters
-    ----------
-    model
-        The rules.
-    finder
-        Finds groundings over the evidence.
-    counter
-        Counts them.
-    texts
-        Text of every rule.
-    threads
-        Worker threads of the counting; they change no result.
-
     Examples
     --------
     >>> import hornbeam as hb
@@ -85,7 +72,7 @@ class IndependentExplainer:
     finder: GroundingFinder
     counter: PathCounter
     texts: Sequence[str]
-    threads: int = 1
+    threads: int = 1  #: worker threads of the counting; they change no result
 
     @classmethod
     def of(cls, model: RuleModel, facts: Facts, threads: int = 1) -> IndependentExplainer:
@@ -136,7 +123,6 @@ class IndependentExplainer:
             for place, rule in scored.grounded_rules.items()
             if rule.weight > 0
         ]
-        known = self.facts.entities
         return Explanation(
             subject,
             target,
@@ -146,7 +132,7 @@ class IndependentExplainer:
             self.model.semantics.threshold,
             tuple(sorted(reasons, key=by_strength)),
             self._flip(scored, progress) if flip else None,
-            tuple(name for name in dict.fromkeys([subject, object_]) if known.index(name) < 0),
+            self.facts.entities.missing([subject, object_]),
         )
 
     def groundings(

@@ -85,31 +85,17 @@ class Grounding:
 
 @dataclass(frozen=True)
 class MetCondition:
-    """One condition of a rule's body, as a pair meets it.
+    """One condition of a rule's body, as a pair meets it."""
 
-    Attributes
-    ----------
-    text
-        Its PSL text, with its threshold where it has one.
-    kind, argument
-        What it is, and for all but paths whether it is about the subject (0) or the object (1).
-    count
-        How many groundings it has for the pair.
-    groundings
-        The first of them, in the order of their entities' names.
-    share
-        The share of its paths, where the rule asks for it.
-    steps
-        Facts of each grounding; none of `(A == 'c')`.
-    """
-
-    text: str
+    text: str  #: its PSL text, with its threshold where it has one
+    #: What it is, and for all but paths whether it is about the subject (0) or the object (1).
     kind: Kind
     argument: int
-    count: int
+    count: int  #: how many groundings it has for the pair
+    #: The first of them, in the order of their entities' names.
     groundings: tuple[Grounding, ...] = ()
-    share: float | None = None
-    steps: int = 1
+    share: float | None = None  #: the share of its paths, where the rule asks for it
+    steps: int = 1  #: facts of each grounding; none of `(A == 'c')`
 
     @property
     def figures(self) -> str:

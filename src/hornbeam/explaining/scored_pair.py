@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
@@ -37,11 +37,6 @@ class ScoredPair:
         subject, _, object_ = self.pair.names_at(0)
         return subject, object_
 
-    @property
-    def bodies(self) -> Sequence[Body]:
-        """The conditions of all rules' bodies."""
-        return self.counted.bodies
-
     def count_of(self, body: Body) -> int:
         """How many groundings a condition has for the pair."""
         return self._figures.get(body, NO_GROUNDINGS)[0]
@@ -73,7 +68,7 @@ class ScoredPair:
         for k in np.flatnonzero(np.diff(counted.indptr)).tolist():
             part = counted.column(k)
             share = 0.0 if counted.share is None else float(counted.share[part].sum())
-            figures[self.bodies[k]] = int(counted.count[part].sum()), share
+            figures[counted.bodies[k]] = int(counted.count[part].sum()), share
         return figures
 
     @cached_property
@@ -120,7 +115,7 @@ class ScoredPair:
     @cached_property
     def _heads(self) -> dict[Body, set[bool]]:
         """Heads (negated or not) of the grounded rules with weight, by condition."""
-        heads: dict[Body, set[bool]] = {body: set() for body in self.bodies}
+        heads: dict[Body, set[bool]] = {body: set() for body in self.counted.bodies}
         for rule in self.grounded_rules.values():
             for part in rule.clause.body.parts if rule.weight > 0 else ():
                 heads[part.body].add(rule.clause.negated)
@@ -155,12 +150,7 @@ class ScoredPair:
     @cached_property
     def _grounded(self) -> Statistics:
         """The counts without the bodies that have none."""
-        some = np.flatnonzero(np.diff(self.counted.indptr))
-        return replace(
-            self.counted,
-            bodies=[self.bodies[k] for k in some.tolist()],
-            indptr=np.concatenate([[0], self.counted.indptr[1:][some]]),
-        )
+        return self.counted.only(np.flatnonzero(np.diff(self.counted.indptr)))
 
     def pull(self, place: int) -> float:
         """How far the score moves when a rule is taken away, above 0 where it is for the pair."""

@@ -13,8 +13,7 @@ from hornbeam.arrays import Floats
 from hornbeam.counting.collective.believed_pairs import BelievedPairs
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
-from hornbeam.errors import InputError
-from hornbeam.explaining.explanation import PATHS, Explanation
+from hornbeam.explaining.explanation import PATHS, Explanation, not_among_pairs
 from hornbeam.explaining.grounding_finder import FoundGroundings, GroundingFinder
 from hornbeam.explaining.independent_explainer import IndependentExplainer
 from hornbeam.explaining.named_facts import Grounding
@@ -101,16 +100,12 @@ class TwoStepExplainer:
         """
         alone = self.asked.beliefs.belief_in(subject, target, object_)
         if alone is None:
-            raise InputError(
-                f"{target}({subject!r}, {object_!r}) is not among the pairs; a collective model "
-                "scores the pairs that it is given together: add it to them"
-            )
+            raise not_among_pairs(subject, target, object_)
         explained = self.walker.explain(
             subject, target, object_, paths=paths, flip=False, progress=progress
         )
-        known = self.facts.entities
-        unseen = (name for name in dict.fromkeys([subject, object_]) if known.index(name) < 0)
-        return replace(explained, alone=alone, unseen=tuple(unseen))
+        unseen = self.facts.entities.missing([subject, object_])
+        return replace(explained, alone=alone, unseen=unseen)
 
 
 @dataclass(frozen=True, eq=False)

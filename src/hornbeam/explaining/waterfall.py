@@ -52,20 +52,12 @@ class WaterfallStep:
 
 @dataclass(frozen=True)
 class Waterfall:
-    """The steps from log-odds of 0 to those of the score.
+    """The steps from log-odds of 0 to those of the score."""
 
-    Attributes
-    ----------
-    start
-        The prior: where every pair starts. Without a prior it adds nothing, and scores a half.
-    steps
-        Rules that the pair meets, the strongest first.
-    rest
-        The weaker ones together, where there are more than were asked for.
-    """
-
+    #: The prior: where every pair starts. Without a prior it adds nothing, and scores a half.
     start: WaterfallStep
-    steps: tuple[WaterfallStep, ...]
+    steps: tuple[WaterfallStep, ...]  #: rules that the pair meets, the strongest first
+    #: The weaker ones together, where there are more than were asked for.
     rest: WaterfallStep | None
 
     @property
@@ -90,6 +82,11 @@ class Waterfall:
         on_the_way = [0.0, *(step.after for step in self.all_steps)]
         return min(on_the_way), max(on_the_way)
 
+    def place(self, log_odds: float) -> float:
+        """Where log-odds lie in the span, from 0 to 1."""
+        low, high = self.span
+        return (log_odds - low) / (high - low) if high > low else 0.0
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
@@ -107,7 +104,7 @@ class Waterfall:
     def _repr_html_(self) -> str:
         from hornbeam.explaining.explanation_html import waterfall_html
 
-        return str(waterfall_html(self))
+        return waterfall_html(self)
 
 
 def waterfall(reasons: Sequence[Reason], most: int | None = None) -> Waterfall | None:

@@ -18,10 +18,8 @@ WIDE, HIGH = 100.0, 12.0
 
 def waterfall_bar(step: WaterfallStep, fall: Waterfall) -> Markup:
     """Draw where a step goes from and to; the upright line stands at log-odds of 0, a half."""
-    low, high = fall.span
-    scale = (WIDE - 2) / (high - low) if high > low else 0.0
-    first, last = sorted(1 + (end - low) * scale for end in (step.before, step.after))
-    zero = 1 - low * scale
+    ends = sorted((step.before, step.after))
+    first, last, zero = (1 + (WIDE - 2) * fall.place(one) for one in (*ends, 0.0))
     return Markup(
         f'<svg class="waterfall-bar" viewBox="0 0 {WIDE:g} {HIGH:g}" preserveAspectRatio="none" '
         'width="160" height="12" aria-hidden="true" focusable="false">'

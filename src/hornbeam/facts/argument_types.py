@@ -91,9 +91,7 @@ class ArgumentTypes:
 
     def _links(self, relation: str) -> tuple[Ids, Ids]:
         """Subjects and objects of the known links of a relation."""
-        table = self.facts.binary
-        mine = table.predicate == self.facts.predicates.index(relation)
-        subject, object_ = (column[mine] for column in table.arguments)
+        subject, object_ = self.facts.links(relation)
         if self.labels is None or self.labels.predicates.index(relation) < 0:
             return subject, object_
         stated = self.labels.only([relation])

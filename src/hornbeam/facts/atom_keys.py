@@ -32,10 +32,7 @@ def atom_keys(
 ) -> Ints:
     """One integer per atom, in the order of subject, predicate, object.
 
-    Raises
-    ------
-    hornbeam.errors.InputError
-        Where entities² x predicates passes 2^63: two atoms could then have the same key.
+    Refused where entities² x predicates passes 2^63: two atoms could then have the same key.
 
     Examples
     --------

@@ -53,12 +53,7 @@ class EntityNames:
         """The id that is meant: the text itself where it is one, else whoever is called so.
 
         A known text that has no name, and is that of one entity, is taken for the name: labels
-        that stand among the facts are entities, too.
-
-        Raises
-        ------
-        hornbeam.errors.InputError
-            Where several are called so.
+        that stand among the facts are entities, too. Where several are called so, it is refused.
         """
         ids = [one for one in self._ids_by_name.get(text, []) if known.index(one) >= 0]
         if known.index(text) >= 0 and (text in self.names or len(ids) != 1):
@@ -68,13 +63,7 @@ class EntityNames:
         return ids[0] if ids else text
 
     def known_entity(self, text: str, known: Names, place: str = "entity") -> str:
-        """The id that is meant, of an entity that some fact has.
-
-        Raises
-        ------
-        hornbeam.errors.InputError
-            Where several are called so, or nobody is.
-        """
+        """The id that is meant, of the one entity of the facts that is called so."""
         found = self.entity(text, known)
         if known.index(found) < 0:
             raise unknown_entity(text, known, place, self.names.values())

@@ -56,21 +56,12 @@ def deal_evidence(
     origin: Ints | None = None,
     symmetric: bool = False,
 ) -> EvidenceFolds:
-    """Deal training pairs to folds.
+    """Deal training pairs to folds; `facts` has the facts of the true pairs, too.
 
-    Parameters
-    ----------
-    facts
-        All evidence, the facts of the true pairs included.
-    pairs
-        The training pairs with their labels.
-    origin
-        For every pair the row of the true pair that it was drawn from, whose fold it shares (its
-        own row for a true pair); None where nothing was drawn.
-    symmetric
-        Whether a fact and its mirror image say the same.
-
-    Of several target predicates each has folds of its own: a pair sees all facts of the others.
+    `origin` has for every pair the row of the true pair that it was drawn from, whose fold it
+    shares (its own row for a true pair); it is None where nothing was drawn. Of a `symmetric`
+    target a fact and its mirror image say the same. Of several target predicates each has folds of
+    its own: a pair sees all facts of the others.
     """
     if len(pairs.predicates) < 2:
         return _deal_one(facts, pairs, rng, origin, symmetric)

@@ -48,15 +48,7 @@ class Fold:
 def task_folds(task_dir: str | os.PathLike[str]) -> list[Fold]:
     """Find the folds of a task folder, in the order of their numbers.
 
-    Parameters
-    ----------
-    task_dir
-        A folder of one of the two layouts above; other files in it are not looked at.
-
-    Raises
-    ------
-    hornbeam.errors.DataError
-        Naming every file that is missing.
+    The folder has one of the two layouts above; other files in it are not looked at.
     """
     task = Path(task_dir)
     try:
@@ -76,20 +68,11 @@ def task_folds(task_dir: str | os.PathLike[str]) -> list[Fold]:
 def make_folds(labels: Targets, n: int, rng: np.random.Generator) -> list[tuple[Ints, Ints]]:
     """Split labelled targets into `n` parts, each of which is the test of one fold.
 
+    Rows for training and for the test come in their order; every row is in exactly one test part.
     The shares of true and false labels are kept, and those of the predicates. A pair, its
     repetitions and its mirror image t(o, s) always fall into the same part: of a symmetric
     relation one direction in training would tell the other in the test. Facts that state a test
     target must be taken away too (`without_targets`).
-
-    Returns
-    -------
-    list of (train_rows, test_rows)
-        Rows of `labels` in their order; every row is in exactly one test part.
-
-    Raises
-    ------
-    hornbeam.errors.InputError
-        Where there are too few labels of a class for every part to have one.
 
     Examples
     --------

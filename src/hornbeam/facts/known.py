@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hornbeam.arrays import run_starts
+from hornbeam.arrays import Positions, run_starts
+from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.ordering import united_edges
 from hornbeam.facts.table import Atoms, Facts, Targets
@@ -47,6 +48,17 @@ def with_targets(facts: Facts, targets: Targets, suffix: str = "") -> Facts:
         old = [atoms[2]] if 2 in atoms else []
         atoms[2] = _distinct(united_edges([new, *old], len(entities)))
     return Facts(entities, predicates, atoms)
+
+
+def rows_of_targets(facts: Facts, targets: Targets) -> Positions:
+    """Rows of the facts of two arguments that state the targets, each of which is among them."""
+    table, sizes = facts.binary, (len(facts.entities), len(facts.predicates))
+    to_entity = targets.entities.translate(facts.entities)
+    to_predicate = targets.predicates.translate(facts.predicates)
+    ends = to_entity[targets.subject], to_entity[targets.object]
+    keys = atom_keys(table.arguments[0], table.predicate, table.arguments[1], *sizes)
+    wanted = atom_keys(ends[0], to_predicate[targets.predicate], ends[1], *sizes)
+    return np.searchsorted(keys, wanted)
 
 
 def _distinct(edges: Atoms) -> Atoms:

@@ -92,6 +92,10 @@ class Names:
         """Ids of many names, -1 where unknown."""
         return np.fromiter((self.index(text) for text in texts), dtype=np.int32)
 
+    def missing(self, texts: Iterable[str]) -> tuple[str, ...]:
+        """Those of some texts that are no name here, each once."""
+        return tuple(text for text in dict.fromkeys(texts) if self.index(text) < 0)
+
     def translate(self, other: Names) -> Ids:
         """For every id of this table the id of the same name in `other`, -1 where it has none."""
         if self == other:

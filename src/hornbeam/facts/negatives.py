@@ -48,42 +48,20 @@ def with_negatives(
     of entities. No negative is a known fact of the predicate, of whatever value, and none comes
     twice. The same facts and the same state of `rng` give the same targets.
 
-    Parameters
-    ----------
-    facts
-        What is known.
-    predicate
-        The target, a predicate of two arguments.
-    ratio
-        Negatives per positive; `round(ratio * positives)` are drawn.
-    sampling
-        Where replacements come from, and so how hard the negatives are:
+    `round(ratio * positives)` negatives are drawn; fewer where there are no more to be had, with a
+    warning that says how many: somewhat unbalanced labels are of more use than none. `sampling`
+    says where replacements come from, and so how hard the negatives are:
 
-        - "uniform": any entity, each as likely. Most negatives are easy, since they are not even
-          of the right type. Rules learn the type of the arguments, the AUC is optimistic, and
-          scores are too high for pairs of the right type.
-        - "typed": any entity that a true fact of the predicate has in that place, each as likely.
-          The type no longer helps, so the AUC is lower and closer to the task of finding missing
-          links. That an entity is popular still does help. The default: on public graphs it ranks
-          facts that were held out best (`benchmarks/bench_sampling.py`).
-        - "frequency": an entity of that place, by how often it stands there. A popular object is
-          then about as common among the negatives as among the positives, so that popularity no
-          longer helps. These are the hardest, and the likeliest to be true but unknown.
-    rng
-        Where all randomness comes from.
-
-    Returns
-    -------
-    Targets
-        Fewer negatives than asked for where there are no more to be had, with a warning that says
-        how many: somewhat unbalanced labels are of more use than none.
-
-    Raises
-    ------
-    hornbeam.errors.UnknownTargetError
-        Where no fact has the predicate.
-    hornbeam.errors.InputError
-        Where it is not binary, none of its facts is true, or not a single negative can be had.
+    - "uniform": any entity, each as likely. Most negatives are easy, since they are not even
+      of the right type. Rules learn the type of the arguments, the AUC is optimistic, and
+      scores are too high for pairs of the right type.
+    - "typed": any entity that a true fact of the predicate has in that place, each as likely.
+      The type no longer helps, so the AUC is lower and closer to the task of finding missing
+      links. That an entity is popular still does help. The default: on public graphs it ranks
+      facts that were held out best (`benchmarks/bench_sampling.py`).
+    - "frequency": an entity of that place, by how often it stands there. A popular object is
+      then about as common among the negatives as among the positives, so that popularity no
+      longer helps. These are the hardest, and the likeliest to be true but unknown.
 
     Examples
     --------

@@ -8,7 +8,7 @@ import numpy as np
 
 from hornbeam.arrays import Array, Ids, Millionths
 from hornbeam.compiled import kernels
-from hornbeam.facts.table import ONE, Atoms
+from hornbeam.facts.table import Atoms
 
 kernel = kernels("the sorting of facts")
 
@@ -39,11 +39,7 @@ def united_edges(parts: Sequence[Atoms], n_entities: int) -> Atoms:
     """The edges of all parts, sorted as `Atoms` are; parts without values are true."""
     values = None
     if any(part.millionths is not None for part in parts):
-        full = [
-            np.full(len(part), ONE, dtype=np.int32) if part.millionths is None else part.millionths
-            for part in parts
-        ]
-        values = np.concatenate(full)
+        values = np.concatenate([part.all_millionths for part in parts])
     ends = [np.concatenate([part.arguments[k] for part in parts]) for k in range(2)]
     predicate = np.concatenate([part.predicate for part in parts])
     predicate, ends, values = sort_edges(predicate, ends, values, n_entities)

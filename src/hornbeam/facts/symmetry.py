@@ -25,8 +25,7 @@ def is_symmetric(facts: Facts, labels: Targets) -> bool:
     """
     if len(labels.predicates) != 1:
         return False
-    mine = facts.binary.predicate == facts.predicates.index(labels.predicates[0])
-    subject, object_ = (column[mine] for column in facts.binary.arguments)
+    subject, object_ = facts.links(labels.predicates[0])
     n = len(facts.entities)
     if len(subject) < ENOUGH:
         subject, object_ = labels.subject[labels.positive], labels.object[labels.positive]

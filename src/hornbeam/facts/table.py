@@ -55,6 +55,13 @@ class Atoms:
             return np.ones(len(self))
         return self.millionths / ONE
 
+    @property
+    def all_millionths(self) -> Millionths:
+        """Truth values in millionths, also where every one of them is 1."""
+        if self.millionths is None:
+            return np.full(len(self), ONE, dtype=np.int32)
+        return self.millionths
+
     def select(self, rows: Bools) -> Atoms:
         """Those of the atoms, in their order."""
         values = None if self.millionths is None else self.millionths[rows]
@@ -145,6 +152,12 @@ class Facts:
         """The atoms of two arguments: the edges of the graph."""
         empty = np.empty(0, dtype=np.int32)
         return self.atoms.get(2) or Atoms(empty, (empty, empty))
+
+    def links(self, predicate: str) -> tuple[Ids, Ids]:
+        """Subjects and objects of a predicate of two arguments; none of an unknown one."""
+        mine = self.binary.predicate == self.predicates.index(predicate)
+        subject, object_ = (column[mine] for column in self.binary.arguments)
+        return subject, object_
 
     @cached_property
     def arity(self) -> Mapping[str, int]:
@@ -258,10 +271,25 @@ class Targets:
         """The table as an Arrow stream, for `polars.DataFrame`, `pyarrow.table` and others."""
         return self.to_table().__arrow_c_stream__(requested_schema)
 
+    @classmethod
+    def between(cls, entities: Names, predicate: str, subject: Ids, object_: Ids) -> Targets:
+        """Pairs of one predicate by the ids of their ends."""
+        zero = np.zeros(len(subject), dtype=np.int32)
+        return cls(entities, Names.of([predicate]), zero, subject, object_)
+
     def names_at(self, row: int) -> tuple[str, str, str]:
         """Subject, predicate and object of the target at a row."""
         s, p, o = int(self.subject[row]), int(self.predicate[row]), int(self.object[row])
         return self.entities[s], self.predicates[p], self.entities[o]
+
+    def row_of(self, subject: str, predicate: str, object_: str) -> int | None:
+        """The first row of a pair; None where it is not among them."""
+        found = np.flatnonzero(
+            (self.subject == self.entities.index(subject))
+            & (self.object == self.entities.index(object_))
+            & (self.predicate == self.predicates.index(predicate))
+        )
+        return int(found[0]) if len(found) else None
 
     def select(self, rows: Integers | Bools) -> Targets:
         """Select the targets at `rows`, with the same tables of names."""

@@ -97,51 +97,26 @@ class Acceleration(StrEnum):
 
 @dataclass(frozen=True)
 class Admm:
-    """Consensus ADMM; the defaults are PSL's.
+    """Consensus ADMM; the defaults are PSL's."""
 
-    Parameters
-    ----------
-    step
-        Step size, in units of the largest weight.
-    epsilon_abs, epsilon_rel
-        Absolute and relative tolerance of the residuals.
-    max_iterations
-        Most iterations.
-    acceleration
-        Plain (as PSL), relaxed or anchored. By default relaxed for programs of squared hinges
-        only, anchored for others.
-    max_violation
-        How far a constraint may be from holding at the end.
-    threads
-        All cores by default. The result is the same for any number, bit for bit.
-    """
-
-    step: float = 1.0
+    step: float = 1.0  #: step size, in units of the largest weight
+    #: Absolute and relative tolerance of the residuals.
     epsilon_abs: float = 1e-5
     epsilon_rel: float = 1e-3
     max_iterations: int = 25_000
+    #: Plain (as PSL), relaxed or anchored. By default relaxed for programs of squared hinges only,
+    #: anchored for others.
     acceleration: Acceleration | None = None
-    max_violation: float = 1e-3
+    max_violation: float = 1e-3  #: how far a constraint may be from holding at the end
+    #: All cores by default. The result is the same for any number, bit for bit.
     threads: int | None = None
 
     def solve(
         self, potentials: Potentials, start: Floats | None = None, progress: Progress = SILENT
     ) -> MapState:
-        """Find a MAP state.
+        """Find a MAP state from a start, all ones by default.
 
-        Parameters
-        ----------
-        potentials
-            The ground program.
-        start
-            State to start from, all ones by default.
-        progress
-            Told of every `PERIOD` iterations, and of a first compilation.
-
-        Returns
-        -------
-        MapState
-            With status converged, iteration limit, or infeasible (see `contradict`).
+        Its status is converged, iteration limit, or infeasible (see `contradict`).
         """
         began = time.perf_counter()
         hard = np.flatnonzero(potentials.is_constraint)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Floats
+from hornbeam.arrays import Floats, Positions
 from hornbeam.hlmrf.admm_point import SMALLEST_DUAL, AdmmRows, Mixture, Point
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
@@ -21,8 +20,8 @@ class ArraySteps:
     nothing moves but the multiplier, as far as it may go.
     """
 
-    row: npt.NDArray[np.intp]
-    variable: npt.NDArray[np.intp]
+    row: Positions
+    variable: Positions
     coefficient: Floats
     constant: Floats
     norm: Floats

@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Floats
+from hornbeam.arrays import Bools, Floats, Positions
 from hornbeam.errors import InfeasibleError
 from hornbeam.hlmrf.map_state import MapState, MapStatus, assess, start_at
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
@@ -28,7 +27,7 @@ OPTIMAL_GAP = 1e-6
 REDUCIBLE = 300
 
 
-class _Answer(NamedTuple):
+class _Solution(NamedTuple):
     """What a solver returns: a state, and a multiplier for every row."""
 
     state: Floats
@@ -38,23 +37,14 @@ class _Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Exact:
-    """Solve the whole program at once by an LP or QP solver.
+    """Solve the whole program at once by an LP or QP solver."""
 
-    Parameters
-    ----------
-    max_violation
-        How far a constraint may be from holding at the end.
-    """
-
-    max_violation: float = 1e-6
+    max_violation: float = 1e-6  #: how far a constraint may be from holding at the end
 
     def solve(self, potentials: Potentials, start: Floats | None = None) -> MapState:
         """Find a MAP state; variables in no row keep their value of `start`.
 
-        Raises
-        ------
-        InfeasibleError
-            If the constraints contradict each other; it names a small set that does.
+        An `InfeasibleError` names a small set of constraints that contradict each other.
         """
         began = time.perf_counter()
         scale = potentials.weight.max(initial=0.0) or 1.0
@@ -80,7 +70,7 @@ class Exact:
         return result
 
 
-def _linear_program(potentials: Potentials) -> _Answer:
+def _linear_program(potentials: Potentials) -> _Solution:
     """Minimise linear hinges."""
     from scipy import sparse
     from scipy.optimize import linprog
@@ -102,13 +92,13 @@ def _linear_program(potentials: Potentials) -> _Answer:
     )
     multiplier = np.zeros(len(potentials))
     if solution.x is None:
-        return _Answer(np.zeros(n), multiplier, solution.nit)
+        return _Solution(np.zeros(n), multiplier, solution.nit)
     multiplier[np.concatenate([hinge, at_most])] = -solution.ineqlin.marginals
     multiplier[equal] = -solution.eqlin.marginals
-    return _Answer(solution.x[:n], multiplier, solution.nit)
+    return _Solution(solution.x[:n], multiplier, solution.nit)
 
 
-def _quadratic_program(potentials: Potentials) -> _Answer:
+def _quadratic_program(potentials: Potentials) -> _Solution:
     """Minimise hinges of both kinds.
 
     A squared hinge needs no h >= 0: if l is negative, h = 0 is best anyway.
@@ -153,12 +143,10 @@ def _quadratic_program(potentials: Potentials) -> _Answer:
     ).solve()  # fmt: skip
     multiplier = np.zeros(len(potentials))
     multiplier[order] = solution.z[: len(order)]
-    return _Answer(np.array(solution.x[:n]), multiplier, solution.iterations)
+    return _Solution(np.array(solution.x[:n]), multiplier, solution.iterations)
 
 
-def find_conflict(
-    potentials: Potentials, among: npt.NDArray[np.intp] | None = None
-) -> npt.NDArray[np.intp]:
+def find_conflict(potentials: Potentials, among: Positions | None = None) -> Positions:
     """Rows of constraints (all, or `among` these) that contradict each other; none if all can hold.
 
     Minimise the total violation, an LP. If it is positive, the constraints with a multiplier
@@ -182,9 +170,7 @@ def find_conflict(
     return rows
 
 
-def _conflict(
-    potentials: Potentials, rows: npt.NDArray[np.intp]
-) -> tuple[bool, npt.NDArray[np.bool_]]:
+def _conflict(potentials: Potentials, rows: Positions) -> tuple[bool, Bools]:
     """Whether these constraints conflict, and which of them the proof needs."""
     if not len(rows):
         return False, np.zeros(0, dtype=np.bool_)

@@ -6,9 +6,8 @@ import time
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Floats
+from hornbeam.arrays import Bools, Floats
 from hornbeam.choices import Solver
 from hornbeam.errors import InfeasibleError
 from hornbeam.hlmrf.admm import Admm
@@ -33,28 +32,15 @@ def solve(
 
     Where several states are optimal, variables that share no row with another take the value
     nearest to `start`; otherwise the solver breaks the tie (PSL's depends on its random start).
+    Variables in no row stay at the start, which is all ones by default, as PSL answers.
 
-    Parameters
-    ----------
-    potentials
-        The ground program.
-    solver
-        Which solver to use. `auto` drops rows of weight 0, solves for variables that share
-        no row with another in closed form, and solves the rest exactly if it has up to
-        `EXACT_LITERALS` literals, by ADMM otherwise.
-    start
-        Where to start; variables in no row stay there. All ones by default, as PSL answers.
-    admm
-        Settings of ADMM, PSL's by default.
-    progress
-        Told of iterations and of a first compilation.
+    `auto` drops rows of weight 0, solves for variables that share no row with another in closed
+    form, and solves the rest exactly if it has up to `EXACT_LITERALS` literals, by ADMM otherwise.
 
-    Raises
-    ------
-    InfeasibleError
-        If the constraints are proved to contradict each other; it names the rows of a small set
-        that does. ADMM proves it by the growth of its multipliers; where it does not come to
-        that, it ends at the iteration limit with the violated constraints named, never converged.
+    Where the constraints are proved to contradict each other, an `InfeasibleError` names the rows
+    of a small set that does. ADMM proves it by the growth of its multipliers; where it does not
+    come to that, it ends at the iteration limit with the violated constraints named, never
+    converged.
     """
     began = time.perf_counter()
     admm = admm or Admm()
@@ -109,7 +95,7 @@ def _solve_joint(potentials: Potentials, state: Floats, admm: Admm, progress: Pr
     return _by_admm(potentials, state, admm, progress)
 
 
-def _split(potentials: Potentials) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+def _split(potentials: Potentials) -> tuple[Bools, Bools]:
     """Rows whose variable shares no row with another, and the other rows that matter."""
     sizes = np.diff(potentials.indptr)
     matters = potentials.is_constraint | (potentials.weight > 0.0)

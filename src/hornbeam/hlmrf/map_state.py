@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Floats
+from hornbeam.arrays import Floats, Positions
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
 
@@ -23,42 +22,23 @@ class MapStatus(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class MapState:
-    """A MAP state with its figures.
+    """A MAP state with its figures."""
 
-    Parameters
-    ----------
-    state
-        Value of every variable, in [0, 1].
-    objective
-        Sum of the potentials there, with the weights as given.
-    bound
-        The optimum is at least this: a lower bound proved by the multipliers of the rows
-        (see `dual_value`), whatever the solver's tolerances.
-    status
-        How inference ended.
-    solver
-        What found the state.
-    violated, violation
-        Rows of the constraints that do not hold within the tolerance, and how far each is from it.
-    iterations
-        Of ADMM; of the exact solver's own method otherwise.
-    primal_residual, dual_residual
-        As in ADMM's stopping rule; 0 where another solver was used.
-    seconds
-        Wall time.
-    """
-
-    state: Floats
-    objective: float
+    state: Floats  #: value of every variable, in [0, 1]
+    objective: float  #: sum of the potentials there, with the weights as given
+    #: The optimum is at least this: a lower bound proved by the multipliers of the rows (see
+    #: `dual_value`), whatever the solver's tolerances.
     bound: float
     status: MapStatus
     solver: str
-    violated: npt.NDArray[np.intp]
+    #: Rows of the constraints that do not hold within the tolerance, and how far each is from it.
+    violated: Positions
     violation: Floats
-    iterations: int = 0
+    iterations: int = 0  #: of ADMM; of the exact solver's own method otherwise
+    #: As in ADMM's stopping rule; 0 where another solver was used.
     primal_residual: float = 0.0
     dual_residual: float = 0.0
-    seconds: float = 0.0
+    seconds: float = 0.0  #: wall time
 
     @property
     def gap(self) -> float:

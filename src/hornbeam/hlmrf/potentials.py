@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Floats
+from hornbeam.arrays import Bools, Floats, Ids, Ints, pointers
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -45,13 +45,13 @@ class Potentials:
     """
 
     n_variables: int
-    indptr: npt.NDArray[np.int64]
-    variable: npt.NDArray[np.int32]
+    indptr: Ints
+    variable: Ids
     coefficient: Floats
     constant: Floats
     weight: Floats
     kind: npt.NDArray[np.uint8]
-    rule: npt.NDArray[np.int32]
+    rule: Ids
     offset: float = 0.0
 
     def __len__(self) -> int:
@@ -67,22 +67,22 @@ class Potentials:
         return csr_array((self.coefficient, self.variable, indptr), (len(self), self.n_variables))
 
     @cached_property
-    def row(self) -> npt.NDArray[np.int64]:
+    def row(self) -> Ints:
         """Row of every literal."""
         return np.repeat(np.arange(len(self)), np.diff(self.indptr))
 
     @property
-    def is_constraint(self) -> npt.NDArray[np.bool_]:
+    def is_constraint(self) -> Bools:
         """Which rows are constraints."""
         return self.kind >= PotentialKind.AT_MOST
 
-    def select(self, rows: npt.NDArray[np.bool_]) -> Potentials:
+    def select(self, rows: Bools) -> Potentials:
         """The program of these rows only, over the same variables; its offset is 0."""
-        literals = np.repeat(rows, np.diff(self.indptr))
-        sizes = np.diff(self.indptr)[rows]
+        sizes = np.diff(self.indptr)
+        literals = np.repeat(rows, sizes)
         return Potentials(
             self.n_variables,
-            np.concatenate([[0], np.cumsum(sizes)]),
+            pointers(sizes[rows]),
             self.variable[literals],
             self.coefficient[literals],
             self.constant[rows],

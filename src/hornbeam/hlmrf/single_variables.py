@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Floats
+from hornbeam.arrays import Bools, Floats, Ids, Positions
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
 #: Part of the sum of its terms' sizes up to which a derivative is rounding and counts as 0.
@@ -21,22 +20,12 @@ ROUNDING = 1e-13
 CROSSING = 1e-9
 
 
-def solve_single_variables(potentials: Potentials, state: Floats) -> npt.NDArray[np.intp]:
+def solve_single_variables(potentials: Potentials, state: Floats) -> Positions:
     """Move every variable of one-literal rows to its best value, in place.
 
-    Of several best values it takes the nearest to where the variable stood.
-
-    Parameters
-    ----------
-    potentials
-        A program whose rows have one literal each.
-    state
-        Where the variables stand; those without a row stay there.
-
-    Returns
-    -------
-    ndarray
-        Variables whose constraints contradict each other; they end between them.
+    Of several best values it takes the nearest to where the variable stood; those without a row
+    stay there. Returns the variables whose constraints contradict each other; they end between
+    them.
     """
     low, high = _feasible(potentials)
     infeasible = np.flatnonzero(low - high > CROSSING)
@@ -64,11 +53,11 @@ def _feasible(potentials: Potentials) -> tuple[Floats, Floats]:
 class _SingleHinges:
     """Hinges in one variable each, in no particular order."""
 
-    variable: npt.NDArray[np.int32]
+    variable: Ids
     knee: Floats
     slope: Floats
     weight: Floats
-    squared: npt.NDArray[np.bool_]
+    squared: Bools
 
     @classmethod
     def of(cls, potentials: Potentials) -> _SingleHinges:

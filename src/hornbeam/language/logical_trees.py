@@ -80,7 +80,7 @@ def logical_rule(
     return LogicalRule(weight, *literals, squared, place, weighing, tuple(body.thresholds))
 
 
-class _Weighing(NamedTuple):
+class _WeighingPlace(NamedTuple):
     """A way of counting, and the number of literals before it."""
 
     bracket: Bracket
@@ -93,7 +93,7 @@ class _Side:
 
     literals: list[Literal] = field(default_factory=list)
     thresholds: list[ThresholdSpan] = field(default_factory=list)
-    weighings: list[_Weighing] = field(default_factory=list)
+    weighings: list[_WeighingPlace] = field(default_factory=list)
 
     @classmethod
     def of(cls, tree: SyntaxNode) -> _Side:
@@ -119,7 +119,7 @@ class _Side:
     def _add(self, bracket: Bracket, start: int, within: int) -> None:
         """Add a bracket behind the literals from `start`, which have thresholds from `within`."""
         if not bracket.is_threshold:
-            self.weighings.append(_Weighing(bracket, len(self.literals)))
+            self.weighings.append(_WeighingPlace(bracket, len(self.literals)))
             return
         if self.thresholds[within:]:
             problem = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from hornbeam.errors import DataError
 from hornbeam.language.arithmetic_rules import (
     ArithmeticRule,
     Cardinality,
@@ -16,9 +17,36 @@ from hornbeam.language.arithmetic_rules import (
     SumAtom,
     SumVariable,
 )
-from hornbeam.language.syntax import Atom, Comparison, Constant, Literal, LogicalRule, Variable
+from hornbeam.language.syntax import (
+    Atom,
+    Comparison,
+    Constant,
+    Literal,
+    LogicalRule,
+    Place,
+    Variable,
+    error_at,
+)
 
 Argument = Variable | Constant | SumVariable
+
+#: Letters of a rule that a message shows.
+MOST_SHOWN = 200
+
+
+class RefusedError(Exception):
+    """Why a rule is refused, and where that shows; without a place, in all of it."""
+
+    def __init__(self, why: str, place: Place | None = None) -> None:
+        super().__init__(why)
+        self.place = place
+
+
+def refusal(rule: PslRule, why: str, source: str, place: Place | None = None) -> DataError:
+    """Error that names a rule, its place (or the given one) and why it is refused."""
+    text = str(rule)
+    shown = text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
+    return error_at(place or rule.place, source, f"{why} (the rule is: {shown})")
 
 
 def atoms_of(rule: PslRule) -> Iterator[Atom | SumAtom]:

@@ -7,19 +7,9 @@ from hornbeam.language.syntax import LogicalRule, error_at
 
 
 def parse_rules(text: str, name: str) -> list[PslRule]:
-    """Rules of a text, in its order.
+    """Rules of a text, in its order; messages call it by `name`, with line and column.
 
-    Parameters
-    ----------
-    text
-        Rules, comments and blank lines; a byte order mark and any line ends are tolerated.
-    name
-        What messages call the text: the file's name.
-
-    Raises
-    ------
-    DataError
-        With line and column of the first place that is no rule, and what was expected.
+    A byte order mark and any line ends are tolerated.
 
     Examples
     --------
@@ -40,11 +30,6 @@ def parse_logical_rules(text: str, name: str) -> list[LogicalRule]:
     """Rules of a text that holds logical rules only, as model files do; see `parse_rules`.
 
     They may have brackets: ways of counting behind rules, thresholds behind atoms and groups.
-
-    Raises
-    ------
-    DataError
-        Also where an arithmetic rule stands.
 
     Examples
     --------

@@ -53,14 +53,7 @@ TOO_DEEP = f"the rule is nested too deeply; expected at most {MAX_DEPTH} operato
 
 
 def rule_of(tree: SyntaxNode) -> PslRule:
-    """Rule of a syntax tree.
-
-    Raises
-    ------
-    MisplacedError
-        At a number that is too large, a summation variable or a misplaced bracket in a logical
-        rule, or a negation in an arithmetic one; and where a rule is nested too deeply.
-    """
+    """Rule of a syntax tree; a `MisplacedError` at what the grammar allows and rules do not."""
     parts = {part.data: part for part in tree.children if isinstance(part, Tree)}
     weight = number_of(parts["weight"], "weight") if "weight" in parts else None
     squared = any(part == "^2" for part in tree.children)
@@ -109,7 +102,7 @@ def _operands(one: Coefficient | Condition) -> Sequence[Coefficient | Condition]
 
 
 @dataclass(frozen=True)
-class _Part:
+class _SumPart:
     """One part of a sum: a number, an atom with what stands before and behind it, or a group."""
 
     negative: bool
@@ -168,7 +161,7 @@ def _summands(
             yield coefficient, last.atom
 
 
-def _parts(children: Sequence[SyntaxPart]) -> Iterator[_Part]:
+def _parts(children: Sequence[SyntaxPart]) -> Iterator[_SumPart]:
     """Yield the parts between the signs of a sum."""
     negative = False
     for child in children:
@@ -177,16 +170,16 @@ def _parts(children: Sequence[SyntaxPart]) -> Iterator[_Part]:
                 raise _negation(child)
             negative = child.type == "MINUS"
         elif child.data == "product":
-            yield _Part(negative, _product(child))
+            yield _SumPart(negative, _product(child))
         elif child.data == "group":
-            yield _Part(negative, group=child)
+            yield _SumPart(negative, group=child)
         elif child.data == "term":
             yield _weighted(child, negative)
         else:
-            yield _Part(negative, atom=_atom_or_comparison(child))
+            yield _SumPart(negative, atom=_atom_or_comparison(child))
 
 
-def _weighted(term: SyntaxNode, negative: bool) -> _Part:
+def _weighted(term: SyntaxNode, negative: bool) -> _SumPart:
     """Read a term: [number [*]] atom [/ number]."""
     number = denominator = atom = None
     for child in term.children:
@@ -199,7 +192,7 @@ def _weighted(term: SyntaxNode, negative: bool) -> _Part:
             number = _product(child)
         else:
             denominator = _product(child)
-    return _Part(negative, number, atom, denominator)
+    return _SumPart(negative, number, atom, denominator)
 
 
 def _atom_or_comparison(tree: SyntaxNode) -> SumAtom | Comparison:

@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints
+from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, run_starts
 from hornbeam.counting.columns import transformed
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import (
@@ -254,9 +254,8 @@ def hinge_rows(statistics: Statistics, counts: Counts) -> tuple[Ints, Ints, Floa
         return path, target, np.ones(len(path)), transformed(statistics.count, counts)
     count = statistics.count.astype(np.float64)
     if counts is not Counts.RAW:
-        first = np.ones(len(path), dtype=np.bool_)
-        first[1:] = (path[1:] != path[:-1]) | (target[1:] != target[:-1])
-        cell = np.cumsum(first) - 1
+        starts = run_starts(path, target)
+        cell = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(path)))
         total = np.bincount(cell, count)
         count = count * (transformed(total, counts) / total)[cell]
     return path, target, statistics.body_truth / ONE, count

@@ -60,17 +60,10 @@ class Fit:
 
 @dataclass(frozen=True)
 class Newton:
-    """Proximal Newton method.
+    """Proximal Newton method."""
 
-    Parameters
-    ----------
-    iterations
-        Most outer steps; the paper allows GLS 15.
-    tolerance
-        Largest violation of the optimality conditions, relative to the number of targets.
-    """
-
-    iterations: int = 100
+    iterations: int = 100  #: most outer steps; the paper allows GLS 15
+    #: Largest violation of the optimality conditions, relative to the number of targets.
     tolerance: float = 1e-7
 
     def fit(

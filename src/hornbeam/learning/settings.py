@@ -18,27 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a learner's field may be.
+    """What a learner's field may be."""
 
-    Parameters
-    ----------
-    default
-        Its value where none is given; None for a whole number of which every learner has its own.
-    help
-        One sentence for the help of `hornbeam learn`; without it there is no such option.
-    least
-        The smallest value; the value must be finite, too.
-    above
-        The value must be larger; infinity is.
-    choices
-        The words it may be.
-    """
-
+    #: Its value where none is given; None for a whole number of which every learner has its own.
     default: float | str | None
+    #: One sentence for the help of `hornbeam learn`; without it there is no such option.
     help: str = ""
-    least: float | None = None
-    above: float | None = None
-    choices: tuple[str, ...] = ()
+    least: float | None = None  #: the smallest value; the value must be finite, too
+    above: float | None = None  #: the value must be larger; infinity is
+    choices: tuple[str, ...] = ()  #: the words it may be
 
     @property
     def kind(self) -> type:

@@ -131,45 +131,25 @@ class SecondStep:
 
 @dataclass(frozen=True)
 class Trace:
-    """What the report shows of the learning.
+    """What the report shows of the learning."""
 
-    Attributes
-    ----------
-    method, counts
-        The learner's name and the ways of counting that it chose among.
-    seed, language
-        What was learned with.
-    targets, positives
-        Labelled pairs that it learned from, and the true ones among them.
-    sampled_negatives
-        How negatives were sampled where there were no labels.
-    found
-        Relation sequences that connect a labelled pair, before pruning; None where rare ones were
-        dropped before they were complete.
-    candidates
-        The sequences that were learned from.
-    seconds
-        Time of every phase.
-    fit
-        How the fit went.
-    model
-        Fingerprint of the model's text.
-    second_step
-        Of a collective model of two steps, or a plain one that was to be one.
-    """
-
+    #: The learner's name and the ways of counting that it chose among.
     method: str
     counts: str
+    #: Labelled pairs that it learned from, and the true ones among them.
     targets: int
     positives: int
+    #: Relation sequences that connect a labelled pair, before pruning; None where rare ones were
+    #: dropped before they were complete.
     found: int | None
-    candidates: tuple[CandidateOutcome, ...]
+    candidates: tuple[CandidateOutcome, ...]  #: the sequences that were learned from
     seconds: Mapping[str, float]
     seed: int = 0
     language: Language = field(default_factory=Language)
-    sampled_negatives: str | None = None
+    sampled_negatives: str | None = None  #: how negatives were sampled where there were no labels
     fit: FitReport = field(default_factory=FitReport)
-    model: str = ""
+    model: str = ""  #: fingerprint of the model's text
+    #: Of a collective model of two steps, or a plain one that was to be one.
     second_step: SecondStep | None = None
 
     @property

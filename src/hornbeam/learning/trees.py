@@ -104,27 +104,13 @@ class Tree:
 
 @dataclass(frozen=True)
 class Booster:
-    """How trees grow: see the module.
+    """How trees grow: see the module."""
 
-    Parameters
-    ----------
-    rate
-        Share of a tree's values that is added.
-    ridge
-        l above.
-    least
-        Fewest rows of a leaf.
-    columns
-        Share of the columns that a tree may use.
-    depth
-        Most conditions of a leaf.
-    """
-
-    rate: float = 0.08
-    ridge: float = 3.0
-    least: int = 8
-    columns: float = 0.4
-    depth: int = 3
+    rate: float = 0.08  #: share of a tree's values that is added
+    ridge: float = 3.0  #: the l of the formulas above
+    least: int = 8  #: fewest rows of a leaf
+    columns: float = 0.4  #: share of the columns that a tree may use
+    depth: int = 3  #: most conditions of a leaf
 
     def grow(
         self,

@@ -21,22 +21,16 @@ from hornbeam.language.arithmetic_rules import (
     SumVariable,
 )
 from hornbeam.language.rule_parts import (
+    RefusedError,
     atoms_of,
     cardinalities_of,
     fixed_value,
     literals_of,
+    refusal,
     variables_of,
 )
-from hornbeam.language.syntax import Atom, Comparison, LogicalRule, Place, Variable, error_at
+from hornbeam.language.syntax import Atom, LogicalRule, Variable
 from hornbeam.programs.program_predicates import ProgramPredicate
-
-
-class _RuleError(Exception):
-    """What is wrong with a rule, and where it shows; without a place, in the whole rule."""
-
-    def __init__(self, problem: str, at: Atom | SumAtom | Comparison | None = None) -> None:
-        super().__init__(problem)
-        self.place: Place | None = at.place if at else None
 
 
 def check_rules(
@@ -44,21 +38,15 @@ def check_rules(
 ) -> None:
     """Check every rule of a program, given with the file in which it stands.
 
-    Raises
-    ------
-    DataError
-        At the first rule that has an unknown predicate, a wrong number of arguments, a negative
-        weight or a variable that nothing limits, or whose arithmetic is not well formed.
+    Refused is the first rule that has an unknown predicate, a wrong number of arguments, a negative
+    weight or a variable that nothing limits, or whose arithmetic is not well formed.
     """
     known = {predicate.name: predicate for predicate in predicates}
     for rule, source in rules:
         try:
             _check(rule, known)
-        except _RuleError as wrong:
-            text = str(rule)
-            shown = text if len(text) <= 200 else f"{text[:200]}..."
-            problem = f"{wrong} (the rule is: {shown})"
-            raise error_at(wrong.place or rule.place, source, problem) from None
+        except RefusedError as wrong:
+            raise refusal(rule, str(wrong), source, wrong.place) from None
 
 
 def _check(rule: PslRule, known: dict[str, ProgramPredicate]) -> None:
@@ -67,7 +55,7 @@ def _check(rule: PslRule, known: dict[str, ProgramPredicate]) -> None:
             f"the weight {rule.weight:g} is negative, and inference would not be convex; expected "
             "a weight of at least 0 (a rule is discouraged by negating its head)"
         )
-        raise _RuleError(problem)
+        raise RefusedError(problem)
     for atom in atoms_of(rule):
         _check_atom(atom, known)
     if isinstance(rule, LogicalRule):
@@ -87,13 +75,13 @@ def _check_atom(atom: Atom | SumAtom, known: dict[str, ProgramPredicate]) -> Non
     if predicate is None:
         listed = ", ".join(list(known)[:10]) + (", ..." if len(known) > 10 else "")
         problem = f"unknown predicate {atom.predicate!r}; expected one of: {listed or 'none'}"
-        raise _RuleError(problem, atom)
+        raise RefusedError(problem, atom.place)
     if len(atom.arguments) != predicate.arity:
         problem = (
             f"{atom.predicate} has {len(atom.arguments)} arguments here; expected "
             f"{predicate.arity}, as in its declaration"
         )
-        raise _RuleError(problem, atom)
+        raise RefusedError(problem, atom.place)
 
 
 # Logical rules ------------------------------------------------------------------------------------
@@ -116,13 +104,13 @@ def _check_safe(rule: LogicalRule) -> None:
                 f"the variable {name} is not limited; expected it in a positive atom of the body "
                 "(or a negated one of the head)"
             )
-            raise _RuleError(problem, atom)
+            raise RefusedError(problem, atom.place)
     if not used:
         problem = (
             "the rule has no variables; expected one, or an arithmetic rule such as "
             f"'{next(atoms_of(rule), 'a(A)')} >= 1'"
         )
-        raise _RuleError(problem)
+        raise RefusedError(problem)
 
 
 # Arithmetic rules ---------------------------------------------------------------------------------
@@ -130,26 +118,26 @@ def _check_safe(rule: LogicalRule) -> None:
 
 def _check_sums(rule: ArithmeticRule, sums: Counter[str], plain: set[str]) -> None:
     if not rule.atoms:
-        raise _RuleError("the rule has no atoms; expected at least one")
+        raise RefusedError("the rule has no atoms; expected at least one")
     for atom in rule.atoms:
         for term in atom.arguments:
             if not isinstance(term, SumVariable):
                 continue
             if sums[term.name] > 1:
                 problem = f"{term} stands more than once; expected another variable in each place"
-                raise _RuleError(problem, atom)
+                raise RefusedError(problem, atom.place)
             if term.name in plain:
                 problem = f"{term.name} stands with a '+' and without; expected two variables"
-                raise _RuleError(problem, atom)
+                raise RefusedError(problem, atom.place)
     for summand in rule.summands:
         for name in cardinalities_of(summand.coefficient):
             if name not in sums:
                 problem = f"|{name}| counts no summation variable; expected '+{name}' in an atom"
-                raise _RuleError(problem, summand.atom)
+                raise RefusedError(problem, summand.atom.place if summand.atom else None)
     for comparison in rule.comparisons:
         for name in sorted(variables_of(comparison) - plain):
             problem = f"the variable {name} is in no atom; expected it in one, without a '+'"
-            raise _RuleError(problem, comparison)
+            raise RefusedError(problem, comparison.place)
 
 
 def _check_filters(
@@ -159,25 +147,25 @@ def _check_filters(
     for one in rule.filters:
         if one.variable not in sums:
             problem = f"the filter is for {one.variable}; expected a summation variable"
-            raise _RuleError(f"{problem}, '+{one.variable}' in an atom")
+            raise RefusedError(f"{problem}, '+{one.variable}' in an atom")
         if one.variable in seen:
-            raise _RuleError(f"{one.variable} has two filters; expected one, joined by '&'")
+            raise RefusedError(f"{one.variable} has two filters; expected one, joined by '&'")
         seen.add(one.variable)
         for literal in literals_of(one.condition):
             for name in sorted(variables_of(literal.atom) - plain - {one.variable}):
                 problem = f"the filter has the variable {name}; expected {one.variable}"
                 others = f" or one of {', '.join(sorted(plain))}" if plain else ""
-                raise _RuleError(f"{problem}{others}", literal.atom)
+                raise RefusedError(f"{problem}{others}", literal.atom.place)
             if isinstance(literal.atom, Atom) and not known[literal.atom.predicate].closed:
                 problem = f"the filter has {literal.atom.predicate}, which is open"
-                raise _RuleError(f"{problem}; expected closed predicates", literal.atom)
+                raise RefusedError(f"{problem}; expected closed predicates", literal.atom.place)
 
 
 def _check_coefficient(coefficient: Coefficient) -> None:
     """Refuse a division by a number that is zero."""
     if isinstance(coefficient, Operation):
         if coefficient.operator == "/" and fixed_value(coefficient.right) == 0:
-            raise _RuleError(f"{coefficient} divides by zero")
+            raise RefusedError(f"{coefficient} divides by zero")
         _check_coefficient(coefficient.left)
         _check_coefficient(coefficient.right)
     elif isinstance(coefficient, Extreme):

@@ -265,11 +265,7 @@ def export_program(
 ) -> FilePath:
     """Write program.json, rules.psl, names.json and data/; returns the path of the program.
 
-    Raises
-    ------
-    InputError
-        Where no rule of the model is about the pairs, or a rule cannot be exported. With `plain`
-        these are all that plain PSL cannot say.
+    With `plain`, rules that plain PSL cannot say are refused.
     """
     check_folder(folder, not_exported)
     check_arities(model, facts)

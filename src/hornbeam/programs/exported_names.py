@@ -25,27 +25,17 @@ KINDS = ("pairs", "located", "known")
 
 @dataclass(frozen=True)
 class ExportedNames:
-    """Identifiers of predicates, and other names of entities.
+    """Identifiers of predicates, and other names of entities."""
 
-    Attributes
-    ----------
-    plain
-        Identifiers of the predicates of targets and bodies.
-    pairs, located, known
-        For every target the predicates of its pairs, of those whose entities have facts, and of
-        its observed facts.
-    computed
-        Predicates of the rules whose columns are written out, by the rule's place in the model.
-    entities
-        Other names of the entities that cannot have their own.
-    """
-
-    plain: Mapping[str, str]
+    plain: Mapping[str, str]  #: identifiers of the predicates of targets and bodies
+    #: For every target the predicates of its pairs, of those whose entities have facts, and of its
+    #: observed facts.
     pairs: Mapping[str, str]
     located: Mapping[str, str]
     known: Mapping[str, str]
+    #: Predicates of the rules whose columns are written out, by the rule's place in the model.
     computed: Mapping[int, str]
-    entities: Mapping[str, str]
+    entities: Mapping[str, str]  #: other names of the entities that cannot have their own
 
     @classmethod
     def of(

@@ -44,14 +44,8 @@ class Placed:
 def rule_entries(file: File, listed: object, text: str, path: tuple[str, ...]) -> Iterator[Placed]:
     """Rules of a list in a document, with their places.
 
-    Parameters
-    ----------
-    listed
-        What stands at the path; anything but a list of texts is a mistake.
-    text
-        The document.
-    path
-        Keys that lead to the list.
+    The list is what the keys of the path lead to in the document's text; anything but a list of
+    texts is a mistake.
     """
     where = " of ".join(repr(key) for key in reversed(path))
     if not isinstance(listed, list):

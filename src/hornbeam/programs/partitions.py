@@ -11,13 +11,19 @@ from typing import Any
 
 import duckdb
 import numpy as np
-import numpy.typing as npt
 
+from hornbeam.arrays import Floats, Ids
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.diagnosis import atom_text, first_mistake
 from hornbeam.facts.reading.input_files import is_empty
-from hornbeam.facts.reading.interning import fetch_names, reading_error
+from hornbeam.facts.reading.interning import (
+    MALFORMED,
+    fetch_names,
+    reading_error,
+    repeats,
+    sort_names,
+)
 from hornbeam.facts.reading.psl_data import AtomList
 from hornbeam.facts.reading.sources import Source
 from hornbeam.facts.reading.workspace import Workspace, workspace
@@ -40,28 +46,12 @@ class _Listed:
 def load_partitions(
     predicates: Sequence[ProgramPredicate], program: str, extra_names: Iterable[str] = ()
 ) -> ProgramData:
-    """Read the atoms of every predicate.
+    """Read the atoms of every predicate: sorted by their arguments, each once.
 
-    Parameters
-    ----------
-    predicates
-        The predicates of a program.
-    program
-        What messages call the program.
-    extra_names
-        Constants that stand in rules, which the table of names must hold as well.
-
-    Returns
-    -------
-    ProgramData
-        Atoms sorted by their arguments, each once. Observations and truth have values; one that is
-        written without is 1.
-
-    Raises
-    ------
-    DataError
-        Naming file and line of a bad value, a wrong number of fields, an atom with two values in
-        one partition, or a target that is also observed.
+    Observations and truth have values; one that is written without is 1. `extra_names` are
+    constants that stand in rules, which the table of names must hold as well. Refused, with file
+    and line, are bad values, wrong numbers of fields, atoms with two values in one partition, and
+    targets that are also observed.
     """
     extra = sorted(set(extra_names))
     for name in extra:
@@ -159,14 +149,9 @@ def _names(
         selects.append(f"SELECT name FROM {view}")  # noqa: S608
     if not selects:
         return Names.of([])
-    space.connection.execute(
-        "CREATE TEMP TABLE constants AS SELECT name, "  # noqa: S608
-        "CAST(row_number() OVER (ORDER BY name) - 1 AS INTEGER) AS id "
-        f"FROM (SELECT DISTINCT name FROM ({' UNION ALL '.join(selects)}))"
-    )
+    sort_names(space.connection, "constants", selects)
     unusual = space.connection.execute(
-        "SELECT name FROM constants WHERE name IS NULL OR name = '' OR contains(name, chr(0)) "
-        "OR contains(name, chr(9)) OR contains(name, chr(10)) OR contains(name, chr(13))"
+        f"SELECT name FROM constants WHERE {MALFORMED}"  # noqa: S608
     ).fetchall()
     # A constant of a rule may be any text, so such names are no mistake of the data.
     if unusual and not {name for (name,) in unusual} <= set(extra):
@@ -179,10 +164,10 @@ def _names(
 class _AtomColumns:
     """Atoms of one arity, sorted by predicate, arguments, partition and value."""
 
-    predicate: npt.NDArray[np.int32]
-    arguments: tuple[npt.NDArray[np.int32], ...]
-    partition: npt.NDArray[np.int32]
-    value: npt.NDArray[np.float64]
+    predicate: Ids
+    arguments: tuple[Ids, ...]
+    partition: Ids
+    value: Floats
 
     @classmethod
     def empty(cls, arity: int) -> _AtomColumns:
@@ -232,9 +217,7 @@ def _once(
     names: Names,
 ) -> _AtomColumns:
     """Drop repeated rows; an atom with two values, or both observed and a target, is an error."""
-    same = rows.predicate[1:] == rows.predicate[:-1]
-    for column in rows.arguments:
-        same &= column[1:] == column[:-1]
+    same = repeats([rows.predicate, *rows.arguments])
     before, after = rows.partition[:-1], rows.partition[1:]
     repeated = same & (before == after)
     clashing = same & (before == OBSERVED) & (after == TARGET)

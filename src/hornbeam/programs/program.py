@@ -48,31 +48,16 @@ ENDINGS = {
 
 @dataclass(frozen=True)
 class Program:
-    """A program whose rules have been checked against its predicates.
+    """A program whose rules have been checked against its predicates."""
 
-    Parameters
-    ----------
-    name
-        The file, as the user names it.
-    rules
-        Rules in their order, in PSL's normal form (see `hornbeam.programs.normal_form`), with
-        predicates spelt as declared.
-    sources
-        The file in which each rule stands.
-    predicates
-        Predicates in their order.
-    options
-        Options by their names in lower case.
-    files
-        Every file that it is read from, those of its atoms among them.
-    """
-
-    name: str
+    name: str  #: the file, as the user names it
+    #: Rules in their order, in PSL's normal form (see `hornbeam.programs.normal_form`), with
+    #: predicates spelt as declared.
     rules: tuple[PslRule, ...]
-    sources: tuple[str, ...]
+    sources: tuple[str, ...]  #: the file in which each rule stands
     predicates: tuple[ProgramPredicate, ...]
-    options: Mapping[str, str]
-    files: tuple[str, ...] = ()
+    options: Mapping[str, str]  #: options by their names in lower case
+    files: tuple[str, ...] = ()  #: every file that it is read from, those of its atoms among them
 
     @property
     def closed(self) -> frozenset[str]:

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Floats, Ids
+from hornbeam.arrays import Floats, Ids, Ints
 from hornbeam.facts.names import Names
 
 
@@ -46,7 +45,7 @@ class ProgramData:
     predicates: Mapping[str, PredicateTables]
 
 
-def atom_places(wanted: AtomTable, listed: AtomTable) -> npt.NDArray[np.int64]:
+def atom_places(wanted: AtomTable, listed: AtomTable) -> Ints:
     """Where each wanted atom stands in a list of atoms, -1 where it does not."""
     keys = np.zeros(len(wanted) + len(listed), dtype=np.int64)
     for mine, theirs in zip(wanted.arguments, listed.arguments, strict=True):

@@ -33,38 +33,25 @@ INITIAL_VALUES = ("RANDOM", "ZERO", "HALF", "ONE", "ATOM")
 
 @dataclass(frozen=True)
 class InferenceOptions:
-    """How a program asks to be inferred.
+    """How a program asks to be inferred."""
 
-    Parameters
-    ----------
-    step_size, max_iterations
-        Of ADMM.
-    epsilon_absolute, epsilon_relative
-        Its tolerances; None where the program does not set them.
-    relax, relax_multiplier, relax_squared
-        Whether hard rules become weighted ones, with this multiple of the largest weight, squared.
-    initial_value
-        Where targets start: at random, at 0, ½ or 1, or (ATOM) at the values given with them.
-    require_targets
-        Whether an open atom that a rule needs and that is neither observed nor a target is an
-        error; else it is false.
-    close_truth
-        Whether evaluation takes targets without truth for false.
-    ignored
-        Names of the program's options that are not honoured.
-    """
-
+    #: Size and largest number of ADMM's steps.
     step_size: float = 1.0
     max_iterations: int = 25_000
+    #: Its tolerances; None where the program does not set them.
     epsilon_absolute: float | None = None
     epsilon_relative: float | None = None
+    #: Whether hard rules become weighted ones, with this multiple of the largest weight, squared.
     relax: bool = False
     relax_multiplier: float = 100.0
     relax_squared: bool = True
+    #: Where targets start: at random, at 0, ½ or 1, or (ATOM) at the values given with them.
     initial_value: str = "RANDOM"
+    #: Whether an open atom that a rule needs and that is neither observed nor a target is an error;
+    #: else it is false.
     require_targets: bool = True
-    close_truth: bool = False
-    ignored: tuple[str, ...] = ()
+    close_truth: bool = False  #: whether evaluation takes targets without truth for false
+    ignored: tuple[str, ...] = ()  #: names of the program's options that are not honoured
 
 
 class _OptionError(Exception):
@@ -124,11 +111,6 @@ _READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
 
 def inference_options(program: Program) -> InferenceOptions:
     """Read the options of a program.
-
-    Raises
-    ------
-    DataError
-        Naming an option whose value cannot be read, and what was expected.
 
     Examples
     --------

@@ -21,28 +21,18 @@ _STANDARD = ("StandardPredicate", "org.linqs.psl.model.predicate.StandardPredica
 
 @dataclass(frozen=True)
 class ProgramPredicate:
-    """One predicate of a program, in one split.
+    """One predicate of a program, in one split."""
 
-    Parameters
-    ----------
-    name
-        As declared; rules may spell it in another case.
-    closed
-        Whether atoms that are not observed are false. An open predicate's atoms are observed or
-        targets.
-    observations, targets, truth
-        Where its atoms stand.
-    options
-        Options of the predicate alone.
-    """
-
-    name: str
+    name: str  #: as declared; rules may spell it in another case
     arity: int
+    #: Whether atoms that are not observed are false. An open predicate's atoms are observed or
+    #: targets.
     closed: bool
+    #: Where its atoms stand.
     observations: AtomList = field(default_factory=AtomList)
     targets: AtomList = field(default_factory=AtomList)
     truth: AtomList = field(default_factory=AtomList)
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)  #: options of the predicate alone
 
 
 def program_predicates(file: File, document: dict[str, Any], split: str) -> list[ProgramPredicate]:

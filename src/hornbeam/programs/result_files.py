@@ -24,11 +24,7 @@ def check_results(
 
     One file can take its place anywhere. Several belong together, so their folder is replaced as
     a whole, and must not hold other things. No file that the program is read from is written over.
-
-    Parameters
-    ----------
-    predicates
-        The open predicates, where they are known already; else those that may have targets.
+    Where it is not known yet which predicates are open, it is asked of all that may have targets.
     """
     if predicates is None:
         predicates = [one.name for one in program.predicates if one.targets]

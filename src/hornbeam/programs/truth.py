@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from hornbeam.arrays import Floats
 from hornbeam.programs.program_data import PredicateTables, atom_places
 from hornbeam.reporting.evaluation import evaluate
 
@@ -39,7 +39,7 @@ class TruthEvaluation:
 
 
 def evaluate_truth(
-    tables: PredicateTables, values: npt.NDArray[np.float64], close_truth: bool = False
+    tables: PredicateTables, values: Floats, close_truth: bool = False
 ) -> TruthEvaluation | None:
     """Compare inferred values of a predicate's targets with its truth; None without any.
 

@@ -88,16 +88,10 @@ def line_chart(
     diagonal: bool = False,
     marked: Sequence[tuple[float, str]] = (),
 ) -> Markup:
-    """Draw curves over two axes.
+    """Draw curves over two axes; `name` is the chart's identifier, once on a page.
 
-    Parameters
-    ----------
-    name
-        Identifier of the chart, once on a page.
-    diagonal
-        Draw the line of chance or of perfect calibration.
-    marked
-        Each x to mark with a vertical line, and the style of that line.
+    The `diagonal` is the line of chance or of perfect calibration; every `marked` x has a vertical
+    line of that style.
     """
     parts = [*_frame(x_axis, y_axis)]
     if diagonal:

@@ -30,38 +30,19 @@ class PredicateProfile:
 
 @dataclass(frozen=True)
 class DataProfile:
-    """What a reader should know of the facts and labels.
-
-    Attributes
-    ----------
-    facts, entities
-        How many there are.
-    soft
-        Facts with a truth value strictly between 0 and 1.
-    predicates
-        Those with most facts first.
-    degrees
-        (least degree, greatest degree, entities) for degrees by powers of two; an entity's degree
-        is the number of facts that it stands in.
-    unseen
-        Labelled pairs with an entity that no fact has.
-    unseen_names
-        The first such entities in the order of names, at most `SHOWN`.
-    missing_predicates
-        Predicates of rules that no fact has.
-    own_facts
-        Facts that state a labelled pair; they are no evidence for it.
-    """
+    """What a reader should know of the facts and labels."""
 
     facts: int
     entities: int
-    soft: int
-    predicates: tuple[PredicateProfile, ...]
+    soft: int  #: facts with a truth value strictly between 0 and 1
+    predicates: tuple[PredicateProfile, ...]  #: those with most facts first
+    #: (least degree, greatest degree, entities) for degrees by powers of two; an entity's degree is
+    #: the number of facts that it stands in.
     degrees: tuple[tuple[int, int, int], ...]
-    unseen: int
-    unseen_names: tuple[str, ...]
-    missing_predicates: tuple[str, ...]
-    own_facts: int
+    unseen: int  #: labelled pairs with an entity that no fact has
+    unseen_names: tuple[str, ...]  #: the first such entities in the order of names, at most `SHOWN`
+    missing_predicates: tuple[str, ...]  #: predicates of rules that no fact has
+    own_facts: int  #: facts that state a labelled pair; they are no evidence for it
 
 
 def profile(facts: Facts, labels: Targets, walked: Iterable[str]) -> DataProfile:

@@ -114,17 +114,10 @@ class Evaluation:
 
 
 def evaluate(truth: npt.ArrayLike, score: npt.ArrayLike) -> Evaluation:
-    """Hold scores against the truth.
+    """Hold scores in [0, 1] against the truth, labels in [0, 1]; others are refused.
 
     Soft labels count as true from 0.5 on where targets are ranked (AUC, F1); log-loss, Brier and
     calibration use them as they are.
-
-    Parameters
-    ----------
-    truth
-        Labels in [0, 1].
-    score
-        A score in [0, 1] for each of them.
 
     Returns
     -------
@@ -133,11 +126,6 @@ def evaluate(truth: npt.ArrayLike, score: npt.ArrayLike) -> Evaluation:
         distinct score: AUC-ROC = (sum of mid-ranks of the true - p(p+1)/2) / (p (n-p)) for p true
         ones of n, average precision = sum (R_k - R_(k-1)) P_k, log-loss = -mean(y log s +
         (1-y) log(1-s)) with s clipped to [1e-15, 1 - 1e-15], Brier = mean (s-y)^2.
-
-    Raises
-    ------
-    hornbeam.errors.InputError
-        Where there is nothing to evaluate, or values are missing or outside [0, 1].
 
     Examples
     --------

@@ -76,16 +76,8 @@ def graph_report(
 ) -> str:
     """Write the report of a model as one HTML page.
 
-    Parameters
-    ----------
-    model, facts
-        The model and what it answers from.
-    test
-        True triples, best those that were not learned from; None for what was learned alone.
-    filters
-        Further true triples, which are no wrong answers.
-    names
-        What entities are called.
+    `test` are true triples, best those that were not learned from, `filters` further ones, which
+    are no wrong answers; without `test` the page says what was learned alone.
     """
     relations = {part.relation for part in model.relations}
     values = {

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Floats
+from hornbeam.arrays import Floats, Positions
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.explainer import Explainer
@@ -92,17 +91,9 @@ def report(
 ) -> str:
     """Write the report of a model as one HTML page.
 
-    Parameters
-    ----------
-    explainer
-        The model and its facts.
-    labels
-        Labelled pairs, best those that it has not learned from; None says nothing of errors, and
-        rules are shown on the links that the facts state.
-    trace
-        How it was learned, where that is known.
-    names
-        What entities are called.
+    The labels are best those that it has not learned from. Without any, the page says nothing of
+    errors, and shows rules on the links that the facts state; without a trace, it does not say how
+    the model was learned.
     """
     model, semantics = explainer.model, explainer.model.semantics
     if labels is not None:
@@ -227,6 +218,6 @@ def _mistakes(
     return found
 
 
-def _first(rows: npt.NDArray[np.intp], by: Floats) -> list[int]:
+def _first(rows: Positions, by: Floats) -> list[int]:
     """The first few rows by a key, equals in their order."""
     return [int(row) for row in rows[np.argsort(by[rows], kind="stable")][:WORST]]

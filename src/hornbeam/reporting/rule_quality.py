@@ -30,21 +30,7 @@ Z95 = 1.959963984540054
 
 @dataclass(frozen=True)
 class RuleQuality:
-    """One rule of a model and how it does on labelled pairs.
-
-    Attributes
-    ----------
-    index, text, words, weight, target, negated, is_prior
-        The rule and its place in the model.
-    coverage
-        Labelled pairs that it has a grounding for; those of its target for a prior.
-    right
-        How many of those have the label of its head: true, or false where it is negated.
-    low, high
-        Wilson's 95 % interval of the precision; 0 and 1 where nothing is covered.
-    warning
-        What to beware of, or nothing.
-    """
+    """One rule of a model and how it does on labelled pairs."""
 
     index: int
     text: str
@@ -53,11 +39,12 @@ class RuleQuality:
     target: str
     negated: bool
     is_prior: bool
-    coverage: int
-    right: int
+    coverage: int  #: labelled pairs that it has a grounding for; those of its target for a prior
+    right: int  #: how many of those have the label of its head: true, or false where it is negated
+    #: Wilson's 95 % interval of the precision; 0 and 1 where nothing is covered.
     low: float
     high: float
-    warning: str = ""
+    warning: str = ""  #: what to beware of, or nothing
 
     @property
     def precision(self) -> float | None:

@@ -130,26 +130,15 @@ class Body:
 
     It is the key of a column of counts: how many groundings it has for each target. The empty
     body has one grounding for every target.
-
-    Parameters
-    ----------
-    steps
-        The steps of a path from subject to object; of other kinds one, from the argument.
-    target
-        Predicate of the head.
-    kind
-        A path by default.
-    argument
-        0 where a body that is no path is about the subject, 1 where of the object.
-    constant
-        Of an anchored body: the entity that its step leads to, or that the argument is where it
-        has no step.
     """
 
+    #: The steps of a path from subject to object; of other kinds one, from the argument.
     steps: tuple[Step, ...]
-    target: str
+    target: str  #: predicate of the head
     kind: Kind = Kind.PATH
-    argument: int = 0
+    argument: int = 0  #: 0 where a body that is no path is about the subject, 1 where of the object
+    #: Of an anchored body: the entity that its step leads to, or that the argument is where it has
+    #: no step.
     constant: str | None = None
 
     def __len__(self) -> int:

@@ -26,13 +26,14 @@ from dataclasses import fields
 from pathlib import Path
 
 from hornbeam.errors import DataError, InputError
+from hornbeam.language.rule_parts import refusal
 from hornbeam.language.rule_texts import parse_logical_rules, unix_lines
 from hornbeam.language.syntax import LogicalRule, weight_text
 from hornbeam.machine import LARGEST_NUMBER
 from hornbeam.rules.beliefs import believed
 from hornbeam.rules.model_header import Header, header_text, read_header
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
-from hornbeam.rules.stated_clauses import StatedClause, check_arities, refusal, stated_clause
+from hornbeam.rules.stated_clauses import StatedClause, check_arities, stated_clause
 
 #: Stands between the rules of both steps.
 _FIRST_STEP = "# the first step: what is believed of each pair alone"
@@ -77,17 +78,7 @@ def _rule_texts(
 def parse_model(text: str, name: str) -> RuleModel:
     """Rules of a model in the order of its text, and what scoring needs besides.
 
-    Parameters
-    ----------
-    text
-        A model, as written by `model_text` or by hand.
-    name
-        What messages call the text: the file's name.
-
-    Raises
-    ------
-    DataError
-        With line and column of what is no rule of a model, the rule, and why.
+    Messages call the text by `name`, and say with line and column what is no rule of a model.
     """
     text = unix_lines(text)
     header = read_header(text, name)

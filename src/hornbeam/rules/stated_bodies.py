@@ -13,20 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from hornbeam.language.rule_parts import variables_of
+from hornbeam.language.rule_parts import RefusedError, variables_of
 from hornbeam.language.syntax import Atom, Comparison, Constant, Place, Variable
 from hornbeam.rules.body import MAX_LENGTH, Body, Kind, Step
 
 #: What the names of entities do not have: ends of fields and lines, and what is no text.
 _NO_NAME = re.compile(r"[\t\r\n\0\ud800-\udfff]")
-
-
-class RefusedError(Exception):
-    """Why a rule is no clause of a model, and where that shows; without a place, in all of it."""
-
-    def __init__(self, why: str, place: Place | None = None) -> None:
-        super().__init__(why)
-        self.place = place
 
 
 @dataclass(frozen=True)

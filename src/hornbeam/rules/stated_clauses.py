@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from hornbeam.errors import DataError
 from hornbeam.language.brackets import Bracket
-from hornbeam.language.rule_parts import atoms_of, variables_of
+from hornbeam.language.rule_parts import RefusedError, atoms_of, refusal, variables_of
 from hornbeam.language.syntax import (
     Atom,
     Comparison,
@@ -21,7 +20,6 @@ from hornbeam.language.syntax import (
     Literal,
     LogicalRule,
     Operator,
-    Place,
     Variable,
 )
 from hornbeam.rules.body import MAX_CONDITIONS, MAX_LENGTH, AnyBody, Kind, Part, simplest
@@ -29,7 +27,6 @@ from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.stated_bodies import (
     Component,
     Head,
-    RefusedError,
     StatedBody,
     components,
     real_name,
@@ -50,23 +47,12 @@ class StatedClause(NamedTuple):
 
 
 def stated_clause(rule: LogicalRule, names: Mapping[str, str], source: str) -> StatedClause:
-    """Clause that a weighted rule states.
+    """Clause that a weighted rule states; messages call its text by `source`.
 
-    Parameters
-    ----------
-    rule
-        A rule whose head is one atom over two variables, and whose body is empty (a prior) or
-        up to three conditions on them, with `!=` between all variables that each of them walks
-        over or none.
-    names
-        Real names of predicates by their identifiers in lower case; others are called as written.
-    source
-        What messages call the text of the rule.
-
-    Raises
-    ------
-    DataError
-        With the place of what is not part of a clause.
+    The rule's head is one atom over two variables, and its body is empty (a prior) or up to three
+    conditions on them, with `!=` between all variables that each of them walks over or none.
+    `names` are real names of predicates by their identifiers in lower case; others are called as
+    written.
 
     Examples
     --------
@@ -80,15 +66,6 @@ def stated_clause(rule: LogicalRule, names: Mapping[str, str], source: str) -> S
         return _clause(rule, names)
     except RefusedError as refused:
         raise refusal(rule, str(refused), source, refused.place) from None
-
-
-def refusal(rule: LogicalRule, why: str, source: str, place: Place | None = None) -> DataError:
-    """Error that names a rule, its place (or the given one) and why it is refused."""
-    text = str(rule)
-    shown = text if len(text) <= 200 else f"{text[:200]}..."
-    place = place or rule.place
-    line, column = (place.line, place.column) if place else (None, None)
-    return DataError(source, f"{why} (the rule is: {shown})", line=line, column=column)
 
 
 def check_arities(rules: Iterable[LogicalRule], names: Mapping[str, str], source: str) -> None:

@@ -18,7 +18,7 @@ from hornbeam.scoring.margins import Margins
 #: Most subjects walked from at once, and about the most pairs that conditions may give them.
 MOST_SUBJECTS = 128
 MOST_PAIRS = 4_000_000
-#: Pairs of a subject that are counted first, beside as many as are wanted.
+#: Pairs of a subject that are counted first, besides as many as are wanted.
 FIRST_PAIRS = 4
 
 

@@ -23,7 +23,7 @@ from hornbeam.scoring.margins import Margins
 
 #: Most subjects walked from at once; the first goes alone, and each time they are twice as many.
 MOST_SUBJECTS = 1024
-#: Pairs that are counted first, beside as many as are wanted.
+#: Pairs that are counted first, besides as many as are wanted.
 FIRST_PAIRS = 64
 #: What a score may be above that of its margin by rounding.
 ROUNDING = 8 * np.finfo(np.float64).eps

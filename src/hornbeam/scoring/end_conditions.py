@@ -1,8 +1,8 @@
 """What conditions on one end of a pair say of every entity there, whoever the other end is.
 
-Only a fact of the target itself is seen by its own pair otherwise, since a pair's own edge is no
-evidence for it. So conditions are counted beside a stranger, an entity that the target does not
-link: that is what they say beside all others that it does not link.
+A pair's own edge is no evidence for it, so that a condition on one end may count one fact less for
+a pair that is linked. Every entity is therefore counted in a pair with one that the target does not
+link it to: its counts are the same with all others that the target does not link it to.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 from hornbeam.arrays import Floats, Ids, run_starts
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.engine import Engine
-from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.body import Kind, Part
 from hornbeam.rules.rule_model import Rule, RuleModel
@@ -53,8 +52,7 @@ class EndConditions:
         everyone = np.arange(len(self.facts.entities), dtype=np.int32)
         others = first_unlinked(self.facts, self.target, self.argument)
         subject, object_ = (others, everyone) if self.argument else (everyone, others)
-        names = Names.of([self.target])
-        return Targets(self.facts.entities, names, np.zeros_like(everyone), subject, object_)
+        return Targets.between(self.facts.entities, self.target, subject, object_)
 
     @cached_property
     def _columns(self) -> Columns:
@@ -78,12 +76,11 @@ def lone_end(rule: Rule) -> int | None:
 def first_unlinked(facts: Facts, target: str, argument: int) -> Ids:
     """For every entity in a place the first that the target does not link it to.
 
-    With that one it has no edge of its own, so that what conditions on the one place add is
-    what they add beside any other entity; 0 for an entity that is linked to all.
+    That pair has no edge of its own, so that conditions on the one place add what they add with any
+    other unlinked entity; 0 for an entity that is linked to all.
     """
-    table, n = facts.binary, len(facts.entities)
-    mine = table.predicate == facts.predicates.index(target)
-    here, there = table.arguments[argument][mine], table.arguments[1 - argument][mine]
+    links, n = facts.links(target), len(facts.entities)
+    here, there = links[argument], links[1 - argument]
     order = np.lexsort((there, here))
     here, there = here[order], there[order]
     starts = run_starts(here) if len(here) else np.empty(0, dtype=np.int64)

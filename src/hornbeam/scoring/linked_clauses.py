@@ -21,10 +21,9 @@ from hornbeam.counting.collective.target_edges import closing_walk
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.parallel import run_blocks
 from hornbeam.errors import InputError
-from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.folds import among_facts, without_targets
-from hornbeam.facts.known import with_targets
-from hornbeam.facts.table import ONE, Atoms, Facts, Targets
+from hornbeam.facts.known import rows_of_targets, with_targets
+from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
@@ -152,10 +151,7 @@ class LinkedPairs:
         if table.millionths is None:
             return self.united
         millionths = np.append(ONE, np.rint(value * ONE)).astype(np.int32)[table.millionths]
-        kept = millionths > 0
-        soft = None if (millionths[kept] == ONE).all() else millionths[kept]
-        subject, object_ = (column[kept] for column in table.arguments)
-        edges = Atoms(table.predicate[kept], (subject, object_), soft)
+        edges = replace(table, millionths=millionths).select(millionths > 0)
         return replace(self.united, atoms={2: edges} if len(edges) else {})
 
     def _walks(self, rules: Sequence[Rule], heads_only: bool = False) -> ClauseWalks:
@@ -219,17 +215,9 @@ class ClauseCounts:
 def _with_variables(known: Facts, atoms: Targets) -> Facts:
     """Facts and pairs as one table; the value of a pair is its number counted from 1, else 0."""
     united = with_targets(known, atoms)
-    to_entity = atoms.entities.translate(united.entities)
-    to_predicate = atoms.predicates.translate(united.predicates)
-    sizes = len(united.entities), len(united.predicates)
-    table = united.binary
-    keys = atom_keys(table.arguments[0], table.predicate, table.arguments[1], *sizes)
-    mine = atom_keys(
-        to_entity[atoms.subject], to_predicate[atoms.predicate], to_entity[atoms.object], *sizes
-    )
-    value = np.zeros(len(table), dtype=np.int32)
-    value[np.searchsorted(keys, mine)] = np.arange(1, len(atoms) + 1)
-    edges = Atoms(table.predicate, table.arguments, value)
+    value = np.zeros(len(united.binary), dtype=np.int32)
+    value[rows_of_targets(united, atoms)] = np.arange(1, len(atoms) + 1)
+    edges = replace(united.binary, millionths=value)
     return Facts(united.entities, united.predicates, {2: edges} if len(edges) else {})
 
 

@@ -33,26 +33,13 @@ WAYS = {
 
 @dataclass(frozen=True, eq=False)
 class MarginTerm:
-    """A rule with a path, or with conditions on both ends.
+    """A rule with a path, or with conditions on both ends."""
 
-    Parameters
-    ----------
-    weight
-        Below 0 where the rule is against its target.
-    weighing
-        How much its groundings weigh.
-    codes
-        Steps of its path; none where it has conditions only.
-    threshold
-        On the groundings of the path.
-    near, far
-        A factor per entity, None where it is 1.
-    """
-
-    weight: float
+    weight: float  #: below 0 where the rule is against its target
     weighing: Weighing
-    codes: tuple[int, ...]
-    threshold: Threshold | None
+    codes: tuple[int, ...]  #: steps of its path; none where it has conditions only
+    threshold: Threshold | None  #: on the groundings of the path
+    #: A factor per entity, None where it is 1.
     near: Floats | None
     far: Floats | None
 

@@ -116,10 +116,8 @@ class Margins:
     @cached_property
     def _walks(self) -> kernels.Walks:
         """The graph, and the objects of the target's facts by subject."""
-        stated, n = self.reach.facts, len(self.facts.entities)
-        table = stated.binary
-        mine = table.predicate == stated.predicates.index(self.reach.target)
-        subject, object_ = (column[mine] for column in table.arguments)
+        n = len(self.facts.entities)
+        subject, object_ = self.reach.facts.links(self.reach.target)
         order = np.argsort(subject, kind="stable")
         offsets, neighbour, code, _ = self._bounds.graph.forward
         weight = self._bounds.step_weights if self.model.shares else np.ones(len(code))

@@ -19,7 +19,7 @@ from hornbeam.counting.engine import Engine
 from hornbeam.counting.projections import walked
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
-from hornbeam.facts.names import Names, unknown_entity
+from hornbeam.facts.names import unknown_entity
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import AnyBody
@@ -62,13 +62,14 @@ def best_new_links(
     reach = target_reach(mine, facts, target, allowed=objects, loops=loops)
 
     def exactly(subject: Ids, object_: Ids) -> tuple[Ids, Ids, Floats]:
-        pairs, found = _scored(mine, engine, reach, _pairs(facts, target, subject, object_), score)
+        pairs = Targets.between(facts.entities, target, subject, object_)
+        pairs, found = _scored(mine, engine, reach, pairs, score)
         return pairs.subject, pairs.object, found
 
     margins = Margins(*bounding_model(mine, facts, engine), reach)
     search = best_of_each if per_subject else best_pairs
     best = search(margins, exactly, subjects, top, score, progress)
-    return _pairs(facts, target, best.subject, best.object), best.score
+    return Targets.between(facts.entities, target, best.subject, best.object), best.score
 
 
 def target_reach(
@@ -101,13 +102,8 @@ def scored_pairs(
     """
     for done, start, end in reach.blocks(starts, known=known):
         subject, object_ = (end, start) if reach.near else (start, end)
-        pairs = _pairs(facts, reach.target, subject, object_)
+        pairs = Targets.between(facts.entities, reach.target, subject, object_)
         yield done, *_scored(model, engine, reach, pairs, score)
-
-
-def _pairs(facts: Facts, target: str, subject: Ids, object_: Ids) -> Targets:
-    predicate = np.zeros(len(subject), dtype=np.int32)
-    return Targets(facts.entities, Names.of([target]), predicate, subject, object_)
 
 
 def _scored(
@@ -141,6 +137,5 @@ def subjects_of(facts: Facts, target: str, names: Sequence[str] | None = None) -
             unknown = names[int(np.argmax(found < 0))]
             raise unknown_entity(unknown, facts.entities, "subject")
         return np.unique(found)
-    p = facts.predicates.index(target)
-    known = np.unique(facts.binary.arguments[0][facts.binary.predicate == p])
+    known = np.unique(facts.links(target)[0])
     return known.astype(np.int32) if len(known) else np.arange(len(facts.entities), dtype=np.int32)

@@ -32,31 +32,16 @@ MOST_PAIRS = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """Where bodies lead from one argument of their target.
-
-    Parameters
-    ----------
-    facts
-        What is walked.
-    target
-        Predicate of the heads.
-    bodies
-        The bodies to follow.
-    near
-        0 to follow them from subjects to objects, 1 the other way; what follows calls the argument
-        to start from subject in either case.
-    allowed
-        Which entities may be led to; all of them where it is None.
-    loops
-        Whether an entity may be led to itself.
-    """
+    """Where bodies lead from one argument of their target."""
 
     facts: Facts
     target: str
     bodies: Sequence[AnyBody]
+    #: 0 to follow them from subjects to objects, 1 the other way; what follows calls the argument
+    #: to start from subject in either case.
     near: int = 0
-    allowed: Bools | None = None
-    loops: bool = True
+    allowed: Bools | None = None  #: which entities may be led to; all of them where it is None
+    loops: bool = True  #: whether an entity may be led to itself
 
     @cached_property
     def leading(self) -> Sequence[AnyBody]:
@@ -139,8 +124,9 @@ class Reach:
         for part in self._conditions(body, 0):
             keep &= self._meeting(part)[starts]
         ends = self._ends(body)
-        if not paths:
-            return _rectangle(np.flatnonzero(keep), np.flatnonzero(ends), chooser.shape)
+        if not paths:  # all of the ends for all of the rows
+            row, end = np.flatnonzero(keep), np.flatnonzero(ends)
+            return _sparse(np.repeat(row, len(end)), np.tile(end, len(row)), chooser.shape)
         reached = self._walk(chooser, paths[0])
         for path in paths[1:]:
             reached = reached.multiply(self._walk(chooser, path))
@@ -203,9 +189,7 @@ class Reach:
 
     def _edges(self, step: Step) -> tuple[Ids, Ids]:
         """The ends of a step's facts; none where the facts do not have it."""
-        table = self.facts.binary
-        mine = table.predicate == self.facts.predicates.index(step.relation)
-        subject, object_ = (column[mine] for column in table.arguments)
+        subject, object_ = self.facts.links(step.relation)
         return (object_, subject) if step.inverse else (subject, object_)
 
     @cached_property
@@ -229,19 +213,13 @@ class Reach:
 
 def leads(body: AnyBody, near: int = 0) -> bool:
     """Whether a body says something of the object, or, with `near` 1, of the subject."""
-    if isinstance(body, Body):
-        return len(body) > 0 and (body.kind is Kind.PATH or body.argument != near)
-    return any(leads(part.body, near) for part in body.parts)
+    bodies = (part.body for part in body.parts)
+    return any(one.kind is Kind.PATH or one.argument != near for one in bodies)
 
 
 def leading(bodies: Sequence[AnyBody], near: int = 0) -> Sequence[AnyBody]:
     """The bodies that lead to objects; where there is none, all of them."""
     return [body for body in bodies if leads(body, near)] or bodies
-
-
-def _rectangle(rows: Ints, ends: Ints, shape: tuple[int, int]) -> sparse.csr_array:
-    """All given ends for all given rows."""
-    return _sparse(np.repeat(rows, len(ends)), np.tile(ends, len(rows)), shape)
 
 
 def _sparse(rows: Integers, columns: Integers, shape: tuple[int, int]) -> sparse.csr_array:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from hornbeam.arrays import Floats, Ids
 from hornbeam.choices import Score
-from hornbeam.counting.collective.target_edges import collective_facts
+from hornbeam.counting.collective.target_edges import collective_evidence, collective_facts
 from hornbeam.counting.opening import Evidence, open_engine
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
@@ -14,7 +14,7 @@ from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.collective_scorer import CollectiveScorer
 from hornbeam.scoring.independent_scorer import IndependentScorer
-from hornbeam.scoring.two_step_scorer import TwoStepScorer, two_step_facts
+from hornbeam.scoring.two_step_scorer import TwoStepScorer
 
 
 class Scorer(Protocol):
@@ -34,7 +34,7 @@ def open_scorer(
 ) -> Scorer:
     """Choose the scorer of a model."""
     if model.semantics.two_steps:
-        return TwoStepScorer(model, two_step_facts(facts, engine), threads)
+        return TwoStepScorer(model, collective_evidence(facts, engine), threads)
     if model.semantics.collective:
         known = collective_facts(facts, model.semantics.max_fanout, engine)
         return CollectiveScorer(model, known, threads)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hornbeam.arrays import Floats, Ids
 from hornbeam.choices import Score
 from hornbeam.counting.collective.believed_pairs import BelievedPairs, asked_pairs
-from hornbeam.counting.opening import Evidence, facts_in_memory, open_engine
+from hornbeam.counting.opening import open_engine
 from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
@@ -48,16 +48,6 @@ class TwoStepScorer:
         beliefs = believe(self.model, self.facts, pairs, threads=self.threads, progress=progress)
         counted = beliefs.count(pairs, self.model.bodies, self.model.language, progress=progress)
         return score_targets(self.model, counted, pairs, score)
-
-
-def two_step_facts(evidence: Evidence, engine: str = "memory") -> Facts:
-    """The facts that a model of two steps works on, which must be in memory."""
-    return facts_in_memory(
-        evidence,
-        'collective models run on facts in memory: use `engine="memory"`, or leave out '
-        "`collective`",
-        engine,
-    )
 
 
 def believe(

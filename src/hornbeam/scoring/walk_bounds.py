@@ -33,8 +33,7 @@ class WalkBounds:
     @cached_property
     def graph(self) -> Graph:
         """What is walked."""
-        limit = self.max_fanout
-        return self._whole if limit is None else self._whole.limited(limit)
+        return self._whole.limited(self.max_fanout)
 
     @cached_property
     def step_weights(self) -> Floats:

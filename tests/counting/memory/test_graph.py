@@ -38,7 +38,7 @@ def test_both_sides_list_the_steps_that_may_be_walked(
 ) -> None:
     facts = world.facts
     with kernels_are(compiled):
-        graph = Graph.of(facts, limit)
+        graph = Graph.of(facts).limited(limit)
     forward: Edges = defaultdict(list)
     backward: Edges = defaultdict(list)
     for node, steps in steps_by_node(world.values, limit).items():
@@ -67,7 +67,7 @@ def test_arrays_are_the_same_whoever_lays_them_out(world: World) -> None:
 
 @given(worlds())
 def test_turning_round_swaps_the_sides(world: World) -> None:
-    graph = Graph.of(world.facts, 1)
+    graph = Graph.of(world.facts).limited(1)
     turned = graph.reversed
     assert turned.forward is graph.backward
     assert turned.backward is graph.forward

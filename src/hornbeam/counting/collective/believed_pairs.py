@@ -19,16 +19,16 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Integers, Ints, Millionths
+from hornbeam.arrays import Bools, Floats, Integers, Ints
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.opening import open_engine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
-from hornbeam.facts.atom_keys import atom_keys, contained, pair_keys
+from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.facts.folds import among_facts
-from hornbeam.facts.known import with_targets
+from hornbeam.facts.known import rows_of_targets, with_targets
 from hornbeam.facts.names import Names
-from hornbeam.facts.table import ONE, Atoms, Facts, Targets
+from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.beliefs import believed
 from hornbeam.rules.body import Body
@@ -111,20 +111,10 @@ class BelievedPairs:
     def world(self) -> Facts:
         """Facts and beliefs; a belief is above 0, and never quite a fact."""
         united, asked = self.present, as_beliefs(self.pairs.select(self.asked))
-        table = united.binary
-        sizes = len(united.entities), len(united.predicates)
-        to_entity = asked.entities.translate(united.entities)
-        to_predicate = asked.predicates.translate(united.predicates)
-        keys = atom_keys(table.arguments[0], table.predicate, table.arguments[1], *sizes)
-        mine = atom_keys(
-            to_entity[asked.subject], to_predicate[asked.predicate], to_entity[asked.object], *sizes
-        )
-        values: Millionths = np.full(len(table), ONE, dtype=np.int32)
-        if table.millionths is not None:
-            values = table.millionths.copy()
+        values = united.binary.all_millionths.copy()
         belief = np.clip(np.rint(self.belief[self.asked] * ONE), 1, ONE - 1)
-        values[np.searchsorted(keys, mine)] = belief
-        edges = Atoms(table.predicate, table.arguments, values)
+        values[rows_of_targets(united, asked)] = belief
+        edges = replace(united.binary, millionths=values)
         return replace(united, atoms={**united.atoms, 2: edges})
 
     @cached_property
@@ -146,14 +136,8 @@ class BelievedPairs:
 
     def belief_in(self, subject: str, target: str, object_: str) -> float | None:
         """What is believed of a pair; None where it is not among the pairs."""
-        pairs = self.pairs
-        ids = pairs.entities.index(subject), pairs.entities.index(object_)
-        found = np.flatnonzero(
-            (pairs.subject == ids[0])
-            & (pairs.object == ids[1])
-            & (pairs.predicate == pairs.predicates.index(target))
-        )
-        return float(self.belief[found[0]]) if len(found) else None
+        row = self.pairs.row_of(subject, target, object_)
+        return None if row is None else float(self.belief[row])
 
     def count(
         self,
@@ -228,10 +212,8 @@ class BelievedPairs:
             as_beliefs(targets, ~stated), [*bodies, *renamed], language, progress=progress
         )
         body = np.repeat(np.arange(len(both.bodies)) % len(bodies), np.diff(both.indptr))
-        truth = both.body_truth
-        if truth is None:
-            truth = np.full(len(body), ONE, dtype=np.int32)
-        return Statistics.of(bodies, len(targets), body, both.target, truth, both.count)
+        rows = (body, both.target, both.all_truths, both.count)
+        return Statistics.of(bodies, len(targets), *rows)
 
 
 def is_linked(body: Body, targets: Names) -> bool:

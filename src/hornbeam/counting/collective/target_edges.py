@@ -6,8 +6,7 @@ facts, and may have more entities.
 
 from __future__ import annotations
 
-from hornbeam.counting.engine import Engine
-from hornbeam.counting.opening import facts_in_memory
+from hornbeam.counting.opening import Evidence, facts_in_memory
 from hornbeam.errors import InputError
 from hornbeam.facts.table import Facts
 from hornbeam.rules.body import Body, Step
@@ -16,16 +15,19 @@ from hornbeam.rules.body import Body, Step
 FALSE = "\tfalse"
 
 
-def collective_facts(
-    facts: Facts | Engine, max_fanout: int | None, engine: str = "memory"
-) -> Facts:
-    """Give the facts, or refuse what collective models do not take."""
-    known = facts_in_memory(
-        facts,
+def collective_evidence(evidence: Evidence, engine: str = "memory") -> Facts:
+    """The facts that a collective model works on, which must be in memory."""
+    return facts_in_memory(
+        evidence,
         'collective models run on facts in memory: use `engine="memory"`, or leave out '
         "`collective`",
         engine,
     )
+
+
+def collective_facts(evidence: Evidence, max_fanout: int | None, engine: str = "memory") -> Facts:
+    """Give the facts for recursive rules, or refuse what these do not take."""
+    known = collective_evidence(evidence, engine)
     if known.binary.millionths is not None:
         raise InputError(
             "collective models take facts that are true or absent, and some of these have truth "

@@ -10,7 +10,7 @@ open condition is a third. A constant is no variable, and may be any entity.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -147,7 +147,8 @@ class ConditionCounter:
         if Kind.OPEN in kinds:
             others = edges.take(nodes[edges.node] != edges.neighbour) if self.distinct else edges
             unseen = self._unseen(pairs, argument, others, place, self.distinct)
-            yield _cells(OPEN, argument, others.without_neighbours(), unseen, place)
+            others = replace(others, neighbour=np.full(len(others.node), -1))
+            yield _cells(OPEN, argument, others, unseen, place)
         if Kind.ANCHORED in kinds:
             key = edges.code.astype(np.int64) * self.n_entities + edges.neighbour
             if wanted is None:
@@ -194,12 +195,11 @@ class ConditionCounter:
         nodes, place = np.unique(here, return_inverse=True)
         position = np.searchsorted(nodes, table.arguments[0])
         known = nodes[np.minimum(position, len(nodes) - 1)] == table.arguments[0]
-        truth = np.full(len(table), ONE) if table.millionths is None else table.millionths
         facts = _Edges(
             position[known],
             step_code(table.predicate[known].astype(np.int64)),
             np.full(int(known.sum()), -1),
-            truth[known],
+            table.all_millionths[known].astype(np.int64),
         )
         return _cells(UNARY, argument, facts.sorted(), None, place)
 
@@ -226,9 +226,6 @@ class _Edges:
 
     def take(self, rows: Integers | Bools) -> _Edges:
         return _Edges(self.node[rows], self.code[rows], self.neighbour[rows], self.truth[rows])
-
-    def without_neighbours(self) -> _Edges:
-        return _Edges(self.node, self.code, np.full(len(self.node), -1), self.truth)
 
     def sorted(self) -> _Edges:
         return self.take(np.argsort(self.node, kind="stable"))

@@ -61,8 +61,8 @@ class Graph:
         return Graph(self.backward, self.forward, self.n_codes)
 
     @classmethod
-    def of(cls, facts: Facts, max_fanout: int | None = None) -> Graph:
-        """Build from the binary facts (of `walked` ones); see `limited` for `max_fanout`."""
+    def of(cls, facts: Facts) -> Graph:
+        """Build from the binary facts (of `walked` ones)."""
         n_codes = code_limit(len(facts.predicates))
         wide = np.uint16 if n_codes <= np.iinfo(np.uint16).max else np.uint32
         atoms = facts.binary
@@ -72,11 +72,12 @@ class Graph:
         code_of = step_code(np.arange(len(facts.predicates), dtype=wide))
         arrays = lay_out(subject, atoms.predicate, object_, value, len(facts.entities), code_of)
         whole = Adjacency(*arrays)
-        graph = cls(whole, whole, n_codes)
-        return graph if max_fanout is None else graph.limited(max_fanout)
+        return cls(whole, whole, n_codes)
 
-    def limited(self, max_fanout: int) -> Graph:
-        """Drop the steps u -> v of a code of which u has more than `max_fanout`."""
+    def limited(self, max_fanout: int | None) -> Graph:
+        """Drop the steps u -> v of a code of which u has more than `max_fanout`; none by None."""
+        if max_fanout is None:
+            return self
         narrow = _narrow.choose(len(self.forward.neighbour), WORTH_COMPILING)
         leaving, arriving = narrow(*self.forward[:3], max_fanout)
         return Graph(

@@ -36,17 +36,11 @@ from hornbeam.rules.codes import path_codes, step_code
 
 @dataclass(frozen=True, eq=False)
 class MemoryEngine:
-    """Path search over facts held in memory.
+    """Path search over facts held in memory."""
 
-    Parameters
-    ----------
-    facts
-        The evidence. Binary atoms are walked, those of more arguments between two of their places.
-    threads
-        Worker threads, all cores by default. Their number does not change any result.
-    """
-
+    #: The evidence. Binary atoms are walked, those of more arguments between two of their places.
     facts: Facts
+    #: Worker threads, all cores by default. Their number does not change any result.
     threads: int = field(default_factory=worker_threads)
 
     @cached_property
@@ -62,7 +56,7 @@ class MemoryEngine:
     @cached_property
     def _limited(self) -> dict[int | None, Graph]:
         """The graph by fan-out limit, each limit that was asked for."""
-        return {None: self.graph}
+        return {}
 
     @cached_property
     def _share_counters(self) -> dict[int | None, ShareCounter]:
@@ -245,7 +239,7 @@ class MemoryEngine:
     def _graph(self, language: Language) -> Graph:
         """The graph under a fan-out limit."""
         limit, limited = language.max_fanout, self._limited
-        if limit is not None and limit not in limited:
+        if limit not in limited:
             limited[limit] = self.graph.limited(limit)
         return limited[limit]
 

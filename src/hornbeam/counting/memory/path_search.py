@@ -97,18 +97,10 @@ class Work:
 
 @dataclass(frozen=True, eq=False)
 class PathSearch:
-    """The search over a graph for the paths of a language.
+    """The search over a graph for the paths of a language."""
 
-    Parameters
-    ----------
-    graph
-        The graph under the language's fan-out limit.
-    predicates
-        Of the graph's steps.
-    """
-
-    graph: Graph
-    predicates: Names
+    graph: Graph  #: the graph under the language's fan-out limit
+    predicates: Names  #: of the graph's steps
     language: Language
     threads: int
 

@@ -47,28 +47,18 @@ class ConditionSearch:
     Tables they expect: `targets` as for `search_queries.Search`, `leaving` (origin, code,
     destination, value), the steps that may be walked, and `unary_facts` (entity, predicate, value);
     `known_conditions` (predicate, kind, argument, code, constant) where `frozen`.
-
-    Parameters
-    ----------
-    kinds
-        Kinds of conditions.
-    soft, owned, distinct, limited, flipped, broadcast
-        As in `search_queries.Search`.
-    frozen
-        Whether only the conditions of `known_conditions` are counted.
-    min_coverage
-        Fewest targets of an anchored condition.
     """
 
     kinds: Collection[Kind]
+    #: These, and `broadcast`, are as in `search_queries.Search`.
     soft: bool
     owned: bool
     distinct: bool
     limited: bool
     flipped: bool
-    frozen: bool
+    frozen: bool  #: whether only the conditions of `known_conditions` are counted
     broadcast: bool
-    min_coverage: int
+    min_coverage: int  #: fewest targets of an anchored condition
 
     @property
     def walks(self) -> bool:

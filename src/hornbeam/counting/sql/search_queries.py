@@ -76,41 +76,19 @@ class Search:
     label, forth, back) with the codes of the target's own edge from either end, 0 where it is no
     fact; `wide` where `limited`; `known` (first, last, head, tail) where `frozen`. For shares
     `weighed_facts`, and in `targets` source_gain and sink_gain where `owned`.
-
-    Parameters
-    ----------
-    base
-        A number above every code.
-    max_length
-        Longest sequence.
-    soft
-        Whether some fact has a value below 1.
-    owned
-        Whether some target is a fact.
-    distinct
-        Whether no two nodes of a path may be the same.
-    limited
-        Whether the steps of `wide` are not walked.
-    flipped
-        Whether sources are the objects of the targets: steps are then walked the other way.
-    frozen
-        Whether only the sequences of `known` are searched for.
-    broadcast
-        Whether targets, heads and ends are few enough to be sent to every worker.
-    shares
-        Whether the weights of paths are added up too.
     """
 
-    base: int
+    base: int  #: a number above every code
     max_length: int
-    soft: bool
-    owned: bool
-    distinct: bool
-    limited: bool
+    soft: bool  #: whether some fact has a value below 1
+    owned: bool  #: whether some target is a fact
+    distinct: bool  #: whether no two nodes of a path may be the same
+    limited: bool  #: whether the steps of `wide` are not walked
+    #: Whether sources are the objects of the targets: steps are then walked the other way.
     flipped: bool
-    frozen: bool
-    broadcast: bool
-    shares: bool = False
+    frozen: bool  #: whether only the sequences of `known` are searched for
+    broadcast: bool  #: whether targets, heads and ends are few enough to be sent to every worker
+    shares: bool = False  #: whether the weights of paths are added up too
 
     @property
     def needs_nodes(self) -> bool:
@@ -186,7 +164,7 @@ class Search:
         )
 
     def _joined_softness(self, other: str) -> str:
-        """Deficit of a step beside those of another table."""
+        """Deficit of a step and of what another table has."""
         if not self.soft:
             return ""
         return (

@@ -9,7 +9,6 @@ import os
 import re
 import secrets
 import tempfile
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -18,16 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.arrays import Array
-from hornbeam.counting.projections import walked
 from hornbeam.counting.sql.database import TableColumns
 from hornbeam.counting.sql.spark_inputs import SparkInputs
 from hornbeam.counting.sql.spark_reading import read_facts
 from hornbeam.counting.sql.spark_session import check_ready, spark_session
-from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_columns
-from hornbeam.counting.sql.step_queries import DEGREES
+from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.reading.headers import TableLayout
-from hornbeam.facts.table import Facts
 from hornbeam.files import save_folder, working_folder
 from hornbeam.progress import SILENT, Progress
 
@@ -150,25 +146,6 @@ def _explained() -> Iterator[None]:
         raise DataError(
             "the spill directory", "is full; name one on a larger disk with `spill_dir`"
         ) from None
-
-
-def spark_engine(session: SparkSession, facts: Facts) -> SqlEngine:
-    """Search facts that are in memory already on a session; for small ones, and tests."""
-    stack = ExitStack()
-    database = Spark(session.newSession(), str(stack.enter_context(working_folder())))
-    weakref.finalize(database, stack.close)
-    edges = walked(facts)
-    database.upload("facts", fact_columns(edges))
-    database.upload("unary_facts", unary_columns(edges))
-    database.create("degrees", DEGREES)
-    return SqlEngine(
-        database,
-        edges.predicates,
-        edges.soft,
-        facts.entities,
-        not_binary=facts.not_binary,
-        broadcast_rows=database.broadcast_rows,
-    )
 
 
 @contextmanager

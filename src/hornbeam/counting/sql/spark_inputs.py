@@ -27,18 +27,10 @@ PARQUET = (".parquet", ".pq")
 
 @dataclass(frozen=True)
 class SparkInputs:
-    """Inputs by who reads them.
+    """Inputs by who reads them."""
 
-    Parameters
-    ----------
-    own
-        Parquet files, folders and tables, which Spark reads where they are.
-    others
-        Files on this machine that the readers of all engines read.
-    """
-
-    own: tuple[str, ...]
-    others: tuple[str, ...]
+    own: tuple[str, ...]  #: Parquet files, folders and tables, which Spark reads where they are
+    others: tuple[str, ...]  #: files on this machine that the readers of all engines read
 
     @classmethod
     def of(cls, inputs: Sequence[str]) -> SparkInputs:

@@ -49,32 +49,17 @@ class SqlEngine:
     The database has the tables `facts` (subject, predicate, object, value in millionths), `degrees`
     (node, degree) and `unary_facts` (entity, predicate, value), and `entity_ids` (name, id) where
     `entities` is None.
-
-    Parameters
-    ----------
-    database
-        Where the facts are and the work is done.
-    predicates
-        Names of the relations in `facts`; their ids are the ranks.
-    soft
-        Whether some value is below 1.
-    entities
-        Names of the entities where they are in memory.
-    not_binary
-        Arity of the predicates that are no relations between two entities.
-    max_rows
-        Longest table of counts that comes to Python; of a longer one only histograms do.
-    broadcast_rows
-        Longest table that every worker of a cluster can hold.
     """
 
     database: Database
-    predicates: Names
-    soft: bool
-    entities: Names | None = None
+    predicates: Names  #: names of the relations in `facts`; their ids are the ranks
+    soft: bool  #: whether some value is below 1
+    entities: Names | None = None  #: names of the entities where they are in memory
+    #: Arity of the predicates that are no relations between two entities.
     not_binary: Mapping[str, int] = field(default_factory=dict)
+    #: Longest table of counts that comes to Python; of a longer one only histograms do.
     max_rows: int = field(default_factory=lambda: physical_memory() // 4 // ROW_BYTES)
-    broadcast_rows: int = 0
+    broadcast_rows: int = 0  #: longest table that every worker of a cluster can hold
 
     @cached_property
     def _weighed(self) -> bool:
@@ -283,7 +268,7 @@ def fact_columns(facts: Facts) -> dict[str, Array]:
         "subject": atoms.arguments[0],
         "predicate": atoms.predicate.astype(np.int32),
         "object": atoms.arguments[1],
-        "value": _values(atoms),
+        "value": atoms.all_millionths,
     }
 
 
@@ -294,10 +279,5 @@ def unary_columns(facts: Facts) -> dict[str, Array]:
     return {
         "entity": atoms.arguments[0],
         "predicate": atoms.predicate.astype(np.int32),
-        "value": _values(atoms),
+        "value": atoms.all_millionths,
     }
-
-
-def _values(atoms: Atoms) -> Ids:
-    crisp = np.full(len(atoms), ONE, dtype=np.int32)
-    return crisp if atoms.millionths is None else atoms.millionths

@@ -31,6 +31,10 @@ ROWS = 10_000_000
 MILLIONTHS = (
     f"CASE WHEN value >= 0 AND value <= 1 THEN CAST(round(value * {ONE}) AS INTEGER) ELSE -1 END"
 )
+#: Whether a column `name` holds no name of the data.
+MALFORMED = "name IS NULL OR name = '' OR " + " OR ".join(
+    f"contains(name, chr({code}))" for code in (0, 9, 10, 13)
+)
 
 
 def intern_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> Facts:
@@ -99,22 +103,25 @@ def number_names(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source
     _number(connection, "predicate_ids", predicates, sources)
 
 
+def sort_names(connection: duckdb.DuckDBPyConnection, table: str, selects: Sequence[str]) -> None:
+    """Create the table (name, id) of all names that some selects have, ids by sorted name."""
+    connection.execute(
+        f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT name, "  # noqa: S608
+        "CAST(row_number() OVER (ORDER BY name) - 1 AS INTEGER) AS id "
+        f"FROM (SELECT DISTINCT name FROM ({' UNION ALL '.join(selects)}))"
+    )
+
+
 def _number(
     connection: duckdb.DuckDBPyConnection,
     table: str,
     selects: Sequence[str],
     sources: Sequence[Source],
 ) -> None:
-    """Create the table (name, id) of one kind of names, and check them."""
-    connection.execute(
-        f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT name, "  # noqa: S608
-        "CAST(row_number() OVER (ORDER BY name) - 1 AS INTEGER) AS id "
-        f"FROM (SELECT DISTINCT name FROM ({' UNION ALL '.join(selects)}))"
-    )
+    """Create the table of one kind of names, and check them."""
+    sort_names(connection, table, selects)
     counts = connection.execute(
-        "SELECT count(*), count(*) FILTER (WHERE name IS NULL OR name = '' OR "  # noqa: S608
-        "contains(name, chr(0)) OR contains(name, chr(9)) OR contains(name, chr(10)) "
-        f"OR contains(name, chr(13))) FROM {table}"
+        f"SELECT count(*), count(*) FILTER (WHERE {MALFORMED}) FROM {table}"  # noqa: S608
     ).fetchone()
     size, bad = counts or (0, 0)
     if not size:
@@ -225,7 +232,7 @@ def _atoms(
     arguments = [columns.pop(1) for _ in range(arity)]
     predicate = columns.pop().astype(narrow_type(len(predicates)))
     predicate, arguments, values = _sorted(predicate, arguments, values, len(entities))
-    same = _repeats([predicate, *arguments])
+    same = repeats([predicate, *arguments])
     if values is not None:
         clash = same & (values[1:] != values[:-1])
         if clash.any():
@@ -259,7 +266,7 @@ def _sorted(
     return predicate[order], arguments, None if values is None else values[order]
 
 
-def _repeats(columns: Sequence[Array]) -> Bools:
+def repeats(columns: Sequence[Array]) -> Bools:
     """Which rows of sorted columns equal the row before, from the second row on."""
     same = np.ones(max(len(columns[0]) - 1, 0), dtype=np.bool_)
     for column in columns:
@@ -278,7 +285,7 @@ def _first_mentions(targets: Targets, columns: Sequence[Ids], sources: Sequence[
     predicate, subject, object_, labels = columns
     # A stable sort: the first row of each run is the first mention.
     order = np.lexsort((object_, subject, predicate))
-    same = _repeats([predicate[order], subject[order], object_[order]])
+    same = repeats([predicate[order], subject[order], object_[order]])
     clash = same & (labels[order][1:] != labels[order][:-1])
     if clash.any():
         at = order[int(np.argmax(clash))]

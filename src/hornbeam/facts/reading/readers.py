@@ -23,7 +23,7 @@ from hornbeam.facts.reading.interning import intern_facts, intern_targets
 from hornbeam.facts.reading.psl_data import psl_sources, split_of
 from hornbeam.facts.reading.rdf import rdf_source
 from hornbeam.facts.reading.sources import Role, Source
-from hornbeam.facts.reading.tables import database_source, parquet_source
+from hornbeam.facts.reading.tables import database_source, parquet_scan, table_source
 from hornbeam.facts.reading.text import text_source
 from hornbeam.facts.reading.workspace import Workspace, workspace
 from hornbeam.facts.table import Facts, Targets
@@ -181,7 +181,8 @@ def _file_sources(space: Workspace, item: str, role: Role, layout: TableLayout) 
     suffix = Path(item.lower().removesuffix(".gz")).suffix
     match suffix:
         case ".parquet" | ".pq":
-            return [parquet_source(space.connection, file, role, layout)]
+            scan = parquet_scan(file)
+            return [table_source(space.connection, file.name, scan, role, layout)]
         case ".duckdb":
             return [database_source(space, file, role, layout)]
         case ".csv":

@@ -38,41 +38,25 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class Source:
-    """One table of atoms of one arity; unary facts may stand among triples.
-
-    Parameters
-    ----------
-    name
-        Its name in messages.
-    select
-        SQL that yields `predicate`, `a1` .. `ak` as text and `value` as a double; the predicate is
-        NULL where a row is malformed, and `a2` of a unary fact among triples.
-    columns
-        What each field of a row stands for: "predicate", "a1" .., "value" or "" (ignored).
-    rows
-        The strict scan: (line or row number, fields). It raises `DataError` at a place that
-        cannot be split into fields.
-    unit
-        "line" for text files, "row" for tables.
-    predicate
-        The one predicate of all rows, where they do not name it themselves.
-    optional_last
-        Whether rows may lack the last field.
-    unary
-        Whether rows of triples may be unary facts: these have the first two fields, and no value.
-    private
-        Whether messages about malformed rows keep the text to themselves: a program may name any
-        file that can be read, also one that was never meant for it.
-    """
+    """One table of atoms of one arity; unary facts may stand among triples."""
 
     name: str
+    #: SQL that yields `predicate`, `a1` .. `ak` as text and `value` as a double; the predicate is
+    #: NULL where a row is malformed, and `a2` of a unary fact among triples.
     select: str
+    #: What each field of a row stands for: "predicate", "a1" .., "value" or "" (ignored).
     columns: tuple[str, ...]
+    #: The strict scan: (line or row number, fields). It raises `DataError` at a place that cannot
+    #: be split into fields.
     rows: Callable[[], Iterator[Row]]
-    unit: str = "line"
+    unit: str = "line"  #: "line" for text files, "row" for tables
+    #: The one predicate of all rows, where they do not name it themselves.
     predicate: str | None = None
-    optional_last: bool = False
+    optional_last: bool = False  #: whether rows may lack the last field
+    #: Whether rows of triples may be unary facts: these have the first two fields, and no value.
     unary: bool = False
+    #: Whether messages about malformed rows keep the text to themselves: a program may name any
+    #: file that can be read, also one that was never meant for it.
     private: bool = False
 
     @property

@@ -23,21 +23,11 @@ from hornbeam.facts.table import ONE
 
 @dataclass(frozen=True)
 class Stored:
-    """What Python keeps of stored facts.
-
-    Parameters
-    ----------
-    predicates
-        Names of the predicates; their ids are the ranks.
-    soft
-        Whether some value is below 1.
-    not_binary
-        Arity of the predicates that have not two arguments.
-    """
+    """What Python keeps of stored facts."""
 
     predicates: Names
-    soft: bool
-    not_binary: Mapping[str, int]
+    soft: bool  #: whether some value is below 1
+    not_binary: Mapping[str, int]  #: arity of the predicates that have not two arguments
 
 
 def atom_table(arity: int) -> tuple[str, list[str]]:

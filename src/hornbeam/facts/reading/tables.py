@@ -34,13 +34,6 @@ VALUE_TYPES = ("BOOLEAN", "FLOAT", "DOUBLE", "DECIMAL", *NAME_TYPES[:-2])
 PARQUET_MAGIC = b"PAR1"
 
 
-def parquet_source(
-    connection: duckdb.DuckDBPyConnection, file: File, role: Role, layout: TableLayout = BY_ITSELF
-) -> Source:
-    """Read a Parquet file, its columns named like a header or in the usual order."""
-    return table_source(connection, file.name, parquet_scan(file), role, layout)
-
-
 def parquet_scan(file: File) -> str:
     """Scan a Parquet file, or refuse what is none."""
     with file.opened() as stream:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import duckdb
 import numpy as np
-import numpy.typing as npt
 
+from hornbeam.arrays import Ints
 from hornbeam.errors import InputError
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule, Relation
@@ -56,7 +56,7 @@ class GroundProgram:
 
     potentials: Potentials
     rules: Sequence[PslRule]
-    counts: npt.NDArray[np.int64]
+    counts: Ints
     data: ProgramData
 
     def atom_text(self, variable: int) -> str:
@@ -85,19 +85,11 @@ def ground(
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> GroundProgram:
-    """Ground every rule.
+    """Ground every rule of a program whose predicates are known and have the right arity.
 
-    Parameters
-    ----------
-    rules, data
-        A program; its predicates are known and have the right arity.
-    closed
-        Names of the predicates whose absent atoms are known to be false.
-    missing_is_false
-        What to do with an atom of an open predicate that a ground rule needs and that is neither
-        observed nor a target: refuse (PSL's way), or take it for false.
-    limit
-        Most ground rules; by default as many as the memory holds.
+    Absent atoms of `closed` predicates are false. One of an open predicate that a ground rule needs
+    and that is neither observed nor a target is refused (PSL's way), or taken for false. `limit` is
+    the most ground rules, by default as many as the memory holds.
     """
     memory = physical_memory()
     grounding = _Grounder(missing_is_false, limit or memory // BYTES, limit is None, progress)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Floats
+from hornbeam.arrays import Bools, Floats, Ids, Ints, pointers, run_starts
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
 #: A form that stays below this for all states counts as never violated.
@@ -19,11 +19,11 @@ NEGLIGIBLE = 1e-9
 class GroundRows:
     """Rows of one rule: literals in CSR form, constants, and how many ground rules each row is."""
 
-    indptr: npt.NDArray[np.int64]
-    variable: npt.NDArray[np.int32]
+    indptr: Ints
+    variable: Ids
     coefficient: Floats
     constant: Floats
-    count: npt.NDArray[np.int64]
+    count: Ints
 
     def __len__(self) -> int:
         return len(self.constant)
@@ -31,11 +31,11 @@ class GroundRows:
     @classmethod
     def of_literals(
         cls,
-        row: npt.NDArray[np.int64],
-        variable: npt.NDArray[np.int32],
+        row: Ints,
+        variable: Ids,
         coefficient: Floats,
         constant: Floats,
-        count: npt.NDArray[np.int64],
+        count: Ints,
     ) -> GroundRows:
         """Build from literals in any order; equal variables of a row are added up.
 
@@ -46,24 +46,21 @@ class GroundRows:
         order = np.lexsort((variable, row))
         row, variable, coefficient = row[order], variable[order], coefficient[order]
         if len(row):
-            first = np.ones(len(row), dtype=np.bool_)
-            first[1:] = (row[1:] != row[:-1]) | (variable[1:] != variable[:-1])
-            starts = np.flatnonzero(first)
+            starts = run_starts(row, variable)
             row, variable = row[starts], variable[starts]
             coefficient = np.add.reduceat(coefficient, starts)
             kept = coefficient != 0.0
             row, variable, coefficient = row[kept], variable[kept], coefficient[kept]
-        sizes = np.bincount(row, minlength=len(constant))
-        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        indptr = pointers(np.bincount(row, minlength=len(constant)))
         return cls(indptr, variable, coefficient, constant, count)
 
     @classmethod
     def of_columns(
         cls,
-        columns: Sequence[npt.NDArray[np.int32]],
+        columns: Sequence[Ids],
         coefficients: Sequence[float],
         constant: Floats,
-        count: npt.NDArray[np.int64],
+        count: Ints,
     ) -> GroundRows:
         """Build from one column of variables per literal."""
         n = len(constant)
@@ -95,12 +92,12 @@ class GroundRows:
         row = np.repeat(np.arange(len(self)), np.diff(self.indptr))
         return np.bincount(row, values, len(self)).astype(np.float64)
 
-    def take(self, keep: npt.NDArray[np.bool_]) -> GroundRows:
+    def take(self, keep: Bools) -> GroundRows:
         """Some of the rows."""
         sizes = np.diff(self.indptr)
         literals = np.repeat(keep, sizes)
         return GroundRows(
-            np.concatenate([[0], np.cumsum(sizes[keep])]).astype(np.int64),
+            pointers(sizes[keep]),
             self.variable[literals],
             self.coefficient[literals],
             self.constant[keep],
@@ -124,7 +121,7 @@ def as_potentials(
 
     return Potentials(
         n_variables,
-        np.concatenate([[0], np.cumsum(joined(sizes, np.int64))]).astype(np.int64),
+        pointers(joined(sizes, np.int64)),
         joined([rows.variable for *_, rows in parts], np.int32),  # type: ignore[arg-type]
         joined([rows.coefficient for *_, rows in parts], np.float64),  # type: ignore[arg-type]
         joined([rows.constant for *_, rows in parts], np.float64),  # type: ignore[arg-type]

@@ -17,9 +17,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Floats, Ints
+from hornbeam.arrays import Floats, Ids, Ints
 from hornbeam.errors import InputError
 from hornbeam.language.arithmetic_rules import ArithmeticRule, SumAtom, SumVariable
 from hornbeam.language.rule_parts import cardinalities_of, literals_of
@@ -88,7 +87,7 @@ class _Expansion:
         expanded = {id(atom): self._expanded(atom) for atom in self.rule.atoms}
         cardinalities = self._cardinalities(expanded)
         constant = np.zeros(self.n_groups)
-        literals: list[tuple[Ints, npt.NDArray[np.int32], Floats]] = []
+        literals: list[tuple[Ints, Ids, Floats]] = []
         for sign, side in ((1.0, self.rule.left), (-1.0, self.rule.right)):
             for summand in side:
                 value = sign * coefficient_values(summand.coefficient, cardinalities)
@@ -116,7 +115,7 @@ class _Expansion:
                 "some |V| is 0 there; write @Max[|V|, 1]"
             )
 
-    def _expanded(self, atom: SumAtom) -> tuple[Ints, npt.NDArray[np.int32], Floats]:
+    def _expanded(self, atom: SumAtom) -> tuple[Ints, Ids, Floats]:
         """Group, variable and truth value of every atom that is there."""
         stored = self.tables.predicate(atom.predicate)
         sums: dict[str, str] = {}
@@ -134,9 +133,7 @@ class _Expansion:
         ).fetchnumpy()
         return found["g"].astype(np.int64), found["v"].astype(np.int32), found["t"]
 
-    def _cardinalities(
-        self, expanded: Mapping[int, tuple[Ints, npt.NDArray[np.int32], Floats]]
-    ) -> dict[str, Floats]:
+    def _cardinalities(self, expanded: Mapping[int, tuple[Ints, Ids, Floats]]) -> dict[str, Floats]:
         """|V| in every group, for the variables that a coefficient counts."""
         counted = {
             name for summand in self.rule.summands for name in cardinalities_of(summand.coefficient)
