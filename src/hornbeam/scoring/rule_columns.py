@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Ints, Positions, ranges
+from hornbeam.arrays import Bools, Floats, Ids, Ints, Positions, ranges, run_starts
 from hornbeam.counting.columns import Columns, weighed_shares
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.table import Targets
@@ -91,57 +92,58 @@ class RuleLayout:
     def over(self, columns: Columns, targets: Targets) -> Iterator[RuleColumns]:
         """Lay out the columns of the rules, of so many at once that they need not much memory."""
         n = len(targets)
-        for rules in self._parts(columns.statistics):
-            found = [
-                self._own_column(columns, targets, run.start)
-                if run.start in self.own
-                else self._columns(columns, run)
-                for run in self._runs(rules)
-            ]
-            sizes, rows, x = (np.concatenate(some) for some in zip(*found, strict=True))
-            yield RuleColumns(rules, sizes, rows + np.repeat(n * self.negated[rules], sizes), x)
+        for run in self._runs:
+            if run.start in self.own:
+                own, x = self._own_column(columns, targets, run.start)
+                cell = own.astype(np.int64) + n * self.negated[run]
+                yield RuleColumns(run, np.array([len(own)]), cell, x)
+                continue
+            for rules in self._parts(columns.statistics, run):
+                sizes, rows, x = self._columns(columns, rules)
+                cell = np.repeat(n * self.negated[rules].astype(np.int64), sizes) + rows
+                yield RuleColumns(rules, sizes, cell, x)
 
-    def _parts(self, statistics: Statistics) -> Iterator[slice]:
-        """Runs of rules that have not too many entries together."""
-        sizes = np.append(np.diff(statistics.indptr), statistics.n_targets)[self.place]
-        number = np.cumsum(sizes) // MOST_ENTRIES
-        starts = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(sizes)]
-        return (slice(*ends) for ends in pairwise(starts) if len(sizes))
-
-    def _runs(self, rules: slice) -> Iterator[slice]:
+    @cached_property
+    def _runs(self) -> Sequence[slice]:
         """Rules of one body each as long as they follow each other, all others alone."""
-        numbers = range(rules.start, rules.stop)
-        for _, run in groupby(numbers, key=lambda k: k if k in self.own else -1):
-            first, *others = run
-            yield slice(first, first + len(others) + 1)
+        numbers = range(len(self.place))
+        runs = (list(run) for _, run in groupby(numbers, lambda k: k if k in self.own else -1))
+        return [slice(run[0], run[-1] + 1) for run in runs]
+
+    def _parts(self, statistics: Statistics, run: slice) -> list[slice]:
+        """Rules of a run that have not too many entries together."""
+        indptr, place = statistics.indptr, self.place[run]
+        before = np.cumsum(indptr[place + 1] - indptr[place]) // MOST_ENTRIES
+        if before[-1] == 0:
+            return [run]
+        starts = run.start + run_starts(before)
+        return [slice(*ends) for ends in pairwise([*starts.tolist(), run.stop])]
 
     def _columns(self, columns: Columns, rules: slice) -> tuple[Ints, Ids, Floats]:
         """Sizes, rows and entries of rules of one body each."""
         place, ways = self.place[rules], self.way[rules]
-        indptr, row, _ = columns.all(WAYS[ways[0]])
+        indptr, row, x = columns.all(WAYS[ways[0]])
         low, high = indptr[place], indptr[place + 1]
         sizes, entries = high - low, ranges(low, high)
+        x = x[entries]
         way = np.repeat(ways, sizes)
-        x = np.empty(len(entries))
-        for one in set(ways.tolist()):
-            mine = way == one
+        for one in set(ways.tolist()) - {int(ways[0])}:
+            mine = np.flatnonzero(way == one)
             x[mine] = columns.all(WAYS[one])[2][entries[mine]]
-            if one == SHARE:
-                x[mine] = weighed_shares(x[mine], np.repeat(self.median[rules], sizes)[mine])
+        if SHARE in ways:
+            mine = np.flatnonzero(way == SHARE)
+            x[mine] = weighed_shares(x[mine], np.repeat(self.median[rules], sizes)[mine])
         return sizes, row[entries], x
 
     def _own_column(
         self, columns: Columns, targets: Targets, rule: int
-    ) -> tuple[Ints, Ids | Positions, Floats]:
-        """Size, rows and entries of a rule that has a column of its own."""
+    ) -> tuple[Ids | Positions, Floats]:
+        """Rows and entries of a rule that has a column of its own."""
         clause, weighing = self.own[rule]
-        rows: Ids | Positions
-        if clause.is_prior:
-            rows = targets_of(clause, targets)
-            x = np.ones(len(rows))
-        else:
-            rows, x = columns.of(clause.body, weighing)
-        return np.array([len(rows)]), rows, x
+        if not clause.is_prior:
+            return columns.of(clause.body, weighing)
+        rows = targets_of(clause, targets)
+        return rows, np.ones(len(rows))
 
 
 def added(columns: Iterable[RuleColumns], weights: Floats, n_targets: int) -> tuple[Floats, Floats]:
