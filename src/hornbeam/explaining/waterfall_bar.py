@@ -19,7 +19,8 @@ WIDE, HIGH = 100.0, 12.0
 def waterfall_bar(step: WaterfallStep, fall: Waterfall) -> Markup:
     """Draw where a step goes from and to; the upright line stands at log-odds of 0, a half."""
     low, high = fall.span
-    scale = (WIDE - 2) / (high - low) if high > low else 0.0
+    # what is divided by less would be infinite
+    scale = (WIDE - 2) / (high - low) if high - low > 1e-300 else 0.0
     first, last = sorted(1 + (end - low) * scale for end in (step.before, step.after))
     zero = 1 - low * scale
     return Markup(
