@@ -3,8 +3,10 @@
     python benchmarks/bench_serve.py
 
 Random facts (ten an entity, 20 predicates, degrees so skewed that the largest hubs have almost one
-fact in a hundred), 32 rules of length 1 to 3 and 20,000 labelled pairs are written to a temporary
-folder and served by a process of its own on 127.0.0.1. Every client asks for one page after the
+fact in a hundred), a model and 20,000 labelled pairs are written to a temporary folder and served
+by a process of its own on 127.0.0.1. There are two models of the same 32 bodies of length 1 to 3:
+`plain` has a rule of one way of counting for each, `mixed` two or three rules, by log, exists and
+share, as `joint` learns them by default. Every client asks for one page after the
 other without a pause, over one connection, for random entities. Then 500 hostile connections stand
 beside them (`hostile_clients.py` says what they do), and in the last rows two clients more that ask
 for the dearest pages without a pause.
@@ -39,12 +41,25 @@ from hornbeam.model import Model
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Rule
-from tests.support.synthetic import plant_targets, random_facts, random_rules, write_parquet
+from hornbeam.rules.weighing import Counts, Weighing
+from tests.support.synthetic import (
+    Planted,
+    plant_targets,
+    random_facts,
+    random_rules,
+    write_parquet,
+)
 
 LENGTHS = (1, 2, 2, 3, 3, 2, 3, 2) * 4
+WAYS = (Weighing(Counts.LOG), Weighing(Counts.EXISTS), Weighing(Counts.SHARE, 0.01))
+MODELS = ("plain", "mixed")
 SKEW, PREDICATES, N_LABELS = 0.7, 20, 20_000
 #: A request of a client: method, address, body.
 Request = tuple[str, str, str | None]
+HEADER = [
+    "pages", "answers", "wrong", "per second", "50 %, ms", "95 %, ms", "99 %, ms",
+    "server CPU, ms per answer", "clients' CPU", "load average",
+]  # fmt: skip
 HTMX = {"hx-request": "true", "content-type": "application/x-www-form-urlencoded"}
 
 
@@ -83,24 +98,41 @@ class Explorer:
         return text
 
 
-@contextmanager
-def serving(folder: Path, n_facts: int) -> Iterator[tuple[Explorer, list[str], list[str]]]:
-    """Write the data, serve them, and say which entities there are and which are the hubs."""
+def models_of(planted: Planted) -> dict[str, Model]:
+    """Models of the planted rules: of one way of counting, and of several side by side."""
+    plain, mixed = list[Rule](), list[Rule]()
+    for i, rule in enumerate(planted.rules):
+        body = Body(tuple(Step(*step) for step in rule.body), "target")
+        plain.append(Rule(0.3 + 0.1 * i, Clause(body, not rule.positive)))
+        mixed += [
+            Rule(0.15 + 0.05 * i + 0.01 * k, Clause(body, not rule.positive, way))
+            for k, way in enumerate(WAYS)
+            if k != i % 4
+        ]
+    last = Rule(1.0, prior("target"))
+    return {"plain": Model((*plain, last)), "mixed": Model((*mixed, last))}
+
+
+def write_data(folder: Path, n_facts: int) -> list[str]:
+    """Write facts, labels, models and the names of hubs; say which entities there are."""
     n_entities = n_facts // 10
     facts = random_facts(n_entities, n_facts, PREDICATES, skew=SKEW)
     planted = plant_targets(facts, random_rules(facts, LENGTHS, 8, seed=1), N_LABELS, seed=2)
-    rules = [
-        Rule(0.3 + 0.1 * i, Clause(Body(tuple(Step(*s) for s in rule.body), "target"),
-                                       not rule.positive))
-        for i, rule in enumerate(planted.rules)
-    ]  # fmt: skip
-    Model((*rules, Rule(1.0, prior("target")))).save(folder / "model.psl")
+    for name, model in models_of(planted).items():
+        model.save(folder / f"{name}.psl")
     write_parquet(folder / "facts.parquet", n_facts, n_entities, PREDICATES, skew=SKEW)
     (folder / "labels.tsv").write_text(tsv(planted.labels))
     degree = np.bincount(np.concatenate(facts.binary.arguments))
     hubs = facts.entities.take(np.argsort(-degree)[:50])
+    (folder / "hubs.txt").write_text("\n".join(hubs))
+    return list(facts.entities)
+
+
+@contextmanager
+def serving(folder: Path, model: str) -> Iterator[Explorer]:
+    """Serve a model of the folder on its data."""
     command = [
-        sys.executable, "-m", "hornbeam.cli.main", "serve", str(folder / "model.psl"), "--facts",
+        sys.executable, "-m", "hornbeam.cli.main", "serve", str(folder / f"{model}.psl"), "--facts",
         str(folder / "facts.parquet"), "--labels", str(folder / "labels.tsv"), "--port", "0",
         "--json", "--quiet",
     ]  # fmt: skip
@@ -108,7 +140,7 @@ def serving(folder: Path, n_facts: int) -> Iterator[tuple[Explorer, list[str], l
         assert process.stdout is not None
         told = json.loads(process.stdout.readline())
         try:
-            yield Explorer(told["port"], process.pid), list(facts.entities), hubs
+            yield Explorer(told["port"], process.pid)
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(30)
@@ -237,6 +269,24 @@ def measure(
     ]
 
 
+def measured(
+    explorer: Explorer, entities: list[str], hubs: Path, options: argparse.Namespace
+) -> list[list[str]]:
+    """Rows of all phases, without and with hostile clients beside."""
+    kinds = phases(explorer, entities)
+    rows = [
+        [name, *measure(explorer, requests, options.clients, options.seconds)]
+        for name, requests in kinds.items()
+    ]
+    for dear in (0, 2):
+        with hostile(explorer, hubs, options.hostile, dear):
+            for name in ("entity with its new links", "all four in turn"):
+                cells = measure(explorer, kinds[name], options.clients, options.seconds)
+                beside = f"{options.hostile} hostile" + f" and {dear} dear" * bool(dear)
+                rows.append([f"{name}, {beside} beside", *cells])
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -244,30 +294,20 @@ def main() -> None:
     parser.add_argument("--facts", type=int, default=1_000_000)
     parser.add_argument("--clients", type=int, default=20)
     parser.add_argument("--hostile", type=int, default=500, help="connections")
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
     parser.add_argument("--seconds", type=float, default=10.0, help="of every phase")
     options = parser.parse_args()
-    rows = []
-    with (
-        tempfile.TemporaryDirectory(prefix="hornbeam-") as folder,
-        serving(Path(folder), options.facts) as (explorer, names, hubs),
-    ):
-        kinds = phases(explorer, names)
-        for name, requests in kinds.items():
-            rows.append([name, *measure(explorer, requests, options.clients, options.seconds)])
-        names_of_hubs = Path(folder) / "hubs.txt"
-        names_of_hubs.write_text("\n".join(hubs))
-        for dear in (0, 2):
-            with hostile(explorer, names_of_hubs, options.hostile, dear):
-                for name in ("entity with its new links", "all four in turn"):
-                    cells = measure(explorer, kinds[name], options.clients, options.seconds)
-                    beside = f"{options.hostile} hostile" + f" and {dear} dear" * bool(dear)
-                    rows.append([f"{name}, {beside} beside", *cells])
-        held = explorer.resident()
-    header = ["pages", "answers", "wrong", "per second", "50 %, ms", "95 %, ms", "99 %, ms",
-              "server CPU, ms per answer", "clients' CPU", "load average"]  # fmt: skip
-    print(f"\n## Explorer: {options.facts:,} facts, {options.clients} clients without a pause\n")
-    print(markdown(header, rows))
-    print(f"\nThe server holds {held / 1e6:,.0f} MB in the end.")
+    with tempfile.TemporaryDirectory(prefix="hornbeam-") as name:
+        folder = Path(name)
+        entities = write_data(folder, options.facts)
+        for model in options.models:
+            with serving(folder, model) as explorer:
+                rows = measured(explorer, entities, folder / "hubs.txt", options)
+                held = explorer.resident()
+            of = f"{options.facts:,} facts, {model} model"
+            print(f"\n## Explorer: {of}, {options.clients} clients without a pause\n")
+            print(markdown(HEADER, rows))
+            print(f"\nThe server holds {held / 1e6:,.0f} MB in the end.")
     finish()
 
 

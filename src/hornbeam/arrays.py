@@ -33,8 +33,10 @@ def run_starts(*columns: Array) -> Positions:
     >>> run_starts(np.array([1, 1, 1, 2]), np.array([5, 6, 6, 6])).tolist()
     [0, 1, 3]
     """
-    new = np.ones(len(columns[0]), dtype=np.bool_)
-    new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+    new = np.zeros(len(columns[0]), dtype=np.bool_)
+    new[:1] = True
+    for column in columns:
+        new[1:] |= column[1:] != column[:-1]
     return np.flatnonzero(new)
 
 

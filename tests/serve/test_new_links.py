@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,11 @@ from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.reading.readers import read_facts, read_labels
 from hornbeam.model import Model
-from hornbeam.rules.rule_model import Rule
+from hornbeam.rules.body import Body, Step
+from hornbeam.rules.clause import Clause, prior
+from hornbeam.rules.rule_model import Rule, Semantics
+from hornbeam.rules.weighing import Counts, Weighing
+from hornbeam.scoring.independent_scorer import score_targets
 from hornbeam.serve import new_links
 from hornbeam.serve.edits import NO_EDITS
 from hornbeam.serve.independent_pairs import IndependentPairs
@@ -25,6 +30,7 @@ from tests.scoring.test_rich_proposals import with_groundings
 from tests.support.random_rules import ReferenceModel, rule_models
 from tests.support.rich_worlds import ENTITIES, pairs_of, rich_models, rich_worlds
 from tests.support.rich_worlds import SOFT as RICH_SOFT
+from tests.support.synthetic import random_facts
 from tests.support.worlds import CRISP, SOFT, World, entities_of, worlds
 
 Scored = list[tuple[str, str, float]]
@@ -180,3 +186,37 @@ def test_examples_are_entities_that_targets_link() -> None:
     busy = [(f"Gene::{i}", "interacts", "Gene::x") for i in range(9)]
     explorer = Explorer(read_facts([*DRUGS, *busy]), TREATS)
     assert explorer.scorer.examples(3) == ["Drug::b", "Disease::z", "Gene::x"]
+
+
+@pytest.mark.parametrize("limit", [None, 4])
+@pytest.mark.parametrize("forward", [True, False])
+def test_walks_find_the_shares_that_the_engine_counts(forward: bool, limit: int | None) -> None:
+    """From subjects to the bit; from objects steps are multiplied in another order."""
+    facts = random_facts(60, 700, 4, skew=0.5, seed=3)
+    steps = [["p0", "p1"], ["p1", "p2", "p0"], ["p3"], ["p2", "p2"]]
+    bodies = [Body(tuple(Step(p, inverse=k % 2 == 1) for k, p in enumerate(some)), "p3")
+              for some in steps]  # fmt: skip
+    rules = [
+        Rule(0.5 + k, Clause(body, k == 2, way))
+        for k, body in enumerate(bodies)
+        for way in (Weighing(Counts.LOG), Weighing(Counts.SHARE, 0.1 + k))
+    ]
+    model = Model((*rules, Rule(1.0, prior("p3"))), Semantics(max_fanout=limit))
+    finder = NewLinkFinder(MemoryEngine(facts, threads=1), model, ArgumentTypes(facts))
+    shares = 0
+    for entity in range(0, 60, 7):
+        kept = finder.connected("p3", entity, forward).kept
+        found = kept.statistics
+        expected = finder.engine.count(kept.pairs, model.bodies, model.language)
+        assert (found.indptr.tolist(), found.target.tolist(), found.count.tolist()) == (
+            expected.indptr.tolist(), expected.target.tolist(), expected.count.tolist()
+        )  # fmt: skip
+        assert found.share is not None
+        assert expected.share is not None
+        if forward:
+            assert found.share.tolist() == expected.share.tolist()
+        np.testing.assert_allclose(found.share, expected.share, rtol=1e-12)
+        scores = score_targets(model, expected, kept.pairs)
+        np.testing.assert_allclose(kept.scores(model.rules), scores, rtol=1e-12)
+        shares += len(found.share)
+    assert shares > 30

@@ -33,4 +33,7 @@ def test_it_counts_as_the_engine_does(value: st.SearchStrategy[int], data: st.Da
     found = counter.count(pair, paths, model.language)
     for part in ("indptr", "target", "count"):
         np.testing.assert_array_equal(getattr(found, part), getattr(expected, part))
+    assert (found.share is None) == (expected.share is None)
+    if found.share is not None and expected.share is not None:
+        np.testing.assert_allclose(found.share, expected.share, rtol=1e-12)
     assert (found.body_truth is None) == (expected.body_truth is None)

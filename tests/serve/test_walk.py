@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 import hornbeam as hb
 from hornbeam.counting.memory.graph import Graph
-from hornbeam.serve.walk import NOWHERE, StepSequences, WalkArrays, ends_of, paths_between
+from hornbeam.counting.memory.shares import ShareCounter
+from hornbeam.serve.walk import (
+    NO_WEIGHTS,
+    NOWHERE,
+    StepSequences,
+    StepWeights,
+    WalkArrays,
+    ends_of,
+    paths_between,
+)
 from tests.support.kernels import both_ways, kernels_are
 
 #: One dense and one sparse predicate, so that rows are sorted as well as looked through.
@@ -29,16 +40,18 @@ def random_graph(rng: np.random.Generator) -> Graph:
     )
 
 
-def products(graph: Graph, sequences: list[list[int]]) -> list[npt.NDArray[np.int64]]:
-    """Numbers of paths between all nodes, by multiplying the matrices of the steps."""
+def products(
+    graph: Graph, sequences: list[list[int]], weight: npt.NDArray[Any]
+) -> list[npt.NDArray[Any]]:
+    """Sums over paths between all nodes, by multiplying the matrices of the steps."""
     n, forward = graph.n_entities, graph.forward
-    step = np.zeros((graph.n_codes, n, n), dtype=np.int64)
+    step = np.zeros((graph.n_codes, n, n), dtype=weight.dtype)
     for node in range(n):
         for e in range(forward.offsets[node], forward.offsets[node + 1]):
-            step[forward.code[e], node, forward.neighbour[e]] += 1
+            step[forward.code[e], node, forward.neighbour[e]] += weight[e]
     whole = []
     for codes in sequences:
-        product = np.eye(n, dtype=np.int64)
+        product = np.eye(n, dtype=weight.dtype)
         for code in codes:
             product = product @ step[code]
         whole.append(product)
@@ -49,33 +62,41 @@ def products(graph: Graph, sequences: list[list[int]]) -> list[npt.NDArray[np.in
 @pytest.mark.parametrize("seed", range(10))
 def test_products_of_matrices(compiled: bool, seed: int) -> None:
     with kernels_are(compiled):
-        check_products(seed)
+        check_products(seed, shares=seed % 2 == 1)
 
 
-def check_products(seed: int) -> None:
+def check_products(seed: int, shares: bool) -> None:
     rng = np.random.default_rng(seed)
     graph = random_graph(rng)
+    counter = ShareCounter(graph, graph)
+    weights = StepWeights(counter.step_weights, counter.steps_back) if shares else NO_WEIGHTS
     sequences = [rng.integers(2, 6, rng.integers(1, 4)).tolist() for _ in range(6)] + [NOWHERE]
-    expected = products(graph, sequences)
-    n, walks, counters = graph.n_entities, StepSequences.of(sequences), WalkArrays(graph.n_entities)
+    expected = products(graph, sequences, np.ones(len(graph.forward.code), dtype=np.int64))
+    parts = products(graph, sequences, counter.step_weights * shares)
+    n, walks = graph.n_entities, StepSequences.of(sequences)
+    counters = WalkArrays(n, shares)
     wanted = rng.random(len(sequences)) < 0.5
     left_out = np.flatnonzero(rng.random(n) < 0.2).astype(np.int32)
     for source in range(n):
-        ends = ends_of(graph.forward, source, walks, wanted, left_out, counters)
+        ends = ends_of(graph, weights, source, walks, wanted, left_out, counters)
         reached = sum(
             product[source] * want for product, want in zip(expected, wanted, strict=True)
         )
         assert ends.nodes.tolist() == [v for v in np.flatnonzero(reached) if v not in left_out]
-        for k, product in enumerate(expected):
+        for k, (product, part) in enumerate(zip(expected, parts, strict=True)):
             rows = slice(ends.indptr[k], ends.indptr[k + 1])
             paths = product[source][ends.nodes]
             assert ends.place[rows].tolist() == np.flatnonzero(paths).tolist()
             assert ends.paths[rows].tolist() == paths[paths > 0].tolist()
+            share = part[source][ends.nodes[ends.place[rows]]]
+            np.testing.assert_allclose(ends.share[rows], share, rtol=1e-12)
         sink = int(rng.integers(n))
-        found = paths_between(graph, source, sink, walks, counters)
+        found, sums = paths_between(graph, weights, source, sink, walks, counters)
         assert found.tolist() == [product[source, sink] for product in expected]
+        np.testing.assert_allclose(sums, [part[source, sink] for part in parts], rtol=1e-12)
     with counters.lent() as zeros, counters.lent() as others:
-        assert not zeros.any()
+        assert not zeros.paths.any()
+        assert not zeros.shares.any()
         assert others is not zeros
 
 
@@ -84,10 +105,10 @@ def test_a_walk_that_fails_keeps_its_counters() -> None:
 
     def fails() -> None:
         with counters.lent() as dirty:
-            dirty[0, 0] = 1
+            dirty.paths[0, 0] = 1
             raise MemoryError
 
     with pytest.raises(MemoryError):
         fails()
     with counters.lent() as zeros:
-        assert not zeros.any()
+        assert not zeros.paths.any()

@@ -93,8 +93,13 @@ class Columns:
 def weighed(n: Floats, weighing: Weighing) -> Floats:
     """What n groundings add: n, log2(1 + n), 1, or log2(1 + n / median) for shares."""
     if weighing.counts is Counts.SHARE:
-        return np.asarray(np.log2(1.0 + n / weighing.median))
+        return weighed_shares(n, weighing.median)
     return transformed(n, weighing.counts)
+
+
+def weighed_shares(share: Floats, median: float | Floats) -> Floats:
+    """What shares add, by their medians."""
+    return np.asarray(np.log2(1.0 + share / median))
 
 
 def transformed(count: Integers | Floats, counts: Counts) -> Floats:

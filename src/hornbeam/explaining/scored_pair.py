@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
 import numpy as np
 
+from hornbeam.arrays import Bools, Floats
 from hornbeam.choices import Score
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.statistics import Statistics
+from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.rules.body import AnyBody, Body
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel
 from hornbeam.rules.weighing import Counts, Weighing
-from hornbeam.scoring.independent_scorer import score_targets, strengths
+from hornbeam.scoring.independent_scorer import score_targets
+from hornbeam.scoring.rule_columns import RuleLayout, weights_of
 
 #: Groundings of a condition that has none, and their share.
 NO_GROUNDINGS = (0, 0.0)
@@ -124,12 +127,16 @@ class ScoredPair:
     @cached_property
     def mean(self) -> float:
         """The pair's score."""
-        return self.score(self.grounded_rules.values())
+        return float(self._scores(self._all_rules)[0])
 
     @cached_property
     def map(self) -> float:
         """Its MAP state."""
-        return self.score(self.grounded_rules.values(), Score.MAP)
+        return float(self._scores(self._all_rules, Score.MAP)[0])
+
+    @cached_property
+    def _all_rules(self) -> Bools:
+        return np.ones((1, len(self.grounded_rules)), dtype=np.bool_)
 
     @property
     def decision(self) -> bool:
@@ -140,12 +147,53 @@ class ScoredPair:
         """Whether a score stands for the other decision."""
         return (score >= self.model.semantics.threshold) != self.decision
 
-    def score(self, rules: Iterable[Rule], kind: Score = Score.MEAN) -> float:
-        """Score by some of the grounded rules; a half where there is none."""
-        some = self.model.with_rules(rules)
-        if not some.rules:
-            return 0.5
-        return float(score_targets(some, self._grounded, self.pair, kind)[0])
+    def _scores(self, rules: Bools, kind: Score = Score.MEAN) -> Floats:
+        """Scores by some of the grounded rules, a row of them for each; a half where it has none.
+
+        They add up in their order, so the scores are those of `score_targets`.
+        """
+        if self._strengths is None:
+            return self._scores_one_by_one(rules, kind)
+        # with a 0 before the first, so that there is something to add up
+        mine = np.insert(np.where(rules, self._strengths, 0.0), 0, 0.0, axis=1)
+        against = np.insert(self._negated, 0, False)
+        up, down = (
+            np.cumsum(np.where(side, mine, 0.0), axis=1)[:, -1] for side in (~against, against)
+        )
+        closed_form = score_map if kind is Score.MAP else score_mean
+        scores = closed_form(up, down, self.model.semantics.relaxation)
+        return np.where(rules.any(axis=1), scores, 0.5)
+
+    def _scores_one_by_one(self, rules: Bools, kind: Score) -> Floats:
+        """The same where every grounding has a knee of its own."""
+        grounded = list(self.grounded_rules.values())
+        chosen = [[grounded[k] for k in np.flatnonzero(row).tolist()] for row in rules]
+        return np.array(
+            [
+                score_targets(self.model.with_rules(some), self._grounded, self.pair, kind)[0]
+                if some
+                else 0.5
+                for some in chosen
+            ]
+        )
+
+    @cached_property
+    def _negated(self) -> Bools:
+        """Which of the grounded rules are against the target."""
+        rules = self.grounded_rules.values()
+        return np.array([rule.clause.negated for rule in rules], dtype=np.bool_)
+
+    @cached_property
+    def _strengths(self) -> Floats | None:
+        """What every grounded rule adds for or against the pair; None where they do not add up."""
+        relaxation, model = self.model.semantics.relaxation, self.grounded_model
+        if self.counted.body_truth is not None and relaxation is not Relaxation.BOOLEAN:
+            return None
+        layout = RuleLayout.of(model, self._grounded.bodies)
+        columns = layout.over(Columns(self._grounded, relaxation), self.pair)
+        # one row of one pair for each
+        x = np.concatenate([np.empty(0), *(part.x for part in columns)])
+        return np.asarray(weights_of(model.rules) * x)
 
     @cached_property
     def _grounded(self) -> Statistics:
@@ -154,23 +202,29 @@ class ScoredPair:
 
     def pull(self, place: int) -> float:
         """How far the score moves when a rule is taken away, above 0 where it is for the pair."""
-        return self.mean - self.score(r for k, r in self.grounded_rules.items() if k != place)
+        return self._pulls[place]
+
+    @cached_property
+    def _pulls(self) -> dict[int, float]:
+        """How far the score moves without each of the grounded rules."""
+        without = self._scores(~np.eye(len(self.grounded_rules), dtype=np.bool_))
+        return dict(zip(self.grounded_rules, (self.mean - without).tolist(), strict=True))
 
     def log_odds(self, place: int) -> float | None:
         """What a rule adds to the log-odds of the score, None where these are no sum."""
-        if self.model.semantics.relaxation is not Relaxation.BOOLEAN:
+        if self.model.semantics.relaxation is not Relaxation.BOOLEAN or self._strengths is None:
             return None
-        alone = self.model.with_rules([self.grounded_rules[place]])
-        up, down = strengths(alone, self._grounded, self.pair)
-        return float(up[0] - down[0])
+        at = list(self.grounded_rules).index(place)
+        strength = float(self._strengths[at])
+        return -strength if self._negated[at] else strength
 
     def without_bodies(self, gone: Sequence[Body]) -> float:
         """Score by the rules that have none of these conditions."""
-        return self.score(
-            rule
+        kept = [
+            not any(part.body in gone for part in rule.clause.body.parts)
             for rule in self.grounded_rules.values()
-            if not any(part.body in gone for part in rule.clause.body.parts)
-        )
+        ]
+        return float(self._scores(np.array([kept], dtype=np.bool_))[0])
 
 
 def one_pair(subject: str, target: str, object_: str) -> Targets:

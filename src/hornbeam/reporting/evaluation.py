@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Floats, Ints, Positions
+from hornbeam.arrays import Floats, Ints, run_starts
 from hornbeam.errors import InputError
 from hornbeam.result_table import ResultTable, html_table
 
@@ -134,10 +134,9 @@ def evaluate(truth: npt.ArrayLike, score: npt.ArrayLike) -> Evaluation:
     (0.875, 0.8333, 0.8)
     """
     y, s = _checked(truth, score)
-    distinct, place, count = np.unique(s, return_inverse=True, return_counts=True)
-    true, false = _classes(y, place, count)
-    best_f1, threshold = _best_f1(distinct[::-1], true, false)
-    bins = _calibration(y, s, distinct, place)
+    distinct, true, false = _by_score(y, s)
+    best_f1, threshold = _best_f1(distinct, true, false)
+    bins = _calibration(y, s)
     return Evaluation(
         auc_roc=_auc_roc(true, false),
         auc_pr=_average_precision(true, false),
@@ -231,14 +230,14 @@ def _checked(truth: npt.ArrayLike, score: npt.ArrayLike) -> tuple[Floats, Floats
 
 def _by_score(y: Floats, s: Floats) -> tuple[Floats, Ints, Ints]:
     """Distinct scores, highest first, with the numbers of true and of false targets at each."""
-    distinct, place, count = np.unique(s, return_inverse=True, return_counts=True)
-    return distinct[::-1], *_classes(y, place, count)
-
-
-def _classes(y: Floats, place: Positions, count: Ints) -> tuple[Ints, Ints]:
-    """Numbers of true and of false targets at each distinct score, the highest first."""
-    true = np.bincount(place[y >= 0.5], minlength=len(count)).astype(np.int64)
-    return true[::-1], (count - true)[::-1]
+    # the bits of numbers from 0 to 1 are in their order: one sort of these, with a bit for the
+    # truth behind them, takes a tenth of one that says where every score went (0.0 + -0.0 is 0.0)
+    keys = np.sort(((s + 0.0).view(np.int64) << 1) | (y >= 0.5))
+    ordered = (keys >> 1).view(np.float64)
+    starts = run_starts(ordered)
+    true = np.add.reduceat(keys & 1, starts)
+    count = np.diff(np.append(starts, len(s)))
+    return ordered[starts][::-1], true[::-1], (count - true)[::-1].astype(np.int64)
 
 
 def _rates(count: Ints) -> Floats:
@@ -280,14 +279,11 @@ def _log_loss(y: Floats, s: Floats) -> float:
     return float(-np.mean(y * np.log(clipped) + (1.0 - y) * np.log1p(-clipped)))
 
 
-def _calibration(
-    y: Floats, s: Floats, distinct: Floats, at: Positions
-) -> tuple[CalibrationBin, ...]:
-    """Bins of the scores, of which the distinct ones ascend and stand `at` their places."""
-    inner = np.arange(1, BINS) / BINS  # not linspace, whose 0.3 is a bit above the score 0.3
-    # few bounds are found among many scores sooner than scores among bounds
-    bounds = [0, *np.searchsorted(distinct, inner).tolist(), len(distinct)]
-    place = np.repeat(np.arange(BINS), np.diff(bounds))[at]
+def _calibration(y: Floats, s: Floats) -> tuple[CalibrationBin, ...]:
+    """Bins of the scores."""
+    place = np.zeros(len(s), dtype=np.int64)
+    for k in range(1, BINS):
+        place += s >= k / BINS
     count = np.bincount(place, minlength=BINS)
     scores = np.bincount(place, weights=s, minlength=BINS)
     truths = np.bincount(place, weights=y, minlength=BINS)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids, Positions
+from hornbeam.arrays import Floats, Ids
 from hornbeam.choices import Score
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.engine import Engine
@@ -27,6 +27,7 @@ from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation, RuleModel
 from hornbeam.rules.weighing import Counts
+from hornbeam.scoring.rule_columns import RuleLayout, added, targets_of, weights_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,15 +65,8 @@ def score_targets(
 def strengths(model: RuleModel, statistics: Statistics, targets: Targets) -> tuple[Floats, Floats]:
     """Add up A and B of every target."""
     columns = Columns(statistics, model.semantics.relaxation)
-    up, down = np.zeros(len(targets)), np.zeros(len(targets))
-    for rule in model.rules:
-        side = down if rule.clause.negated else up
-        if rule.clause.is_prior:
-            side[_targets_of(rule.clause, targets)] += rule.weight
-            continue
-        rows, x = columns.of(rule.clause.body, model.counts_of(rule.clause))
-        side[rows] += rule.weight * x
-    return up, down
+    laid_out = RuleLayout.of(model, statistics.bodies).over(columns, targets)
+    return added(laid_out, weights_of(model.rules), len(targets))
 
 
 def _soft_scores(
@@ -87,7 +81,7 @@ def _soft_scores(
     parts: list[tuple[Any, ...]] = []
     for k, rule in enumerate(model.rules):
         if rule.clause.is_prior:
-            mine = _targets_of(rule.clause, targets)
+            mine = targets_of(rule.clause, targets)
             part = (mine, np.ones(len(mine)), np.ones(len(mine)))
         else:
             counts = model.counts_of(rule.clause).counts
@@ -97,7 +91,7 @@ def _soft_scores(
         parts.append((np.full(len(part[0]), k), np.full(len(part[0]), rule.clause.negated), *part))
     of_rule, down, row, b, n = (np.concatenate([part[i] for part in parts]) for i in range(5))
     hinges = group_hinges(row, of_rule, b, down, n, len(targets))
-    weights = np.array([rule.weight for rule in model.rules])
+    weights = weights_of(model.rules)
     if score is Score.MAP:
         return hinge_map(hinges, weights, model.semantics.relaxation)
     return hinge_moments(hinges, weights, model.semantics.relaxation).mean
@@ -112,7 +106,3 @@ def _single(clause: Clause, counts: Counts) -> Body:
             f'relaxation: use `relaxation="boolean"`, or round the facts (the rule is: {clause})'
         )
     return part.body
-
-
-def _targets_of(prior: Clause, targets: Targets) -> Positions:
-    return np.flatnonzero(targets.predicate == targets.predicates.index(prior.target))

@@ -10,25 +10,23 @@ import numpy as np
 from hornbeam.arrays import Floats
 from hornbeam.compiled import announced
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.grounding_finder import GroundingFinder
 from hornbeam.explaining.groundings import PathEnds, first_paths
 from hornbeam.explaining.independent_explainer import IndependentExplainer
 from hornbeam.facts.argument_types import ArgumentTypes
-from hornbeam.facts.table import Targets
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.codes import path_codes, step_code
 from hornbeam.rules.rule_model import Rule
-from hornbeam.scoring.independent_scorer import score_targets
+from hornbeam.scoring.kept_counts import KeptCounts
+from hornbeam.scoring.rule_columns import RuleLayout
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.explorer_scorer import PATHS_SHOWN, NewLinks
 from hornbeam.serve.links import links_at
 from hornbeam.serve.listing import Listing
 from hornbeam.serve.new_links import CountedPairs, NewLinkFinder
 from hornbeam.serve.pair_counts import PairCounter
-from hornbeam.serve.rule_columns import RuleColumns
 from hornbeam.serve.walk import paths_between
 
 #: Rows that the cache of entities' counts may hold.
@@ -53,8 +51,10 @@ class IndependentPairs:
         self.engine = engine
         self.types = types
         targets = [listing.targets for listing in listings]
+        bodies, language = model.bodies, model.language
+        layout = RuleLayout.of(model, bodies)
         self._listings = [
-            (one, engine.count(one, model.bodies, model.language, progress=progress))
+            KeptCounts(model, layout, engine.count(one, bodies, language, progress=progress), one)
             for one in targets
         ]
         self._connected: Bounded[CountedPairs] = Bounded(CACHED_ROWS, lambda found: found.size)
@@ -91,11 +91,6 @@ class IndependentPairs:
         model = self.model.with_rules(rules)
         return IndependentExplainer(model, self.groundings, self.pair_counter, self._texts)
 
-    @cached_property
-    def _columns(self) -> RuleColumns | None:
-        """The rules of the only target, laid out for scoring, where they allow it."""
-        return RuleColumns.of(self.model, self.model.bodies)
-
     def warm_up(self, progress: Progress) -> None:
         """Compile what the first visitor would otherwise wait for."""
         atoms, finder = self.engine.facts.binary, self.finder
@@ -104,7 +99,8 @@ class IndependentPairs:
                 subject, object_ = (int(column[0]) for column in atoms.arguments)
                 self.new_links(self.model.rules, subject, target, True, 1)
                 forward = finder.by_target[target].forward
-                paths_between(finder.graph, subject, object_, forward, finder.arrays)
+                weights, arrays = finder.weights, finder.arrays
+                paths_between(finder.graph, weights, subject, object_, forward, arrays)
                 steps = [step_code(int(atoms.predicate[0]))]
                 first_paths(finder.graph, steps, PathEnds(subject, object_, 0), False, 1)
 
@@ -114,13 +110,7 @@ class IndependentPairs:
 
     def scores(self, rules: Sequence[Rule]) -> list[Floats]:
         """Scores of all pairs, listing by listing."""
-        return [self._scored(rules, targets, counted) for targets, counted in self._listings]
-
-    def _scored(self, rules: Sequence[Rule], targets: Targets, counted: Statistics) -> Floats:
-        columns, crisp = self._columns, counted.body_truth is None
-        if columns is not None and crisp and list(targets.predicates) == self.model.targets:
-            return columns.scores(counted, np.array([rule.weight for rule in rules]))
-        return score_targets(self.model.with_rules(rules), counted, targets)
+        return [listing.scores(rules) for listing in self._listings]
 
     def explain(
         self, rules: Sequence[Rule], subject: str, target: str, object_: str, *, flip: bool = False

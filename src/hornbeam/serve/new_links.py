@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Positions
+from hornbeam.arrays import Floats, Ids
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
@@ -20,16 +20,16 @@ from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.model import Model
-from hornbeam.rules.body import AnyBody, Body, Kind
-from hornbeam.rules.codes import path_codes, step_code, turned_sequence
+from hornbeam.rules.candidates import Language
+from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_model import Rule
-from hornbeam.scoring.independent_scorer import score_targets
-from hornbeam.scoring.proposals import grounded_for, pulls_up
-from hornbeam.scoring.reach import Reach, leading
+from hornbeam.scoring.kept_counts import KeptCounts
+from hornbeam.scoring.reach import Reach
 from hornbeam.scoring.reach import leads as body_leads
+from hornbeam.scoring.rule_columns import weights_of
 from hornbeam.serve.links import largest
-from hornbeam.serve.rule_columns import RuleColumns
-from hornbeam.serve.walk import NOWHERE, Ends, StepSequences, WalkArrays, ends_of, neighbours
+from hornbeam.serve.target_rules import TargetRules
+from hornbeam.serve.walk import NO_WEIGHTS, Ends, StepWeights, WalkArrays, ends_of, neighbours
 
 #: Where walks alone do not count, only the pairs that most paths connect are counted.
 MOST_COUNTED = 5000
@@ -43,40 +43,14 @@ class CountedPairs:
     that were not counted.
     """
 
-    pairs: Targets
-    statistics: Statistics
+    kept: KeptCounts
     forward: bool
     left_out: int
 
     @property
     def size(self) -> int:
         """How much a cache holds of it: rows."""
-        return len(self.pairs) + len(self.statistics.count) + 100
-
-
-@dataclass(frozen=True, eq=False)
-class TargetRules:
-    """The rules of one target, laid out for walking: looking up paths by name costs time.
-
-    `members` are the numbers of its rules, `supporting` the bodies of those that are for the
-    target; `bodies` are the conditions of all rules, and `paths` those that are paths, of which
-    the `wanted` ones stand in bodies for the target. `forward` and `backward` are the paths as
-    sequences of steps from either end, `columns` the rules laid out for scoring, if they allow it.
-    """
-
-    members: Sequence[int]
-    bodies: Sequence[Body]
-    supporting: Sequence[AnyBody]
-    paths: Sequence[Body]
-    wanted: Bools
-    forward: StepSequences
-    backward: StepSequences
-    columns: RuleColumns | None
-
-    @property
-    def paths_only(self) -> bool:
-        """Whether all conditions are paths, so that walks find and count all there is."""
-        return len(self.paths) == len(self.bodies)
+        return self.kept.size + 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,41 +73,35 @@ class NewLinkFinder:
         return self.engine.graph if limit is None else self.engine.graph.limited(limit)
 
     @cached_property
+    def language(self) -> Language:
+        """How the rules walk the graph."""
+        return self.model.language
+
+    @cached_property
     def arrays(self) -> WalkArrays:
         """Where walks count."""
-        return WalkArrays(self.graph.n_entities)
+        return WalkArrays(self.graph.n_entities, len(self.weights.forward) > 0)
 
     @cached_property
     def walks_count(self) -> bool:
-        """Whether a number of walks is all that scores need of a path."""
-        language = self.model.language
-        return not (self.facts.soft or language.distinct_variables or language.shares)
+        """Whether walks find all that scores need of a path."""
+        return not (self.facts.soft or self.language.distinct_variables)
+
+    @cached_property
+    def weights(self) -> StepWeights:
+        """What steps multiply shares by, where rules ask for shares and walks find them."""
+        if not (self.language.shares and self.walks_count):
+            return NO_WEIGHTS
+        counter = self.engine.share_counter(self.language)
+        return StepWeights(counter.step_weights, counter.steps_back)
 
     @cached_property
     def by_target(self) -> dict[str, TargetRules]:
         """The rules of every target."""
-        return {target: self._rules_of(target) for target in self.model.targets}
-
-    def _rules_of(self, target: str) -> TargetRules:
-        rules = self.model.rules
-        members = [i for i, rule in enumerate(rules) if rule.clause.target == target]
-        mine = self.model.of_target(target)
-        bodies = mine.bodies
-        clauses = [rules[i].clause for i in members]
-        paths = [body for body in bodies if body.kind is Kind.PATH]
-        codes = [path_codes(body, self.engine.predicates) or NOWHERE for body in paths]
-        supporting = [one.body for one in clauses if not one.is_prior and not one.negated]
-        wanted = {part.body for body in supporting for part in body.parts}
-        return TargetRules(
-            members,
-            bodies,
-            supporting,
-            paths,
-            np.array([body in wanted for body in paths], dtype=np.bool_),
-            StepSequences.of(codes),
-            StepSequences.of([turned_sequence(steps) for steps in codes]),
-            RuleColumns.of(mine, bodies),
-        )
+        predicates = self.engine.predicates
+        return {
+            target: TargetRules.of(self.model, target, predicates) for target in self.model.targets
+        }
 
     @cached_property
     def _reaches(self) -> dict[tuple[str, bool, bool], Reach]:
@@ -150,9 +118,9 @@ class NewLinkFinder:
 
     def leads(self, target: str, rules: Sequence[Rule], forward: bool) -> bool:
         """Whether some rule, as they are weighted now, leads from the one argument to the other."""
-        mine = (rules[i] for i in self.by_target[target].members)
-        near = 0 if forward else 1
-        return any(pulls_up(rule) and body_leads(rule.clause.body, near) for rule in mine)
+        mine = self.by_target[target]
+        leading = mine.leading[0 if forward else 1]
+        return any(leading[k] and rules[i].weight > 0 for k, i in enumerate(mine.members))
 
     def connected(
         self, target: str, entity: int, forward: bool, leads: bool = True
@@ -163,13 +131,17 @@ class NewLinkFinder:
         """
         rules = self.by_target[target]
         graph = self.graph if forward else self.graph.reversed
+        weights = self.weights if forward else self.weights.reversed
         walks = rules.forward if forward else rules.backward
         known = self._never_proposed(target, entity, forward)
-        ends = ends_of(graph.forward, entity, walks, rules.wanted, known, self.arrays)
+        ends = ends_of(graph, weights, entity, walks, rules.wanted, known, self.arrays)
         if rules.paths_only and self.walks_count:
-            counted = Statistics(rules.bodies, len(ends.nodes), ends.indptr, ends.place, ends.paths)
+            counted = Statistics(
+                rules.bodies, len(ends.nodes), ends.indptr, ends.place, ends.paths,
+                share=ends.share if self.language.shares else None,
+            )  # fmt: skip
             pairs = _pairs(self.facts, target, entity, ends.nodes, forward)
-            return CountedPairs(pairs, counted, forward, 0)
+            return CountedPairs(rules.kept(pairs, counted), forward, 0)
         nodes = ends.nodes
         if not rules.paths_only:
             walked = {body: ends.reached_by(k) for k, body in enumerate(rules.paths)}
@@ -184,23 +156,14 @@ class NewLinkFinder:
 
         Only pairs that a positive rule of positive weight connects count; ties go by name.
         """
-        rows, scores = self._scored(found, rules)
+        pairs = found.kept.pairs
+        of_target, near = self.by_target[pairs.predicates[0]], 0 if found.forward else 1
+        mine = [rules[i] for i in of_target.members]
+        rows = found.kept.grounded(of_target.followed(weights_of(mine), near))
+        scores = found.kept.scores(mine)
         # the pairs are in the order of names, so the first of equal ones come first
         best = rows[largest(scores[rows], top)]
-        return found.pairs.select(best), scores[best], len(rows)
-
-    def _scored(self, found: CountedPairs, rules: Sequence[Rule]) -> tuple[Positions, Floats]:
-        """Which pairs a positive rule of positive weight connects, and the scores of all."""
-        of_target, counted = self.by_target[found.pairs.predicates[0]], found.statistics
-        mine, near = [rules[i] for i in of_target.members], 0 if found.forward else 1
-        columns = of_target.columns
-        if columns is not None and counted.body_truth is None:
-            weights = np.array([rule.weight for rule in mine])
-            rows = columns.grounded(counted, weights, near)
-            return rows, columns.scores(counted, weights)
-        bodies = [rule.clause.body for rule in mine if pulls_up(rule)]
-        rows = grounded_for(counted, leading(bodies, near))
-        return rows, score_targets(self.model.with_rules(mine), counted, found.pairs)
+        return pairs.select(best), scores[best], len(rows)
 
     def _counted(
         self, target: str, entity: int, forward: bool, nodes: Ids, ends: Ends
@@ -219,9 +182,9 @@ class NewLinkFinder:
         here = np.full(len(kept), ids[-1], dtype=np.int32)
         sides = (here, others) if forward else (others, here)
         small = Targets(own, pairs.predicates, pairs.predicate, *sides)
-        bodies, language = self.by_target[target].bodies, self.model.language
-        counted = self.engine.count(small, bodies, language)
-        return CountedPairs(pairs, counted, forward, len(nodes) - len(kept))
+        rules = self.by_target[target]
+        counted = self.engine.count(small, rules.bodies, self.language)
+        return CountedPairs(rules.kept(pairs, counted), forward, len(nodes) - len(kept))
 
     def _never_proposed(self, target: str, entity: int, forward: bool) -> Ids:
         """Entities that a fact links already, that have the wrong type, or that would be a loop."""

@@ -26,7 +26,7 @@ from hornbeam.serve.visits import Answer, Page, Visit
 
 #: Most processes that make quick pages: each has caches of its own.
 MOST_PROCESSES = 4
-#: What stands before a message: its size.
+#: What stands before an answer: its size.
 SIZE = struct.Struct("!Q")
 #: Bytes that are read at once.
 CHUNK = 1 << 18
@@ -79,7 +79,7 @@ class PageProcess:
 
     async def _asked(self, request: tuple[int, Visit]) -> Answer | Exception:
         loop = asyncio.get_running_loop()
-        await loop.sock_sendall(self._link, _message(request))
+        await loop.sock_sendall(self._link, pickle.dumps(request, pickle.HIGHEST_PROTOCOL))
         received = bytearray()
         while not _is_whole(received):
             part = await loop.sock_recv(self._link, CHUNK)
@@ -124,9 +124,11 @@ def _make_pages(link: socket.socket, pages: Sequence[Page]) -> NoReturn:
         own = link.fileno()
         os.closerange(3, own)
         os.closerange(own + 1, os.sysconf("SC_OPEN_MAX"))
+        asked = link.makefile("rb")
         while True:
-            number, visit = _received(link)
-            link.sendall(_message(_made(pages[number], visit)))
+            number, visit = pickle.load(asked)
+            made = pickle.dumps(_made(pages[number], visit), pickle.HIGHEST_PROTOCOL)
+            link.sendall(SIZE.pack(len(made)) + made)
     finally:
         # past all that the server would do at its end
         os._exit(0)
@@ -139,22 +141,6 @@ def _made(page: Page, visit: Visit) -> Answer | Exception:
         return InputError(str(error))
     except Exception:
         return PageFaultError(traceback.format_exc())
-
-
-def _received(link: socket.socket) -> tuple[int, Visit]:
-    received = bytearray()
-    while not _is_whole(received):
-        part = link.recv(CHUNK)
-        if not part:
-            raise EOFError
-        received += part
-    request: tuple[int, Visit] = pickle.loads(memoryview(received)[SIZE.size :])
-    return request
-
-
-def _message(content: object) -> bytes:
-    pickled = pickle.dumps(content, pickle.HIGHEST_PROTOCOL)
-    return SIZE.pack(len(pickled)) + pickled
 
 
 def _is_whole(received: bytearray) -> bool:

@@ -41,11 +41,14 @@ class PairCounter:
         rules = finder.by_target.get(targets.predicates[int(targets.predicate[0])])
         if pair is None or rules is None or list(rules.paths) != list(bodies):
             return finder.engine.count(targets, bodies, language, progress=progress)
-        counts = paths_between(finder.graph, *pair, rules.forward, finder.arrays)
+        counts, shares = paths_between(
+            finder.graph, finder.weights, *pair, rules.forward, finder.arrays
+        )
         some = counts > 0
         indptr = np.concatenate([[0], np.cumsum(some)])
         zeros = np.zeros(int(indptr[-1]), dtype=np.int32)
-        return Statistics(bodies, 1, indptr, zeros, counts[some])
+        share = shares[some] if language.shares else None
+        return Statistics(bodies, 1, indptr, zeros, counts[some], share=share)
 
     def _plain_pair(self, targets: Targets) -> tuple[int, int] | None:
         """Ids of a single pair of known entities that is no fact itself; None where not plain."""

@@ -38,8 +38,6 @@ IDLE_SECONDS = 15
 MOST_CONNECTIONS = 1000
 MOST_ARRIVING = 250
 OTHER_FILES = 20
-#: Seconds that a thread may hold the interpreter when others wait for it.
-SHORT_TURN = 0.001
 #: Seconds that answers under way get when the server stops.
 LAST_SECONDS = 2
 #: Seconds that the warming up gets then: whoever ends in the middle of it leaves noise behind.
@@ -182,15 +180,12 @@ def run(
     # what is there now stays: looking through it for garbage would hold up all visitors
     gc.collect()
     gc.freeze()
-    turn = sys.getswitchinterval()
-    sys.setswitchinterval(SHORT_TURN)
     try:
         server.run(sockets=[opened])
     finally:
         for thread in warming:
             thread.join(LAST_MOMENT)
         app.end_processes()
-        sys.setswitchinterval(turn)
         gc.unfreeze()
 
 

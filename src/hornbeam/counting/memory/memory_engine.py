@@ -213,7 +213,7 @@ class MemoryEngine:
     ) -> Statistics:
         """The table with the shares of its paths."""
         share = np.zeros(len(table.count))
-        counter = self._share_counter(language)
+        counter = self.share_counter(language)
         for pairs, name in zip(self._located(targets), targets.predicates, strict=True):
             mine = {
                 i: codes
@@ -226,7 +226,7 @@ class MemoryEngine:
                 counter.add(share, table, mine, pairs, language.distinct_variables)
         return replace(table, share=share)
 
-    def _share_counter(self, language: Language) -> ShareCounter:
+    def share_counter(self, language: Language) -> ShareCounter:
         """What adds up shares under a fan-out limit; the degrees at every edge are kept."""
         limit, counters = language.max_fanout, self._share_counters
         if limit not in counters:

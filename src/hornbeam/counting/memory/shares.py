@@ -121,6 +121,11 @@ class ShareCounter:
         """What every edge of the graph, walked forwards, multiplies a path's share by."""
         return self._forward.weight
 
+    @property
+    def steps_back(self) -> Floats:
+        """The same of every edge that may be walked to a node, seen from there."""
+        return self._backward.weight
+
     def _work(self, source: Ids) -> int:
         """Edges of the first steps; what is walked besides is of the same order."""
         return int(np.diff(self.graph.forward.offsets)[source].sum()) + len(source)

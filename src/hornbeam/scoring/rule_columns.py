@@ -1,0 +1,164 @@
+"""Columns of all rules, added up at once instead of rule by rule.
+
+A rule of one body has the body's column in its way of counting; priors, and conjunctions and
+thresholds, have columns of their own. To look up every rule's column takes longer than to add a few
+hundred entries, so that is done once for a model (`RuleLayout`), and entries are laid out once for
+all weights under which the same pairs are scored (`RuleColumns`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from hornbeam.arrays import Bools, Floats, Ids, Ints, Positions, ranges, run_starts
+from hornbeam.counting.columns import Columns, weighed_shares
+from hornbeam.counting.statistics import Statistics
+from hornbeam.facts.table import Targets
+from hornbeam.rules.body import Body
+from hornbeam.rules.clause import Clause
+from hornbeam.rules.rule_model import Rule, RuleModel
+from hornbeam.rules.weighing import Counts, Weighing
+
+#: About the most entries that are laid out at once.
+MOST_ENTRIES = 1 << 20
+#: Ways of counting by their numbers.
+WAYS = tuple(Counts)
+SHARE = WAYS.index(Counts.SHARE)
+
+
+class RuleColumns(NamedTuple):
+    """Columns of the `rules` from one number to another, the `sizes` of which follow each other.
+
+    A `cell` is the row of a target, or, where the rule is against it, as far behind all rows; `x`
+    is what the rule adds there per unit of weight.
+    """
+
+    rules: slice
+    sizes: Ints
+    cell: Ints
+    x: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class RuleLayout:
+    """Where the columns of a model's rules are found in statistics of its bodies.
+
+    Parameters
+    ----------
+    negated
+        Which rules are against their targets.
+    place, way, median
+        For every rule the column of its body, the number of its way of counting among `WAYS`, and
+        the median of its shares.
+    own
+        The clauses that have columns of their own, and how their groundings weigh, by number.
+    """
+
+    negated: Bools
+    place: Ints
+    way: Ints
+    median: Floats
+    own: Mapping[int, tuple[Clause, Weighing]]
+
+    @classmethod
+    def of(cls, model: RuleModel, bodies: Sequence[Body]) -> RuleLayout:
+        """Lay out the rules of a model over statistics of these bodies."""
+        found = {body: j for j, body in enumerate(bodies)}
+        place, way, median = list[int](), list[int](), list[float]()
+        own = dict[int, tuple[Clause, Weighing]]()
+        for k, rule in enumerate(model.rules):
+            clause, weighing = rule.clause, model.counts_of(rule.clause)
+            if isinstance(clause.body, Body) and not clause.is_prior:
+                place.append(found[clause.body])
+            else:
+                place.append(-1)
+                own[k] = clause, weighing
+            way.append(WAYS.index(weighing.counts))
+            median.append(weighing.median)
+        return cls(
+            np.array([rule.clause.negated for rule in model.rules], dtype=np.bool_),
+            np.array(place, dtype=np.int64),
+            np.array(way, dtype=np.int64),
+            np.array(median, dtype=np.float64),
+            own,
+        )
+
+    def over(self, columns: Columns, targets: Targets) -> Iterator[RuleColumns]:
+        """Lay out the columns of the rules, of so many at once that they need not much memory."""
+        n = len(targets)
+        for run in self._runs:
+            if run.start in self.own:
+                own, x = self._own_column(columns, targets, run.start)
+                cell = own.astype(np.int64) + n * self.negated[run]
+                yield RuleColumns(run, np.array([len(own)]), cell, x)
+                continue
+            for rules in self._parts(columns.statistics, run):
+                sizes, rows, x = self._columns(columns, rules)
+                cell = np.repeat(n * self.negated[rules].astype(np.int64), sizes) + rows
+                yield RuleColumns(rules, sizes, cell, x)
+
+    @cached_property
+    def _runs(self) -> Sequence[slice]:
+        """Rules of one body each as long as they follow each other, all others alone."""
+        numbers = range(len(self.place))
+        runs = (list(run) for _, run in groupby(numbers, lambda k: k if k in self.own else -1))
+        return [slice(run[0], run[-1] + 1) for run in runs]
+
+    def _parts(self, statistics: Statistics, run: slice) -> list[slice]:
+        """Rules of a run that have not too many entries together."""
+        indptr, place = statistics.indptr, self.place[run]
+        before = np.cumsum(indptr[place + 1] - indptr[place]) // MOST_ENTRIES
+        if before[-1] == 0:
+            return [run]
+        starts = run.start + run_starts(before)
+        return [slice(*ends) for ends in pairwise([*starts.tolist(), run.stop])]
+
+    def _columns(self, columns: Columns, rules: slice) -> tuple[Ints, Ids, Floats]:
+        """Sizes, rows and entries of rules of one body each."""
+        place, ways = self.place[rules], self.way[rules]
+        indptr, row, x = columns.all(WAYS[ways[0]])
+        low, high = indptr[place], indptr[place + 1]
+        sizes, entries = high - low, ranges(low, high)
+        x = x[entries]
+        way = np.repeat(ways, sizes)
+        for one in set(ways.tolist()) - {int(ways[0])}:
+            mine = np.flatnonzero(way == one)
+            x[mine] = columns.all(WAYS[one])[2][entries[mine]]
+        if SHARE in ways:
+            mine = np.flatnonzero(way == SHARE)
+            x[mine] = weighed_shares(x[mine], np.repeat(self.median[rules], sizes)[mine])
+        return sizes, row[entries], x
+
+    def _own_column(
+        self, columns: Columns, targets: Targets, rule: int
+    ) -> tuple[Ids | Positions, Floats]:
+        """Rows and entries of a rule that has a column of its own."""
+        clause, weighing = self.own[rule]
+        if not clause.is_prior:
+            return columns.of(clause.body, weighing)
+        rows = targets_of(clause, targets)
+        return rows, np.ones(len(rows))
+
+
+def added(columns: Iterable[RuleColumns], weights: Floats, n_targets: int) -> tuple[Floats, Floats]:
+    """Add up what the rules say for and against every target, in the order of the rules."""
+    sides = np.zeros(2 * n_targets)
+    for part in columns:
+        np.add.at(sides, part.cell, np.repeat(weights[part.rules], part.sizes) * part.x)
+    return sides[:n_targets], sides[n_targets:]
+
+
+def weights_of(rules: Sequence[Rule]) -> Floats:
+    """The weights of rules, in their order."""
+    return np.array([rule.weight for rule in rules], dtype=np.float64)
+
+
+def targets_of(prior: Clause, targets: Targets) -> Positions:
+    """The targets that a prior is about."""
+    return np.flatnonzero(targets.predicate == targets.predicates.index(prior.target))

@@ -1,0 +1,101 @@
+"""The rules of one target, laid out once for walking and scoring: looking up by name costs time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hornbeam.arrays import Bools, Floats
+from hornbeam.counting.statistics import Statistics
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import Targets
+from hornbeam.model import Model
+from hornbeam.rules.body import AnyBody, Body, Kind
+from hornbeam.rules.codes import path_codes, turned_sequence
+from hornbeam.scoring.kept_counts import KeptCounts
+from hornbeam.scoring.reach import leads
+from hornbeam.scoring.rule_columns import RuleLayout
+from hornbeam.serve.walk import NOWHERE, StepSequences
+
+
+@dataclass(frozen=True, eq=False)
+class TargetRules:
+    """Rules of one target.
+
+    Parameters
+    ----------
+    members, model
+        The numbers of the rules in the whole model, and a model of them alone.
+    bodies, supporting
+        The conditions of all rules, and the bodies of those that are for the target.
+    paths, wanted
+        The conditions that are paths, and which of them stand in bodies for the target.
+    forward, backward
+        The paths as sequences of steps from either end.
+    layout
+        Where the columns of the rules are.
+    pulling, leading
+        Which rules have a body and are for the target, and which of these lead to objects, and to
+        subjects.
+    """
+
+    members: Sequence[int]
+    model: Model
+    bodies: Sequence[Body]
+    supporting: Sequence[AnyBody]
+    paths: Sequence[Body]
+    wanted: Bools
+    forward: StepSequences
+    backward: StepSequences
+    layout: RuleLayout
+    pulling: Bools
+    leading: tuple[Bools, Bools]
+
+    @classmethod
+    def of(cls, model: Model, target: str, predicates: Names) -> TargetRules:
+        """Lay out the rules of a target over facts of these predicates."""
+        members = [i for i, rule in enumerate(model.rules) if rule.clause.target == target]
+        mine = model.of_target(target)
+        clauses, bodies = [rule.clause for rule in mine.rules], mine.bodies
+        paths = [body for body in bodies if body.kind is Kind.PATH]
+        codes = [path_codes(body, predicates) or NOWHERE for body in paths]
+        pulling = [not one.is_prior and not one.negated for one in clauses]
+        supporting = [one.body for one, pulls in zip(clauses, pulling, strict=True) if pulls]
+        wanted = {part.body for body in supporting for part in body.parts}
+        to_object, to_subject = (
+            np.array([leads(one.body, near) for one in clauses], dtype=np.bool_) & pulling
+            for near in (0, 1)
+        )
+        return cls(
+            members,
+            mine,
+            bodies,
+            supporting,
+            paths,
+            np.array([body in wanted for body in paths], dtype=np.bool_),
+            StepSequences.of(codes),
+            StepSequences.of([turned_sequence(steps) for steps in codes]),
+            RuleLayout.of(mine, bodies),
+            np.array(pulling, dtype=np.bool_),
+            (to_object, to_subject),
+        )
+
+    @property
+    def paths_only(self) -> bool:
+        """Whether all conditions are paths, so that walks find and count all there is."""
+        return len(self.paths) == len(self.bodies)
+
+    def followed(self, weights: Floats, near: int) -> Bools:
+        """Rules for the target with some weight that lead to objects, or with `near` 1 to subjects.
+
+        Where there is none, all that are for it.
+        """
+        pulling = self.pulling & (weights > 0)
+        chosen = pulling & self.leading[near]
+        return chosen if chosen.any() else pulling
+
+    def kept(self, pairs: Targets, counted: Statistics) -> KeptCounts:
+        """Counts of pairs, to be scored by these rules."""
+        return KeptCounts(self.model, self.layout, counted, pairs)

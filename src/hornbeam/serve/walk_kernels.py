@@ -1,0 +1,215 @@
+"""Loops of walks from one entity, or between two; `hornbeam.serve.walk` says what for."""
+
+# ruff: noqa: ANN001, ANN201, ANN202
+# mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
+
+from __future__ import annotations
+
+import numpy as np
+
+from hornbeam.compiled import kernels
+
+kernel = kernels("the walks of the explorer")
+
+#: Where places to choose from are no more than so many times the rows, looking through them is
+#: quicker than sorting the rows.
+LOOKED_THROUGH = 8
+
+
+def _with_room(array, size, more):
+    """Give the array room for `more` behind its first `size` entries."""
+    if size + more <= len(array):
+        return array
+    grown = np.empty(2 * (size + more), dtype=array.dtype)
+    grown[:size] = array[:size]
+    return grown
+
+
+def _run(offsets, code, node, step):
+    """Where the edges of one step stand among a node's."""
+    last = offsets[node + 1]
+    low = offsets[node] + np.searchsorted(code[offsets[node] : last], step)
+    high = low
+    while high < last and code[high] == step:
+        high += 1
+    return low, high
+
+
+def _cost(offsets, code, frontier, step):
+    """Count the edges of a step that leave the frontier."""
+    edges = 0
+    for node in frontier:
+        low, high = _run(offsets, code, node, step)
+        edges += high - low
+    return edges
+
+
+def _step(offsets, neighbour, code, weight, frontier, step, here, there, near, far):
+    """Carry the counts of the frontier one step, from `here` to `there`; return who has some.
+
+    Where edges have weights, shares go with them from `near` to `far`.
+    """
+    reached, size = np.empty(16, dtype=np.int32), 0
+    for u in frontier:
+        low, high = _run(offsets, code, u, step)
+        reached = _with_room(reached, size, high - low)
+        for e in range(low, high):
+            v = neighbour[e]
+            if there[v] == 0:
+                reached[size] = v
+                size += 1
+            there[v] += here[u]
+        here[u] = 0
+        if len(weight) > 0:
+            for e in range(low, high):
+                far[neighbour[e]] += near[u] * weight[e]
+            near[u] = 0.0
+    return reached[:size]
+
+
+@kernel
+def ends(
+    offsets, neighbour, code, weight, here, there, near, far, start, steps, bounds, wanted, left_out
+):  # fmt: skip
+    """Where every walk from one node ends; see `hornbeam.serve.walk.ends_of`."""
+    n_walks, shares = len(bounds) - 1, len(weight) > 0
+    indptr = np.zeros(n_walks + 1, dtype=np.int64)
+    nodes, paths = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int64)
+    sums = np.empty(64)
+    total = 0
+    for k in range(n_walks):
+        frontier = np.full(1, start, dtype=np.int32)
+        here[start] = 1
+        if shares:
+            near[start] = 1.0
+        for i in range(bounds[k], bounds[k + 1]):
+            if shares and i + 1 == bounds[k + 1]:
+                # the engine adds up the last steps in the order of nodes
+                frontier = np.sort(frontier)
+            frontier = _step(
+                offsets, neighbour, code, weight, frontier, steps[i], here, there, near, far
+            )
+            here, there = there, here
+            near, far = far, near
+        nodes = _with_room(nodes, total, len(frontier))
+        paths = _with_room(paths, total, len(frontier))
+        sums = _with_room(sums, total, len(frontier))
+        for u in frontier:
+            nodes[total] = u
+            paths[total] = here[u]
+            here[u] = 0
+            if shares:
+                sums[total] = near[u]
+                near[u] = 0.0
+            total += 1
+        indptr[k + 1] = total
+    if not shares:
+        sums = sums[:0]
+    return _placed(nodes, paths, sums, indptr, wanted, left_out, here, there, near)
+
+
+def _placed(nodes, paths, sums, indptr, wanted, left_out, mark, count, part):
+    """Keep the rows of nodes that a wanted walk reaches, with the nodes' places for the nodes.
+
+    `mark`, `count` and `part` are zeros before and after.
+    """
+    n_walks, shares = len(indptr) - 1, len(sums) > 0
+    for v in left_out:
+        mark[v] = -1
+    kept, size = np.empty(64, dtype=np.int32), 0
+    for k in range(n_walks):
+        if wanted[k]:
+            for v in nodes[indptr[k] : indptr[k + 1]]:
+                if mark[v] == 0:
+                    mark[v] = 1
+                    kept = _with_room(kept, size, 1)
+                    kept[size] = v
+                    size += 1
+    kept = np.sort(kept[:size])
+    for i in range(size):
+        mark[kept[i]] = i + 1
+    rows = 0
+    new_indptr = np.zeros(n_walks + 1, dtype=np.int64)
+    place, number = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=np.int64)
+    share = np.zeros(indptr[-1])
+    for k in range(n_walks):
+        first = rows
+        for e in range(indptr[k], indptr[k + 1]):
+            i = mark[nodes[e]] - 1
+            if i >= 0:
+                place[rows] = i
+                count[i] = paths[e]
+                if shares:
+                    part[i] = sums[e]
+                rows += 1
+        if size < LOOKED_THROUGH * (rows - first):
+            at = first
+            for i in range(size):
+                if count[i] > 0:
+                    place[at] = i
+                    at += 1
+        else:
+            place[first:rows].sort()
+        for row in range(first, rows):
+            number[row] = count[place[row]]
+            count[place[row]] = 0
+            if shares:
+                share[row] = part[place[row]]
+                part[place[row]] = 0.0
+        new_indptr[k + 1] = rows
+    for v in kept:
+        mark[v] = 0
+    for v in left_out:
+        mark[v] = 0
+    return kept, new_indptr, place[:rows].copy(), number[:rows].copy(), share[:rows].copy()
+
+
+@kernel
+def between(
+    offsets, neighbour, code, weight, offsets_back, neighbour_back, code_back, weight_back,
+    paths, parts, source, sink, steps, bounds,
+):  # fmt: skip
+    """For every walk, step from the cheaper end until both meet, and multiply what is there.
+
+    `paths` and `parts` are three arrays of zeros each, and zeros again in the end.
+    """
+    shares = len(weight) > 0
+    front, back, spare = paths[0], paths[1], paths[2]
+    front_part, back_part, spare_part = parts[0], parts[1], parts[2]
+    counts, sums = np.zeros(len(bounds) - 1, dtype=np.int64), np.zeros(len(bounds) - 1)
+    for k in range(len(counts)):
+        low, high = bounds[k], bounds[k + 1]
+        ahead, behind = np.full(1, source, dtype=np.int32), np.full(1, sink, dtype=np.int32)
+        front[source], back[sink] = 1, 1
+        if shares:
+            front_part[source], back_part[sink] = 1.0, 1.0
+        while low < high and len(ahead) and len(behind):
+            forth, towards = steps[low], steps[high - 1] ^ 1
+            cost = _cost(offsets, code, ahead, forth)
+            if cost <= _cost(offsets_back, code_back, behind, towards):
+                ahead = _step(
+                    offsets, neighbour, code, weight, ahead, forth, front, spare, front_part,
+                    spare_part,
+                )  # fmt: skip
+                front, spare = spare, front
+                front_part, spare_part = spare_part, front_part
+                low += 1
+            else:
+                behind = _step(
+                    offsets_back, neighbour_back, code_back, weight_back, behind, towards, back,
+                    spare, back_part, spare_part,
+                )  # fmt: skip
+                back, spare = spare, back
+                back_part, spare_part = spare_part, back_part
+                high -= 1
+        for v in ahead:
+            counts[k] += front[v] * back[v]
+            front[v] = 0
+            if shares:
+                sums[k] += front_part[v] * back_part[v]
+                front_part[v] = 0.0
+        for v in behind:
+            back[v] = 0
+            if shares:
+                back_part[v] = 0.0
+    return counts, sums
