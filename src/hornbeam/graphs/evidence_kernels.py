@@ -37,6 +37,8 @@ MILLION = 1_000_000
 
 def find_run(links, entity, step):
     """Run of an entity along a step, -1 where there is none."""
+    if len(links.run_at) > 0:
+        return np.int64(links.run_at[entity, step])
     low, high = links.first_run[entity], links.first_run[entity + 1]
     stop = high
     while low < high:
@@ -54,24 +56,27 @@ def expand(links, step, source, depth, walk, most):
     """Walk one step from the entities at `depth` - 1; more than `most` ends count as none."""
     walk.stamp[0] += 1
     stamp = walk.stamp[0]
-    first, seen = walk.first[depth], walk.seen[depth]
+    node, first, seen = walk.node[depth], walk.first[depth], walk.seen[depth]
+    before, origins = walk.node[depth - 1], walk.first[depth - 1]
     reached = 0
     for i in range(walk.size[depth - 1]):
-        x = walk.node[depth - 1, i]
+        x = before[i]
         if depth > 1 and x == source:
             continue
         run = find_run(links, x, step)
         if run < 0:
             continue
+        origin = origins[x]
         for k in range(links.run_start[run], links.run_start[run + 1]):
             y = links.end[k]
-            origin = y if depth == 1 else walk.first[depth - 1, x]
+            if depth == 1:
+                origin = y
             if seen[y] != stamp:
                 if reached == most:
                     return 0
                 seen[y] = stamp
                 first[y] = origin
-                walk.node[depth, reached] = y
+                node[reached] = y
                 reached += 1
             elif first[y] != origin:
                 first[y] = MANY
