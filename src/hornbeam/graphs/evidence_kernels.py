@@ -147,6 +147,47 @@ def count_paths(links, trie, n_rules, sources, offsets, asked, walk, most):
 
 
 @kernel
+def count_shared(links, trie, n_rules, uses, targets, sources, part, queries, walk, most):
+    """Hits and predictions as of `count_paths`, of the rules of several steps, in two rows.
+
+    `trie` has the paths of all of them, `uses` says which rules of which steps each is, and the
+    sources numbered in `part` are asked what `queries` says (`hornbeam.graphs.shared_counts`).
+    """
+    known = np.zeros((len(targets), walk.node.shape[1]), dtype=np.int8)
+    asked = np.zeros(len(targets), dtype=np.int64)
+    counts = np.zeros((2, n_rules), dtype=np.int64)
+    for s in part:
+        for q in range(queries.start[s], queries.start[s + 1]):
+            t = queries.step[q]
+            run = find_run(links, sources[s], targets[t])
+            if run < 0:
+                continue
+            for k in range(links.run_start[run], links.run_start[run + 1]):
+                known[t, links.end[k]] = 1
+            for k in range(queries.low[q], queries.high[q]):
+                known[t, queries.answer[k]] = 2
+            asked[t] = queries.high[q] - queries.low[q]
+        node, path, answers = next_rule(links, trie, sources[s], 0, walk, most)
+        while path >= 0:
+            for u in range(uses.start[path], uses.start[path + 1]):
+                t = uses.step[u]
+                if asked[t] == 0:
+                    continue
+                unknown, hit = 0, 0
+                for k in range(answers):
+                    state = known[t, walk.answer[k]]
+                    unknown += state == 0
+                    hit += state == 2
+                counts[0, uses.rule[u]] += hit
+                counts[1, uses.rule[u]] += asked[t] * unknown + hit
+            node, path, answers = next_rule(links, trie, sources[s], node, walk, most)
+        for q in range(queries.start[s], queries.start[s + 1]):
+            known[queries.step[q]] = 0
+            asked[queries.step[q]] = 0
+    return counts
+
+
+@kernel
 def fired_paths(links, trie, sources, offsets, entity, walk, most):
     """Which path rules fire for which candidates: pairs of row and rule, in the order of sources.
 
