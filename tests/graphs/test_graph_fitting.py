@@ -17,7 +17,8 @@ from hornbeam.graphs.graph_model import Calibration
 from hornbeam.graphs.graph_settings import Extent
 from hornbeam.graphs.graph_stages import with_held
 from hornbeam.graphs.lbfgs import minimise
-from hornbeam.graphs.pools import Pool
+from hornbeam.graphs.pools import FEATURES, Pool
+from hornbeam.graphs.ranking_fit import USUAL_PENALTY, Trial, fit_ranking
 from hornbeam.graphs.softmax import (
     CandidateRows,
     Firings,
@@ -29,6 +30,7 @@ from hornbeam.graphs.softmax import (
 from hornbeam.graphs.softmax_kernels import loss_and_gradient
 from hornbeam.graphs.stage_shares import StageShares
 from hornbeam.graphs.workload import Workload
+from hornbeam.progress import SILENT
 from tests.support.brute_graphs import graph_of
 from tests.support.kernels import both_ways, kernels_are
 
@@ -222,3 +224,29 @@ def test_work_that_time_does_not_allow_is_left_out() -> None:
     assert late.expired(0.5)
     late = Workload(seconds=0.0, started=time.monotonic() - 1)
     assert late.each(lambda x: x, [1, 2], [1.0, 1.0], 1.0) == [None, None]
+
+
+def test_sets_of_features_are_compared_by_weights_per_step() -> None:
+    """What steps make opposite use of is worth nothing to the graph's weights alone."""
+    rng = np.random.default_rng(0)
+
+    def drawn(sources: int) -> Pool:
+        truth = np.tile(np.arange(10) == 0, sources)
+        step = np.repeat([2, 3], sources // 2).astype(np.int32)
+        feature = np.zeros((10 * sources, len(FEATURES)), dtype=np.float32)
+        feature[:, FEATURES.index("frequency")] = rng.normal(size=len(feature)) + 0.5 * truth
+        sign = np.repeat(np.where(step == 2, 1, -1), 10)
+        feature[:, FEATURES.index("path_third")] = rng.normal(size=len(feature)) + 4 * sign * truth
+        return Pool(
+            step, np.arange(sources, dtype=np.int32), np.arange(sources + 1) * 10,
+            np.tile(np.arange(10, dtype=np.int32), sources), feature, truth,
+            np.zeros(sources, dtype=np.int64), np.zeros(sources, dtype=np.int32),
+        )  # fmt: skip
+
+    trial = Trial(drawn(400), drawn(200))
+    work = Workload(SILENT, "fitting", None, 1)
+    for freely, least in ((True, 0.9), (False, 0.0)):
+        (ranking,) = fit_ranking([trial], ("path_third", "frequency"), work, freely=freely)
+        assert ranking.mrr > least
+        assert not freely or "path_third" in ranking.features
+        assert freely or ranking.penalty in (None, USUAL_PENALTY)

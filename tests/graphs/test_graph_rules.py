@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.graphs.asked_links import asked_along
+from hornbeam.graphs.asked_links import asked_along, unasked
 from hornbeam.graphs.constants import (
     LEAST_CONFIDENCE,
     ConstantRules,
@@ -21,6 +21,7 @@ from hornbeam.graphs.constants import (
     priors,
 )
 from hornbeam.graphs.discovery import discover_paths, turned_paths
+from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.graph_reasons import connecting_walks, properties_of
 from hornbeam.graphs.linked_graph import LinkedGraph
@@ -30,12 +31,16 @@ from hornbeam.graphs.path_rules import PathRules, best_rules, counted
 from hornbeam.graphs.pools import FEATURES, firings_of, pool_of
 from hornbeam.graphs.ridge import Ridge
 from hornbeam.graphs.ridge_choice import PENALTIES, choose_penalty
+from hornbeam.graphs.shared_counts import shared_counts
+from hornbeam.graphs.workload import Workload
+from hornbeam.progress import SILENT
 from hornbeam.rules.codes import step_code
 from tests.support.brute_graphs import ENTITIES, RELATIONS, BruteGraph, Triple, graph_of, triples
 from tests.support.kernels import both_ways, kernels_are
 
 STEPS = [int(step_code(p, inverse)) for p in range(RELATIONS) for inverse in (False, True)]
 RNG = np.random.default_rng(0)
+NOBODY = np.empty(0, dtype=np.int32)
 
 steps = st.sampled_from(STEPS)
 paths = st.lists(
@@ -74,6 +79,34 @@ def test_path_confidences(
         rules = counted(graph, step, padded(listed), asked_along(graph, step))
     for row, path in enumerate(listed):
         assert (rules.hits[row], rules.predicted[row]) == brute.path_counts(path, step)
+
+
+@both_ways
+@given(triples, st.dictionaries(steps, paths, min_size=1), st.integers(1, 3))
+def test_paths_of_all_steps_are_counted_in_one_walk(
+    compiled: bool, some: set[Triple], listed: dict[int, list[tuple[int, ...]]], every: int
+) -> None:
+    graph, brute = graph_of(some), BruteGraph(some)
+    tables = {step: padded(of_step) for step, of_step in listed.items()}
+    # some sources are not asked about some steps
+    asked = {
+        step: next(asked_along(graph, step).parts(ENTITIES // (1 + step % every)), unasked(NOBODY))
+        for step in listed
+    }
+    portion = Portion(Workload(SILENT, "counting", None, 2), 1.0)
+    with kernels_are(compiled):
+        found = shared_counts(graph, tables, asked, portion)
+        apart = {step: counted(graph, step, tables[step], asked[step]) for step in listed}
+    walked = len({path for of_step in listed.values() for path in of_step})
+    sources = set[int]().union(*(each.sources.tolist() for each in asked.values()))
+    less = len(sources) * walked <= sum(len(asked[s].sources) * len(listed[s]) for s in listed)
+    assert (found is not None) == less
+    for step, rules in (found or {}).items():
+        assert rules.hits.tolist() == apart[step].hits.tolist()
+        assert rules.predicted.tolist() == apart[step].predicted.tolist()
+        if len(asked[step].sources) == len(graph.holders(step)):
+            counts = [brute.path_counts(path, step) for path in listed[step]]
+            assert list(zip(rules.hits, rules.predicted, strict=True)) == counts
 
 
 @pytest.mark.slow

@@ -19,6 +19,10 @@ from hornbeam.compiled import kernels
 
 kernel = kernels("the discovery of paths")
 
+#: Where a path is looked for in a table of them. The prime is far from powers of 2, which keys are
+#: made of, and the product of both has less than 63 bits.
+PRIME, FACTOR = 1_500_450_271, 1_103_515_245
+
 
 def list_tails(links, a, c, tail, bits, node, key, size, stack):
     """List walks from c by their end, as paths from there to c; the number of them."""
@@ -97,6 +101,24 @@ def run_heads(links, a, c, own, head, bits, first, last, key, size, stack, out, 
     return found
 
 
+def list_distinct(keys, table, out):
+    """List keys, which are positive, once each; the number of them.
+
+    `table` has 2^m places, twice as many as there are keys: faster than to sort them.
+    """
+    table[:] = 0
+    found = 0
+    for key in keys:
+        at = (key % PRIME * FACTOR >> 15) & (len(table) - 1)
+        while table[at] != 0 and table[at] != key:
+            at = (at + 1) & (len(table) - 1)
+        if table[at] == 0:
+            table[at] = key
+            out[found] = key
+            found += 1
+    return found
+
+
 @kernel
 def paths_between(links, starts, ends, step, head, tail, bits, most, n_entities):
     """Find the distinct paths of every link from `starts` to `ends` along `step`, all in one."""
@@ -108,6 +130,7 @@ def paths_between(links, starts, ends, step, head, tail, bits, most, n_entities)
     out = np.empty(most, dtype=np.int64)
     stack = np.zeros((8, 4), dtype=np.int64)
     total = np.empty(1024, dtype=np.int64)
+    table = np.empty(0, dtype=np.int64)
     filled = 0
     for i in range(len(starts)):
         a, c = starts[i], ends[i]
@@ -130,14 +153,15 @@ def paths_between(links, starts, ends, step, head, tail, bits, most, n_entities)
         for k in range(tails):
             first[by_node[k]] = 0
             last[by_node[k]] = 0
-        ordered = np.sort(out[:found])
         if filled + found > len(total):
             larger = np.empty(2 * (filled + found), dtype=np.int64)
             for k in range(filled):
                 larger[k] = total[k]
             total = larger
-        for k in range(found):
-            if k == 0 or ordered[k] != ordered[k - 1]:
-                total[filled] = ordered[k]
-                filled += 1
+        slots = 16
+        while slots < 2 * found:
+            slots *= 2
+        if slots > len(table):
+            table = np.empty(slots, dtype=np.int64)
+        filled += list_distinct(out[:found], table[:slots], total[filled:])
     return total[:filled]

@@ -37,6 +37,8 @@ MILLION = 1_000_000
 
 def find_run(links, entity, step):
     """Run of an entity along a step, -1 where there is none."""
+    if len(links.run_at) > 0:
+        return np.int64(links.run_at[entity, step])
     low, high = links.first_run[entity], links.first_run[entity + 1]
     stop = high
     while low < high:
@@ -54,24 +56,27 @@ def expand(links, step, source, depth, walk, most):
     """Walk one step from the entities at `depth` - 1; more than `most` ends count as none."""
     walk.stamp[0] += 1
     stamp = walk.stamp[0]
-    first, seen = walk.first[depth], walk.seen[depth]
+    node, first, seen = walk.node[depth], walk.first[depth], walk.seen[depth]
+    before, origins = walk.node[depth - 1], walk.first[depth - 1]
     reached = 0
     for i in range(walk.size[depth - 1]):
-        x = walk.node[depth - 1, i]
+        x = before[i]
         if depth > 1 and x == source:
             continue
         run = find_run(links, x, step)
         if run < 0:
             continue
+        origin = origins[x]
         for k in range(links.run_start[run], links.run_start[run + 1]):
             y = links.end[k]
-            origin = y if depth == 1 else walk.first[depth - 1, x]
+            if depth == 1:
+                origin = y
             if seen[y] != stamp:
                 if reached == most:
                     return 0
                 seen[y] = stamp
                 first[y] = origin
-                walk.node[depth, reached] = y
+                node[reached] = y
                 reached += 1
             elif first[y] != origin:
                 first[y] = MANY
@@ -139,6 +144,47 @@ def count_paths(links, trie, n_rules, sources, offsets, asked, walk, most):
         for k in range(links.run_start[run], links.run_start[run + 1]):
             known[links.end[k]] = 0
     return hits, predicted
+
+
+@kernel
+def count_shared(links, trie, n_rules, uses, targets, sources, part, queries, walk, most):
+    """Hits and predictions as of `count_paths`, of the rules of several steps, in two rows.
+
+    `trie` has the paths of all of them, `uses` says which rules of which steps each is, and the
+    sources numbered in `part` are asked what `queries` says (`hornbeam.graphs.shared_counts`).
+    """
+    known = np.zeros((len(targets), walk.node.shape[1]), dtype=np.int8)
+    asked = np.zeros(len(targets), dtype=np.int64)
+    counts = np.zeros((2, n_rules), dtype=np.int64)
+    for s in part:
+        for q in range(queries.start[s], queries.start[s + 1]):
+            t = queries.step[q]
+            run = find_run(links, sources[s], targets[t])
+            if run < 0:
+                continue
+            for k in range(links.run_start[run], links.run_start[run + 1]):
+                known[t, links.end[k]] = 1
+            for k in range(queries.low[q], queries.high[q]):
+                known[t, queries.answer[k]] = 2
+            asked[t] = queries.high[q] - queries.low[q]
+        node, path, answers = next_rule(links, trie, sources[s], 0, walk, most)
+        while path >= 0:
+            for u in range(uses.start[path], uses.start[path + 1]):
+                t = uses.step[u]
+                if asked[t] == 0:
+                    continue
+                unknown, hit = 0, 0
+                for k in range(answers):
+                    state = known[t, walk.answer[k]]
+                    unknown += state == 0
+                    hit += state == 2
+                counts[0, uses.rule[u]] += hit
+                counts[1, uses.rule[u]] += asked[t] * unknown + hit
+            node, path, answers = next_rule(links, trie, sources[s], node, walk, most)
+        for q in range(queries.start[s], queries.start[s + 1]):
+            known[queries.step[q]] = 0
+            asked[queries.step[q]] = 0
+    return counts
 
 
 @kernel

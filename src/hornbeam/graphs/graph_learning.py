@@ -33,8 +33,6 @@ from hornbeam.graphs.opened_graph import GraphInput, open_graph
 from hornbeam.graphs.path_rules import MAX_PATH, PathRules
 from hornbeam.graphs.pools import FEATURES, LINKED, Pool
 from hornbeam.graphs.ranking_fit import (
-    PENALTIES,
-    USUAL_PENALTY,
     Ranking,
     Trial,
     crossed,
@@ -246,10 +244,8 @@ def _fitted(
         trials, judged_by = [Trial(train, held)], "valid"
     else:
         trials, judged_by = crossed(train), "train"
-    penalties = PENALTIES if judged_by == "valid" else (USUAL_PENALTY,)
-    rankings = fit_ranking(
-        trials, available, work, settings.per_relation, shares.fitting, penalties
-    )
+    freely = judged_by == "valid"
+    rankings = fit_ranking(trials, available, work, settings.per_relation, shares.fitting, freely)
     ranking, own = rankings[0], dict[int, Floats]()
     judged = [trial.judged for trial in trials]
     scores = [scores_of(pool, one) for pool, one in zip(judged, rankings, strict=True)]

@@ -77,12 +77,15 @@ def _found_rules(
         paths[step ^ 1] = turned_paths(paths[step])
     asked = graph.drawn(learning.steps, extent.judged, learning.seed, JUDGING)
     judged = graph.count(paths, asked, learning.portion(*judging))
-    chosen = {}
+    links, same = graph.links_by_predicate, min(extent.judged, extent.counted)
+    chosen, left = dict[int, PathRules](), dict[int, PathTable]()
     for step in learning.steps:
         rules = judged.get(step, PathRules.none(step, learning.length))
         base = 1 / max(int(holders[step ^ 1]), 1)
-        chosen[step] = rules.paths[best_rules(rules, base, extent.kept)]
-    return count_rules(learning, graph, chosen, learning.portion(*counting))
+        chosen[step] = rules.select(best_rules(rules, base, extent.kept))
+        if links[predicate_of(step)] > same:  # otherwise all were asked, and would be again
+            left[step] = chosen[step].paths
+    return chosen | count_rules(learning, graph, left, learning.portion(*counting))
 
 
 def count_given(learning: GraphLearning, given: GivenRules) -> dict[int, PathRules]:

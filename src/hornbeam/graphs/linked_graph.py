@@ -26,6 +26,8 @@ from hornbeam.rules.codes import code_limit, step_code
 
 #: Facts above which the loops over a graph are compiled.
 WORTH_COMPILING = 100
+#: Entities times steps up to which there is a table of runs: as much as stays in a cache.
+TABULATED = 1_000_000
 
 
 class Links(NamedTuple):
@@ -35,7 +37,8 @@ class Links(NamedTuple):
     from the entity `run_entity[r]` to the entities `end[run_start[r]]` to `end[run_start[r + 1]]`.
     `property[i]` is the property that link i gives to the entity it starts from. The entities with
     runs of a step s are `holder[first_holder[s]]` to `holder[first_holder[s + 1]]`, and
-    `holder_run` has these runs.
+    `holder_run` has these runs. `run_at[v, s]` is the run of v along s, or -1; it is empty where it
+    would be large.
     """
 
     first_run: Ints
@@ -47,6 +50,7 @@ class Links(NamedTuple):
     first_holder: Ints
     holder: Ids
     holder_run: Ids
+    run_at: Ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +126,15 @@ class LinkedGraph:
             pointers(np.bincount(run_step, minlength=self.step_limit)),
             run_entity[by_step],
             by_step,
+            self._run_at(run_entity, run_step),
         )
+
+    def _run_at(self, run_entity: Ids, run_step: Ids) -> Ids:
+        if self.n_entities * self.step_limit > TABULATED:
+            return np.empty((0, 0), dtype=np.int32)
+        table = np.full((self.n_entities, self.step_limit), -1, dtype=np.int32)
+        table[run_entity, run_step] = np.arange(len(run_step))
+        return table
 
     def _sorted(self, end: Ids, step: Ids, start: Ids) -> Ids:
         """The order of links by start, step and end."""

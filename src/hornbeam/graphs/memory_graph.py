@@ -29,6 +29,7 @@ from hornbeam.graphs.path_rules import PathRules, counted
 from hornbeam.graphs.pools import Pool, firings_of, pool_of
 from hornbeam.graphs.ridge import MOST_ENTITIES, Ridge
 from hornbeam.graphs.ridge_choice import CHEAP, JUDGED, PENALTIES, USUAL, choose_penalty
+from hornbeam.graphs.shared_counts import shared_counts
 from hornbeam.graphs.softmax import Firings
 from hornbeam.graphs.stage_shares import inverse_seconds
 from hornbeam.graphs.workload import Result, Workload
@@ -148,6 +149,9 @@ class MemoryGraph:
         self, paths: Mapping[int, PathTable], asked: Mapping[int, Asked], portion: Portion
     ) -> dict[int, PathRules]:
         """Hits and predictions of paths, by step."""
+        together = shared_counts(self.graph, paths, asked, portion)
+        if together is not None:
+            return together
 
         def one(step: int) -> PathRules:
             return counted(self.graph, step, paths[step], asked[step])

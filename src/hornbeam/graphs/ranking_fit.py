@@ -1,9 +1,10 @@
 """Fitting the ranking model: which features, which penalties, by queries that were held out.
 
-1. One softmax for the graph per set of features; the set with the best MRR on queries that it was
-   not fitted to is taken, so the ridge's features stay only where they gain.
-2. One softmax per step, drawn to the graph's by a penalty; the penalty (or the graph's model alone)
-   by such queries, too.
+1. One softmax for the graph per set of features and, drawn to it, one per step; the set with the
+   best MRR on queries that it was not fitted to is taken, so that the ridge's features, or those of
+   constants, stay only where they gain. Sets are compared as they are used: what weights of the
+   graph alone make of many features says little about weights per step.
+2. The penalty that draws steps to the graph (or the graph's model alone) by such queries, too.
 3. Where the graph is sparse, a weight per path rule, if held-out queries gain by it
    (`hornbeam.graphs.rule_weights`).
 """
@@ -33,18 +34,19 @@ FEW = (
 )  # fmt: skip
 WITH_SUMS = (*FEW, "path_sum", "forward_sum", "backward_sum")
 WITHOUT_RIDGE = FEATURES[:-3]
-SETS = (FEW, WITH_SUMS, FEATURES, WITHOUT_RIDGE)
-#: L2 penalties: of the graph's weights, and of the steps' distance to them.
+#: Constants take part only fitted together.
+WITHOUT_CONSTANTS = (
+    "ridge_forward", "ridge_backward", "ridge_sum", "frequency", "seen", "degree", "itself",
+    *LINKED, "path_best", "path_noisy_or", "path_sum",
+)  # fmt: skip
+SETS = (FEW, WITH_SUMS, FEATURES, WITHOUT_RIDGE, WITHOUT_CONSTANTS)
+#: L2 penalties: of the graph's weights, and of the steps' distance to them. The usual one is taken
+#: where no held-out facts can choose; otherwise weaker ones are tried, then stronger ones.
 GRAPH_PENALTY = 1.0
-PENALTIES = (100.0, 30.0, 10.0, 3.0)
-#: The one that is taken where no held-out facts can choose.
 USUAL_PENALTY = 30.0
-#: Candidates that sets of features are compared on.
-COMPARED = 300_000
-
-
-#: Weights by step.
-_Fits = dict[int, Floats]
+WEAKER, STRONGER = (10.0, 3.0), (100.0,)
+#: Candidates that sets of features are compared on, altogether and per step, the more of both.
+COMPARED, COMPARED_PER_STEP = 300_000, 5_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +114,8 @@ class _Choice:
     trials: Sequence[Trial]
     best: list[Ranking] = field(default_factory=list)
 
-    def offer(self, rankings: Sequence[Ranking]) -> None:
+    def offer(self, rankings: Sequence[Ranking]) -> bool:
+        """Take these rankings where they are better than all before; whether they are."""
         total, queries = 0.0, 0
         for trial, ranking in zip(self.trials, rankings, strict=True):
             judged = trial.judged
@@ -120,8 +123,10 @@ class _Choice:
             total += float(summed_reciprocal_ranks(judged.offsets, score, judged.truth).sum())
             queries += judged.n_queries
         mrr = total / max(queries, 1)
-        if not self.best or mrr > self.best[0].mrr:
+        better = not self.best or mrr > self.best[0].mrr
+        if better:
             self.best = [replace(ranking, mrr=mrr) for ranking in rankings]
+        return better
 
 
 def fit_ranking(
@@ -130,34 +135,40 @@ def fit_ranking(
     work: Workload,
     per_step: bool = True,
     share: float = 0.2,
-    penalties: Sequence[float] = PENALTIES,
+    freely: bool = True,
 ) -> list[Ranking]:
-    """Choose features among those available, and one of the penalties, or the graph's model alone.
+    """Choose features among those available, and a penalty, or the graph's model alone.
 
-    Returns the weights of every trial.
+    Unless `freely`, sets of features are compared by the graph's weights, and the penalty is the
+    usual one. Returns the weights of every trial.
     """
     trials = [replace(trial, fitted=trial.fitted.informative()) for trial in trials]
-    graphs = _graph_models(trials, available, work, share / 2)
+    fits = _best_set(trials, available, work, share / 2, per_step and freely)
+    graphs = _graph_models(trials, fits, work)
     if not per_step:
         return graphs
-    share /= 2 * len(penalties) * len(trials)
-    parts = [_by_step(trial.fitted, graphs[0].features) for trial in trials]
-    fits: list[_Fits] = [{} for _ in trials]
     choice = _Choice(trials)
     choice.offer(graphs)
-    for penalty in penalties:
-        if fits[0] and work.expired(0.9):
-            break
+    parts = [_by_step(trial.fitted, graphs[0].features) for trial in trials]
+
+    def tried(penalty: float) -> bool:
+        """Fit with a penalty, from the last fits on; whether that is the best so far."""
+        nonlocal fits
         fits = [
-            _fit_steps(part, graph, penalty, near, work, share)
-            for part, graph, near in zip(parts, graphs, fits, strict=True)
+            _fit_steps(part, graph, penalty, fit.by_step, work, share / (6 * len(trials)))
+            for part, graph, fit in zip(parts, graphs, fits, strict=True)
         ]
-        choice.offer(
-            [
-                replace(graph, by_step=by_step, penalty=penalty)
-                for graph, by_step in zip(graphs, fits, strict=True)
-            ]
-        )
+        return choice.offer(fits)
+
+    tried(USUAL_PENALTY)
+    for others in (WEAKER, STRONGER) if freely else ():
+        better = False
+        for penalty in others:
+            if work.expired(0.9) or not tried(penalty):
+                break
+            better = True
+        if better:
+            break
     return choice.best
 
 
@@ -169,8 +180,8 @@ def refit(queries: Pool, chosen: Ranking, work: Workload, share: float) -> Ranki
     if chosen.penalty is None:
         return graph
     parts = _by_step(queries, chosen.features)
-    by_step = _fit_steps(parts, graph, chosen.penalty, chosen.by_step, work, share / 2)
-    return replace(graph, by_step={**chosen.by_step, **by_step}, penalty=chosen.penalty)
+    fitted = _fit_steps(parts, graph, chosen.penalty, chosen.by_step, work, share / 2)
+    return replace(fitted, by_step={**chosen.by_step, **fitted.by_step})
 
 
 def _by_step(queries: Pool, features: Sequence[str]) -> dict[int, CandidateRows]:
@@ -188,7 +199,7 @@ def _fit_steps(
     near: Mapping[int, Floats],
     work: Workload,
     share: float,
-) -> _Fits:
+) -> Ranking:
     """Weights per step, drawn to the graph's; those of steps that there is no time for lack."""
     penalties = np.full(len(graph.features), penalty)
 
@@ -199,35 +210,50 @@ def _fit_steps(
 
     sizes = [float(len(rows.feature)) for rows in parts.values()]
     fitted = work.each(fit, list(parts), sizes, share)
-    return {step: w for step, w in zip(parts, fitted, strict=True) if w is not None}
+    by_step = {step: w for step, w in zip(parts, fitted, strict=True) if w is not None}
+    return replace(graph, by_step=by_step, penalty=penalty)
 
 
-def _graph_models(
-    trials: Sequence[Trial], available: Sequence[str], work: Workload, share: float
+def _best_set(
+    trials: Sequence[Trial], available: Sequence[str], work: Workload, share: float, per_step: bool
 ) -> list[Ranking]:
-    """One softmax for the graph per trial, with the best set of features."""
+    """The best set of features, as fitted to parts of the trials: for the graph, or per step."""
     several: list[tuple[str, ...]] = []
     for one in SETS:
         features = tuple(name for name in one if name in available)
         if features not in several:
             several.append(features)
-    parts = [_part(trial.fitted, COMPARED) for trial in trials]
+    parts = [_compared(trial.fitted) for trial in trials]
+    share /= len(several) * len(trials)
     choice = _Choice(trials)
+
+    def fit(part: Pool, features: tuple[str, ...]) -> Ranking:
+        graph = _fit_graph(part, features, None, work)
+        if not per_step:
+            work.advance(share)
+            return graph
+        return _fit_steps(_by_step(part, features), graph, USUAL_PENALTY, {}, work, share)
+
     for features in several:
         if not choice.best or not work.expired(0.9):
-            choice.offer([_fit_graph(part, features, None, work) for part in parts])
-        work.advance(share / len(several))
-    whole = all(part is trial.fitted for part, trial in zip(parts, trials, strict=True))
-    if whole or work.expired(0.9):
-        return choice.best
-    better = _Choice(trials)
-    better.offer(
+            choice.offer([fit(part, features) for part in parts])
+    return choice.best
+
+
+def _graph_models(
+    trials: Sequence[Trial], fits: Sequence[Ranking], work: Workload
+) -> list[Ranking]:
+    """The graph's weights of the chosen features, fitted to all queries of the trials."""
+    if work.expired(0.9):
+        return [replace(fit, by_step={}, penalty=None) for fit in fits]
+    choice = _Choice(trials)
+    choice.offer(
         [
-            _fit_graph(trial.fitted, best.features, best.weights, work)
-            for trial, best in zip(trials, choice.best, strict=True)
+            _fit_graph(trial.fitted, fit.features, fit.weights, work)
+            for trial, fit in zip(trials, fits, strict=True)
         ]
     )
-    return better.best
+    return choice.best
 
 
 def _fit_graph(
@@ -239,6 +265,11 @@ def _fit_graph(
     penalties = np.full(len(columns), GRAPH_PENALTY)
     weights = fit_softmax(rows, scale, np.zeros(len(columns)), penalties, start, work.expired)
     return Ranking(features, scale, weights, {}, None, 0.0)
+
+
+def _compared(pool: Pool) -> Pool:
+    """What sets of features are fitted to."""
+    return _part(pool, max(COMPARED, COMPARED_PER_STEP * len(np.unique(pool.step))))
 
 
 def _part(pool: Pool, rows: int) -> Pool:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.linalg import lapack
 
-from hornbeam.arrays import Floats, Ids, Integers, ranges
+from hornbeam.arrays import Floats, Integers, pointers, ranges
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.ridge_kernels import add_quadratic, add_shared
 
@@ -85,33 +85,22 @@ class Ridge:
 
     def scores(self, step: int, sources: Integers) -> tuple[Single, Single]:
         """Scores forward and backward of all entities as answers of the sources' queries."""
-        graph, links = self.graph, self.graph.links
-        answers = graph.holders(step ^ 1)
-        runs = graph.runs_along(step ^ 1)  # the property (step, c) is the run of c
-        sizes = links.run_start[runs + 1] - links.run_start[runs]
-        rows = np.repeat(np.arange(len(answers)), sizes)
-        held = _runs(graph, runs)
-        weight = np.repeat(-1.0 / self.rest[runs], sizes).astype(np.float32)
-        shape = (len(answers), graph.n_entities)
-        table = sparse.csr_array((weight, (rows, held)), shape=shape)
+        graph = self.graph
         forward = np.zeros((len(sources), graph.n_entities), dtype=np.float32)
-        forward[:, answers] = (table @ self.inverse[sources].T).T
-        return forward, self._backward(step, sources)
-
-    def _backward(self, step: int, sources: Integers) -> Single:
-        graph, links = self.graph, self.graph.links
+        answers = self._columns(graph.runs_along(step ^ 1))  # (step, c) is the run of c
+        forward[:, graph.holders(step ^ 1)] = (answers @ self.inverse[sources].T).T
+        backward = np.zeros_like(forward)
         runs = graph.run_of(sources, step)
         found = np.flatnonzero(runs >= 0)
-        runs = runs[found]
-        sizes = links.run_start[runs + 1] - links.run_start[runs]
-        weight = np.repeat(-1.0 / self.rest[runs], sizes).astype(np.float32)
-        rows = np.repeat(found, sizes)
-        shape = (len(sources), graph.n_entities)
-        table = sparse.csr_array((weight, (rows, _runs(graph, runs))), shape=shape)
-        return np.asarray(table @ self.inverse, dtype=np.float32)
+        backward[found] = self._columns(runs[found]) @ self.inverse
+        return forward, backward
 
-
-def _runs(graph: LinkedGraph, runs: Integers) -> Ids:
-    """Ends of some runs, one after the other."""
-    links = graph.links
-    return links.end[ranges(links.run_start[runs], links.run_start[runs + 1])]
+    def _columns(self, runs: Integers) -> sparse.csr_array:
+        """The columns of properties in X, one per row, divided by -(1 - x^T A x)."""
+        links = self.graph.links
+        low, high = links.run_start[runs], links.run_start[runs + 1]
+        weight = np.repeat(-1.0 / self.rest[runs], high - low).astype(np.float32)
+        shape = (len(runs), self.graph.n_entities)
+        return sparse.csr_array(
+            (weight, links.end[ranges(low, high)], pointers(high - low)), shape=shape
+        )

@@ -95,6 +95,9 @@ class Workload:
         threads
             Threads for this work, where it is not for as many as others.
         """
+        if not items:
+            self.advance(share)
+            return []
         total = sum(sizes) or 1.0
 
         def one(place: int) -> Result | None:
