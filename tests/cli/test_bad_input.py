@@ -13,7 +13,7 @@ from tests.support.commands import Ended, hornbeam_, listing, process
 FACTS = "".join(f"s{i}\tp\to{i % 2}\n" for i in range(20))
 LABELS = "".join(f"s{i}\tt\to{k}\t{int(i % 2 == k)}\n" for i in range(20) for k in (0, 1))
 MODEL = "1.0: p(A, B) -> t(A, B)\n0.5: !t(A, B)\n"
-PACKED = gzip.compress(FACTS.encode())
+PACKED = gzip.compress(FACTS.encode(), mtime=0)
 
 COMMANDS = {
     "candidates": "candidates --facts facts.tsv --labels labels.tsv",

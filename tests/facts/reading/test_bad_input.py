@@ -28,7 +28,7 @@ from hornbeam.facts.reading.workspace import workspace
 from tests.support.fact_tables import write
 
 Reader = Callable[..., object]
-PACKED = gzip.compress("".join(f"e{i}\tp\te{i * i}\n" for i in range(1000)).encode())
+PACKED = gzip.compress("".join(f"e{i}\tp\te{i * i}\n" for i in range(1000)).encode(), mtime=0)
 
 
 def refusal(reader: Reader, *inputs: object) -> DataError:
@@ -66,7 +66,9 @@ TEXTS: list[tuple[str, str | bytes, int | None, str]] = [
     ("trailing.tsv", "a\tp\tb\nb\tp\tc\t\n", 2, "found 4 fields"),
     ("after blanks.tsv", "\na\tp\tb\n\n\nb\n", 5, "found 1 field"),
     ("many.csv", "a,p,b\nb,p,c,1\n", 2, "found 4 fields"),
-    ("semicolon.csv", "a;p;b\n", 1, "separated by commas, found 1 field"),
+    ("semicolon.csv", "a;p;b\n", 1, "separated by commas, found 1 field; it has semicolons"),
+    ("commas.tsv", "a,p,b\n", 1, "separated by TABs, found 1 field; it has commas: call it .csv"),
+    ("tabs.csv", "a\tp\tb\n", 1, "separated by commas, found 1 field; it has TABs: call it .tsv"),
     ("quote.csv", 'a,p,b\n"a"x,p,b\n', 2, "closing quote"),
     ("open.csv", 'a,p,b\n"a,p,b\n', 2, "closing quote"),
     ("line feed.csv", 'a,p,b\n"a\nb",p,b\n', 2, "over the end of the line"),
@@ -80,7 +82,7 @@ TEXTS: list[tuple[str, str | bytes, int | None, str]] = [
     ("arabic.tsv", "a\tp\tb\t\u0661\n", 1, "found '\u0661'"),
     ("long.tsv", "a\tp\tb\t" + "9" * 9999, 1, f"found '{'9' * 40}...'"),
     ("latin.tsv", b"a\tp\tb\nb\tp\tcaf\xe9\n", 2, "invalid UTF-8 (byte 0xe9)"),
-    ("utf16.tsv", "a\tp\tb\n".encode("utf-16"), 1, "invalid UTF-8"),
+    ("utf16.tsv", "a\tp\tb\n".encode("utf-16"), 1, "invalid UTF-8 (byte 0xff), rather UTF-16"),
     ("latin.csv", b"a,p,b\nb,p,caf\xe9\n", 2, "invalid UTF-8"),
     ("nul.tsv", "a\tp\tb\nb\tp\tc\0\n", 2, "the object holds a NUL"),
     ("cr.tsv", "a\tp\tb\nb\tp\tc\rd\n", 2, "the object holds a carriage return"),
@@ -98,7 +100,7 @@ TEXTS: list[tuple[str, str | bytes, int | None, str]] = [
     ("text.parquet", "a\tp\tb\n", None, "expected a whole Parquet file"),
     ("tiny.parquet", "PA", None, "expected a whole Parquet file"),
     ("fake.parquet", "PAR1 and then nothing of the kind PAR1", None, "cannot be read"),
-    ("unpacked.nt.gz", gzip.compress(b"<a:a> <a:p> .\n"), 1, "expected N-Triples"),
+    ("unpacked.nt.gz", gzip.compress(b"<a:a> <a:p> .\n", mtime=0), 1, "expected N-Triples"),
     ("list.json", "[1, 2]", None, "not a PSL program"),
 ]
 
