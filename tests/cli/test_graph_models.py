@@ -243,6 +243,15 @@ def test_mistakes_are_told(
     assert not out.exists()
 
 
+def test_progress_is_in_percent(
+    files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hornbeam.cli.console.LINE_EVERY_SECONDS", 0.0)
+    told = learn(files, "-o", tmp_path / "graph.hornbeam").stderr
+    assert re.search(r"Learning the graph: \d+ %", told)
+    assert "of 1,000" not in told
+
+
 def test_queries_without_an_answer_say_why(files: dict[str, Path], tmp_path: Path) -> None:
     queries = write(tmp_path / "queries.tsv", [("p5", "citzen", "?"), ("land1", "owned_by", "?")])
     told = asked("predict", files, "--queries", queries)

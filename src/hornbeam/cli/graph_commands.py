@@ -16,6 +16,7 @@ from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, screen, screen_text
 from hornbeam.cli.evidence import open_evidence
 from hornbeam.cli.option_groups import Options
+from hornbeam.cli.work_left import WholeWork
 from hornbeam.errors import HornbeamWarning, InputError
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from hornbeam.graphs.ranking import GraphEvaluation
     from hornbeam.result_table import ResultTable
 
+#: How learning calls its one stage.
+LEARNING = "Learning the graph"
 #: Most relations of a model that a message names.
 NAMED_RELATIONS = 5
 
@@ -105,7 +108,11 @@ def learn_graph_model(
         check_only_counted(graph.rules, graph.valid)  # before it is started
 
     clock = time.perf_counter()
-    with console.progress() as progress, open_evidence(facts, engine, reading, progress) as known:
+    whole = WholeWork(LEARNING, {LEARNING: 1.0})  # in percent: its units mean nothing to a reader
+    with (
+        console.progress(whole) as progress,
+        open_evidence(facts, engine, reading, progress) as known,
+    ):
         valid = reading.read(hb.read_facts, graph.valid, progress) if graph.valid else None
         load = time.perf_counter() - clock
         model = hb.learn_graph(
