@@ -127,6 +127,8 @@ def test_copies() -> None:
 def test_what_it_needs() -> None:
     with pytest.raises(InputError, match="`facts` is None"):
         RuleClassifier().fit(X, Y)
+    with pytest.raises(ValueError, match="y has one class, 0; expected two"):
+        clone(CLASSIFIER).fit(X, [0] * len(X))
     fitted = clone(CLASSIFIER).fit(X, Y)
     with pytest.raises(ValueError, match="feature names"):
         fitted.predict(X.assign(more="x"))

@@ -95,7 +95,9 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"Only binary classification is supported. The type of the target is {kind}."
             )
         if len(self.classes_) < 2:
-            raise ValueError(f"y has one class, {self.classes_[0]!r}; expected two classes")
+            raise ValueError(
+                f"y has one class, {self.classes_.tolist()[0]!r}; expected two classes"
+            )
         rows = [(*pair, int(label)) for pair, label in zip(_named(pairs), truth, strict=True)]
         if self.facts is None:
             raise InputError("`facts` is None; expected facts about the entities of the pairs")

@@ -55,6 +55,12 @@ def test_the_table_says_whether_methods_differ() -> None:
     assert "p = " in verdict
 
 
+def test_a_folder_and_files_are_one_too_many() -> None:
+    ended = hornbeam_("crossval", COUNTRIES, "--facts", COUNTRIES / "observed.tsv")
+    assert ended.code == 2
+    assert "give a TASK_DIR, or --facts and --labels, not both" in ended.stderr
+
+
 @pytest.mark.slow
 def test_labels_are_dealt_into_folds(tmp_path: Path) -> None:
     words = ("crossval", "--facts", COUNTRIES / "observed.tsv", "--facts",

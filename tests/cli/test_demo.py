@@ -23,6 +23,8 @@ def test_the_demo_runs_and_leaves_nothing_behind(tmp_path: Path, scratch: Path) 
     assert "neighbour(A, B) & located_in(B, C) -> located_in(A, C)" in ended.stdout
     assert "AUC-ROC    0.9" in ended.stdout
     assert "\tlocated_in\t" in ended.stdout
+    assert re.search(r"^ *[\d.]+  !located_in\(A, B\) *$", ended.stdout, flags=re.MULTILINE)
+    assert "condition, !located_in(A, B), is the prior" in " ".join(ended.stdout.split())
     assert "What to try next" in ended.stdout
     assert "Traceback" not in ended.stderr
     assert listing(tmp_path) == []

@@ -16,6 +16,15 @@ def test_the_json_has_the_keys_of_the_design(countries_model: Path) -> None:
     assert ended.told == []
 
 
+def test_a_test_of_other_relations_is_told_by_a_few_names(tmp_path: Path) -> None:
+    model = tmp_path / "many.psl"
+    model.write_text("".join(f"1: p(A, B) -> t{i}(A, B)\n" for i in range(7)))
+    rows = write(tmp_path / "facts.tsv", [("a", "p", "b")])
+    ended = hornbeam_("evaluate", model, "--facts", rows, "--test", rows)
+    assert ended.code == 2
+    assert "the test has no fact of t0, t1, t2, t3, t4, ..., which" in ended.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("score", ["mean", "map"])
 def test_metrics_are_those_of_scikit_learn(countries_model: Path, score: str) -> None:

@@ -156,6 +156,14 @@ def test_report(files: dict[str, Path], tmp_path: Path) -> None:
     assert "Reliability of probabilities" in text
 
 
+def test_a_report_writes_whole_ranks_as_such(files: dict[str, Path], tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert asked("report", files, "--test", files["train"], "-o", page).code == 0
+    ranks = re.findall("rank <b>([^<]+)</b>", page.read_text())
+    assert ranks
+    assert not [rank for rank in ranks if rank.endswith(".0")]
+
+
 def test_report_without_a_test_says_what_was_learned(
     files: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -215,6 +223,8 @@ def test_rules_go_out_and_come_in_again(files: dict[str, Path], tmp_path: Path) 
         (["predict", "--subject", "nobody"], "no fact has the subject 'nobody'"),
         (["explain", "nobody", "citizen", "land1"], "no fact has the entity 'nobody'"),
         (["explain", "p5", "owns", "land1"], "no rules for the relation 'owns'"),
+        (["predict", "--queries", "{test}", "--subject", "p5"], "--subject is for new links"),
+        (["predict", "--queries", "{test}", "--target", "in"], "--target is for new links"),
         (["report", "--labels", "{test}", "-o", "{out}"], "give --test"),
         (["report", "--filter", "{test}", "-o", "{out}"], "beside those of --test"),
     ],
@@ -231,6 +241,40 @@ def test_mistakes_are_told(
     assert message in ended.stderr
     assert "Traceback" not in ended.stderr
     assert not out.exists()
+
+
+def test_progress_is_in_percent(
+    files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hornbeam.cli.console.LINE_EVERY_SECONDS", 0.0)
+    told = learn(files, "-o", tmp_path / "graph.hornbeam").stderr
+    assert re.search(r"Learning the graph: \d+ %", told)
+    assert "of 1,000" not in told
+
+
+def test_queries_without_an_answer_say_why(files: dict[str, Path], tmp_path: Path) -> None:
+    queries = write(tmp_path / "queries.tsv", [("p5", "citzen", "?"), ("land1", "owned_by", "?")])
+    told = asked("predict", files, "--queries", queries)
+    assert told.code == 0
+    assert told.stdout == ""
+    assert "2 queries name an entity or a relation that no fact has" in told.stderr
+    assert "No fact has 'citzen', which query 1 names. Did you mean 'citizen'?" in told.stderr
+    write(queries, [("p5", "lives", "?"), ("pp5", "lives", "?")])
+    told = asked("predict", files, "--queries", queries)
+    assert "No fact has 'pp5', which query 2 names. Did you mean 'p5'" in told.stderr
+
+
+def test_a_model_of_another_graph_is_called_that(files: dict[str, Path], tmp_path: Path) -> None:
+    other = write(tmp_path / "other.tsv", [("a", "eats", "b"), ("b", "eats", "c")])
+    elsewhere = {**files, "train": other}
+    queries = write(tmp_path / "queries.tsv", [("a", "eats", "?")])
+    for words in (("predict",), ("report", "-o", tmp_path / "r.html")):
+        told = asked(words[0], elsewhere, *words[1:])
+        assert "the facts have none of the model's 3 relations (citizen, in, lives)" in told.stderr
+    told = asked("predict", elsewhere, "--queries", queries)
+    assert told.code == 0
+    assert "The model has no rules for 'eats', of which 1 query asks." in told.stderr
+    assert "No new fact is proposed." in asked("predict", elsewhere).stderr
 
 
 def test_what_is_for_graphs_needs_them(files: dict[str, Path], tmp_path: Path) -> None:

@@ -44,6 +44,12 @@ def test_the_json_has_the_keys_of_the_design(tmp_path: Path, scratch: Path) -> N
     assert model.targets == ["located_in"]
 
 
+def test_negatives_beside_labels_are_told_to_change_nothing(tmp_path: Path) -> None:
+    words = (*LEARN, "--method", "ppll", "-o", tmp_path / "model.psl")
+    assert "--negatives changes nothing" in hornbeam_(*words, "--negatives", "5").stderr
+    assert "--negatives" not in hornbeam_(*words).stderr
+
+
 def test_the_model_is_good_on_what_it_has_not_seen(countries_model: Path) -> None:
     found = hornbeam_("evaluate", countries_model, *EVIDENCE, *TEST, "--json").json
     assert found["auc_roc"] > 0.97

@@ -112,7 +112,8 @@ def test_queries_are_answered(files: dict[str, Path], tmp_path: Path) -> None:
     ended = hornbeam_(*asked[:-1], unknown)
     assert ended.rows == []
     assert ended.told == [
-        "1 query names an entity or a relation that no fact has; it gets no answer."
+        "No fact has 'nobody', which query 1 names.",
+        "1 query names an entity or a relation that no fact has; it gets no answer.",
     ]
     wrong = write(tmp_path / "wrong.tsv", [("e1", "works_in", "?"), ("?", "works_in", "?")])
     ended = hornbeam_(*asked[:-1], wrong)

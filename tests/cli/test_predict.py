@@ -50,6 +50,33 @@ def test_order_and_repetitions_are_kept(tmp_path: Path, small: tuple[Path, Path]
     assert [row[3] for row in rows] == [low, high, high, high, low]
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--top", "2"), "--top is for new links and for answers"),
+        (("--subject", "ann"), "--subject is for new links"),
+        (("--per-subject",), "--per-subject is for new links"),
+        (("--target", "trusts"), "--target is for new links"),
+    ],
+)
+def test_what_chooses_links_is_not_left_unheard_beside_pairs(
+    tmp_path: Path, small: tuple[Path, Path], words: tuple[str, ...], message: str
+) -> None:
+    model, facts = small
+    pairs = write(tmp_path / "pairs.tsv", [("ann", "trusts", "cid"), ("bob", "trusts", "cid")])
+    told = hornbeam_("predict", model, "--facts", facts, "--pairs", pairs, *words)
+    assert told.code == 2
+    assert message in told.stderr
+
+
+def test_a_query_of_what_no_rule_says_is_told(tmp_path: Path, small: tuple[Path, Path]) -> None:
+    model, facts = small
+    queries = write(tmp_path / "queries.tsv", [("ann", "knows", "?"), ("bob", "knows", "?")])
+    told = hornbeam_("predict", model, "--facts", facts, "--queries", queries)
+    assert (told.code, told.stdout) == (0, "")
+    assert "The model has no rules for 'knows', of which 2 queries ask." in told.stderr
+
+
 @pytest.mark.slow
 def test_a_fourth_column_of_pairs_is_ignored(tmp_path: Path, small: tuple[Path, Path]) -> None:
     model, facts = small

@@ -91,7 +91,11 @@ def test_what_cannot_be_written_is_refused_first(folder: Path) -> None:
         (["--out-format", "csv", "--json"], "give one of them"),
         (["--out-format", "xml"], "'xml'"),
         (["-o", "nowhere/table.csv"], "does not exist"),
+        (["-o", "table.xlsx"], "table.xlsx: .xlsx is not written; expected .tsv, .csv"),
+        (["-o", "table.tsv.gz"], ".gz is not written"),
+        (["-o", "-"], "-: is no name of a file"),
     ):
         ended = hornbeam_(*words, *further)
         assert (ended.code, ended.stdout) == (2, "")
         assert message in ended.stderr
+        assert not {path.name for path in folder.iterdir()} & {"-", "table.xlsx", "table.tsv.gz"}

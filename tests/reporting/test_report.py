@@ -244,6 +244,18 @@ def test_without_labels_the_page_says_what_was_learned_and_nothing_of_errors() -
     assert "Known links 0" in bare.words
 
 
+def test_sampled_pairs_are_not_called_labelled() -> None:
+    facts, labels = world()
+    true = [row[:3] for row in labels if row[3]]
+    language = hb.Language(max_length=2, min_coverage=1)
+    model = hb.learn([*facts, *true], target=true[0][1], language=language)
+    page = Page.of(model.report([*facts, *true]))
+    assert model.trace is not None
+    said = f"from {model.trace.targets:,} pairs, {model.trace.positives:,} of them true and the"
+    assert f"{said} others sampled" in page.words
+    assert "labelled pair" not in page.words.replace("No labelled pairs were given", "")
+
+
 def test_report_explorer_and_notebook_share_their_colours() -> None:
     """One blue is for, one orange against, wherever they are shown."""
     explorer = (files("hornbeam.serve") / "static" / "explorer.css").read_text()

@@ -88,6 +88,19 @@ def test_hostile_names_run_nothing_and_break_nothing(
         assert watched.quiet(), watched
 
 
+def test_tables_are_whole_on_a_phone(browser: Browser, learned_page: Path) -> None:
+    """Rows become blocks with a name before every figure: nothing hides beyond a scroller."""
+    for watched in opened(browser, learned_page, PHONE):
+        page = watched.page
+        for summary in page.query_selector_all("summary"):
+            summary.click()
+        cut = """() => [...document.querySelectorAll(".table")]
+            .filter(e => e.scrollWidth > e.clientWidth).map(e => e.ariaLabel)"""
+        assert page.evaluate(cut) == []
+        figures = page.locator(".table.stack tbody td.n:visible")
+        assert figures.count() == figures.and_(page.locator("[data-name]")).count() > 0
+
+
 @pytest.mark.parametrize("width", [PHONE, DESKTOP])
 def test_nothing_sticks_out(browser: Browser, learned_page: Path, width: int) -> None:
     """Wide tables scroll within themselves; all else fits the screen."""

@@ -246,10 +246,23 @@ def test_two_models_side_by_side(page: Page) -> None:
     only = page.locator("section", has_text="Only in other.psl")
     expect(only.get_by_role("row")).to_have_count(2)
     expect(only).to_contain_text("knows(B, A) -> trusts(A, B)")
+    expect(only).to_contain_text("If B knows A, then A trusts B.")
     expect(page.locator("section", has_text="Figures")).to_contain_text("AUC-ROC")
     expect(
         page.locator("section", has_text="differ most").get_by_role("link").first
     ).to_be_visible()
+
+
+def test_tables_stay_within_their_cards_on_a_small_phone(browser: Browser, port: int) -> None:
+    """What is beyond the edge of a card looks cut off, though the page itself does not scroll."""
+    outside = """() => [...document.querySelectorAll(".card table")]
+      .filter(table => table.getBoundingClientRect().right
+        > table.closest(".card").getBoundingClientRect().right)
+      .map(table => table.outerHTML.slice(0, 80))"""
+    for window in opened(browser, port, viewport={"width": 320, "height": 700}):
+        for address in PAGES:
+            window.goto(address)
+            assert window.evaluate(outside) == [], address
 
 
 @pytest.mark.parametrize("name", [SCRIPT, *HOSTILE])

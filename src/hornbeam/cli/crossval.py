@@ -73,6 +73,8 @@ def crossval(
     asked_method = options.collective_of(collective, collective_method)
     names = _method_names(methods)
     if task_dir is not None:
+        if facts or labels:
+            raise InputError("give a TASK_DIR, or --facts and --labels, not both")
         if reading.columns or reading.no_header:
             raise InputError("--columns and --no-header are for --facts and --labels")
         worlds = task_worlds(task_dir, folds)

@@ -39,8 +39,8 @@ STEPS = (
     DemoStep(
         "How much is each of them worth, beside the others?",
         ("learn", *EVIDENCE, "--labels", "fold0/train.tsv", "-o", "model.psl"),
-        "That is the whole model: PSL text that you can read and edit. The first rule is the "
-        "prior: without evidence a link is unlikely.",
+        "That is the whole model: PSL text that you can read and edit. The rule without a "
+        "condition, !located_in(A, B), is the prior: without evidence a link is unlikely.",
     ),
     DemoStep(
         "How good is it on countries that it has not seen?",

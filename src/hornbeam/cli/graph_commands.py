@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,14 +16,23 @@ from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, screen, screen_text
 from hornbeam.cli.evidence import open_evidence
 from hornbeam.cli.option_groups import Options
-from hornbeam.errors import InputError
+from hornbeam.cli.work_left import WholeWork
+from hornbeam.errors import HornbeamWarning, InputError
 
 if TYPE_CHECKING:
     from hornbeam.cli.console import TerminalProgress
     from hornbeam.facts.entity_names import EntityNames
+    from hornbeam.facts.names import Names
+    from hornbeam.facts.table import Facts
+    from hornbeam.graphs.asked import AskedQueries
     from hornbeam.graphs.graph_model import GraphModel
     from hornbeam.graphs.ranking import GraphEvaluation
     from hornbeam.result_table import ResultTable
+
+#: How learning calls its one stage.
+LEARNING = "Learning the graph"
+#: Most relations of a model that a message names.
+NAMED_RELATIONS = 5
 
 LeaveOutLinked = Annotated[
     bool,
@@ -98,7 +108,11 @@ def learn_graph_model(
         check_only_counted(graph.rules, graph.valid)  # before it is started
 
     clock = time.perf_counter()
-    with console.progress() as progress, open_evidence(facts, engine, reading, progress) as known:
+    whole = WholeWork(LEARNING, {LEARNING: 1.0})  # in percent: its units mean nothing to a reader
+    with (
+        console.progress(whole) as progress,
+        open_evidence(facts, engine, reading, progress) as known,
+    ):
         valid = reading.read(hb.read_facts, graph.valid, progress) if graph.valid else None
         load = time.perf_counter() - clock
         model = hb.learn_graph(
@@ -236,8 +250,59 @@ def predict_graph_model(
         ranker = model.ranker(known, engine.threads, leave_out_linked=leave_out_linked)
         if queries:
             asked = reading.read(read_queries, queries, progress)
+            tell_unanswerable(asked, relation_names(model), ranker.facts, progress)
             return ranker.rank(asked, top=top, names=names, progress=progress)
-        return new_facts(
+        warn_of_another_graph(model, ranker.facts.predicates)
+        found = new_facts(
             ranker, relations=[relation] if relation else None, subjects=subjects, top=top,
             names=names, progress=progress,
         )  # fmt: skip
+        if not len(found):
+            progress.message("No new fact is proposed.")
+        return found
+
+
+def relation_names(model: GraphModel) -> list[str]:
+    """The relations that a model has rules for, in the order of their names."""
+    return sorted({part.relation for part in model.relations})
+
+
+def warn_of_another_graph(model: GraphModel, predicates: Names) -> None:
+    """Warn where the facts have no relation that the model knows: it can say nothing of them."""
+    known = relation_names(model)
+    if any(predicates.index(name) >= 0 for name in known):
+        return
+    first = ", ".join(known[:NAMED_RELATIONS]) + (", ..." if len(known) > NAMED_RELATIONS else "")
+    warnings.warn(
+        f"the facts have none of the model's {len(known):,} relations ({first}): was it learned "
+        "from another graph?",
+        HornbeamWarning,
+        stacklevel=2,
+    )
+
+
+def tell_unanswerable(
+    asked: AskedQueries, relations: Collection[str], facts: Facts, progress: TerminalProgress
+) -> None:
+    """Say which relation of queries the model does not know, and the first name that no fact has.
+
+    How many queries name what no fact has is told where they are answered.
+    """
+    from hornbeam.suggestions import did_you_mean
+
+    queries = asked.located(facts)
+    for i, name in enumerate(asked.rows.predicates):
+        n = int((asked.rows.predicate == i).sum())
+        if n and name not in relations and facts.predicates.index(name) >= 0:
+            asks = "1 query asks" if n == 1 else f"{n:,} queries ask"
+            hint = did_you_mean(name, relations)
+            progress.message(f"The model has no rules for {name!r}, of which {asks}.{hint}")
+    if queries.askable.all():
+        return
+    row = int(queries.askable.argmin())
+    subject, relation, object_ = asked.names_at(row)
+    name, known = relation, facts.predicates
+    if queries.relation[row] >= 0:
+        name, known = object_ if asked.asks_subject[row] else subject, facts.entities
+    hint = did_you_mean(name, known)
+    progress.message(f"No fact has {name!r}, which query {row + 1:,} names.{hint}")

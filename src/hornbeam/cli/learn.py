@@ -89,6 +89,8 @@ def learn(
     by_folds = not labels or fitting.cross_evidence
     stages = _stages(fitting.method, by_folds, collective == CollectiveMethod.TWO_STEP)
     with console.progress(stages) as progress, ExitStack() as stack:
+        if labels and fitting.negatives != 1.0:
+            progress.message("Labels say what is false: --negatives changes nothing.")
         labelled = reading.read(hb.read_labels, labels, progress) if labels else None
         evidence = stack.enter_context(open_evidence(facts, engine, reading, progress))
         load = time.perf_counter() - clock
@@ -197,7 +199,8 @@ def _show(model: Model, trace: Trace, output: Path) -> None:
     seconds = trace.seconds
     print_line(
         out,
-        f"{len(model.rules)} rules of {len(trace.candidates):,} candidate bodies, "
+        f"{len(model.rules)} rule{'s' * (len(model.rules) != 1)} of {len(trace.candidates):,} "
+        f"candidate bod{'ies' if len(trace.candidates) != 1 else 'y'}, "
         f"counts {trace.counts}; load {seconds['load']:.2f} s, generate "
         f"{seconds['generate']:.2f} s, learn {seconds['learn']:.2f} s. Wrote {output}.",
     )

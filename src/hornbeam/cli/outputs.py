@@ -55,6 +55,8 @@ def input_files(items: Iterable[str]) -> Iterator[str]:
 
 def check_output(output: Path) -> None:
     """Refuse before any work what could not be written after it."""
+    if str(output) == "-":
+        raise InputError("-: is no name of a file; expected one (tables are printed without -o)")
     with cannot_be_written(output):
         if not output.parent.is_dir():
             raise InputError(f"{output}: the folder {output.parent} does not exist; make it first")

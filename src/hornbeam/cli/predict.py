@@ -13,7 +13,11 @@ from hornbeam.choices import EngineName, Score, TableFormat
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json
 from hornbeam.cli.evidence import entity_names, open_evidence, with_known_pairs
-from hornbeam.cli.graph_commands import LeaveOutLinked, predict_graph_model
+from hornbeam.cli.graph_commands import (
+    LeaveOutLinked,
+    predict_graph_model,
+    tell_unanswerable,
+)
 from hornbeam.cli.option_groups import Options
 from hornbeam.cli.table_output import TableOptions
 from hornbeam.errors import InputError
@@ -63,6 +67,18 @@ class WantedOptions(Options):
     def __post_init__(self) -> None:
         if self.pairs and self.queries:
             raise InputError("give either --pairs (to score) or --queries (to answer)")
+        given = {
+            "--subject": self.subject, "--per-subject": self.per_subject, "--target": self.target,
+        }  # fmt: skip
+        for name, value in given.items():
+            if value and (self.pairs or self.queries):
+                instead = "--pairs" if self.pairs else "--queries"
+                raise InputError(f"{name} is for new links: leave it out, or leave out {instead}")
+        if self.top is not None and self.pairs:
+            raise InputError(
+                "--top is for new links and for answers of queries: with --pairs every pair is "
+                "scored, so leave it out"
+            )
 
 
 def predict(
@@ -172,9 +188,11 @@ def _predicted(
         )
     facts = facts_in_memory(evidence, f"--engine {engine.engine} scores given pairs: give --pairs")
     if wanted.queries:
+        asked = reading.read(read_queries, wanted.queries, progress)
+        tell_unanswerable(asked, model.targets, facts, progress)
         return model.rank(
             facts,
-            reading.read(read_queries, wanted.queries, progress),
+            asked,
             top=wanted.top or 10,
             score=score,
             names=names,

@@ -10,6 +10,7 @@ import typer
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, screen, screen_text
 from hornbeam.cli.evidence import entity_names, facts_with_known
+from hornbeam.cli.graph_commands import warn_of_another_graph
 from hornbeam.cli.outputs import check_output
 from hornbeam.errors import InputError
 from hornbeam.files import refuse_inputs, save_text
@@ -98,8 +99,10 @@ def _graph_page(
 
     with console.progress() as progress:
         evidence = reading.read(hb.read_facts, facts, progress)
+        loaded = hb.GraphModel.load(model)
+        warn_of_another_graph(loaded, evidence.predicates)
         return graph_report(
-            hb.GraphModel.load(model),
+            loaded,
             evidence,
             reading.read(hb.read_facts, test, progress) if test else None,
             (reading.read(hb.read_facts, filters, progress),) if filters else (),

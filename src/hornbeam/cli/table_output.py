@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from hornbeam.result_table import ResultTable
 
 
+#: Endings that promise what a table is not written as; with any other it is TSV.
+OTHER_ENDINGS = (
+    ".gz", ".bz2", ".xz", ".zst", ".zip", ".xlsx", ".xls", ".ods", ".arrow", ".feather", ".orc",
+    ".avro", ".html", ".xml", ".yaml", ".yml", ".duckdb", ".db", ".sqlite", ".pkl",
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class TableOptions(Options):
     """A file for the table, and the form that it has there or on stdout."""
@@ -40,6 +47,12 @@ class TableOptions(Options):
     def __post_init__(self) -> None:
         if self.out_format is TableFormat.PARQUET and self.output is None:
             raise InputError("--out-format parquet needs a file: give -o FILE")
+        ending = "" if self.output is None else self.output.suffix.lower()
+        if self.out_format is None and ending in OTHER_ENDINGS:
+            known = ", ".join(f".{one}" for one in TableFormat)
+            raise InputError(
+                f"{self.output}: {ending} is not written; expected {known}, or --out-format"
+            )
 
     @property
     def form(self) -> TableFormat:

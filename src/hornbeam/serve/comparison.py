@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hornbeam.reporting.evaluation import Evaluation
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Rule, RuleModel
+from hornbeam.rules.rule_words import Words, rule_words
 from hornbeam.serve.edits import Edits
 from hornbeam.serve.links import Link
 from hornbeam.serve.state import Explorer
@@ -18,6 +19,7 @@ class RulePair:
     """A clause and its weight in either model, None where a model does not have it."""
 
     text: str
+    words: Words
     here: float | None
     there: float | None
 
@@ -63,7 +65,7 @@ def paired_rules(here: Sequence[Rule], there: Sequence[Rule]) -> list[RulePair]:
     clauses = list(dict.fromkeys([*mine, *theirs]))
     texts = RuleModel(tuple(Rule(0.0, clause) for clause in clauses)).clause_texts
     pairs = [
-        RulePair(text, mine.get(clause), theirs.get(clause))
+        RulePair(text, rule_words(clause), mine.get(clause), theirs.get(clause))
         for clause, text in zip(clauses, texts, strict=True)
     ]
     return sorted(pairs, key=lambda pair: (-abs(pair.difference), pair.text))

@@ -123,6 +123,18 @@ def test_a_first_line_like_no_other_is_told(tmp_path: Path) -> None:
     assert "`header=False`" in str(said.message)
 
 
+def test_the_columns_to_say_are_those_of_the_file(tmp_path: Path) -> None:
+    """With spaces in their names, and with one more than a fact has."""
+    path = written(tmp_path, "Gene name,what?,Disease,note", "x,q,y,n1", "x,q,z,n2")
+    with (
+        pytest.warns(HornbeamWarning) as w,
+        pytest.raises(InputError, match="expected a truth value"),
+    ):
+        hb.read_facts(path)
+    [said] = w
+    assert "`columns` 'subject=Gene name,predicate=what?,object=Disease'." in str(said.message)
+
+
 @pytest.mark.parametrize(
     "lines",
     [

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import glob
 import os
 import re
+import shlex
 import warnings
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -38,6 +40,14 @@ NO_FIELD = "chr(0) || 'missing'"
 
 #: One CSV field as RFC 4180 has it; a space may stand before and behind the quotes.
 CSV_FIELD = re.compile(r' ?"((?:[^"]|"")*)" ?(?=,|\Z)|((?! *")[^,]*)(?=,|\Z)')
+#: What separates fields in files that are called otherwise, and what to do about it.
+OTHER_SEPARATORS = {
+    "\t": "TABs: call it .tsv",
+    ";": "semicolons, as some spreadsheets write: save it with commas or TABs",
+    ",": "commas: call it .csv",
+}
+#: How a text in UTF-16 begins, which some spreadsheets call Unicode.
+UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 #: What the first line of a model has, and no fact.
 MODEL_MARKS = ("# hornbeam", " -> ", " <- ")
 #: A whole line of such fields.
@@ -76,12 +86,22 @@ def text_source(file: File, role: Role, delimiter: str, layout: TableLayout = BY
         found = f"found {len(fields)} field{'s' * (len(fields) != 1)}"
         between = "TABs" if delimiter == "\t" else "commas"
         problem = f"expected {role.expected} separated by {between}, {found}"
+        if len(fields) == 1:
+            problem += _other_separator(fields[0], delimiter)
         raise DataError(file.name, problem, line=number)
     if role is Role.PAIRS:
         columns = for_role(file.name, POSITIONS, role)
         return delimited(file, columns, delimiter, optional_last=True)
     columns = for_role(file.name, POSITIONS[: len(fields)], role, number)
     return delimited(file, columns, delimiter, unary=role is Role.FACTS)
+
+
+def _other_separator(line: str, delimiter: str) -> str:
+    """What may separate the fields of a line instead, to put behind a problem, or ""."""
+    for separator, said in OTHER_SEPARATORS.items():
+        if separator != delimiter and separator in line:
+            return f"; it has {said}"
+    return ""
 
 
 def warn_of_header(file: File, number: int, fields: Sequence[str]) -> None:
@@ -94,9 +114,9 @@ def warn_of_header(file: File, number: int, fields: Sequence[str]) -> None:
             return  # what is missing is an error that is told elsewhere
         later = True
     if later:
-        plain = all(field.isidentifier() for field in fields)
-        named = fields if plain and len(fields) == 3 else EXAMPLE
-        places = ",".join(map("=".join, zip(PLACES, named, strict=False)))
+        plain = len(fields) >= 3 and not any(set(field) & set(",='\"") for field in fields)
+        named = fields[:3] if plain else EXAMPLE
+        places = shlex.quote(",".join(map("=".join, zip(PLACES, named, strict=False))))
         warnings.warn(
             f"{file.name}, line {number}: {quote(','.join(fields))} is read as a fact, but none of "
             "its fields occurs again in its column. If it is a header, say which column is which: "
@@ -194,7 +214,8 @@ def text_lines(file: File) -> Iterator[tuple[int, str]]:
         try:
             line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as fault:
-            problem = f"invalid UTF-8 (byte 0x{raw[fault.start]:02x}); expected UTF-8 text"
+            rather = ", rather UTF-16" if number == 1 and raw.startswith(UTF16_MARKS) else ""
+            problem = f"invalid UTF-8 (byte 0x{raw[fault.start]:02x}){rather}; expected UTF-8 text"
             raise DataError(file.name, problem, line=number) from None
         crlf = line.endswith("\r")
         windows = crlf if windows is None else windows
