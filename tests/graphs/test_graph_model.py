@@ -118,9 +118,22 @@ def test_files(tmp_path: Path) -> None:
         (lambda text: text.replace('"pool"', '"pond"'), "damaged header"),
         (lambda text: text.replace("<-", "->"), "line 8"),
         (lambda text: text.replace("queries\t7", "queries\tmany"), "line 7"),
-        (lambda text: text.replace("## ", "# "), "line 7"),
+        (lambda text: text.replace("## ", "# "), "line 7: .* expected a line ## relation"),
     ],
 )
 def test_a_damaged_text_is_told_with_its_line(damage, told) -> None:  # type: ignore[no-untyped-def] # noqa: ANN001
     with pytest.raises(DataError, match=told):
         GraphModel.from_text(damage(a_model().to_text()), "m")
+
+
+def test_a_text_that_was_cut_off_anywhere_is_refused() -> None:
+    text = a_model().to_text()
+    for size in range(len(text) - 1):
+        with pytest.raises(DataError):
+            GraphModel.from_text(text[:size], "m")
+
+
+def test_models_from_before_there_was_a_last_line() -> None:
+    text = a_model().to_text().replace(', "end": "# end"', "").removesuffix("\n# end\n")
+    assert "# end" not in text
+    assert GraphModel.from_text(text) == a_model()

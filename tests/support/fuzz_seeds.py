@@ -54,7 +54,7 @@ MAP = b"""# hornbeam: {"version": 1, "collective": "map", "predicates": {"likes"
 GRAPH = b"""# hornbeam-graph: {"format": 1, "features": ["best", "noisy_or", "path_best"], \
 "weights": [0.5, -1.25, 0.75], "ridge": null, "constants": true, "backward": true, "pool": 150, \
 "max_length": 2, "calibration": {"slope": 0.9, "intercept": -0.1}, \
-"linked": {"train": 0.5, "valid": null}, "seed": 0, "chosen": {"facts": 24}}
+"linked": {"train": 0.5, "valid": null}, "seed": 0, "chosen": {"facts": 24}, "end": "# end"}
 # Per rule: confidence, hits, predictions, weight (paths only), rule. X is known.
 
 ## p(X, Y), Y is asked for
@@ -66,6 +66,8 @@ weights\t{"best": 0.1, "noisy_or": 0.25, "path_best": -0.5}
 ## p(Y, X), Y is asked for
 queries\t3
 weights\t{"best": 0.1, "noisy_or": 0.25, "path_best": -0.5}
+
+# end
 """
 RULES = b"""1.0: Knows(A, B) & Likes(B, C) -> Likes(A, C) ^2
 0.1: !Likes(A, B) ^2

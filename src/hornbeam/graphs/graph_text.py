@@ -7,10 +7,12 @@
     0.8571	12	9	0.0	treats(X, Y) <- contains(X, A), treats(A, Y)
     0.7143	5	2	treats(X, "flu") <- class(X, "antiviral")
 
+    # end
+
 The columns of a path rule are its confidence (for reading: hits and predictions decide), hits,
 predictions, its own weight and the rule; X is known and Y is asked for. Rules with constants have
 no weight of their own. Names that are no plain words are quoted as in JSON. Floats are written with
-all their digits.
+all their digits. The last line tells a whole model from one that was cut off.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from hornbeam.rules.body import Step
 
 FIRST = "# hornbeam-graph: "
 SECTION = "## "
+END = "# end"
 FORMAT = 1
 #: Names that need no quotes; variables are single capitals, so names are not.
 PLAIN = re.compile(r"[a-z/][A-Za-z0-9_/.:-]*|[A-Z_][A-Za-z0-9_/.:-]+", re.ASCII)
@@ -61,6 +64,7 @@ def write_model(model: GraphModel) -> str:
         "linked": asdict(model.linked),
         "seed": model.seed,
         "chosen": dict(model.chosen),
+        "end": END,
     }
     lines = [FIRST + json.dumps(header, ensure_ascii=False)]
     lines += [
@@ -70,7 +74,7 @@ def write_model(model: GraphModel) -> str:
     ]
     for part in model.relations:
         lines += _section(part, model.features)
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", END]) + "\n"
 
 
 def _section(part: RelationRules, features: tuple[str, ...]) -> Iterator[str]:
@@ -163,8 +167,13 @@ def read_model(text: str, source: str) -> GraphModel:
     for number, line in enumerate(lines[1:], start=2):
         try:
             _read_line(line, sections, model["features"])
-        except (ValueError, IndexError, KeyError, AttributeError) as error:
+        except IndexError:
+            raise DataError(source, "is cut off within the line", number) from None
+        except (ValueError, KeyError, AttributeError) as error:
             raise DataError(source, f"cannot be read as part of a model: {error}", number) from None
+    # models of before 0.7 have no such line
+    if "end" in header and text.rstrip().rpartition("\n")[2] != header["end"]:
+        raise DataError(source, f'is cut off: expected "{header["end"]}" as the last line')
     return GraphModel(tuple(section.frozen() for section in sections), **model)
 
 
@@ -190,8 +199,9 @@ def _read_line(line: str, sections: list[_Section], features: Sequence[str]) -> 
         direction = Direction.OBJECT if here == "X" else Direction.SUBJECT
         sections.append(_Section(step.predicate, direction, 0, [], []))
     elif line and not line.startswith("#"):
-        cells = line.split("\t")
-        section = sections[-1]
+        if not sections:
+            raise ValueError(f"expected a line {SECTION}relation(X, Y) before it")
+        cells, section = line.split("\t"), sections[-1]
         if cells[0] == "queries":
             section.queries = int(cells[1])
         elif cells[0] == "weights":
