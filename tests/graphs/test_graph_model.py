@@ -102,6 +102,17 @@ def test_people_can_read_it() -> None:
     assert '\n0.2857\t2\t2\tlives_in(X, "Athens") <- speaks(X, "Greek")\n' in text
 
 
+def test_a_notebook_shows_the_surest_rules_and_escapes_names() -> None:
+    section = replace(a_model().relations[0], relation="<b>")
+    empty = replace(section, direction=Direction.SUBJECT, rules=())
+    shown = replace(a_model(), relations=(section, empty))._repr_html_()
+    assert "<td" in shown
+    assert "part_of(A, Y)" in shown
+    assert "&lt;b&gt;" in shown
+    assert "<b>" not in shown
+    assert GraphModel((), *list(vars(a_model()).values())[1:])._repr_html_()
+
+
 def test_files(tmp_path: Path) -> None:
     path = tmp_path / "graph.hornbeam"
     a_model().save(path)

@@ -78,7 +78,7 @@ def evaluate(
             model, facts, test, filter_, leave_out_linked, engine, reading, console
         )
         if table.wanted:
-            table.write(found[0].table)
+            table.write(found[0].to_table())
         if console.as_json or not table.wanted:
             _show_graph(found, console)
         return
@@ -105,7 +105,7 @@ def evaluate(
             )
             show = partial(_show_ranks, ranked)
     if table.wanted:
-        table.write(shown.table)
+        table.write(shown.to_table())
     if console.as_json:
         print_json(shown.as_dict())
     elif not table.wanted:

@@ -34,6 +34,9 @@ class Discovery:
     unseen: int
     histograms: Histograms | None = None
 
+    def _repr_html_(self) -> str:
+        return self.candidates._repr_html_()
+
 
 class PathCounter(Protocol):
     """Counts groundings of bodies over one set of facts."""

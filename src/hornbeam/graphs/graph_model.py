@@ -159,6 +159,25 @@ class GraphModel:
         names = len({part.relation for part in self.relations})
         return f"GraphModel({names:,} relations, {rules:,} path rules)"
 
+    def _repr_html_(self) -> str:
+        """The surest path rule of every relation and direction."""
+        from hornbeam.graphs.graph_text import rule_text
+
+        parts = [part for part in self.relations if part.rules]
+        best = [max(part.rules, key=lambda rule: rule.confidence) for part in parts]
+        texts = [
+            rule_text(part.relation, part.direction, rule)
+            for part, rule in zip(parts, best, strict=True)
+        ]
+        table = ResultTable(
+            {
+                "path rules": [len(part.rules) for part in parts],
+                "the surest": texts,
+                "confidence": [rule.confidence for rule in best],
+            }
+        )
+        return table.html(repr(self))
+
     def ranker(
         self,
         facts: GraphInput,

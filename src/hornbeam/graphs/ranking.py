@@ -82,8 +82,7 @@ class GraphEvaluation:
             **{name: getattr(self, name) for name in counts},
         }
 
-    @property
-    def table(self) -> ResultTable:
+    def to_table(self) -> ResultTable:
         """Figures by relation and direction, as one table."""
         rows = [asdict(one) for one in self.relations]
         return ResultTable({name: [row[name] for row in rows] for name in rows[0]})
@@ -95,7 +94,7 @@ class GraphEvaluation:
         )
 
     def _repr_html_(self) -> str:
-        return self.table.html(repr(self))
+        return self.to_table().html(repr(self))
 
 
 def evaluate_ranks(

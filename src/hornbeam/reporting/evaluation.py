@@ -74,8 +74,7 @@ class Evaluation:
         """Plain numbers, lists and None, ready for JSON."""
         return {**asdict(self), "calibration": [asdict(part) for part in self.calibration]}
 
-    @property
-    def table(self) -> ResultTable:
+    def to_table(self) -> ResultTable:
         """The figures as a table of one row, without the bins of the calibration."""
         figures = asdict(self)
         return ResultTable({name: [figures[name]] for name in figures if name != "calibration"})
