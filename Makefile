@@ -7,7 +7,7 @@ DATA   ?= $(or $(HORNBEAM_DATA),../shared/data)
 # bytecode is kept: without, every worker and every process of a test compiles all files anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo quick test fuzz versions lint docs bench paper clean
+.PHONY: help setup demo quick test tests fuzz versions lint docs bench paper clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -36,7 +36,9 @@ quick: lint  ## the inner loop, about a minute: no Java, no browser, no large da
 	$(BIN)/pytest -q -n auto --hypothesis-profile quick --ignore src/hornbeam/sklearn.py \
 	  -m "not slow and not more_cases and not java and not browser and not shared"
 
-test: lint  ## lint, types, tests
+test: lint tests  ## lint, types, tests (with -j2 side by side)
+
+tests: setup
 	$(BIN)/pytest -n auto
 
 fuzz: setup  ## mutated inputs for every reader, every crash point of every command (minutes)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Reading starts a database, and kernels may be compiled: the first example may take its time.
-settings.register_profile("hornbeam", deadline=None, max_examples=30)
+settings.register_profile("hornbeam", deadline=None, max_examples=20)
 # `make quick`: a few examples of every property, also of those that ask for more
 settings.register_profile("quick", parent=settings.get_profile("hornbeam"), max_examples=2)
 #: And of the cases of a test, from first to last, unless the marker `quick_cases` says otherwise.

@@ -290,7 +290,7 @@ def test_learning_and_scoring_on_spark(
     monkeypatch.setattr("hornbeam.counting.sql.spark_engine.spark_session", started)
     facts = as_parquet(tmp_path)
     model, scores = tmp_path / "model.psl", tmp_path / "scores.parquet"
-    in_memory, short = tmp_path / "memory.psl", ("--max-length", "2")
+    in_memory, short = tmp_path / "memory.psl", ("--max-length", "2", "--method", "ppll")
     assert hornbeam_("learn", *EVIDENCE, *TRAIN, *short, "-o", in_memory).code == 0
     small = ("--spark-conf", "spark.sql.shuffle.partitions=2")
     engine = ("--facts", facts, "--engine", "spark", "--master", "local[2]", *small)

@@ -212,13 +212,15 @@ def handful(soft: bool, language: Language) -> tuple[World, dict[Body, Figures]]
     return world, search(world.values, world.labels, language)
 
 
+#: Soft, distinct and largest fan-out: every two of them in all ways, which is half of all cases.
+PAIRWISE = [(False, False, None), (False, True, 4), (True, False, 4), (True, True, None)]
+
+
 @first_of_every_engine
-@pytest.mark.parametrize("soft", [False, True])
 @pytest.mark.parametrize(
     "max_length", [1, 2, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 4))]
 )
-@pytest.mark.parametrize("distinct", [False, True])
-@pytest.mark.parametrize("max_fanout", [None, 4])
+@pytest.mark.parametrize(("soft", "distinct", "max_fanout"), PAIRWISE)
 @pytest.mark.xdist_group("handful")  # brute force searches once for all engines
 def test_more_than_a_handful(
     make: Make, soft: bool, max_length: int, distinct: bool, max_fanout: int | None
