@@ -20,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,6 +57,8 @@ with kernels_are(compiled=True):
     run()
 """
 RUN = "from hornbeam.cli.main import run; run()"
+#: How a command ends that does not know an option.
+USAGE = 2
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,10 @@ class Cost:
 
 #: Of runs, by command and state of the cache.
 Costs = dict[tuple[str, str], list[Cost]]
+
+
+class UnknownOptionError(Exception):
+    """Older code does not have it."""
 
 
 def cost_of(source: Path, words: tuple[str, ...], folder: Path, large: bool = False) -> Cost:
@@ -84,6 +91,8 @@ def cost_of(source: Path, words: tuple[str, ...], folder: Path, large: bool = Fa
     )  # fmt: skip
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode == USAGE:
+        raise UnknownOptionError
     if process.returncode:
         raise SystemExit(f"{source}: hornbeam {' '.join(words)} ended {process.returncode}")
     return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1000)
@@ -93,7 +102,7 @@ def measure(source: Path, base: Path, warm_runs: int) -> Costs:
     """Costs by command and state of the cache, each command from a fresh copy of `base`."""
     found: Costs = {}
     for name, words in COMMANDS.items():
-        with tempfile.TemporaryDirectory() as scratch:
+        with tempfile.TemporaryDirectory() as scratch, suppress(UnknownOptionError):
             folder = Path(shutil.copytree(base, scratch, dirs_exist_ok=True))
             found[name, "cold"] = [cost_of(source, words, folder)]
             found[name, "warm"] = [cost_of(source, words, folder) for _ in range(warm_runs)]
@@ -115,8 +124,9 @@ def table(found: list[Costs], names: list[str]) -> str:
         command = f"`hornbeam {key[0]}`" if key[0] in COMMANDS else key[0]
         cells: list[object] = [command, key[1]]
         for costs in found:
-            cells.append(f"{statistics.median(cost.cpu for cost in costs[key]):.2f}")
-            cells.append(f"{statistics.median(cost.megabytes for cost in costs[key]):.0f}")
+            runs = costs.get(key)
+            cells.append(f"{statistics.median(run.cpu for run in runs):.2f}" if runs else "")
+            cells.append(f"{statistics.median(run.megabytes for run in runs):.0f}" if runs else "")
         rows.append([*cells, WANTED.get(key, "")])
     return markdown([*header, "at most"], rows)
 
