@@ -72,7 +72,10 @@ def synthetic(sequences: int, targets: int, seed: int = 0) -> tuple[Statistics, 
     true = rng.random(targets) < 1 / (1 + np.exp(np.median(pull) - pull))
     paths = [Body((Step(f"r{c}"),), "t") for c in range(sequences)]
     indptr = np.concatenate([[0], np.cumsum([len(part) for part in rows])]).astype(np.int64)
-    table = Statistics(paths, targets, indptr, np.concatenate(rows), np.concatenate(counts))
+    count = np.concatenate(counts)
+    # of few links or of many, whatever their number
+    share = count / np.exp(rng.uniform(0.0, 6.0, len(count)))
+    table = Statistics(paths, targets, indptr, np.concatenate(rows), count, share=share)
     labels = read_labels([(f"e{i:07d}", "t", "o", float(y)) for i, y in enumerate(true)])
     return table, labels
 
