@@ -179,3 +179,17 @@ def test_the_doctor_marks_code_that_cannot_be_kept(nowhere: dict[str, str]) -> N
     told = json.loads(process("doctor", "--json", env=nowhere).stdout)
     assert told["kernels"].startswith(str(Path(nowhere["TMPDIR"]) / TEMPORARY))
     assert any("NUMBA_CACHE_DIR" in problem for problem in told["problems"])
+
+
+@pytest.mark.slow
+def test_small_work_never_loads_numba() -> None:
+    """Learning and evaluating the bundled countries, as a new user does."""
+    script = (
+        "import sys, hornbeam as hb; task = hb.datasets.countries(); "
+        "model = hb.learn(task.facts, task.train); model.evaluate(task.facts, task.test); "
+        "assert 'numba' not in sys.modules, 'Numba was loaded'"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.learning import descent
+from hornbeam.learning import descent, descent_kernels
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.descent_arrays import Layout
 from hornbeam.learning.joint import Joint
@@ -107,3 +107,22 @@ def test_steps_of_next_to_nothing_overflow_nowhere() -> None:
         moved = found - weights
         assert found.min() >= 0.0
         assert gradient @ moved + moved @ hessian @ moved / 2 <= 0.0
+
+
+def test_the_rest_of_a_model_that_crawls_is_solved_to_the_same_bytes() -> None:
+    """Columns that nearly repeat each other: descent does not come to rest in its sweeps."""
+    rng = np.random.default_rng(1)
+    hessian = np.ones((12, 12)) + 1e-4 * np.eye(12)
+    moves = rng.normal(size=12) / 10
+    moves -= moves.mean()
+    gradient, weights = -hessian @ moves, np.ones(12)
+    *_, converged = descent_kernels.descend_model.interpreted(
+        gradient, hessian, weights, descent.SWEEPS, descent.SHARE
+    )
+    assert not converged
+    found = []
+    for compiled in (False, True):
+        with kernels_are(compiled):
+            found.append([descent.minimise_model(gradient, hessian, weights)])
+    assert_same(*found)
+    assert found[0][0] == pytest.approx(weights + moves, abs=1e-9)

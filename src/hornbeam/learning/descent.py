@@ -8,6 +8,8 @@ sums in the same order.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hornbeam.arrays import Floats, Integers
@@ -97,21 +99,27 @@ def minimise_model(gradient: Floats, hessian: Floats, weights: Floats) -> Floats
     """
     m = len(weights)
     limit = WORTH_READING_MODELS if numba_in_use() else WORTH_COMPILING_MODELS
-    if loops.descend_model.pays(m * m, limit):
-        run, model = loops.descend_model.compiled, (gradient, hessian, weights)
-    else:  # the same loop is twenty times as fast over lists as over arrays
-        run = loops.descend_model.interpreted
-        model = gradient.tolist(), hessian.tolist(), weights.tolist()
-    found, slope, converged = run(*model, SWEEPS, SHARE)
+    compiled = loops.descend_model.pays(m * m, limit)
+    found, slope, converged = _run(
+        loops.descend_model, compiled, gradient, hessian, weights, SWEEPS, SHARE
+    )
     found = np.asarray(found)
     if converged:
         return found
     free = np.flatnonzero(found > 0.0)
-    # always compiled: the inner products are BLAS's, and NumPy's are another one's
-    step = loops.conjugate_gradients.compiled(hessian, free, -np.asarray(slope), SWEEPS)
+    part, right = hessian[np.ix_(free, free)], -np.asarray(slope)[free]
+    step = np.asarray(_run(loops.conjugate_gradients, compiled, part, right, SWEEPS))
     held = found[free]
     # only of weights that would fall below 0: a step of next to nothing is no divisor
     below = -step > held
     reach = np.min(held[below] / -step[below], initial=1.0)
     found[free] = np.maximum(held + reach * step, 0.0)
     return found
+
+
+def _run(loop: Kernel, compiled: bool, *arguments: Any) -> Any:  # noqa: ANN401
+    """Run a loop over small arrays: as it is, it is twenty times as fast over lists."""
+    if compiled:
+        return loop.compiled(*arguments)
+    lists = (one.tolist() if isinstance(one, np.ndarray) else one for one in arguments)
+    return loop.interpreted(*lists)

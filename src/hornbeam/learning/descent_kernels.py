@@ -192,34 +192,39 @@ def descend_model(gradient, hessian, weights, sweeps, share):
 
 
 @kernel
-def conjugate_gradients(matrix, free, right, iterations):
-    """Solve the rows and columns `free` of a positive semidefinite system, nearly.
+def conjugate_gradients(matrix, right, iterations):
+    """Solve a positive semidefinite system, nearly.
 
     Directions without curvature, but for rounding, are not walked: columns that repeat each other
     have some, and their weights would leave for infinity together.
     """
-    m = len(free)
-    part = np.empty((m, m))
+    m = len(right)
+    found, residual, direction, image = right.copy(), right.copy(), right.copy(), right.copy()
+    size, flat = 0.0, 0.0
     for i in range(m):
-        for j in range(m):
-            part[i, j] = matrix[free[i], free[j]]
-    found, residual = np.zeros(m), right[free]
-    direction, image = residual.copy(), np.empty(m)
-    size = residual @ residual
-    enough, flat = 1e-24 * size, 0.0
-    for i in range(m):
-        flat += 1e-10 * matrix[free[i], free[i]]
+        found[i] = 0.0
+        size += right[i] * right[i]
+        flat += 1e-10 * matrix[i][i]
+    enough = 1e-24 * size
     for _ in range(iterations):
-        image[:] = 0.0
+        for i in range(m):
+            image[i] = 0.0
         for j in range(m):  # the matrix is symmetric: by rows the sums do not wait for each other
-            row, by = part[j], direction[j]
+            row, by = matrix[j], direction[j]
             for i in range(m):
                 image[i] += row[i] * by
-        bend = direction @ image
-        if size <= enough or bend <= flat * (direction @ direction):
+        bend, span = 0.0, 0.0
+        for i in range(m):
+            bend += direction[i] * image[i]
+            span += direction[i] * direction[i]
+        if size <= enough or bend <= flat * span:
             break
-        found += (size / bend) * direction
-        residual -= (size / bend) * image
-        before, size = size, residual @ residual
-        direction = residual + (size / before) * direction
+        along, before, size = size / bend, size, 0.0
+        for i in range(m):
+            found[i] += along * direction[i]
+            residual[i] -= along * image[i]
+            size += residual[i] * residual[i]
+        again = size / before
+        for i in range(m):
+            direction[i] = residual[i] + again * direction[i]
     return found
