@@ -69,30 +69,78 @@ class EndMargins(NamedTuple):
     led_to: Ids
 
 
-def grown(array, needed):
-    """The array, or a copy at least twice as long when `needed` does not fit."""
-    if needed <= len(array):
-        return array
-    larger = np.empty(max(2 * len(array), needed), dtype=array.dtype)
-    for i in range(len(array)):
-        larger[i] = array[i]
-    return larger
+class MarginScratch(NamedTuple):
+    """Sums of one subject, by steps taken and node, all zero between subjects.
+
+    `reached` lists the nodes of every number of steps, `size` says how many there are; `touched`
+    lists the objects that some term counts for. Made by NumPy: every array that a kernel makes by
+    itself takes a fifth of a second to compile.
+    """
+
+    paths: Floats
+    share: Floats
+    reached: Ids
+    size: Ints
+    margin: Floats
+    strength: Floats
+    state: Integers
+    touched: Ids
+
+    @classmethod
+    def of(cls, levels: int, n_entities: int) -> MarginScratch:
+        """Make room for so many steps, the first of none, and so many nodes."""
+        by_level, n = (levels, n_entities), n_entities
+        return cls(
+            np.zeros(by_level),
+            np.zeros(by_level),
+            np.zeros(by_level, dtype=np.int32),
+            np.zeros(levels, dtype=np.int64),
+            np.zeros(n),
+            np.zeros(n),
+            np.zeros(n, dtype=np.int8),
+            np.zeros(n, dtype=np.int32),
+        )
+
+
+class MarginPairs(NamedTuple):
+    """Room for pairs: the row of the subject, the object, the margin."""
+
+    row: Ints
+    object: Ids
+    margin: Floats
+
+    @classmethod
+    def of(cls, size: int) -> MarginPairs:
+        """Make room for so many."""
+        return cls(np.empty(size, np.int64), np.empty(size, np.int32), np.empty(size))
+
+
+def place_of(values, low, high, wanted):
+    """First position in the sorted values[low:high] that is not below `wanted`."""
+    while low < high:  # by hand: `searchsorted` takes a second to compile
+        middle = (low + high) >> 1
+        if values[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 def follow(walks, wanted, count, share, reached, depth, size):
     """Walk one step further: sums of paths and shares at depth + 1, and how many nodes have one."""
+    offsets, neighbour, code, weight = walks.offsets, walks.neighbour, walks.code, walks.weight
     found = 0
     for i in range(size):
         u = reached[depth, i]
-        low, high = walks.offsets[u], walks.offsets[u + 1]
-        edge = low + np.searchsorted(walks.code[low:high], wanted)
-        while edge < high and walks.code[edge] == wanted:
-            v = walks.neighbour[edge]
+        high = offsets[u + 1]
+        edge = place_of(code, offsets[u], high, wanted)
+        while edge < high and code[edge] == wanted:
+            v = neighbour[edge]
             if count[depth + 1, v] == 0.0:
                 reached[depth + 1, found] = v
                 found += 1
             count[depth + 1, v] += count[depth, u]
-            share[depth + 1, v] += share[depth, u] * walks.weight[edge]
+            share[depth + 1, v] += share[depth, u] * weight[edge]
             edge += 1
     return found
 
@@ -116,88 +164,83 @@ def weighed(way, median, x):
 
 
 @kernel
-def margins_above(walks, trie, terms, ends, slack, subjects, floor):
-    """Pairs whose margin is at least `floor`: row of the subject, object, margin.
+def margins_above(walks, trie, terms, ends, slack, subjects, first, floor, scratch, pairs):
+    """Fill `pairs` with those of margin `floor` or more, subject by subject from row `first`.
 
     Margins come with `slack` times all strengths that went into them added. Facts are left out, and
-    pairs that no rule has groundings for but by conditions on the subject.
+    pairs that no rule has groundings for but by conditions on the subject. Returns the row of the
+    first subject for whose pairs there may be no room, and how many pairs there are.
     """
-    n = len(ends.near)
-    levels = 1
-    for t in range(len(trie.depth)):
-        levels = max(levels, trie.depth[t] + 1)
-    count, share = np.zeros((levels, n)), np.zeros((levels, n))
-    reached, size = np.zeros((levels, n), dtype=np.int32), np.zeros(levels, dtype=np.int64)
-    margin, strength = np.zeros(n), np.zeros(n)
-    state = np.zeros(n, dtype=np.int8)  # 1 where a term counts, 2 where a fact is
-    spoken = np.zeros(n, dtype=np.int32)
-    out_row, out_end = np.empty(64, dtype=np.int64), np.empty(64, dtype=np.int32)
-    out_margin = np.empty(64)
+    count, share, reached, size, margin, strength, state, touched = scratch
+    depth, steps, first_term = trie
+    weight, kind, bound, way, median, near, far, near_factor, far_factor = terms
+    own, own_strength, others, others_strength, led_to = ends
+    known_offsets, known = walks.known_offsets, walks.known
+    rows, objects, margins = pairs
+    n, levels = len(own), len(size)
     found = 0
-    for row in range(len(subjects)):
+    row = first
+    while row < len(subjects) and found + n <= len(rows):
         a = subjects[row]
-        for i in range(walks.known_offsets[a], walks.known_offsets[a + 1]):
-            state[walks.known[i]] = 2
-        n_spoken = 0
+        for i in range(known_offsets[a], known_offsets[a + 1]):
+            state[known[i]] = 2  # a fact; 1 is a pair that a term counts for
+        n_touched = 0
         count[0, a], share[0, a], reached[0, 0], size[0] = 1.0, 1.0, a, 1
         dead = levels  # a sequence that leads nowhere is not gone on with
-        for t in range(len(trie.depth)):
-            d = trie.depth[t]
+        for t in range(len(depth)):
+            d = depth[t]
             if d > dead:
                 continue
             dead = levels
             if d > 0:
                 for i in range(size[d]):
                     count[d, reached[d, i]], share[d, reached[d, i]] = 0.0, 0.0
-                size[d] = follow(walks, trie.step[t], count, share, reached, d - 1, size[d - 1])
+                size[d] = follow(walks, steps[t], count, share, reached, d - 1, size[d - 1])
                 if size[d] == 0:
                     dead = d
                     continue
-            for k in range(trie.first[t], trie.first[t + 1]):
-                near = 1.0 if terms.near[k] < 0 else terms.near_factor[terms.near[k], a]
-                if near == 0.0:
+            for k in range(first_term[t], first_term[t + 1]):
+                factor = 1.0 if near[k] < 0 else near_factor[near[k], a]
+                if factor == 0.0:
                     continue
                 for i in range(size[d] if d > 0 else n):
                     b = reached[d, i] if d > 0 else i
-                    x = near
+                    x = factor
                     if d > 0:
-                        x *= base(terms.kind[k], terms.bound[k], count[d, b], share[d, b])
-                    if terms.far[k] >= 0:
-                        x *= terms.far_factor[terms.far[k], b]
+                        x *= base(kind[k], bound[k], count[d, b], share[d, b])
+                    if far[k] >= 0:
+                        x *= far_factor[far[k], b]
                     if x == 0.0 or state[b] == 2:
                         continue
                     if state[b] == 0:
                         state[b] = 1
-                        spoken[n_spoken] = b
-                        n_spoken += 1
-                    more = terms.weight[k] * weighed(terms.way[k], terms.median[k], x)
+                        touched[n_touched] = b
+                        n_touched += 1
+                    more = weight[k] * weighed(way[k], median[k], x)
                     margin[b] += more
                     strength[b] += abs(more)
-        out_row = grown(out_row, found + n)
-        out_end = grown(out_end, found + n)
-        out_margin = grown(out_margin, found + n)
-        own, own_strength = ends.near[a], ends.near_strength[a]
-        for i in range(n_spoken):
-            b = spoken[i]
-            most = margin[b] + own + ends.far[b]
-            most += slack * (strength[b] + own_strength + ends.far_strength[b])
+        for i in range(n_touched):
+            b = touched[i]
+            most = margin[b] + own[a] + others[b]
+            most += slack * (strength[b] + own_strength[a] + others_strength[b])
             if most >= floor:
-                out_row[found], out_end[found], out_margin[found] = row, b, most
+                rows[found], objects[found], margins[found] = row, b, most
                 found += 1
-        for i in range(len(ends.led_to)):
-            b = ends.led_to[i]
-            most = own + ends.far[b] + slack * (own_strength + ends.far_strength[b])
+        for i in range(len(led_to)):
+            b = led_to[i]
+            most = own[a] + others[b] + slack * (own_strength[a] + others_strength[b])
             if most < floor:
                 break
             if state[b] == 0:
-                out_row[found], out_end[found], out_margin[found] = row, b, most
+                rows[found], objects[found], margins[found] = row, b, most
                 found += 1
-        for i in range(n_spoken):
-            margin[spoken[i]], strength[spoken[i]], state[spoken[i]] = 0.0, 0.0, 0
-        for i in range(walks.known_offsets[a], walks.known_offsets[a + 1]):
-            state[walks.known[i]] = 0
+        for i in range(n_touched):
+            margin[touched[i]], strength[touched[i]], state[touched[i]] = 0.0, 0.0, 0
+        for i in range(known_offsets[a], known_offsets[a + 1]):
+            state[known[i]] = 0
         for d in range(levels):
             for i in range(size[d]):
                 count[d, reached[d, i]], share[d, reached[d, i]] = 0.0, 0.0
             size[d] = 0
-    return out_row[:found], out_end[:found], out_margin[:found]
+        row += 1
+    return row, found

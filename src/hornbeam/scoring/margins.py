@@ -38,6 +38,8 @@ from hornbeam.scoring.walk_bounds import WalkBounds
 
 #: Of all strengths that went into a margin: far more than rounding can amount to.
 SLACK = 1e-11
+#: Pairs of one call of the kernel, beyond those that two subjects may have.
+ROOM = 1 << 16
 #: Edges to walk above which compiling pays.
 WORTH_COMPILING = 20_000
 
@@ -79,10 +81,18 @@ class Margins:
         All that some rule for the target may have groundings for is among them.
         """
         edges = int(np.diff(self._walks.offsets)[subjects].sum()) + len(subjects)
-        run = kernels.margins_above.choose(edges * len(self._rules.trie.step), WORTH_COMPILING)
-        row, end, margin = run(
-            self._walks, self._rules.trie, self._rules.arrays, self._ends, SLACK, subjects, floor
-        )
+        trie, n = self._rules.trie, len(self.facts.entities)
+        run = kernels.margins_above.choose(edges * len(trie.step), WORTH_COMPILING)
+        scratch = kernels.MarginScratch.of(int(trie.depth.max()) + 1, n)
+        room, next_row = kernels.MarginPairs.of(2 * n + ROOM), 0
+        parts = [[column[:0] for column in room]]
+        while next_row < len(subjects):
+            next_row, size = run(
+                self._walks, trie, self._rules.arrays, self._ends, SLACK, subjects, next_row, floor,
+                scratch, room,
+            )  # fmt: skip
+            parts.append([column[:size].copy() for column in room])
+        row, end, margin = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         kept = self.reach.may_lead(subjects[row], end)
         return subjects[row[kept]], end[kept], margin[kept]
 

@@ -12,20 +12,29 @@ from hornbeam.compiled import kernels
 kernel = kernels("the shares of paths")
 
 
+def place_of(values, low, high, wanted):
+    """First position in the sorted values[low:high] that is not below `wanted`."""
+    while low < high:  # by hand: `searchsorted` takes a second to compile
+        middle = (low + high) >> 1
+        if values[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 def run_of(offsets, code, node, wanted):
     """First and last edge of a code at a node."""
-    low, high = offsets[node], offsets[node + 1]
-    start = low + np.searchsorted(code[low:high], wanted)
-    stop = start + np.searchsorted(code[start:high], wanted, side="right")
-    return start, stop
+    high = offsets[node + 1]
+    start = place_of(code, offsets[node], high, wanted)
+    return start, place_of(code, start, high, wanted + 1)
 
 
 def run_between(offsets, neighbour, code, node, wanted, end):
     """First and last edge of a code from a node to another."""
     low, high = run_of(offsets, code, node, wanted)
-    start = low + np.searchsorted(neighbour[low:high], end)
-    stop = start + np.searchsorted(neighbour[start:high], end, side="right")
-    return start, stop
+    start = place_of(neighbour, low, high, end)
+    return start, place_of(neighbour, start, high, end + 1)
 
 
 def edges_on(offsets, neighbour, code, node, wanted, last, end):

@@ -1,0 +1,81 @@
+"""Loops that fill adjacency lists and limit their fan-out, for `hornbeam.counting.memory.graph`."""
+
+# ruff: noqa: ANN001, ANN201
+# mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
+
+from __future__ import annotations
+
+import numpy as np
+
+from hornbeam.compiled import kernels
+
+kernel = kernels("the layout of the graph")
+
+
+@kernel
+def scatter(
+    subject, predicate, object_, value, code_of, offsets, ends, rows, neighbour, code, edge_value
+):
+    """Scatter each fact to both ends in an order that leaves every node's edges sorted.
+
+    Facts come sorted by subject, predicate, object. Taken predicate by predicate, first along it
+    and then against it, they reach every node in the order of codes and then of neighbours; of
+    parallel edges the order stays. The last six arrays are filled, `offsets` and `ends` from zeros:
+    `rows` lists the facts predicate by predicate, those of predicate p up to `ends[p]`, and the
+    edges of node v are in the end those from `offsets[v]` to below `offsets[v + 1]`.
+    """
+    for i in range(len(subject)):
+        offsets[subject[i] + 2] += 1
+        offsets[object_[i] + 2] += 1
+        ends[predicate[i] + 1] += 1
+    for v in range(2, len(offsets)):
+        offsets[v] += offsets[v - 1]
+    for p in range(1, len(ends)):
+        ends[p] += ends[p - 1]
+    for i in range(len(subject)):
+        rows[ends[predicate[i]]] = i
+        ends[predicate[i]] += 1
+    start = 0
+    for p in range(len(code_of)):
+        for inverse in range(2):
+            for k in range(start, ends[p]):
+                i = rows[k]
+                here = object_[i] if inverse else subject[i]
+                at = offsets[here + 1]
+                offsets[here + 1] += 1
+                neighbour[at] = subject[i] if inverse else object_[i]
+                code[at] = code_of[p] ^ inverse
+                if len(value) > 0:
+                    edge_value[at] = value[i]
+        start = ends[p]
+
+
+@kernel
+def narrow(offsets, neighbour, code, limit):
+    """For every edge: may it be walked from its node, and may its reversal be walked to it?"""
+    leaving = np.ones(len(neighbour), dtype=np.bool_)
+    arriving = np.ones(len(neighbour), dtype=np.bool_)
+    for u in range(len(offsets) - 1):
+        start = offsets[u]
+        while start < offsets[u + 1]:
+            later = code[start : offsets[u + 1]]
+            stop = start + np.searchsorted(later, code[start], side="right")
+            if stop - start > limit:
+                leaving[start:stop] = False
+            start = stop
+    for u in range(len(offsets) - 1):
+        for e in range(offsets[u], offsets[u + 1]):
+            if not leaving[e]:
+                # the twin edges at the neighbour stand for this step seen from its far end; of
+                # parallel edges, which are left out together, the first marks all
+                if e > offsets[u] and code[e] == code[e - 1] and neighbour[e] == neighbour[e - 1]:
+                    continue
+                v = neighbour[e]
+                low, high = offsets[v], offsets[v + 1]
+                first = low + np.searchsorted(code[low:high], code[e] ^ 1)
+                last = low + np.searchsorted(code[low:high], code[e] ^ 1, side="right")
+                twin = first + np.searchsorted(neighbour[first:last], u)
+                while twin < last and neighbour[twin] == u:
+                    arriving[twin] = False
+                    twin += 1
+    return leaving, arriving
