@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, screen, screen_text
 from hornbeam.cli.evidence import entity_names, open_evidence
+from hornbeam.cli.language_options import LanguageOptions
 from hornbeam.cli.table_output import TableOptions
 
 if TYPE_CHECKING:
@@ -20,10 +21,8 @@ if TYPE_CHECKING:
 
 def candidates(
     *,
-    facts: options.FactFiles,
-    labels: options.OptionalLabelFiles = None,
-    target: options.TargetNames = None,
-    rules: options.LanguageOptions,
+    training: options.TrainingOptions,
+    rules: LanguageOptions,
     names: options.NameFiles = None,
     table: TableOptions,
     engine: options.EngineOptions,
@@ -55,12 +54,12 @@ def candidates(
     table.check(console.as_json)
     started = time.perf_counter()
     with console.progress() as progress, ExitStack() as stack:
-        labelled = reading.read(hb.read_labels, labels, progress) if labels else None
-        evidence = stack.enter_context(open_evidence(facts, engine, reading, progress))
+        labelled = reading.read_given(hb.read_labels, training.labels, progress)
+        evidence = stack.enter_context(open_evidence(training.facts, engine, reading, progress))
         called = entity_names(names, evidence, progress)
         loaded = time.perf_counter()
         found = hb.discover(
-            evidence, labelled, rules.language(), target=target, threads=engine.threads,
+            evidence, labelled, rules.language(), target=training.target, threads=engine.threads,
             statistics=False, progress=progress,
         )  # fmt: skip
         seconds = {"load": loaded - started, "generate": time.perf_counter() - loaded}
