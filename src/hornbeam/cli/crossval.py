@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, screen
+from hornbeam.cli.console import print_table, screen
 from hornbeam.cli.language_options import LanguageOptions
 from hornbeam.cli.learner_options import EvidenceOptions
 from hornbeam.cli.option_groups import Options
@@ -133,12 +133,12 @@ def crossval(
             cross_evidence=evidence.cross_evidence,
         )
     chances = significance(results)
-    if table.wanted:
-        table.write(fold_table(results))
-    if console.as_json:
-        print_json(_as_dict(results, chances))
-    elif not table.wanted:
-        _show(results, chances)
+    table.tell(
+        lambda: fold_table(results),
+        lambda: _as_dict(results, chances),
+        lambda: _show(results, chances),
+        console.as_json,
+    )
 
 
 def _learner(name: str, seed: int, max_rules: int | None) -> Learner:

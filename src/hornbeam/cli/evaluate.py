@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hornbeam.choices import Score
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, screen, screen_text
+from hornbeam.cli.console import print_table, screen, screen_text
 from hornbeam.cli.evidence import evidence_for, open_evidence
 from hornbeam.cli.graph_commands import LeaveOutLinked, refuse_engine
 from hornbeam.cli.table_output import TableOptions
@@ -61,12 +61,12 @@ def evaluate(
             model, given, truth, leave_out_linked, engine, reading, console
         ),
     )
-    if table.wanted:
-        table.write(found.figures.to_table())
-    if console.as_json:
-        print_json(found.figures.as_dict() | found.further)
-    elif not table.wanted:
-        found.show()
+    table.tell(
+        found.figures.to_table,
+        lambda: found.figures.as_dict() | found.further,
+        found.show,
+        console.as_json,
+    )
 
 
 @dataclass(frozen=True)

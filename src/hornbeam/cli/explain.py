@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_line, screen
+from hornbeam.cli.console import print_line, screen
 from hornbeam.cli.evidence import entity_names, facts_for
 from hornbeam.cli.option_groups import Options
 from hornbeam.cli.table_output import TableOptions
@@ -108,27 +108,27 @@ def explain(
         triple = (subject, relation, object_)
         return _explained_answer(model, given, triple, paths, names, reading, console)
 
-    explained = with_model(
+    found = with_model(
         given.model,
         lambda model: _explained_pair(
             model, given, asked.triple, paths, pairs, names, reading, console
         ),
         of_graph,
     )
-    if table.wanted:
-        table.write(explained.shown.to_table())
-    if console.as_json:
-        print_json(explained.found.as_dict() | ({"names": explained.names} if names else {}))
-    elif not table.wanted:
-        _show_lines(explained.shown.lines(), explained.decision)
+    table.tell(
+        found.named.to_table,
+        lambda: found.by_ids.as_dict() | ({"names": found.names} if names else {}),
+        lambda: _show_lines(found.named.lines(), found.decision),
+        console.as_json,
+    )
 
 
 @dataclass(frozen=True)
 class Explained:
     """An explanation by ids, the same by the entities' names, and these names."""
 
-    found: Explanation | GraphExplanation
-    shown: Explanation | GraphExplanation
+    by_ids: Explanation | GraphExplanation
+    named: Explanation | GraphExplanation
     names: dict[str, Any]
     decision: bool = True
 
