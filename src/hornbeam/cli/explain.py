@@ -100,20 +100,11 @@ def explain(
     from hornbeam.opened_model import with_model
 
     table.check(console.as_json)
-    subject, relation, object_ = asked.triple
-
-    def of_graph(model: GraphModel) -> Explained:
-        if relation is None:
-            raise InputError(f"{given.model} has many relations: give SUBJECT RELATION OBJECT")
-        triple = (subject, relation, object_)
-        return _explained_answer(model, given, triple, paths, names, reading, console)
-
+    triple = asked.triple
     found = with_model(
         given.model,
-        lambda model: _explained_pair(
-            model, given, asked.triple, paths, pairs, names, reading, console
-        ),
-        of_graph,
+        lambda model: _explained_pair(model, given, triple, paths, pairs, names, reading, console),
+        lambda model: _explained_answer(model, given, triple, paths, names, reading, console),
     )
     table.tell(
         found.named.to_table,
@@ -174,7 +165,7 @@ def _explained_pair(
 def _explained_answer(
     model: GraphModel,
     given: options.ModelOptions,
-    triple: tuple[str, str, str],
+    triple: tuple[str, str | None, str],
     paths: int,
     names: list[str] | None,
     reading: options.ReadingOptions,
@@ -184,12 +175,14 @@ def _explained_answer(
     import hornbeam as hb
     from hornbeam.graphs.graph_explanation import graph_explanation_in_names
 
+    subject, relation, object_ = triple
+    if relation is None:
+        raise InputError(f"{given.model} has many relations: give SUBJECT RELATION OBJECT")
     with console.progress() as progress:
         known = reading.read(hb.read_facts, given.facts, progress)
         called = entity_names(names, known, progress)
-        ends = (triple[0], triple[2])
-        subject, object_ = (called.known_entity(one, known.entities) for one in ends)
-        found = model.explain(known, (subject, triple[1], object_), groundings=paths)
+        ends = [called.known_entity(one, known.entities) for one in (subject, object_)]
+        found = model.explain(known, (ends[0], relation, ends[1]), groundings=paths)
     shown = graph_explanation_in_names(found, called)
     return Explained(found, shown, called.described([found.subject, found.object]))
 
