@@ -82,7 +82,10 @@ def entries(command: Command) -> Iterator[Entry]:
                      if isinstance(word, str)] or [f"--{name.replace('_', '-')}"]  # fmt: skip
             panel = info.rich_help_panel if isinstance(info.rich_help_panel, str) else "Options"
             value = info.metavar or value_of(kind)
-            yield Entry(panel, ", ".join(decls), value, info.help or "", parameter.default)
+            # an option of several learners says itself which default each of them has
+            told = info.show_default
+            default = told if isinstance(told, str) else parameter.default
+            yield Entry(panel, ", ".join(decls), value, info.help or "", default)
 
 
 def value_of(kind: object) -> str:

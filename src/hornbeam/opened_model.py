@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from hornbeam.errors import InputError
+from hornbeam.graphs.graph_mark import is_graph_model
 from hornbeam.model import Model
 
-#: How the first line of a model of a whole graph begins.
-GRAPH_MARK = "# hornbeam-graph:"
+if TYPE_CHECKING:
+    from hornbeam.graphs.graph_model import GraphModel
+
+T = TypeVar("T")
 
 
-def open_model(path: str | os.PathLike[str]) -> Model:
-    """Open a file of rules of targets; a model of a whole graph is refused.
+def with_model(
+    path: str | os.PathLike[str], rules: Callable[[Model], T], graph: Callable[[GraphModel], T]
+) -> T:
+    """Open a model and hand it to the function for its kind: rules of targets, or a whole graph."""
+    if not is_graph_model(path):
+        return rules(Model.load(path))
+    from hornbeam.graphs.graph_model import GraphModel
 
-    Commands that know both kinds ask `is_graph_model` first.
-    """
-    if is_graph_model(path):
+    return graph(GraphModel.load(path))
+
+
+def open_rules(path: str | os.PathLike[str]) -> Model:
+    """Open a file of rules of targets; a model of a whole graph is refused."""
+
+    def refuse(_: GraphModel) -> Model:
         raise InputError(f"{os.fspath(path)}: is a model of a whole graph; expected a rule model")
-    return Model.load(path)
 
-
-def is_graph_model(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins as models of whole graphs do; what cannot be read does not."""
-    try:
-        with open(path, "rb") as stream:
-            return stream.read(len(GRAPH_MARK)) == GRAPH_MARK.encode()
-    except OSError:
-        return False
+    return with_model(path, lambda model: model, refuse)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,8 +17,8 @@ from hornbeam.learning.settings import OPTIONS
 from tests.support.commands import EVIDENCE, TRAIN, hornbeam_
 from tests.support.other_package import register_learner
 
-#: All options as they are by default.
-DEFAULTS = {name: setting.default for name, setting in OPTIONS.items()}
+#: No option is given.
+DEFAULTS = dict.fromkeys(OPTIONS)
 
 MINE = """
 from dataclasses import dataclass
@@ -28,6 +29,28 @@ class Mine:
     boldness: float = Setting(0.5, "mine: how bold it is.", least=0.0).field()
     weight_variance: float = option("weight_variance", 7.0)
     hidden: int = 3
+
+    def __post_init__(self):
+        check_settings(self)
+"""
+
+
+BOLD_AND_SHY = """
+from dataclasses import dataclass
+from hornbeam.learning.settings import Setting, check_settings
+
+@dataclass(frozen=True)
+class Bold:
+    tolerance: float = Setting(0.5, "bold: how near.", least=0.0).field()
+    nerve: int = Setting(2, "Nerve.", least=0).field()
+
+    def __post_init__(self):
+        check_settings(self)
+
+@dataclass(frozen=True)
+class Shy:
+    tolerance: float = Setting(-1.0, "shy: how far.", least=-1.0).field()
+    nerve: int = Setting(1, "Nerve.", least=0).field()
 
     def __post_init__(self):
         check_settings(self)
@@ -78,9 +101,56 @@ def test_a_learner_of_another_package_has_options(
     assert "mine: how bold it is." in shown
 
 
-def test_a_broken_package_is_no_reason_to_refuse_other_learners(
+def test_learners_share_the_name_of_an_option_and_keep_their_own_defaults(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    register_learner(tmp_path, monkeypatch, "import no_such_module\n", {"broken": "Mine"})
+    learners = {"bold": "Bold", "shy": "Shy"}
+    register_learner(tmp_path, monkeypatch, BOLD_AND_SHY, learners)
+    # greedy's default is no default of theirs, so whoever gives it means it
+    given = DEFAULTS | {"tolerance": 0.001, "nerve": None}
+    made: Any = LearnerOptions.of(given).learner("bold", 0)
+    assert (made.tolerance, made.nerve) == (0.001, 2)
+    made = LearnerOptions.of(DEFAULTS | {"nerve": 2}).learner("shy", 0)
+    assert (made.tolerance, made.nerve) == (-1.0, 2)
+    made = LearnerOptions.of(DEFAULTS | {"tolerance": -0.5}).learner("shy", 0)
+    assert made.tolerance == -0.5, "the range of another learner is not its range"
+    with pytest.raises(InputError, match=r'`method="greedy"` or `method="bold"'):
+        LearnerOptions.of(DEFAULTS | {"tolerance": 0.001}).learner("joint", 0)
+    shown = " ".join(hornbeam_("learn", "--help").stdout.replace("\u2502", "").split())
+    assert "greedy: least gain of one more rule. bold: how near. shy: how far." in shown
+    assert "[default: (0.001; bold: 0.5; shy: -1.0)]" in shown
+    assert "[default: (bold: 2; shy: 1)]" in shown
+
+
+def test_an_option_is_of_one_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = MINE.replace("boldness: float = Setting(0.5", "solver: float = Setting(0.5")
+    register_learner(tmp_path, monkeypatch, code, {"other-kind": "Mine"})
     assert {one.name for one in LearnerOptions.parameters()} == set(OPTIONS)
-    assert LearnerOptions.of(DEFAULTS).learner("ppll", 0) == Ppll()
+    told = capsys.readouterr().err
+    assert "the setting 'solver' of the learner 'other-kind' is no option" in told
+    with pytest.raises(InputError, match=r'^`solver` is for `method="ppll"`$'):
+        LearnerOptions.of(DEFAULTS | {"solver": "newton"}).learner("other-kind", 0)
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["import no_such_module\n", "Other = 1\n", "class Mine:\n", "class Mine: pass\n"],
+    ids=["ImportError", "AttributeError", "SyntaxError", "no dataclass"],
+)
+def test_a_broken_package_is_no_reason_to_refuse_other_learners(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"broken-{len(code)}"
+    register_learner(tmp_path, monkeypatch, code, {name: "Mine"})
+    words = ("learn", *EVIDENCE, *TRAIN, "--method", "ppll", "-o", tmp_path / "model.psl")
+    ended = hornbeam_(*words, "--quiet")
+    assert ended.code == 0
+    warned = f"hornbeam: warning: the learner '{name}' of the package other_learners_package "
+    assert [line.startswith(warned) for line in ended.told] == [True], "one warning"
+    assert {one.name for one in LearnerOptions.parameters()} == set(OPTIONS)
+    assert hornbeam_("learn", "--help").code == 0
+    ended = hornbeam_(*words, "--method", name)
+    assert ended.code == 2
+    assert f"the learner '{name}' of the package other_learners_package" in ended.stderr

@@ -29,6 +29,15 @@ class Look(Options):
     colour: Annotated[str, typer.Option("--colour"), COLOURS] = "red"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Wall(Options):
+    """A group with a group in it."""
+
+    bricks: Annotated[int, typer.Option("--bricks")] = 9
+    size: Size
+    look: Look
+
+
 CALLS: list[tuple[str, Size, Look]] = []
 
 
@@ -64,3 +73,11 @@ def test_typer_sees_the_fields() -> None:
     words = get_args(parameters["colour"].annotation)[0]
     assert [word.value for word in words] == ["red", "blue"]
     assert command.__doc__ == "Paint it."
+
+
+def test_a_group_may_hold_groups() -> None:
+    assert [one.name for one in Wall.parameters()] == ["bricks", "width", "depth", "colour"]
+    given = {"bricks": 9, "width": 3, "depth": None, "colour": "blue"}
+    wall = Wall.of(given)
+    assert wall == Wall(size=Size(3), look=Look("blue"))
+    assert list(wall.changed()) == ["width", "colour"]

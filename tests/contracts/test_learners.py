@@ -23,6 +23,7 @@ from hornbeam.learning.learner import Learner
 from hornbeam.learning.ppll import Ppll
 from hornbeam.learning.registry import BUNDLED
 from hornbeam.learning.trace import Trace
+from hornbeam.progress import Silent
 from hornbeam.rules.body import AnyBody, Body, Kind, Part, Step, simplest
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation
@@ -73,6 +74,19 @@ def test_every_learner_is_held_to_the_contract() -> None:
     assert {point.name for point in BUNDLED} == {
         make().name for kinds in CONTRACT.values() for make in kinds.values()
     }
+
+
+@every_learner
+def test_its_stage_is_what_its_progress_says(make: Callable[[], Learner]) -> None:
+    """By it the command line knows how far learning is."""
+    stages: list[str] = []
+
+    class Recorder(Silent):
+        def advance(self, stage: str, done: int, total: int) -> None:
+            stages.append(stage)
+
+    fitted(make, progress=Recorder())
+    assert make().stage in stages
 
 
 @dataclass(frozen=True)

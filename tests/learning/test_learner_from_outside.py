@@ -49,8 +49,9 @@ def test_the_command_line_knows_it_and_its_options(widest: Path, tmp_path: Path)
     evidence = [word for file in FACTS for word in ("--facts", file)]
     learn = ("learn", *evidence, "--labels", LABELS, "--method", "widest")
     model = tmp_path / "model.psl"
-    ended = process(*learn, "--clauses", 2, "-o", model, "--json", env=environment)
+    ended = process(*learn, "--clauses", 2, "-o", model, "--json", "--verbose", env=environment)
     assert ended.code == 0, ended.stderr
+    assert "Fitting the widest: 1 of 1." in ended.stderr
     assert len(json.loads(ended.stdout)["rules"]) <= 3
     report = ("report", model, *evidence, "--labels", LABELS, "-o", tmp_path / "report.html")
     assert process(*report, env=environment).code == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,8 @@ from hornbeam.errors import InputError
 from hornbeam.learning.greedy import Greedy
 from hornbeam.learning.registry import learner_class, learner_names
 from tests.support.other_package import register_learner
+
+MINE = "from dataclasses import dataclass\n@dataclass\nclass Mine: pass\n"
 
 
 def test_the_bundled_learners_have_names() -> None:
@@ -31,7 +34,26 @@ def test_names_are_known_without_importing_learners() -> None:
 
 
 def test_learners_of_other_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    register_learner(tmp_path, monkeypatch, "class Mine: pass\n", {"mine": "Mine", "joint": "Mine"})
+    register_learner(tmp_path, monkeypatch, MINE, {"mine": "Mine", "joint": "Mine"})
     assert learner_names() == ["joint", "boost", "ppll", "greedy", "mine"]
     assert learner_class("mine").__name__ == "Mine"
     assert learner_class("joint").__name__ == "Joint", "no package takes a name away"
+
+
+@pytest.mark.parametrize(
+    ("code", "problem"),
+    [
+        ("import no_such_module\n", "cannot be imported (ModuleNotFoundError: "),
+        ("class Mine:\n", "cannot be imported (IndentationError: "),
+        ("Other = 1\n", "cannot be imported (AttributeError: "),
+        ("1 / 0\n", "cannot be imported (ZeroDivisionError: "),
+        ("class Mine: pass\n", "is no dataclass of settings"),
+    ],
+)
+def test_a_broken_package_is_named(
+    code: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register_learner(tmp_path, monkeypatch, code, {"mine": "Mine"})
+    said = f"the learner 'mine' of the package other_learners_package {problem}"
+    with pytest.raises(InputError, match=re.escape(said)):
+        learner_class("mine")

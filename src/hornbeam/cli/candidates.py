@@ -8,8 +8,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, screen, screen_text
+from hornbeam.cli.console import print_table, screen, screen_text
 from hornbeam.cli.evidence import entity_names, open_evidence
+from hornbeam.cli.language_options import LanguageOptions
 from hornbeam.cli.table_output import TableOptions
 
 if TYPE_CHECKING:
@@ -20,10 +21,8 @@ if TYPE_CHECKING:
 
 def candidates(
     *,
-    facts: options.FactFiles,
-    labels: options.OptionalLabelFiles = None,
-    target: options.TargetNames = None,
-    rules: options.LanguageOptions,
+    training: options.TrainingOptions,
+    rules: LanguageOptions,
     names: options.NameFiles = None,
     table: TableOptions,
     engine: options.EngineOptions,
@@ -55,34 +54,36 @@ def candidates(
     table.check(console.as_json)
     started = time.perf_counter()
     with console.progress() as progress, ExitStack() as stack:
-        labelled = reading.read(hb.read_labels, labels, progress) if labels else None
-        evidence = stack.enter_context(open_evidence(facts, engine, reading, progress))
+        labelled = reading.read_given(hb.read_labels, training.labels, progress)
+        evidence = stack.enter_context(open_evidence(training.facts, engine, reading, progress))
         called = entity_names(names, evidence, progress)
         loaded = time.perf_counter()
         found = hb.discover(
-            evidence, labelled, rules.language(), target=target, threads=engine.threads,
+            evidence, labelled, rules.language(), target=training.target, threads=engine.threads,
             statistics=False, progress=progress,
         )  # fmt: skip
         seconds = {"load": loaded - started, "generate": time.perf_counter() - loaded}
-    if table.wanted:
-        table.write(found.candidates.to_table())
-    if console.as_json:
-        constants = (one.body.constant for one in found.candidates)
-        named = called.described(name for name in constants if name is not None)
-        print_json(_as_dict(found, seconds) | ({"names": named} if names else {}))
-    elif not table.wanted:
-        _show(found, seconds, called)
+    table.tell(
+        found.candidates.to_table,
+        lambda: _as_dict(found, seconds, called if names else None),
+        lambda: _show(found, seconds, called),
+        console.as_json,
+    )
 
 
-def _as_dict(found: Discovery, seconds: dict[str, float]) -> dict[str, Any]:
+def _as_dict(
+    found: Discovery, seconds: dict[str, float], called: EntityNames | None
+) -> dict[str, Any]:
     table = found.candidates
     renamed = {spelt: name for name, spelt in table.identifiers.items() if spelt != name}
+    constants = (one.body.constant for one in table if one.body.constant is not None)
     return {
         "candidates": table.to_table().dicts(),
         "found": found.found,
         "targets": len(found.targets),
         "predicates": renamed,
         "seconds": {name: round(value, 4) for name, value in seconds.items()},
+        **({} if called is None else {"names": called.described(constants)}),
     }
 
 

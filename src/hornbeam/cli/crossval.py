@@ -2,44 +2,84 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hornbeam.choices import CollectiveMethod
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, screen
+from hornbeam.cli.console import print_table, screen
+from hornbeam.cli.language_options import LanguageOptions
+from hornbeam.cli.learner_options import EvidenceOptions
+from hornbeam.cli.option_groups import Options
 from hornbeam.cli.table_output import TableOptions
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
-    from hornbeam.crossval import Learn, MethodResult
+    from collections.abc import Iterator
+
+    from hornbeam.crossval import Learn, MethodResult, World
     from hornbeam.learning.learner import Learner
+
+
+@dataclass(frozen=True)
+class TaskOptions(Options):
+    """Which learners are compared, and on which folds."""
+
+    task_dir: Annotated[
+        str | None, typer.Argument(metavar="[TASK_DIR]", help="A folder with fold0, fold1, ...")
+    ] = None
+    methods: Annotated[str, typer.Option(help="Learners to compare, with commas between.")] = (
+        "ppll,greedy,joint"
+    )
+    folds: Annotated[
+        int | None, typer.Option(min=1, help="How many folds (default: all, or 5 for --labels).")
+    ] = None
+    facts: options.OptionalFactFiles = None
+    labels: options.OptionalLabelFiles = None
+
+    @property
+    def method_names(self) -> list[str]:
+        """The learners that are named with commas between."""
+        from hornbeam.learning.registry import learner_names
+
+        known = learner_names()
+        names = [name.strip() for name in self.methods.split(",") if name.strip()]
+        if unknown := [name for name in names or [self.methods] if name not in known]:
+            raise InputError(f"unknown method {unknown[0]!r}; expected some of: {', '.join(known)}")
+        return names
+
+    def worlds(
+        self, seed: int, reading: options.ReadingOptions, console: options.ConsoleOptions
+    ) -> Iterator[World]:
+        """Read the folds of the task, or deal the labels into folds."""
+        import hornbeam as hb
+        from hornbeam.crossval import label_worlds, task_worlds
+
+        if self.task_dir is not None:
+            if self.facts or self.labels:
+                raise InputError("give a TASK_DIR, or --facts and --labels, not both")
+            if reading.columns or reading.no_header:
+                raise InputError("--columns and --no-header are for --facts and --labels")
+            return task_worlds(self.task_dir, self.folds)
+        if not self.facts or not self.labels:
+            raise InputError("give a TASK_DIR, or --facts and --labels")
+        with console.progress() as progress:
+            evidence = reading.read(hb.read_facts, self.facts, progress)
+            labelled = reading.read(hb.read_labels, self.labels, progress)
+        return label_worlds(evidence, labelled, self.folds or 5, seed)
 
 
 def crossval(
     *,
-    task_dir: Annotated[
-        str | None, typer.Argument(metavar="[TASK_DIR]", help="A folder with fold0, fold1, ...")
-    ] = None,
-    methods: Annotated[
-        str, typer.Option(help="Learners to compare, with commas between.")
-    ] = "ppll,greedy,joint",
-    folds: Annotated[
-        int | None, typer.Option(min=1, help="How many folds (default: all, or 5 for --labels).")
-    ] = None,
-    facts: options.OptionalFactFiles = None,
-    labels: options.OptionalLabelFiles = None,
-    rules: options.LanguageOptions,
-    counts: options.CountsOption = "auto",
+    task: TaskOptions,
+    rules: LanguageOptions,
+    evidence: EvidenceOptions,
     max_rules: Annotated[
         int | None,
         options.learner_option(min=0, metavar="N", help="Most rules, of learners with a limit."),
     ] = None,
-    cross_evidence: options.CrossEvidence = False,
-    collective: options.Collective = False,
-    collective_method: options.CollectiveMethodOption = CollectiveMethod.TWO_STEP,
     seed: options.Seed = 0,
     threads: options.Threads = None,
     table: TableOptions,
@@ -63,37 +103,23 @@ def crossval(
     from hornbeam.crossval import (
         cross_validate_worlds,
         fold_table,
-        label_worlds,
         significance,
-        task_worlds,
         with_comparisons,
     )
 
     table.check(console.as_json)
-    asked_method = options.collective_of(collective, collective_method)
-    names = _method_names(methods)
-    if task_dir is not None:
-        if facts or labels:
-            raise InputError("give a TASK_DIR, or --facts and --labels, not both")
-        if reading.columns or reading.no_header:
-            raise InputError("--columns and --no-header are for --facts and --labels")
-        worlds = task_worlds(task_dir, folds)
-    elif facts and labels:
-        with console.progress() as progress:
-            evidence = reading.read(hb.read_facts, facts, progress)
-            labelled = reading.read(hb.read_labels, labels, progress)
-        worlds = label_worlds(evidence, labelled, folds or 5, seed)
-    else:
-        raise InputError("give a TASK_DIR, or --facts and --labels")
+    collective = evidence.collective_asked
+    names = task.method_names
+    worlds = task.worlds(seed, reading, console)
     learners: dict[str, Learn] = {
         name: partial(
             hb.learn, method=_learner(name, seed, max_rules), language=rules.language(),
-            counts=counts, cross_evidence=cross_evidence, collective=asked_method, seed=seed,
-            threads=threads,
+            counts=evidence.counts, cross_evidence=evidence.cross_evidence, collective=collective,
+            seed=seed, threads=threads,
         )
         for name in names
     }  # fmt: skip
-    if asked_method:
+    if collective:
         learners = {
             name: learn
             for method, given in learners.items()
@@ -104,32 +130,19 @@ def crossval(
             worlds,
             learners,
             lambda fold: progress.message(f"{fold} ..."),
-            cross_evidence=cross_evidence,
+            cross_evidence=evidence.cross_evidence,
         )
     chances = significance(results)
-    if table.wanted:
-        table.write(fold_table(results))
-    if console.as_json:
-        print_json(_as_dict(results, chances))
-    elif not table.wanted:
-        _show(results, chances)
-
-
-def _method_names(methods: str) -> list[str]:
-    """The learners that are named with commas between."""
-    from hornbeam.learning.registry import learner_names
-
-    known = learner_names()
-    names = [name.strip() for name in methods.split(",") if name.strip()]
-    if unknown := [name for name in names or [methods] if name not in known]:
-        raise InputError(f"unknown method {unknown[0]!r}; expected some of: {', '.join(known)}")
-    return names
+    table.tell(
+        lambda: fold_table(results),
+        lambda: _as_dict(results, chances),
+        lambda: _show(results, chances),
+        console.as_json,
+    )
 
 
 def _learner(name: str, seed: int, max_rules: int | None) -> Learner:
     """A learner with the limit on rules, where it has one."""
-    from dataclasses import fields
-
     from hornbeam.learning.registry import learner_class, make_learner
 
     limited = any(one.name == "max_rules" for one in fields(learner_class(name)))

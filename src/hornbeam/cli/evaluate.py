@@ -2,49 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from hornbeam.choices import Score
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, screen, screen_text
-from hornbeam.cli.evidence import open_evidence, with_known_pairs
-from hornbeam.cli.graph_commands import LeaveOutLinked, evaluate_graph_model
+from hornbeam.cli.console import print_table, screen, screen_text
+from hornbeam.cli.evidence import evidence_for, open_evidence
+from hornbeam.cli.graph_commands import LeaveOutLinked, refuse_engine
 from hornbeam.cli.table_output import TableOptions
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
+    from hornbeam.graphs.graph_model import GraphModel
     from hornbeam.graphs.ranking import GraphEvaluation
+    from hornbeam.model import Model
     from hornbeam.reporting.evaluation import Evaluation
 
 
 def evaluate(
     *,
-    model: options.ModelFile,
-    facts: options.FactFiles,
-    labels: options.OptionalLabelFiles = None,
-    test: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Instead of labels, true triples: how high do their answers rank among all "
-            "entities?",
-        ),
-    ] = None,
-    filter_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--filter",
-            metavar="FILE",
-            help="With --test: further true triples, such as a validation set, which are no wrong "
-            "answers.",
-        ),
-    ] = None,
+    given: options.ModelOptions,
+    truth: options.TruthOptions,
     leave_out_linked: LeaveOutLinked = False,
-    known: options.KnownFiles = None,
     score: options.ScoreOption = Score.MEAN,
     table: TableOptions,
     engine: options.EngineOptions,
@@ -64,69 +47,112 @@ def evaluate(
 
       hornbeam evaluate graph.hornbeam --facts train.tsv --test test.tsv --filter valid.tsv
     """
-    import hornbeam as hb
-    from hornbeam.counting.opening import facts_in_memory
-    from hornbeam.opened_model import is_graph_model, open_model
+    from hornbeam.opened_model import with_model
 
-    if bool(labels) == bool(test):
+    if bool(truth.labels) == bool(truth.test):
         raise InputError("give either --labels (pairs with 0 or 1) or --test (true triples)")
-    if filter_ and not test:
+    if truth.filter_ and not truth.test:
         raise InputError("--filter is for --test: labels say themselves what is false")
     table.check(console.as_json)
-    if is_graph_model(model):
-        found = evaluate_graph_model(
-            model, facts, test, filter_, leave_out_linked, engine, reading, console
-        )
-        if table.wanted:
-            table.write(found[0].to_table())
-        if console.as_json or not table.wanted:
-            _show_graph(found, console)
-        return
-    loaded = open_model(model)
+    found = with_model(
+        given.model,
+        lambda model: _judged_rules(model, given, truth, score, engine, reading, console),
+        lambda model: _judged_graph(
+            model, given, truth, leave_out_linked, engine, reading, console
+        ),
+    )
+    table.tell(
+        found.figures.to_table,
+        lambda: found.figures.as_dict() | found.further,
+        found.show,
+        console.as_json,
+    )
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The figures of a model, and how they are shown."""
+
+    figures: Evaluation | GraphEvaluation
+    show: Callable[[], None]
+    further: dict[str, Any] = field(default_factory=dict)  #: in the JSON only
+
+
+def _judged_rules(
+    model: Model,
+    given: options.ModelOptions,
+    truth: options.TruthOptions,
+    score: Score,
+    engine: options.EngineOptions,
+    reading: options.ReadingOptions,
+    console: options.ConsoleOptions,
+) -> Judged:
+    """Scores of labelled pairs, or ranks of true triples."""
+    import hornbeam as hb
+    from hornbeam.counting.opening import facts_in_memory
+
     with console.progress() as progress, ExitStack() as stack:
-        labelled = reading.read(hb.read_labels, labels, progress) if labels else None
-        opened = stack.enter_context(open_evidence(facts, engine, reading, progress))
-        evidence = with_known_pairs(opened, loaded, known, reading, progress)
-        shown: Evaluation | GraphEvaluation
+        labelled = reading.read_given(hb.read_labels, truth.labels, progress)
+        opened = evidence_for(model, given, engine, reading, progress)
+        evidence = stack.enter_context(opened)
         if labelled is not None:
-            shown = result = loaded.evaluate(
+            result = model.evaluate(
                 evidence, labelled, score=score, threads=engine.threads, progress=progress
             )
-            show = partial(_show, result)
-        else:
-            why = f"--engine {engine.engine} scores given pairs: give --labels, not --test"
-            shown = ranked = loaded.evaluate_ranks(
-                facts_in_memory(evidence, why),
-                reading.read(hb.read_facts, test or (), progress),
-                filter=reading.read(hb.read_facts, filter_, progress) if filter_ else None,
-                score=score,
-                threads=engine.threads,
-                progress=progress,
-            )
-            show = partial(_show_ranks, ranked)
-    if table.wanted:
-        table.write(shown.to_table())
-    if console.as_json:
-        print_json(shown.as_dict())
-    elif not table.wanted:
-        show()
-
-
-def _show_graph(results: list[GraphEvaluation], console: options.ConsoleOptions) -> None:
-    """The comparable figures, and behind them those without linked candidates."""
-    comparable, *without_linked = results
-    if console.as_json:
-        more = [("leave_out_linked", one.as_dict()) for one in without_linked]
-        print_json(comparable.as_dict() | dict(more))
-        return
-    _show_ranks(comparable)
-    for one in without_linked:
-        screen().print(
-            f"Without candidates that are linked to the known entity, which knows how the split "
-            f"was made: MRR {one.mrr:.4f}, Hits@1 {one.hits_1:.4f}, Hits@3 {one.hits_3:.4f}, "
-            f"Hits@10 {one.hits_10:.4f}",
-            soft_wrap=True,
+            return Judged(result, partial(_show, result))
+        why = f"--engine {engine.engine} scores given pairs: give --labels, not --test"
+        ranked = model.evaluate_ranks(
+            facts_in_memory(evidence, why),
+            reading.read(hb.read_facts, truth.test or (), progress),
+            filter=reading.read_given(hb.read_facts, truth.filter_, progress),
+            score=score,
+            threads=engine.threads,
+            progress=progress,
         )
+        return Judged(ranked, partial(_show_ranks, ranked))
+
+
+def _judged_graph(
+    model: GraphModel,
+    given: options.ModelOptions,
+    truth: options.TruthOptions,
+    leave_out_linked: bool,
+    engine: options.EngineOptions,
+    reading: options.ReadingOptions,
+    console: options.ConsoleOptions,
+) -> Judged:
+    """Filtered ranks of test triples; with `leave_out_linked` a second time without linked ones."""
+    import hornbeam as hb
+
+    refuse_engine(engine, leave_out_linked)
+    if not truth.test:
+        raise InputError(f"{given.model}: a model of a whole graph ranks answers: give --test")
+    with (
+        console.progress() as progress,
+        open_evidence(given.facts, engine, reading, progress) as known,
+    ):
+        triples = reading.read(hb.read_facts, truth.test, progress)
+        further = reading.read_given(hb.read_facts, truth.filter_, progress)
+        ranker = model.ranker(known, engine.threads, test=triples)
+        ranked = ranker.evaluate(triples, further, progress)
+        if not leave_out_linked:
+            return Judged(ranked, partial(_show_ranks, ranked))
+        apart = ranker.without_linked().evaluate(triples, further, progress)
+        return Judged(
+            ranked, partial(_show_both, ranked, apart), {"leave_out_linked": apart.as_dict()}
+        )
+
+
+def _show_both(comparable: GraphEvaluation, without_linked: GraphEvaluation) -> None:
+    """The comparable figures, and behind them those without linked candidates."""
+    _show_ranks(comparable)
+    one = without_linked
+    screen().print(
+        f"Without candidates that are linked to the known entity, which knows how the split "
+        f"was made: MRR {one.mrr:.4f}, Hits@1 {one.hits_1:.4f}, Hits@3 {one.hits_3:.4f}, "
+        f"Hits@10 {one.hits_10:.4f}",
+        soft_wrap=True,
+    )
 
 
 def _show(result: Evaluation) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hornbeam.choices import EngineName
 from hornbeam.cli.console import TerminalProgress, read_files
-from hornbeam.cli.options import EngineOptions, ReadingOptions
+from hornbeam.cli.options import EngineOptions, ModelOptions, ReadingOptions
 from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.machine import worker_threads
 
@@ -72,36 +72,35 @@ def open_evidence(
                 yield started
 
 
-def with_known_pairs(
-    evidence: Evidence,
+@contextmanager
+def evidence_for(
     model: Model,
-    known: Sequence[str] | None,
+    given: ModelOptions,
+    engine: EngineOptions,
     reading: ReadingOptions,
     progress: TerminalProgress,
-) -> Evidence:
-    """Evidence with the true ones of known pairs among it, where there are any."""
+) -> Iterator[Evidence]:
+    """Read or open the facts for a model, the true ones of known pairs among them."""
     from hornbeam.counting.opening import held_facts
 
-    facts = held_facts(evidence)
-    if facts is not None:
-        return _with_known(facts, model, known, reading, progress)
-    if known:
-        raise InputError("`known` needs facts in memory: give the known pairs by --facts")
-    return evidence
+    with open_evidence(given.facts, engine, reading, progress) as evidence:
+        facts = held_facts(evidence)
+        if facts is not None:
+            yield with_known_pairs(facts, model, given.known, reading, progress)
+        elif given.known:
+            raise InputError("`known` needs facts in memory: give the known pairs by --facts")
+        else:
+            yield evidence
 
 
-def facts_with_known(
-    files: Sequence[str],
-    model: Model,
-    known: Sequence[str] | None,
-    reading: ReadingOptions,
-    progress: TerminalProgress,
+def facts_for(
+    model: Model, given: ModelOptions, reading: ReadingOptions, progress: TerminalProgress
 ) -> Facts:
-    """Read facts, and known pairs besides where there are any."""
+    """Read the facts for a model, and known pairs besides where there are any."""
     import hornbeam as hb
 
-    facts = reading.read(hb.read_facts, files, progress)
-    return _with_known(facts, model, known, reading, progress)
+    facts = reading.read(hb.read_facts, given.facts, progress)
+    return with_known_pairs(facts, model, given.known, reading, progress)
 
 
 def entity_names(
@@ -118,13 +117,14 @@ def entity_names(
     return NO_NAMES if held is None else hb.read_names(held)
 
 
-def _with_known(
+def with_known_pairs(
     facts: Facts,
     model: Model,
     known: Sequence[str] | None,
     reading: ReadingOptions,
     progress: TerminalProgress,
 ) -> Facts:
+    """Facts with the true ones of known pairs among them, where there are any."""
     import hornbeam as hb
 
     if known:

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_line, screen
-from hornbeam.cli.evidence import entity_names, facts_with_known
+from hornbeam.cli.console import print_line, screen
+from hornbeam.cli.evidence import entity_names, facts_for
+from hornbeam.cli.option_groups import Options
 from hornbeam.cli.table_output import TableOptions
 from hornbeam.errors import InputError
+
+if TYPE_CHECKING:
+    from hornbeam.explaining.explanation import Explanation
+    from hornbeam.graphs.graph_explanation import GraphExplanation
+    from hornbeam.graphs.graph_model import GraphModel
+    from hornbeam.model import Model
 
 #: Colours of the lines by their role; colours show on terminals only. As on pages, blue is for
 #: and orange against: people tell them apart who do not see red and green.
@@ -26,21 +34,36 @@ STYLES = {
 }
 
 
-def explain(
-    *,
-    model: options.ModelFile,
+@dataclass(frozen=True)
+class AskedOptions(Options):
+    """The pair, and its relation one way or the other."""
+
     words: Annotated[
         list[str],
         typer.Argument(
             metavar="SUBJECT [RELATION] OBJECT",
             help="The pair; its relation where the model has several.",
         ),
-    ],
-    facts: options.FactFiles,
-    known: options.KnownFiles = None,
+    ]
     target: Annotated[
         str | None, typer.Option(metavar="PREDICATE", help="The relation, as an option.")
-    ] = None,
+    ] = None
+
+    @property
+    def triple(self) -> tuple[str, str | None, str]:
+        """Subject, relation and object."""
+        match self.words:
+            case [subject, object_]:
+                return subject, self.target, object_
+            case [subject, relation, object_] if self.target in (None, relation):
+                return subject, relation, object_
+        raise InputError(f"found {' '.join(self.words)!r}; expected SUBJECT [RELATION] OBJECT")
+
+
+def explain(
+    *,
+    given: options.ModelOptions,
+    asked: AskedOptions,
     paths: Annotated[
         int, typer.Option(min=0, metavar="N", help="Paths to name for every rule.")
     ] = 5,
@@ -74,33 +97,60 @@ def explain(
 
       hornbeam explain graph.hornbeam --facts train.tsv ukraine located_in europe
     """
+    from hornbeam.opened_model import with_model
+
+    table.check(console.as_json)
+    triple = asked.triple
+    found = with_model(
+        given.model,
+        lambda model: _explained_pair(model, given, triple, paths, pairs, names, reading, console),
+        lambda model: _explained_answer(model, given, triple, paths, names, reading, console),
+    )
+    table.tell(
+        found.named.to_table,
+        lambda: found.by_ids.as_dict() | ({"names": found.names} if names else {}),
+        lambda: _show_lines(found.named.lines(), found.decision),
+        console.as_json,
+    )
+
+
+@dataclass(frozen=True)
+class Explained:
+    """An explanation by ids, the same by the entities' names, and these names."""
+
+    by_ids: Explanation | GraphExplanation
+    named: Explanation | GraphExplanation
+    names: dict[str, Any]
+    decision: bool = True
+
+
+def _explained_pair(
+    model: Model,
+    given: options.ModelOptions,
+    triple: tuple[str, str | None, str],
+    paths: int,
+    pairs: list[str] | None,
+    names: list[str] | None,
+    reading: options.ReadingOptions,
+    console: options.ConsoleOptions,
+) -> Explained:
+    """Explain what a rule model says of a pair."""
     import hornbeam as hb
     from hornbeam.explaining.shown_names import explanation_in_names, mentioned
     from hornbeam.facts.names import unknown_entity
-    from hornbeam.opened_model import is_graph_model, open_model
 
-    table.check(console.as_json)
-    subject, target, object_ = _triple(words, target)
-    if is_graph_model(model):
-        if target is None:
-            raise InputError(f"{model} has many relations: give SUBJECT RELATION OBJECT")
-        _explain_graph(
-            model, facts, (subject, target, object_), paths, names, table, reading, console
-        )
-        return
     with console.progress() as progress:
-        loaded = open_model(model)
-        evidence = facts_with_known(facts, loaded, known, reading, progress)
+        evidence = facts_for(model, given, reading, progress)
         called = entity_names(names, evidence, progress)
         together = None
-        if pairs and loaded.semantics.collective:
+        if pairs and model.semantics.collective:
             together = reading.read(hb.read_pairs, pairs, progress)
         elif pairs:
             progress.message("The model is not collective: --pairs changes nothing.")
-        found = loaded.explain(
+        found = model.explain(
             evidence,
-            [called.entity(name, evidence.entities) for name in (subject, object_)],
-            target=target,
+            [called.entity(name, evidence.entities) for name in (triple[0], triple[2])],
+            target=triple[1],
             pairs=together,
             paths=paths,
             progress=progress,
@@ -109,54 +159,32 @@ def explain(
             if together is None or together.entities.index(name) < 0:
                 raise unknown_entity(name, evidence.entities, called=called.names.values())
     shown = explanation_in_names(found, called)
-    if table.wanted:
-        table.write(shown.to_table())
-    if console.as_json:
-        named = {"names": called.described(mentioned(found))} if names else {}
-        print_json(found.as_dict() | named)
-    elif not table.wanted:
-        _show_lines(shown.lines(), found.decision)
+    return Explained(found, shown, called.described(mentioned(found)), found.decision)
 
 
-def _triple(words: list[str], target: str | None) -> tuple[str, str | None, str]:
-    """Subject, relation and object from what was given, one way or the other."""
-    match words:
-        case [subject, object_]:
-            return subject, target, object_
-        case [subject, relation, object_] if target in (None, relation):
-            return subject, relation, object_
-    raise InputError(f"found {' '.join(words)!r}; expected SUBJECT [RELATION] OBJECT")
-
-
-def _explain_graph(
-    model: str,
-    facts: list[str],
-    triple: tuple[str, str, str],
+def _explained_answer(
+    model: GraphModel,
+    given: options.ModelOptions,
+    triple: tuple[str, str | None, str],
     paths: int,
     names: list[str] | None,
-    table: TableOptions,
     reading: options.ReadingOptions,
     console: options.ConsoleOptions,
-) -> None:
+) -> Explained:
     """Explain an answer of a model of a whole graph."""
     import hornbeam as hb
     from hornbeam.graphs.graph_explanation import graph_explanation_in_names
 
+    subject, relation, object_ = triple
+    if relation is None:
+        raise InputError(f"{given.model} has many relations: give SUBJECT RELATION OBJECT")
     with console.progress() as progress:
-        known = reading.read(hb.read_facts, facts, progress)
+        known = reading.read(hb.read_facts, given.facts, progress)
         called = entity_names(names, known, progress)
-        ends = (triple[0], triple[2])
-        subject, object_ = (called.known_entity(one, known.entities) for one in ends)
-        triple = (subject, triple[1], object_)
-        found = hb.GraphModel.load(model).explain(known, triple, groundings=paths)
+        ends = [called.known_entity(one, known.entities) for one in (subject, object_)]
+        found = model.explain(known, (ends[0], relation, ends[1]), groundings=paths)
     shown = graph_explanation_in_names(found, called)
-    if table.wanted:
-        table.write(shown.to_table())
-    if console.as_json:
-        named = {"names": called.described([found.subject, found.object])} if names else {}
-        print_json(found.as_dict() | named)
-    elif not table.wanted:
-        _show_lines(shown.lines(), decision=True)
+    return Explained(found, shown, called.described([found.subject, found.object]))
 
 
 def _show_lines(lines: Iterable[tuple[str, str]], decision: bool) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, screen, screen_text
-from hornbeam.cli.evidence import facts_with_known
+from hornbeam.cli.evidence import with_known_pairs
 from hornbeam.errors import DataError, InputError
+
+if TYPE_CHECKING:
+    from hornbeam.graphs.graph_model import GraphModel
+    from hornbeam.model import Model
 
 
 def export(
@@ -54,40 +58,41 @@ def export(
       hornbeam export graph.hornbeam -o rules.csv
     """
     import hornbeam as hb
-    from hornbeam.opened_model import is_graph_model, open_model
-    from hornbeam.programs.plain_rules import RuleNotPlainError
-    from hornbeam.rules.model_file import rule_lines
+    from hornbeam.opened_model import with_model
 
-    if is_graph_model(model):
-        _export_rules(model, output, console)
-        return
-    if not facts or not pairs:
-        raise InputError("a rule model is exported with its facts and pairs: give --facts, --pairs")
-    with console.progress() as progress:
-        loaded = open_model(model)
-        evidence = facts_with_known(facts, loaded, known, reading, progress)
-        listed = reading.read(hb.read_pairs, pairs, progress)
-        try:
-            program = loaded.export(evidence, listed, output, plain=plain)
-        except RuleNotPlainError as error:
-            raise DataError(model, str(error), line=rule_lines(model)[error.place]) from None
-    if console.as_json:
-        print_json({"program": str(program)})
-    else:
-        screen().print(
-            f"Wrote {screen_text(program)}; run it with: java -jar psl-runtime.jar "
-            f"{screen_text(program.name)} (in its folder), or: hornbeam infer "
-            f"{screen_text(program)}",
-            soft_wrap=True,
-        )
+    def of_rules(loaded: Model) -> None:
+        from hornbeam.programs.plain_rules import RuleNotPlainError
+        from hornbeam.rules.model_file import rule_lines
 
+        if not facts or not pairs:
+            raise InputError(
+                "a rule model is exported with its facts and pairs: give --facts, --pairs"
+            )
+        with console.progress() as progress:
+            read = reading.read(hb.read_facts, facts, progress)
+            evidence = with_known_pairs(read, loaded, known, reading, progress)
+            listed = reading.read(hb.read_pairs, pairs, progress)
+            try:
+                program = loaded.export(evidence, listed, output, plain=plain)
+            except RuleNotPlainError as error:
+                raise DataError(model, str(error), line=rule_lines(model)[error.place]) from None
+        if console.as_json:
+            print_json({"program": str(program)})
+        else:
+            screen().print(
+                f"Wrote {screen_text(program)}; run it with: java -jar psl-runtime.jar "
+                f"{screen_text(program.name)} (in its folder), or: hornbeam infer "
+                f"{screen_text(program)}",
+                soft_wrap=True,
+            )
 
-def _export_rules(model: str, output: Path, console: options.ConsoleOptions) -> None:
-    import hornbeam as hb
-    from hornbeam.graphs.rule_files import save_rules
+    def of_graph(loaded: GraphModel) -> None:
+        from hornbeam.graphs.rule_files import save_rules
 
-    save_rules(hb.GraphModel.load(model), output)
-    if console.as_json:
-        print_json({"rules": str(output)})
-    else:
-        screen().print(f"Wrote {screen_text(output)}.", soft_wrap=True)
+        save_rules(loaded, output)
+        if console.as_json:
+            print_json({"rules": str(output)})
+        else:
+            screen().print(f"Wrote {screen_text(output)}.", soft_wrap=True)
+
+    with_model(model, of_rules, of_graph)

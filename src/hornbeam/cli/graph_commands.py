@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,13 +21,10 @@ from hornbeam.errors import HornbeamWarning, InputError
 
 if TYPE_CHECKING:
     from hornbeam.cli.console import TerminalProgress
-    from hornbeam.facts.entity_names import EntityNames
     from hornbeam.facts.names import Names
     from hornbeam.facts.table import Facts
     from hornbeam.graphs.asked import AskedQueries
     from hornbeam.graphs.graph_model import GraphModel
-    from hornbeam.graphs.ranking import GraphEvaluation
-    from hornbeam.result_table import ResultTable
 
 #: How learning calls its one stage.
 LEARNING = "Learning the graph"
@@ -90,9 +87,8 @@ class GraphOptions(Options):
 
 
 def learn_graph_model(
-    facts: Sequence[str],
+    training: options.TrainingOptions,
     output: Path,
-    relations: Sequence[str] | None,
     graph: GraphOptions,
     max_length: int | None,
     seed: int,
@@ -111,14 +107,14 @@ def learn_graph_model(
     whole = WholeWork(LEARNING, {LEARNING: 1.0})  # in percent: its units mean nothing to a reader
     with (
         console.progress(whole) as progress,
-        open_evidence(facts, engine, reading, progress) as known,
+        open_evidence(training.facts, engine, reading, progress) as known,
     ):
-        valid = reading.read(hb.read_facts, graph.valid, progress) if graph.valid else None
+        valid = reading.read_given(hb.read_facts, graph.valid, progress)
         load = time.perf_counter() - clock
         model = hb.learn_graph(
             known,
             valid,
-            relations=relations,
+            relations=training.target,
             rules=graph.rules,
             max_length=max_length or "auto",
             time_limit=graph.time_limit,
@@ -183,34 +179,7 @@ def _show_learned(model: GraphModel, output: Path, seconds: dict[str, float]) ->
         out.print("The time limit ended it early: the model is made of what there was.")
 
 
-# --- evaluate -------------------------------------------------------------------------------------
-
-
-def evaluate_graph_model(
-    path: str,
-    facts: Sequence[str],
-    test: Sequence[str] | None,
-    filters: Sequence[str] | None,
-    leave_out_linked: bool,
-    engine: options.EngineOptions,
-    reading: options.ReadingOptions,
-    console: options.ConsoleOptions,
-) -> list[GraphEvaluation]:
-    """Filtered ranks of test triples; with `leave_out_linked` a second time without linked ones."""
-    import hornbeam as hb
-
-    refuse_engine(engine, leave_out_linked)
-    if not test:
-        raise InputError(f"{path}: a model of a whole graph ranks answers: give --test")
-    model = hb.GraphModel.load(path)
-    with console.progress() as progress, open_evidence(facts, engine, reading, progress) as known:
-        triples = reading.read(hb.read_facts, test, progress)
-        further = reading.read(hb.read_facts, filters, progress) if filters else None
-        ranker = model.ranker(known, engine.threads, test=triples)
-        found = [ranker.evaluate(triples, further, progress)]
-        if leave_out_linked:
-            found.append(ranker.without_linked().evaluate(triples, further, progress))
-        return found
+# --- what other commands share --------------------------------------------------------------------
 
 
 def refuse_engine(engine: options.EngineOptions, leave_out_linked: bool) -> None:
@@ -219,47 +188,6 @@ def refuse_engine(engine: options.EngineOptions, leave_out_linked: bool) -> None
         raise InputError("--engine spark answers no queries: leave it out")
     if leave_out_linked and engine.engine is not EngineName.MEMORY:
         raise InputError("`leave_out_linked` needs facts in memory: leave out --engine")
-
-
-# --- predict --------------------------------------------------------------------------------------
-
-
-def predict_graph_model(
-    path: str,
-    facts: Sequence[str],
-    queries: Sequence[str] | None,
-    relation: str | None,
-    subjects: Sequence[str] | None,
-    top: int,
-    leave_out_linked: bool,
-    names: EntityNames | None,
-    engine: options.EngineOptions,
-    reading: options.ReadingOptions,
-    progress: TerminalProgress,
-) -> ResultTable:
-    """Answers of queries, or the likeliest new facts of every relation."""
-    import hornbeam as hb
-    from hornbeam.graphs.asked import read_queries
-    from hornbeam.graphs.new_facts import new_facts
-
-    refuse_engine(engine, leave_out_linked)
-    if not queries and engine.engine is not EngineName.MEMORY:
-        raise InputError(f"--engine {engine.engine} looks for no new facts: give --queries")
-    model = hb.GraphModel.load(path)
-    with open_evidence(facts, engine, reading, progress) as known:
-        ranker = model.ranker(known, engine.threads, leave_out_linked=leave_out_linked)
-        if queries:
-            asked = reading.read(read_queries, queries, progress)
-            tell_unanswerable(asked, relation_names(model), ranker.facts, progress)
-            return ranker.rank(asked, top=top, names=names, progress=progress)
-        warn_of_another_graph(model, ranker.facts.predicates)
-        found = new_facts(
-            ranker, relations=[relation] if relation else None, subjects=subjects, top=top,
-            names=names, progress=progress,
-        )  # fmt: skip
-        if not len(found):
-            progress.message("No new fact is proposed.")
-        return found
 
 
 def relation_names(model: GraphModel) -> list[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +16,8 @@ from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_line, print_table, screen, screen_text
 from hornbeam.cli.evidence import open_evidence
 from hornbeam.cli.graph_commands import GraphOptions, learn_graph_model
-from hornbeam.cli.learner_options import FitOptions, LearnerOptions
+from hornbeam.cli.language_options import LanguageOptions
+from hornbeam.cli.learner_options import FitOptions
 from hornbeam.cli.outputs import check_output, input_files
 from hornbeam.cli.work_left import WholeWork
 from hornbeam.errors import InputError
@@ -25,26 +27,15 @@ if TYPE_CHECKING:
     from hornbeam.learning.trace import Trace
     from hornbeam.model import Model
 
-#: What learners call the stage that takes them longest.
-LEARNER_STAGES = {
-    "joint": "Choosing the strength",
-    "boost": "Choosing the number of trees",
-    "ppll": "Learning weights",
-    "greedy": "Greedy search",
-}
-
 
 def learn(
     *,
-    facts: options.FactFiles,
+    training: options.TrainingOptions,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes.")
     ],
-    labels: options.OptionalLabelFiles = None,
-    target: options.TargetNames = None,
     fitting: FitOptions,
-    settings: LearnerOptions,
-    rules: options.LanguageOptions,
+    rules: LanguageOptions,
     graph: GraphOptions,
     seed: options.Seed = 0,
     engine: options.EngineOptions,
@@ -73,36 +64,34 @@ def learn(
 
     check_output(output)
     if graph.all_relations:
-        _refuse(labels, fitting, settings, rules)
-        learn_graph_model(
-            facts, output, target, graph, rules.max_length, seed, engine, reading, console
-        )
+        _refuse(training, fitting, rules)
+        learn_graph_model(training, output, graph, rules.max_length, seed, engine, reading, console)
         return
     trace_file = trace_path(output)
     with cannot_be_written(trace_file):
         if trace_file.is_dir():
             raise InputError(f"{trace_file}: is a folder; the model's trace would go there")
-    refuse_inputs(trace_file, input_files([*facts, *(labels or ())]))
-    learner = settings.learner(fitting.method, seed)
+    refuse_inputs(trace_file, input_files([*training.facts, *(training.labels or ())]))
+    learner = fitting.learner(seed)
     clock = time.perf_counter()
-    collective = options.collective_of(fitting.collective, fitting.collective_method)
-    by_folds = not labels or fitting.cross_evidence
-    stages = _stages(fitting.method, by_folds, collective == CollectiveMethod.TWO_STEP)
+    collective = fitting.evidence.collective_asked
+    by_folds = not training.labels or fitting.evidence.cross_evidence
+    stages = _stages(learner.stage, by_folds, collective == CollectiveMethod.TWO_STEP)
     with console.progress(stages) as progress, ExitStack() as stack:
-        if labels and fitting.negatives != 1.0:
+        if training.labels and fitting.negatives != 1.0:
             progress.message("Labels say what is false: --negatives changes nothing.")
-        labelled = reading.read(hb.read_labels, labels, progress) if labels else None
-        evidence = stack.enter_context(open_evidence(facts, engine, reading, progress))
+        labelled = reading.read_given(hb.read_labels, training.labels, progress)
+        facts = stack.enter_context(open_evidence(training.facts, engine, reading, progress))
         load = time.perf_counter() - clock
         model = hb.learn(
-            evidence,
+            facts,
             labelled,
-            target=target,
+            target=training.target,
             method=learner,
             language=rules.language(),
-            counts=fitting.counts,
+            counts=fitting.evidence.counts,
             relaxation=fitting.relaxation,
-            cross_evidence=fitting.cross_evidence,
+            cross_evidence=fitting.evidence.cross_evidence,
             collective=collective,
             refit=fitting.refit,
             negatives=fitting.negatives,
@@ -122,29 +111,17 @@ def learn(
         _show(model, trace, output)
 
 
-def _stages(method: str, by_folds: bool, two_steps: bool) -> WholeWork:
+def _stages(learning: str, by_folds: bool, two_steps: bool) -> WholeWork:
     """The stages of learning in one line; rounded shares of what three data sets took."""
     counting = {"Counting paths": 5.0, "Counting fold by fold": 30.0 if by_folds else 0.0}
-    learning = {LEARNER_STAGES.get(method, ""): 55.0, "Second step": 300.0 if two_steps else 0.0}
-    return WholeWork("Learning", counting | learning | {"What follows": 10.0})
+    fitting = {learning: 55.0, "Second step": 300.0 if two_steps else 0.0}
+    return WholeWork("Learning", counting | fitting | {"What follows": 10.0})
 
 
-def _refuse(
-    labels: list[str] | None,
-    fitting: FitOptions,
-    settings: LearnerOptions,
-    rules: options.LanguageOptions,
-) -> None:
+def _refuse(training: options.TrainingOptions, fitting: FitOptions, rules: LanguageOptions) -> None:
     """Refuse options that have no meaning for whole graphs, rather than not heed them."""
-    given = {
-        "labels": labels,
-        **{one.name: getattr(fitting, one.name) != one.default for one in fields(fitting)},
-        **settings.given,
-        **{one.name: getattr(rules, one.name) != one.default for one in fields(rules)},
-        "max_length": False,
-    }
-    for name, value in given.items():
-        if value:
+    for name in chain(training.changed(), fitting.changed(), rules.changed()):
+        if name not in ("facts", "target", "max_length"):
             raise InputError(f"`{name}` is for single targets: leave it out of --all-relations")
 
 

@@ -2,29 +2,126 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cache, partial
 from inspect import Parameter
-from typing import TYPE_CHECKING, Annotated, Any, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Self, cast, get_args
+
+import typer
 
 from hornbeam.choices import CollectiveMethod, Sampling
 from hornbeam.cli import options
+from hornbeam.cli.console import say
 from hornbeam.cli.option_groups import OneOf, Options
 from hornbeam.errors import InputError
-from hornbeam.learning.registry import learner_class, learner_names, make_learner, other_learners
+from hornbeam.learning.registry import (
+    BUNDLED,
+    learner_class,
+    learner_names,
+    load_other,
+    make_learner,
+    other_learners,
+)
 from hornbeam.learning.settings import OPTIONS, Setting, setting_of
 from hornbeam.rules.rule_model import Relaxation
+from hornbeam.rules.weighing import Counts
 
 if TYPE_CHECKING:
     from hornbeam.learning.learner import Learner
 
+COUNTINGS = OneOf(lambda: ["auto", *Counts])
 SAMPLINGS = OneOf(lambda: get_args(Sampling))
 
 
 @dataclass(frozen=True)
+class LearnerOptions(Options):
+    """What was given of the learners' own settings, by the name of the field."""
+
+    given: Mapping[str, Any]
+
+    @classmethod
+    def parameters(cls) -> list[Parameter]:
+        """List one option per setting of any learner; None is not given: each has its default."""
+        return [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=_option(name, having))
+            for name, having in _settings().items()
+        ]
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """Leave out what was not given."""
+        return cls({name: value for name, value in given.items() if value is not None})
+
+    def changed(self) -> Iterator[str]:
+        """Yield the names of what was given."""
+        yield from self.given
+
+    def learner(self, method: str, seed: int) -> Learner:
+        """Make the learner; refuse settings that it does not have."""
+        others = _settings_of_others()
+        own = others[method] if method in others else _own_settings(learner_class(method))
+        foreign = sorted(self.given.keys() - own.keys())
+        if foreign:
+            bundled = {point.name: _own_settings(learner_class(point.name)) for point in BUNDLED}
+            having = [
+                f'`method="{name}"`'
+                for name, settings in (bundled | others).items()
+                if foreign[0] in settings
+            ]
+            raise InputError(f"`{foreign[0]}` is for {' or '.join(having)}")
+        return make_learner(method, seed, **self.given)
+
+
+@dataclass(frozen=True)
+class EvidenceOptions(Options):
+    """What is evidence for a pair, and how groundings count."""
+
+    counts: Annotated[
+        str,
+        options.learner_option(
+            help="n groundings of a rule weigh n (raw, as in PSL), log2(1+n) (log), 1 (exists) or "
+            "their share of the hubs' many (share, paths only). auto: joint learns with log, "
+            "exists and share side by side, the others with raw."
+        ),
+        COUNTINGS,
+    ] = "auto"
+    cross_evidence: Annotated[
+        bool,
+        options.learner_option(
+            "--cross-evidence",
+            help="Let the true labelled pairs be evidence for each other, hidden by folds so that "
+            "no pair sees its own label. Without labels this is always done.",
+        ),
+    ] = False
+    collective: Annotated[
+        bool,
+        typer.Option(
+            "--collective",
+            help="Let what is believed of one pair count for others: all pairs are scored "
+            "together.",
+        ),
+    ] = False
+    collective_method: Annotated[
+        CollectiveMethod,
+        options.learner_option(
+            help="With --collective: a plain model, then rules about what it believes of other "
+            "pairs, kept where they pay (two-step); recursive rules and their joint MAP state, as "
+            "PSL means it (map); the same rules, each moving its head alone (map-heads)."
+        ),
+    ] = CollectiveMethod.TWO_STEP
+
+    @property
+    def collective_asked(self) -> bool | str:
+        """What both options say together; a method without the flag is refused."""
+        if not self.collective and self.collective_method is not CollectiveMethod.TWO_STEP:
+            raise InputError("--collective-method is for collective models: give --collective too")
+        return self.collective_method.value if self.collective else False
+
+
+@dataclass(frozen=True, kw_only=True)
 class FitOptions(Options):
-    """How rules are learned, whichever the learner is."""
+    """How rules are learned, and by which learner."""
 
     method: Annotated[
         str,
@@ -35,7 +132,7 @@ class FitOptions(Options):
         ),
         OneOf(learner_names),
     ] = "joint"
-    counts: options.CountsOption = "auto"
+    evidence: EvidenceOptions
     relaxation: Annotated[
         Relaxation | None,
         options.learner_option(
@@ -43,9 +140,6 @@ class FitOptions(Options):
             "power 1 (linear; ppll's and greedy's) or 2 (squared)."
         ),
     ] = None
-    cross_evidence: options.CrossEvidence = False
-    collective: options.Collective = False
-    collective_method: options.CollectiveMethodOption = CollectiveMethod.TWO_STEP
     refit: Annotated[
         bool, options.learner_option("--refit", help="Fit the surviving rules once more, together.")
     ] = False
@@ -64,68 +158,92 @@ class FitOptions(Options):
         ),
         SAMPLINGS,
     ] = "typed"
+    settings: LearnerOptions
+
+    def learner(self, seed: int) -> Learner:
+        """Make the learner that is asked for."""
+        return self.settings.learner(self.method, seed)
 
 
-@dataclass(frozen=True)
-class LearnerOptions(Options):
-    """What was given of the learners' own settings, by the name of the field."""
-
-    given: Mapping[str, Any]
-
-    @classmethod
-    def parameters(cls) -> list[Parameter]:
-        """List one option per setting of any learner."""
-        return [
-            Parameter(
-                name, Parameter.KEYWORD_ONLY, default=one.default, annotation=_option(name, one)
-            )
-            for name, one in _settings().items()
-        ]
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Self:
-        """Leave out defaults: every learner has its own."""
-        settings = _settings()
-        return cls({name: one for name, one in given.items() if one != settings[name].default})
-
-    def learner(self, method: str, seed: int) -> Learner:
-        """Make the learner; refuse settings that it does not have."""
-        foreign = sorted(self.given.keys() - _own_settings(learner_class(method)).keys())
-        if foreign:
-            having = [
-                f'`method="{one}"`'
-                for one in learner_names()
-                if foreign[0] in _own_settings(learner_class(one))
-            ]
-            raise InputError(f"`{foreign[0]}` is for {' or '.join(having)}")
-        return make_learner(method, seed, **self.given)
+def _settings() -> dict[str, dict[str, Setting]]:
+    """Settings that are options, by name and by whose they are; "" is for all bundled learners."""
+    found = {name: {"": setting} for name, setting in OPTIONS.items()}
+    for learner, settings in _settings_of_others().items():
+        for name, setting in settings.items():
+            found.setdefault(name, {})[learner] = setting
+    return found
 
 
-def _settings() -> dict[str, Setting]:
-    """Settings of all learners; those of other packages are imported to know theirs."""
-    found: dict[str, Setting] = {}
+def _settings_of_others() -> dict[str, dict[str, Setting]]:
+    """Settings of the learners of other packages, which are imported to know theirs.
+
+    A package that is broken has no options, and is no reason to refuse other learners. One option
+    can be a flag, a number or a word, not several of them.
+    """
+    kinds = {name: setting.kind for name, setting in OPTIONS.items()}
+    found: dict[str, dict[str, Setting]] = {}
     for point in other_learners():
-        # a package that is broken has no options, and is no reason to refuse other learners
-        with suppress(ImportError):
-            found |= _own_settings(point.load())
-    return found | OPTIONS
+        try:
+            own = _own_settings(load_other(point))
+        except InputError as error:
+            _warn_once(str(error))
+            continue
+        found[point.name] = {}
+        for name, setting in own.items():
+            if kinds.setdefault(name, setting.kind) is setting.kind:
+                found[point.name][name] = setting
+            else:
+                _warn_once(
+                    f"the setting {name!r} of the learner {point.name!r} is no option: another "
+                    f"learner's is of type {kinds[name].__name__}, not {setting.kind.__name__}"
+                )
+    return found
+
+
+@cache
+def _warn_once(text: str) -> None:
+    """Warn, however often options are listed."""
+    say(f"hornbeam: warning: {text}")
 
 
 def _own_settings(learner: type[Any]) -> dict[str, Setting]:
-    """Settings of one learner that are options."""
-    found = ((one.name, setting_of(one)) for one in fields(learner))
-    return {name: setting for name, setting in found if setting is not None and setting.help}
+    """Settings of one learner that are options, with the learner's own defaults."""
+    found = ((one, setting_of(one)) for one in fields(learner))
+    return {
+        one.name: replace(setting, default=cast("float | str | None", one.default))
+        for one, setting in found
+        if setting is not None and setting.help
+    }
 
 
-def _option(name: str, setting: Setting) -> Any:  # noqa: ANN401
-    """Annotate a setting as Typer wants it."""
-    if setting.kind is bool:
-        flag = f"--{name.replace('_', '-')}"
-        return Annotated[bool, options.learner_option(flag, help=setting.help)]
-    if setting.choices:
-        choice = options.learner_option(help=setting.help)
-        return Annotated[str, choice, OneOf(lambda: setting.choices)]
-    number = options.learner_option(
-        min=setting.least, metavar="N" if setting.kind is int else "X", help=setting.help
+def _option(name: str, having: Mapping[str, Setting]) -> Any:  # noqa: ANN401
+    """Annotate a setting as Typer wants it; every learner checks the range of its own."""
+    settings = list(having.values())
+    kind = settings[0].kind
+    described = partial(
+        options.learner_option,
+        help=" ".join(dict.fromkeys(one.help for one in settings)),
+        show_default=_shown_defaults(having),
     )
-    return Annotated[setting.kind if setting.default is not None else setting.kind | None, number]
+    if kind is bool:
+        return Annotated[bool | None, described(f"--{name.replace('_', '-')}")]
+    words = list(dict.fromkeys(word for one in settings for word in one.choices))
+    if words:
+        return Annotated[str | None, described(), OneOf(lambda: words)]
+    least = {one.least for one in settings}
+    number = described(
+        min=least.pop() if len(least) == 1 else None, metavar="N" if kind is int else "X"
+    )
+    return Annotated[kind | None, number]
+
+
+def _shown_defaults(having: Mapping[str, Setting]) -> str | bool:
+    """The default, and whose it is where learners differ."""
+    defaults = {
+        learner: setting.default
+        for learner, setting in having.items()
+        if setting.default is not None and setting.default is not False
+    }
+    if len(set(defaults.values())) <= 1:
+        return str(next(iter(defaults.values()), "")) or False
+    return "; ".join(f"{name}: {one}" if name else str(one) for name, one in defaults.items())

@@ -3,12 +3,12 @@
     def count(*, facts: FactFiles, console: ConsoleOptions) -> None: ...
 
 With `with_options` around the command, Typer sees one option per field of `ConsoleOptions`, and
-the command gets an instance of it.
+the command gets an instance of it. A field of a group may be a group itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from enum import StrEnum
 from functools import wraps
@@ -23,7 +23,7 @@ class Options:
     def parameters(cls) -> list[Parameter]:
         """List the options as parameters that Typer reads."""
         hints = get_type_hints(cls, include_extras=True)
-        return [
+        return _expanded(
             Parameter(
                 one.name,
                 Parameter.KEYWORD_ONLY,
@@ -31,12 +31,21 @@ class Options:
                 annotation=hints[one.name],
             )
             for one in fields(cls)  # type: ignore[arg-type]  # of the dataclass below this one
-        ]
+        )
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
         """Make the group from what was given on the command line."""
-        return cls(**given)
+        return cls(**_gathered(get_type_hints(cls, include_extras=True), given))
+
+    def changed(self) -> Iterator[str]:
+        """Yield the names of options that are not as they are by default."""
+        for one in fields(self):  # type: ignore[arg-type]  # of the dataclass below this one
+            value = getattr(self, one.name)
+            if isinstance(value, Options):
+                yield from value.changed()
+            elif value != one.default:
+                yield one.name
 
 
 class Word(StrEnum):
@@ -53,32 +62,47 @@ class OneOf:
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
     """Let Typer see the fields of a command's groups instead of the groups."""
     hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, type[Options]] = {}
-    expanded: list[Parameter] = []
-    for parameter in signature(command).parameters.values():
-        kind = hints[parameter.name]
-        if isinstance(kind, type) and issubclass(kind, Options):
-            groups[parameter.name] = kind
-            expanded += kind.parameters()
-        else:
-            kept = parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=kind)
-            expanded.append(kept)
-    expanded = [one.replace(annotation=_with_choices(one.annotation)) for one in expanded]
+    parameters = signature(command).parameters
+    expanded = [
+        one.replace(annotation=_with_choices(one.annotation))
+        for one in _expanded(
+            one.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[one.name])
+            for one in parameters.values()
+        )
+    ]
 
     @wraps(command)
     def called(**given: Any) -> None:  # noqa: ANN401
-        given = {
+        words = {
             name: value.value if isinstance(value, Word) else value for name, value in given.items()
         }
-        made = {
-            name: group.of({one.name: given.pop(one.name) for one in group.parameters()})
-            for name, group in groups.items()
-        }
-        command(**given, **made)
+        command(**_gathered({name: hints[name] for name in parameters}, words))
 
     called.__signature__ = Signature(expanded)  # type: ignore[attr-defined]
     called.__annotations__ = {one.name: one.annotation for one in expanded}
     return called
+
+
+def _expanded(parameters: Iterable[Parameter]) -> list[Parameter]:
+    """Put the options of every group where the group stands."""
+    found: list[Parameter] = []
+    for one in parameters:
+        found += one.annotation.parameters() if _is_group(one.annotation) else [one]
+    return found
+
+
+def _gathered(hints: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Make the groups among some parameters of what was given; others are as they were given."""
+    return {
+        name: kind.of({one.name: given[one.name] for one in kind.parameters()})
+        if _is_group(kind)
+        else given[name]
+        for name, kind in hints.items()
+    }
+
+
+def _is_group(annotation: object) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, Options)
 
 
 def _with_choices(annotation: Any) -> Any:  # noqa: ANN401

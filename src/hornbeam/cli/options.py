@@ -7,22 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 
-from hornbeam.choices import CollectiveMethod, EngineName, Score
+from hornbeam.choices import EngineName, Score
 from hornbeam.cli.console import TerminalProgress, progress_shown, read_files
-from hornbeam.cli.option_groups import OneOf, Options
+from hornbeam.cli.option_groups import Options
 from hornbeam.cli.work_left import WholeWork
 from hornbeam.errors import InputError
-from hornbeam.rules.body import MAX_LENGTH, Kind
-from hornbeam.rules.weighing import Counts
-
-if TYPE_CHECKING:
-    from hornbeam.rules.candidates import Language
 
 T = TypeVar("T")
 
@@ -30,7 +25,6 @@ T = TypeVar("T")
 SHOWN = 25
 
 # Options under a heading of their own in the help.
-rule_option = partial(typer.Option, rich_help_panel="Which rules")
 learner_option = partial(typer.Option, rich_help_panel="How to learn")
 reading_option = partial(typer.Option, rich_help_panel="Reading files")
 running_option = partial(typer.Option, rich_help_panel="Running")
@@ -62,103 +56,12 @@ KnownFiles = Annotated[
     ),
 ]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model that learn wrote.")]
-Target = Annotated[
-    str | None,
-    typer.Option(
-        metavar="PREDICATE",
-        help="Propose links of this predicate, where the model has several (of a whole graph: of "
-        "this relation only).",
-    ),
-]
 NameFiles = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FILE",
         help="Names to show for the entities' ids: id TAB name [TAB type], or RDF with labels; "
         "without it, the facts' own rdfs:label. Give it again for more files.",
-    ),
-]
-TargetNames = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="PREDICATE",
-        help="What to learn rules for. With --labels: only the labels of this predicate. Without: "
-        "its facts are the true pairs, each hidden from itself, and false ones are sampled. Give "
-        "it again for more, all in one model.",
-    ),
-]
-#: Beyond what one target allows: whole graphs have their own limit.
-MaxLengthOrAuto = Annotated[
-    int | None,
-    rule_option(
-        min=1,
-        metavar="N",
-        help="Longest body of a rule, in atoms (default: 3; with --all-relations by how dense the "
-        "graph is).",
-    ),
-]
-MinCoverage = Annotated[
-    int, rule_option(min=1, metavar="N", help="Fewest targets a rule must have groundings for.")
-]
-Top = Annotated[
-    int | None, rule_option(min=1, metavar="N", help="Keep the N bodies of widest coverage.")
-]
-Bodies = Annotated[
-    str | None,
-    rule_option(
-        metavar="KINDS",
-        help="What bodies may be, with commas between: paths from A to B; open, p(A, X) with any "
-        "X; unary, student(A); anchored, p(A, 'c') and A == 'c'. Default: paths,open,unary for "
-        "joint, paths for the others and for candidates.",
-    ),
-]
-Exclude = Annotated[
-    list[str] | None,
-    rule_option(
-        metavar="PREDICATE",
-        help="Never in a body: a relation that gives the target away, such as its inverse under "
-        "another name. Give it again for more.",
-    ),
-]
-CountsOption = Annotated[
-    str,
-    learner_option(
-        help="n groundings of a rule weigh n (raw, as in PSL), log2(1+n) (log), 1 (exists) or "
-        "their share of the hubs' many (share, paths only). auto: joint learns with log, exists "
-        "and share side by side, the others with raw."
-    ),
-    OneOf(lambda: ["auto", *Counts]),
-]
-Collective = Annotated[
-    bool,
-    typer.Option(
-        "--collective",
-        help="Let what is believed of one pair count for others: all pairs are scored together.",
-    ),
-]
-CollectiveMethodOption = Annotated[
-    CollectiveMethod,
-    learner_option(
-        help="With --collective: a plain model, then rules about what it believes of other pairs, "
-        "kept where they pay (two-step); recursive rules and their joint MAP state, as PSL means "
-        "it (map); the same rules, each moving its head alone (map-heads)."
-    ),
-]
-
-
-def collective_of(flag: bool, method: CollectiveMethod) -> bool | str:
-    """What both options say together; a method without the flag is refused."""
-    if not flag and method is not CollectiveMethod.TWO_STEP:
-        raise InputError("--collective-method is for collective models: give --collective too")
-    return method.value if flag else False
-
-
-CrossEvidence = Annotated[
-    bool,
-    learner_option(
-        "--cross-evidence",
-        help="Let the true labelled pairs be evidence for each other, hidden by folds so that no "
-        "pair sees its own label. Without labels this is always done.",
     ),
 ]
 ScoreOption = Annotated[
@@ -170,61 +73,54 @@ Threads = Annotated[
 ]
 
 
-def body_kinds(text: str | None) -> tuple[Kind, ...] | None:
-    """Kinds of bodies by their names with commas between; None leaves them to the learner.
+@dataclass(frozen=True)
+class ModelOptions(Options):
+    """A model, and the facts that it is asked about."""
 
-    Examples
-    --------
-    >>> [kind.value for kind in body_kinds("open, paths") or ()]
-    ['paths', 'open']
-    """
-    if text is None:
-        return None
-    named = [name.strip() for name in text.split(",")]
-    known = [kind.value for kind in Kind]
-    for name in named:
-        if name not in known:
-            raise InputError(f"unknown `bodies` {name!r}; expected some of: {', '.join(known)}")
-    return tuple(kind for kind in Kind if kind.value in named)
+    model: ModelFile
+    facts: FactFiles
+    known: KnownFiles = None
 
 
 @dataclass(frozen=True)
-class LanguageOptions(Options):
-    """Which rules are looked for."""
+class TruthOptions(Options):
+    """What a model is judged by: labelled pairs or true triples."""
 
-    max_length: MaxLengthOrAuto = None
-    min_coverage: MinCoverage = 10
-    top: Top = None
-    bodies: Bodies = None
-    exclude: Exclude = None
-    distinct_variables: Annotated[
-        bool, rule_option("--distinct-variables", help="No two variables of a rule on one entity.")
-    ] = False
-    max_fanout: Annotated[
-        int | None,
-        rule_option(
-            min=1,
-            metavar="N",
-            help="Approximation for hubs: do not walk a relation from a node that has more than N "
-            "edges of it. Off by default.",
+    labels: OptionalLabelFiles = None
+    test: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Instead of labels, true triples: how high do their answers rank among all "
+            "entities?",
+        ),
+    ] = None
+    filter_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--filter",
+            metavar="FILE",
+            help="With --test: further true triples, such as a validation set, which are no wrong "
+            "answers.",
         ),
     ] = None
 
-    def __post_init__(self) -> None:
-        body_kinds(self.bodies)
 
-    def language(self) -> Language:
-        """Describe the rules for the library."""
-        from hornbeam.rules.candidates import Language
+@dataclass(frozen=True)
+class TrainingOptions(Options):
+    """What rules are learned from."""
 
-        if self.max_length is not None and self.max_length > MAX_LENGTH:
-            raise InputError(f"`max_length` is {self.max_length}; expected 1 to {MAX_LENGTH}")
-        given = {
-            "max_length": self.max_length or 3,
-            "bodies": body_kinds(self.bodies),
-            "exclude": tuple(self.exclude or ()),
-        }
-        return Language(**asdict(self) | given)
+    facts: FactFiles
+    labels: OptionalLabelFiles = None
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PREDICATE",
+            help="What to learn rules for. With --labels: only the labels of this predicate. "
+            "Without: its facts are the true pairs, each hidden from itself, and false ones are "
+            "sampled. Give it again for more, all in one model.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -255,6 +151,12 @@ class ReadingOptions(Options):
         """Read files of facts, labels, pairs or queries with one of the readers."""
         told = partial(reader, columns=self.by_place, header=not self.no_header)
         return read_files(told, files, progress)
+
+    def read_given(
+        self, reader: Callable[..., T], files: Sequence[str] | None, progress: TerminalProgress
+    ) -> T | None:
+        """Read files where some were given."""
+        return self.read(reader, files, progress) if files else None
 
 
 def named_columns(text: str) -> dict[str, str]:

@@ -12,11 +12,13 @@ import typer
 from hornbeam.choices import EngineName, Score, TableFormat
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json
-from hornbeam.cli.evidence import entity_names, open_evidence, with_known_pairs
+from hornbeam.cli.evidence import entity_names, evidence_for, open_evidence
 from hornbeam.cli.graph_commands import (
     LeaveOutLinked,
-    predict_graph_model,
+    refuse_engine,
+    relation_names,
     tell_unanswerable,
+    warn_of_another_graph,
 )
 from hornbeam.cli.option_groups import Options
 from hornbeam.cli.table_output import TableOptions
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from hornbeam.counting.opening import Evidence
     from hornbeam.facts.entity_names import EntityNames
     from hornbeam.facts.table import Targets
+    from hornbeam.graphs.graph_model import GraphModel
     from hornbeam.model import Model
     from hornbeam.result_table import ResultTable
 
@@ -61,7 +64,14 @@ class WantedOptions(Options):
     subject: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Propose links of this subject only.")
     ] = None
-    target: options.Target = None
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PREDICATE",
+            help="Propose links of this predicate, where the model has several (of a whole graph: "
+            "of this relation only).",
+        ),
+    ] = None
     leave_out_linked: LeaveOutLinked = False
 
     def __post_init__(self) -> None:
@@ -83,9 +93,7 @@ class WantedOptions(Options):
 
 def predict(
     *,
-    model: options.ModelFile,
-    facts: options.FactFiles,
-    known: options.KnownFiles = None,
+    given: options.ModelOptions,
     wanted: WantedOptions,
     names: options.NameFiles = None,
     table: TableOptions,
@@ -111,60 +119,48 @@ def predict(
 
       hornbeam predict graph.hornbeam --facts train.tsv --top 10
     """
-    import hornbeam as hb
-    from hornbeam.opened_model import is_graph_model, open_model
+    from hornbeam.opened_model import with_model
 
-    if is_graph_model(model):
-        table.check(console.as_json)
-        _write(
-            _graph_answers(model, facts, wanted, names, engine, reading, console), table, console
-        )
+    found = with_model(
+        given.model,
+        lambda model: _of_rules(model, given, wanted, names, table, engine, reading, console),
+        lambda model: _of_graph(model, given, wanted, names, table, engine, reading, console),
+    )
+    if found is None:  # the engine has written it
         return
-    loaded = open_model(model)
+    if table.output is not None or not console.as_json:
+        table.write(found, header=False)
+    if console.as_json:
+        print_json({"predictions": found.dicts()})
+
+
+def _of_rules(
+    model: Model,
+    given: options.ModelOptions,
+    wanted: WantedOptions,
+    names: list[str] | None,
+    table: TableOptions,
+    engine: options.EngineOptions,
+    reading: options.ReadingOptions,
+    console: options.ConsoleOptions,
+) -> ResultTable | None:
+    """What a rule model predicts; None where the engine writes it as it goes."""
+    import hornbeam as hb
+
     _check_output(table, engine.engine, console.as_json)
     with console.progress() as progress, ExitStack() as stack:
         called = entity_names(names, None, progress) if names else None
-        pairs = reading.read(hb.read_pairs, wanted.pairs, progress) if wanted.pairs else None
-        opened = stack.enter_context(open_evidence(facts, engine, reading, progress))
-        evidence = with_known_pairs(opened, loaded, known, reading, progress)
+        pairs = reading.read_given(hb.read_pairs, wanted.pairs, progress)
+        opened = evidence_for(model, given, engine, reading, progress)
+        evidence = stack.enter_context(opened)
         parquet = table.form is TableFormat.PARQUET
         if pairs is not None and parquet and engine.engine is not EngineName.MEMORY:
             if names:
                 raise InputError(f"--engine {engine.engine} writes Parquet without --names")
             assert table.output is not None
-            _write_parquet(loaded, evidence, pairs, table.output, wanted.score, progress)
-            return
-        found = _predicted(loaded, evidence, pairs, wanted, called, engine, reading, progress)
-    _write(found, table, console)
-
-
-def _graph_answers(
-    model: str,
-    facts: list[str],
-    wanted: WantedOptions,
-    names: list[str] | None,
-    engine: options.EngineOptions,
-    reading: options.ReadingOptions,
-    console: options.ConsoleOptions,
-) -> ResultTable:
-    """What a model of a whole graph answers, or believes most."""
-    if wanted.pairs:
-        raise InputError(f"{model}: a model of a whole graph answers --queries, not --pairs")
-    if wanted.per_subject:
-        raise InputError("--per-subject is for single targets: ask --queries instead")
-    with console.progress() as progress:
-        called = entity_names(names, None, progress) if names else None
-        return predict_graph_model(
-            model, facts, wanted.queries, wanted.target, wanted.subject, wanted.top or 10,
-            wanted.leave_out_linked, called, engine, reading, progress,
-        )  # fmt: skip
-
-
-def _write(found: ResultTable, table: TableOptions, console: options.ConsoleOptions) -> None:
-    if table.output is not None or not console.as_json:
-        table.write(found, header=False)
-    if console.as_json:
-        print_json({"predictions": found.dicts()})
+            _write_parquet(model, evidence, pairs, table.output, wanted.score, progress)
+            return None
+        return _predicted(model, evidence, pairs, wanted, called, engine, reading, progress)
 
 
 def _predicted(
@@ -213,6 +209,47 @@ def _predicted(
     if not len(found):
         progress.message("No rule reaches a new link.")
     return found
+
+
+def _of_graph(
+    model: GraphModel,
+    given: options.ModelOptions,
+    wanted: WantedOptions,
+    names: list[str] | None,
+    table: TableOptions,
+    engine: options.EngineOptions,
+    reading: options.ReadingOptions,
+    console: options.ConsoleOptions,
+) -> ResultTable:
+    """What a model of a whole graph answers, or the likeliest new facts of every relation."""
+    from hornbeam.graphs.asked import read_queries
+    from hornbeam.graphs.new_facts import new_facts
+
+    table.check(console.as_json)
+    if wanted.pairs:
+        raise InputError(f"{given.model}: a model of a whole graph answers --queries, not --pairs")
+    if wanted.per_subject:
+        raise InputError("--per-subject is for single targets: ask --queries instead")
+    refuse_engine(engine, wanted.leave_out_linked)
+    if not wanted.queries and engine.engine is not EngineName.MEMORY:
+        raise InputError(f"--engine {engine.engine} looks for no new facts: give --queries")
+    with console.progress() as progress, ExitStack() as stack:
+        called = entity_names(names, None, progress) if names else None
+        known = stack.enter_context(open_evidence(given.facts, engine, reading, progress))
+        ranker = model.ranker(known, engine.threads, leave_out_linked=wanted.leave_out_linked)
+        top = wanted.top or 10
+        if wanted.queries:
+            asked = reading.read(read_queries, wanted.queries, progress)
+            tell_unanswerable(asked, relation_names(model), ranker.facts, progress)
+            return ranker.rank(asked, top=top, names=called, progress=progress)
+        warn_of_another_graph(model, ranker.facts.predicates)
+        found = new_facts(
+            ranker, relations=[wanted.target] if wanted.target else None,
+            subjects=wanted.subject, top=top, names=called, progress=progress,
+        )  # fmt: skip
+        if not len(found):
+            progress.message("No new fact is proposed.")
+        return found
 
 
 def _check_output(table: TableOptions, engine: EngineName, as_json: bool) -> None:

@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, screen, screen_text
-from hornbeam.cli.evidence import entity_names, facts_with_known
+from hornbeam.cli.evidence import entity_names, facts_for
 from hornbeam.cli.graph_commands import warn_of_another_graph
 from hornbeam.cli.outputs import check_output
 from hornbeam.errors import InputError
 from hornbeam.files import refuse_inputs, save_text
 
+if TYPE_CHECKING:
+    from hornbeam.graphs.graph_model import GraphModel
+    from hornbeam.model import Model
+
 
 def report(
     *,
-    model: options.ModelFile,
-    facts: options.FactFiles,
-    known: options.KnownFiles = None,
-    labels: options.OptionalLabelFiles = None,
-    test: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE", help="For a model of a whole graph: true triples, instead of labels."
-        ),
-    ] = None,
-    filter_: Annotated[
-        list[str] | None,
-        typer.Option("--filter", metavar="FILE", help="With --test: further true triples."),
-    ] = None,
+    given: options.ModelOptions,
+    truth: options.TruthOptions,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes.")
     ],
@@ -55,64 +47,57 @@ def report(
       hornbeam report graph.hornbeam --facts train.tsv --test test.tsv -o report.html
     """
     import hornbeam as hb
-    from hornbeam.learning.trace import trace_of, trace_path
-    from hornbeam.opened_model import is_graph_model, open_model
+    from hornbeam.opened_model import with_model
 
     check_output(output)
-    if is_graph_model(model):
-        if labels:
-            raise InputError(f"{model}: a model of a whole graph ranks answers: give --test")
-        if filter_ and not test:
+
+    def of_rules(model: Model) -> None:
+        from hornbeam.learning.trace import trace_of, trace_path
+
+        if truth.test or truth.filter_:
+            raise InputError("a rule model is judged by labelled pairs: give --labels")
+        refuse_inputs(output, [str(trace_path(Path(given.model)))])
+        with console.progress() as progress:
+            trace = trace_of(Path(given.model))
+            evidence = facts_for(model, given, reading, progress)
+            if model.semantics.collective and not truth.labels:
+                raise InputError("a collective model scores labelled pairs together: give --labels")
+            page = model.report(
+                evidence,
+                reading.read_given(hb.read_labels, truth.labels, progress),
+                trace=trace,
+                names=entity_names(names, evidence, progress),
+                threads=threads,
+                progress=progress,
+            )
+        _write(page, output, console, {"trace": trace is not None})
+
+    def of_graph(model: GraphModel) -> None:
+        from hornbeam.reporting.graph_report import graph_report
+
+        if truth.labels:
+            raise InputError(f"{given.model}: a model of a whole graph ranks answers: give --test")
+        if truth.filter_ and not truth.test:
             raise InputError("--filter names further true triples beside those of --test")
-        page = _graph_page(model, facts, test, filter_, names, threads, reading, console)
-        _tell(page, output, console, {})
-        return
-    if test or filter_:
-        raise InputError("a rule model is judged by labelled pairs: give --labels")
-    refuse_inputs(output, [str(trace_path(Path(model)))])
-    with console.progress() as progress:
-        loaded = open_model(model)
-        trace = trace_of(Path(model))
-        evidence = facts_with_known(facts, loaded, known, reading, progress)
-        if loaded.semantics.collective and not labels:
-            raise InputError("a collective model scores labelled pairs together: give --labels")
-        labelled = reading.read(hb.read_labels, labels, progress) if labels else None
-        page = loaded.report(
-            evidence, labelled, trace=trace, names=entity_names(names, evidence, progress),
-            threads=threads, progress=progress,
-        )  # fmt: skip
-    _tell(page, output, console, {"trace": trace is not None})
+        with console.progress() as progress:
+            evidence = reading.read(hb.read_facts, given.facts, progress)
+            warn_of_another_graph(model, evidence.predicates)
+            further = reading.read_given(hb.read_facts, truth.filter_, progress)
+            page = graph_report(
+                model,
+                evidence,
+                reading.read_given(hb.read_facts, truth.test, progress),
+                () if further is None else (further,),
+                names=entity_names(names, evidence, progress),
+                threads=threads,
+                progress=progress,
+            )
+        _write(page, output, console, {})
+
+    with_model(given.model, of_rules, of_graph)
 
 
-def _graph_page(
-    model: str,
-    facts: list[str],
-    test: list[str] | None,
-    filters: list[str] | None,
-    names: list[str] | None,
-    threads: int | None,
-    reading: options.ReadingOptions,
-    console: options.ConsoleOptions,
-) -> str:
-    import hornbeam as hb
-    from hornbeam.reporting.graph_report import graph_report
-
-    with console.progress() as progress:
-        evidence = reading.read(hb.read_facts, facts, progress)
-        loaded = hb.GraphModel.load(model)
-        warn_of_another_graph(loaded, evidence.predicates)
-        return graph_report(
-            loaded,
-            evidence,
-            reading.read(hb.read_facts, test, progress) if test else None,
-            (reading.read(hb.read_facts, filters, progress),) if filters else (),
-            names=entity_names(names, evidence, progress),
-            threads=threads,
-            progress=progress,
-        )
-
-
-def _tell(
+def _write(
     page: str, output: Path, console: options.ConsoleOptions, further: dict[str, bool]
 ) -> None:
     """Write the page and say so."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -13,14 +13,17 @@ import typer
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, say
-from hornbeam.cli.evidence import entity_names, facts_with_known
+from hornbeam.cli.evidence import entity_names, facts_for
 from hornbeam.cli.interrupts import left_to_others
+from hornbeam.cli.option_groups import Options
 from hornbeam.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hornbeam.cli.console import TerminalProgress
+    from hornbeam.graphs.graph_model import GraphModel
+    from hornbeam.model import Model
     from hornbeam.serve.access import Access
     from hornbeam.serve.graph_state import GraphExplorer
     from hornbeam.serve.state import Explorer
@@ -29,12 +32,11 @@ if TYPE_CHECKING:
     Preparing = Callable[[TerminalProgress], Explorer | GraphExplorer]
 
 
-def serve(
-    *,
-    model: options.ModelFile,
-    facts: options.FactFiles,
-    known: options.KnownFiles = None,
-    labels: options.OptionalLabelFiles = None,
+@dataclass(frozen=True)
+class ShownOptions(Options):
+    """What the explorer of a rule model shows besides the model."""
+
+    labels: options.OptionalLabelFiles = None
     pairs: Annotated[
         list[str] | None,
         typer.Option(
@@ -42,13 +44,19 @@ def serve(
             help="Further pairs to list. A collective model needs them, and scores all listed "
             "pairs together.",
         ),
-    ] = None,
+    ] = None
     compare: Annotated[
         str | None, typer.Option(metavar="MODEL", help="A second model, shown side by side.")
-    ] = None,
+    ] = None
+
+
+@dataclass(frozen=True)
+class ListeningOptions(Options):
+    """Where the explorer listens, and who may look."""
+
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Where to listen; 0 finds a free one.")
-    ] = 8765,
+    ] = 8765
     host: Annotated[
         str,
         typer.Option(
@@ -56,13 +64,20 @@ def serve(
             help="Let others connect: an address of this machine, 0.0.0.0 for all of them. They "
             "need a token.",
         ),
-    ] = "127.0.0.1",
+    ] = "127.0.0.1"
     token: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Ask for this token; made up if needed.")
-    ] = None,
+    ] = None
     open_browser: Annotated[
         bool, typer.Option("--open", help="Open the browser when it is ready.")
-    ] = False,
+    ] = False
+
+
+def serve(
+    *,
+    given: options.ModelOptions,
+    shown: ShownOptions,
+    listening: ListeningOptions,
     names: options.NameFiles = None,
     threads: options.Threads = None,
     reading: options.ReadingOptions,
@@ -93,22 +108,20 @@ def serve(
         if (missing.name or "").split(".")[0] not in ("starlette", "uvicorn", "h11", "anyio"):
             raise
         raise MissingExtraError("hornbeam serve", "serve") from None
-    from hornbeam.opened_model import is_graph_model
+    from hornbeam.opened_model import with_model
 
-    if is_graph_model(model):
-        _refuse_for_graphs(model, known=known, labels=labels, pairs=pairs, compare=compare)
-        prepared = _graph_explorer(model, facts, names, threads, reading)
-    else:
-        prepared = _rule_explorer(
-            model, facts, known, labels, pairs, compare, names, threads, reading
-        )
+    prepared = with_model(
+        given.model,
+        lambda model: _rule_explorer(model, given, shown, names, threads, reading),
+        lambda model: _graph_explorer(model, given, shown, names, threads, reading),
+    )
     # before the facts are read: a port that is taken should not cost a minute
-    with listen(host, port) as opened, console.progress() as progress:
-        access = access_for(host, opened.getsockname()[1], token)
+    with listen(listening.host, listening.port) as opened, console.progress() as progress:
+        access = access_for(listening.host, opened.getsockname()[1], listening.token)
         explorer = prepared(progress)
         progress.close()
 
-        told = partial(_tell, access, console.as_json, open_browser)
+        told = partial(_tell, access, console.as_json, listening.open_browser)
         try:
             with left_to_others():
                 run(make_app(explorer, access), opened, told, progress)
@@ -116,34 +129,29 @@ def serve(
             progress.message("Stopped.")
 
 
-def _refuse_for_graphs(model: str, **given: object) -> None:
-    """Refuse what a model of a whole graph has no use for."""
-    for name, value in given.items():
-        if value:
-            raise InputError(
-                f"{model}: is a model of a whole graph; `{name}` is for models of one target"
-            )
-
-
 def _graph_explorer(
-    model: str,
-    facts: list[str],
+    model: GraphModel,
+    given: options.ModelOptions,
+    shown: ShownOptions,
     names: list[str] | None,
     threads: int | None,
     reading: options.ReadingOptions,
 ) -> Preparing:
-    """Load a model of a whole graph, and say how its explorer is made."""
+    """Say how the explorer of a whole graph is made; refuse what it has no use for."""
     import hornbeam as hb
     from hornbeam.serve.graph_state import GraphExplorer
 
-    loaded = hb.GraphModel.load(model)
+    for name in ["known"] * bool(given.known) + list(shown.changed()):
+        raise InputError(
+            f"{given.model}: is a model of a whole graph; `{name}` is for models of one target"
+        )
 
     def prepared(progress: TerminalProgress) -> GraphExplorer:
-        evidence = reading.read(hb.read_facts, facts, progress)
+        evidence = reading.read(hb.read_facts, given.facts, progress)
         return GraphExplorer(
             evidence,
-            loaded,
-            Path(model).name,
+            model,
+            Path(given.model).name,
             entity_names=entity_names(names, evidence, progress),
             threads=threads,
             progress=progress,
@@ -153,37 +161,35 @@ def _graph_explorer(
 
 
 def _rule_explorer(
-    model: str,
-    facts: list[str],
-    known: list[str] | None,
-    labels: list[str] | None,
-    pairs: list[str] | None,
-    compare: str | None,
+    model: Model,
+    given: options.ModelOptions,
+    shown: ShownOptions,
     names: list[str] | None,
     threads: int | None,
     reading: options.ReadingOptions,
 ) -> Preparing:
-    """Load models of rules, and say how their explorer is made."""
+    """Load what a rule model is compared with, and say how their explorer is made."""
     import hornbeam as hb
     from hornbeam.learning.trace import trace_of
-    from hornbeam.opened_model import open_model
+    from hornbeam.opened_model import open_rules
     from hornbeam.serve.state import Explorer, refuse_without_pairs
 
-    loaded, other = open_model(model), open_model(compare) if compare else None
-    loaded = replace(loaded, trace=trace_of(Path(model)))
-    refuse_without_pairs([(loaded, model), (other, compare or "")], bool(pairs))
-    name, other_name = _names(model, compare or "")
+    other_file = shown.compare or ""
+    other = open_rules(other_file) if other_file else None
+    loaded = replace(model, trace=trace_of(Path(given.model)))
+    refuse_without_pairs([(loaded, given.model), (other, other_file)], bool(shown.pairs))
+    name, other_name = _names(given.model, other_file)
 
     def prepared(progress: TerminalProgress) -> Explorer:
-        evidence = facts_with_known(facts, loaded, known, reading, progress)
+        evidence = facts_for(loaded, given, reading, progress)
         return Explorer(
             evidence,
             loaded,
             name,
             other=other,
             other_name=other_name,
-            labels=reading.read(hb.read_labels, labels, progress) if labels else None,
-            pairs=reading.read(hb.read_pairs, pairs, progress) if pairs else None,
+            labels=reading.read_given(hb.read_labels, shown.labels, progress),
+            pairs=reading.read_given(hb.read_pairs, shown.pairs, progress),
             entity_names=entity_names(names, evidence, progress),
             threads=threads,
             progress=progress,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hornbeam.choices import TableFormat
-from hornbeam.cli.console import screen_lines
+from hornbeam.cli.console import print_json, screen_lines
 from hornbeam.cli.option_groups import Options
 from hornbeam.cli.outputs import check_output
 from hornbeam.errors import InputError
@@ -73,6 +74,21 @@ class TableOptions(Options):
             check_output(self.output)
         elif as_json and self.out_format is not None:
             raise InputError("--json and --out-format both print: give one of them, or -o FILE")
+
+    def tell(
+        self,
+        to_table: Callable[[], ResultTable],
+        as_dict: Callable[[], dict[str, Any]],
+        show: Callable[[], None],
+        as_json: bool,
+    ) -> None:
+        """Write the table where it is wanted; print the JSON, or show what was found."""
+        if self.wanted:
+            self.write(to_table())
+        if as_json:
+            print_json(as_dict())
+        elif not self.wanted:
+            show()
 
     def write(self, table: ResultTable, *, header: bool = True) -> None:
         """Write the table; TSV has a line of names where there is to be a `header`."""

@@ -24,6 +24,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hornbeam.errors import DataError
+from hornbeam.graphs.graph_mark import GRAPH_MARK
 from hornbeam.graphs.graph_model import (
     Calibration,
     ConstantRule,
@@ -35,7 +36,7 @@ from hornbeam.graphs.graph_model import (
 from hornbeam.graphs.queries import Direction
 from hornbeam.rules.body import Step
 
-FIRST = "# hornbeam-graph: "
+FIRST = f"{GRAPH_MARK} "
 SECTION = "## "
 END = "# end"
 FORMAT = 1

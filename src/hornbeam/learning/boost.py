@@ -64,6 +64,7 @@ class Boost:
     counts: ClassVar[tuple[Counts, ...]] = (Counts.RAW, Counts.SHARE)
     ties_mirrors: ClassVar[bool] = False
     dropped: ClassVar[str] = "no tree asks for it, or the short model does without"
+    stage: ClassVar[str] = "Choosing the number of trees"
     piecewise: ClassVar[None] = None
 
     trees: int = Setting(400, least=1).field()
@@ -118,7 +119,7 @@ class Boost:
                 )
             )
             if len(losses) % STEP == 0:
-                progress.advance("Choosing the number of trees", len(losses), self.trees)
+                progress.advance(self.stage, len(losses), self.trees)
             if len(losses) - int(np.argmin(losses)) > self.patience:
                 break
         return int(np.argmin(losses)) + 1

@@ -49,6 +49,7 @@ class Greedy:
     counts: ClassVar[tuple[Counts, ...]] = (Counts.RAW,)
     ties_mirrors: ClassVar[bool] = True
     dropped: ClassVar[str] = "gains too little beside the rules that are kept"
+    stage: ClassVar[str] = "Greedy search"
     piecewise: ClassVar[None] = None
 
     max_rules: int = option("max_rules", 15)
@@ -89,7 +90,7 @@ class Greedy:
             chosen[best_clause] = True
             current = best
             rounds += 1
-            progress.advance("Greedy search", rounds, self.max_rules)
+            progress.advance(self.stage, rounds, self.max_rules)
         return Fit(current.weights, Status.CONVERGED, current.loss, rounds)
 
     def _refit(self, problem: Problem, tried: Bools, start: Floats, ridge: Floats) -> Fit:

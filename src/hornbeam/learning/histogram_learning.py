@@ -21,7 +21,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.learner import Learner
-from hornbeam.learning.pieces import CountPiece, gain
+from hornbeam.learning.pieces import CountPiece, PieceLearner, gain
 from hornbeam.learning.ppll import Ppll
 from hornbeam.learning.problem import fit_priors
 from hornbeam.learning.rule_learning import LearnedRules, learn_rules, problem_of, sorted_rules
@@ -87,7 +87,7 @@ def learn_from_histograms(
 def screen(
     histograms: Histograms,
     labels: Targets,
-    learner: Ppll,
+    learner: PieceLearner,
     counts: Counts,
     relaxation: Relaxation,
     progress: Progress = SILENT,
@@ -117,7 +117,7 @@ def screen(
                 gains[c] = max(gains[c], gain(piece, weight, ridge))
                 rules.append(Rule(weight, Clause(body, bool(side))))
         if c % 64 == 63 or c + 1 == len(histograms.bodies):
-            progress.advance("Learning weights", c + 1, len(histograms.bodies))
+            progress.advance(Ppll.stage, c + 1, len(histograms.bodies))
     return Screened(sorted_rules(rules), gains)
 
 

@@ -68,6 +68,7 @@ class Joint:
     counts: ClassVar[tuple[Counts, ...]] = (Counts.LOG, Counts.EXISTS, Counts.SHARE)
     ties_mirrors: ClassVar[bool] = True
     dropped: ClassVar[str] = "adds nothing to the rules that are kept"
+    stage: ClassVar[str] = "Choosing the strength"
     piecewise: ClassVar[None] = None
 
     strengths: int = Setting(30, least=1).field()
@@ -203,7 +204,7 @@ class Joint:
                     score[place] = found
                 scores.append(score)
                 losses.append(float(log_losses(y, score).sum()))
-                progress.advance("Choosing the strength", i + 1, len(strengths))
+                progress.advance(self.stage, i + 1, len(strengths))
                 if i - int(np.argmin(losses)) >= self.patience:
                     break
         return scores

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from hornbeam.learning.newton import Fit
+from hornbeam.learning.pieces import PieceLearner
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.trace import Choice
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Kind
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
-
-if TYPE_CHECKING:
-    from hornbeam.learning.ppll import Ppll
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +48,15 @@ class Learner(Protocol):
     ties_mirrors: ClassVar[bool]
     #: Why a candidate gets no weight, as the report says it.
     dropped: ClassVar[str]
+    #: What its progress calls the stage that takes longest.
+    stage: ClassVar[str]
 
     @property
     def weight_variance(self) -> float:
         """Variance of the Gaussian prior on weights."""
 
     @property
-    def piecewise(self) -> Ppll | None:
+    def piecewise(self) -> PieceLearner | None:
         """What learns every clause alone in the same way; None where clauses compete.
 
         Histograms of counts are then enough, and clauses with equal counts are all kept.

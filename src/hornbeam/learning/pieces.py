@@ -33,6 +33,21 @@ class Piece(Protocol):
         """Log pseudolikelihood at a weight, its slope and its curvature."""
 
 
+class PieceLearner(Protocol):
+    """What learns every clause alone, from a piece each."""
+
+    @property
+    def weight_variance(self) -> float:
+        """Variance of the Gaussian prior on weights."""
+
+    @property
+    def prior_inside(self) -> bool:
+        """Whether every clause is fitted on top of the prior."""
+
+    def fit_piece(self, piece: Piece, length: int, ridge: float) -> tuple[float, bool]:
+        """Weight of one piece of a clause of that length, and whether the solver came to an end."""
+
+
 @dataclass(frozen=True, eq=False)
 class CountPiece:
     """One clause's groups of like targets: counts (sides, groups), label, and how many they are.

@@ -55,6 +55,7 @@ class Ppll:
     counts: ClassVar[tuple[Counts, ...]] = (Counts.RAW,)
     ties_mirrors: ClassVar[bool] = True
     dropped: ClassVar[str] = "weight 0 is best for it"
+    stage: ClassVar[str] = "Learning weights"
 
     solver: str = option("solver")
     iterations: int = option("iterations", 150)
@@ -88,7 +89,7 @@ class Ppll:
             weights[k], finished = self.fit_piece(pieces(k), int(problem.lengths[k]), ridge)
             unfinished += not finished
             if done % 64 == 0 or done == len(clauses):
-                progress.advance("Learning weights", done, len(clauses))
+                progress.advance(self.stage, done, len(clauses))
         kept = clauses[weights[clauses] > 0.0].tolist()
         loss = 0.0 - sum(gain(pieces(k), weights[k], ridge) for k in kept)
         status = Status.ITERATIONS if unfinished else Status.CONVERGED

@@ -6,7 +6,7 @@ is the learner's. Names are known without importing any learner.
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
@@ -38,13 +38,28 @@ def learner_names() -> list[str]:
 
 def learner_class(name: str) -> type[Learner]:
     """Import a learner, a frozen dataclass of its settings."""
-    # other packages are looked for only where no bundled learner has the name
-    for points in (lambda: BUNDLED, other_learners):
-        for point in points():
-            if point.name == name:
-                found: type[Learner] = point.load()
-                return found
+    for point in BUNDLED:
+        if point.name == name:
+            found: type[Learner] = point.load()
+            return found
+    for point in other_learners():
+        if point.name == name:
+            return load_other(point)
     raise InputError(f"unknown method {name!r}; expected one of: {', '.join(learner_names())}")
+
+
+def load_other(point: EntryPoint) -> type[Learner]:
+    """Import a learner of another package; whatever is wrong there is one message."""
+    package = point.dist.name if point.dist is not None else point.module
+    whose = f"the learner {point.name!r} of the package {package}"
+    try:
+        found: type[Learner] = point.load()
+    except Exception as error:  # of any kind: it is the code of others that runs here
+        said = f"{type(error).__name__}: {error}"
+        raise InputError(f"{whose} cannot be imported ({said})") from error
+    if not is_dataclass(found):
+        raise InputError(f"{whose} is no dataclass of settings")
+    return found
 
 
 def make_learner(name: str, seed: int, **settings: Any) -> Learner:  # noqa: ANN401

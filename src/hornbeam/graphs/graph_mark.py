@@ -1,0 +1,16 @@
+"""How files of models of whole graphs begin, which tells them from rule models."""
+
+from __future__ import annotations
+
+import os
+
+GRAPH_MARK = "# hornbeam-graph:"
+
+
+def is_graph_model(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as models of whole graphs do; what cannot be read does not."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(len(GRAPH_MARK)) == GRAPH_MARK.encode()
+    except OSError:
+        return False
