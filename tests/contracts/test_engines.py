@@ -91,7 +91,7 @@ def implementations(protocol: type, methods: set[str]) -> set[type]:
 
 
 def test_every_engine_is_held_to_the_contract() -> None:
-    found = implementations(Engine, {"discover", "count", "locate"})
+    found = implementations(Engine, {"discover", "count", "locate", "over"})
     assert found == set(ENGINES), "add the engine to ENGINES: it must pass this suite"
 
 

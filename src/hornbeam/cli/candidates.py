@@ -57,12 +57,11 @@ def candidates(
     with console.progress() as progress, ExitStack() as stack:
         labelled = reading.read(hb.read_labels, labels, progress) if labels else None
         evidence = stack.enter_context(open_evidence(facts, engine, reading, progress))
-        called = entity_names(names, evidence, progress)
+        called = entity_names(names, evidence.facts, progress)
         loaded = time.perf_counter()
         found = hb.discover(
-            evidence, labelled, rules.language(), target=target, threads=engine.threads,
-            statistics=False, progress=progress,
-        )  # fmt: skip
+            evidence, labelled, rules.language(), target=target, statistics=False, progress=progress
+        )
         seconds = {"load": loaded - started, "generate": time.perf_counter() - loaded}
     if table.wanted:
         table.write(found.candidates.to_table())

@@ -89,9 +89,7 @@ def evaluate(
         evidence = with_known_pairs(opened, loaded, known, reading, progress)
         shown: Evaluation | GraphEvaluation
         if labelled is not None:
-            shown = result = loaded.evaluate(
-                evidence, labelled, score=score, threads=engine.threads, progress=progress
-            )
+            shown = result = loaded.evaluate(evidence, labelled, score=score, progress=progress)
             show = partial(_show, result)
         else:
             why = f"--engine {engine.engine} scores given pairs: give --labels, not --test"

@@ -14,7 +14,7 @@ from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.machine import worker_threads
 
 if TYPE_CHECKING:
-    from hornbeam.counting.opening import Evidence
+    from hornbeam.counting.engine import Engine
     from hornbeam.facts.entity_names import EntityNames
     from hornbeam.facts.table import Facts
     from hornbeam.model import Model
@@ -34,7 +34,7 @@ def open_evidence(
     options: EngineOptions,
     reading: ReadingOptions,
     progress: TerminalProgress,
-) -> Iterator[Evidence]:
+) -> Iterator[Engine]:
     """Read or open the facts; whatever the engine put on disk is gone afterwards."""
     for option, engines in BELONGS.items():
         if getattr(options, option) and options.engine not in engines:
@@ -42,8 +42,9 @@ def open_evidence(
     match options.engine:
         case EngineName.MEMORY:
             import hornbeam as hb
+            from hornbeam.counting.opening import open_in_memory
 
-            yield reading.read(hb.read_facts, facts, progress)
+            yield open_in_memory(reading.read(hb.read_facts, facts, progress), options.threads)
         case EngineName.DUCKDB:
             from hornbeam.counting.sql.duckdb_engine import open_duckdb
 
@@ -73,21 +74,23 @@ def open_evidence(
 
 
 def with_known_pairs(
-    evidence: Evidence,
+    engine: Engine,
     model: Model,
     known: Sequence[str] | None,
     reading: ReadingOptions,
     progress: TerminalProgress,
-) -> Evidence:
-    """Evidence with the true ones of known pairs among it, where there are any."""
-    from hornbeam.counting.opening import held_facts
-
-    facts = held_facts(evidence)
-    if facts is not None:
-        return _with_known(facts, model, known, reading, progress)
+) -> Engine:
+    """The engine over the true ones of known pairs, too, where there are any."""
+    if engine.facts is not None:
+        return engine.over(_with_known(engine.facts, model, known, reading, progress))
     if known:
         raise InputError("`known` needs facts in memory: give the known pairs by --facts")
-    return evidence
+    return engine
+
+
+def graph_evidence(engine: Engine) -> Facts | Engine:
+    """What models of whole graphs take: facts in memory, or an engine that has them elsewhere."""
+    return engine if engine.facts is None else engine.facts
 
 
 def facts_with_known(
@@ -105,17 +108,15 @@ def facts_with_known(
 
 
 def entity_names(
-    files: Sequence[str] | None, facts: Evidence | None, progress: TerminalProgress
+    files: Sequence[str] | None, facts: Facts | None, progress: TerminalProgress
 ) -> EntityNames:
     """Read names to show for entities; without a file, those that the facts tell."""
     import hornbeam as hb
-    from hornbeam.counting.opening import held_facts
     from hornbeam.facts.entity_names import NO_NAMES
 
     if files:
         return read_files(hb.read_names, files, progress)
-    held = None if facts is None else held_facts(facts)
-    return NO_NAMES if held is None else hb.read_names(held)
+    return NO_NAMES if facts is None else hb.read_names(facts)
 
 
 def _with_known(

@@ -14,7 +14,7 @@ import typer
 from hornbeam.choices import EngineName
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, screen, screen_text
-from hornbeam.cli.evidence import open_evidence
+from hornbeam.cli.evidence import graph_evidence, open_evidence
 from hornbeam.cli.option_groups import Options
 from hornbeam.cli.work_left import WholeWork
 from hornbeam.errors import HornbeamWarning, InputError
@@ -116,7 +116,7 @@ def learn_graph_model(
         valid = reading.read(hb.read_facts, graph.valid, progress) if graph.valid else None
         load = time.perf_counter() - clock
         model = hb.learn_graph(
-            known,
+            graph_evidence(known),
             valid,
             relations=relations,
             rules=graph.rules,
@@ -206,7 +206,7 @@ def evaluate_graph_model(
     with console.progress() as progress, open_evidence(facts, engine, reading, progress) as known:
         triples = reading.read(hb.read_facts, test, progress)
         further = reading.read(hb.read_facts, filters, progress) if filters else None
-        ranker = model.ranker(known, engine.threads, test=triples)
+        ranker = model.ranker(graph_evidence(known), engine.threads, test=triples)
         found = [ranker.evaluate(triples, further, progress)]
         if leave_out_linked:
             found.append(ranker.without_linked().evaluate(triples, further, progress))
@@ -247,7 +247,9 @@ def predict_graph_model(
         raise InputError(f"--engine {engine.engine} looks for no new facts: give --queries")
     model = hb.GraphModel.load(path)
     with open_evidence(facts, engine, reading, progress) as known:
-        ranker = model.ranker(known, engine.threads, leave_out_linked=leave_out_linked)
+        ranker = model.ranker(
+            graph_evidence(known), engine.threads, leave_out_linked=leave_out_linked
+        )
         if queries:
             asked = reading.read(read_queries, queries, progress)
             tell_unanswerable(asked, relation_names(model), ranker.facts, progress)

@@ -24,7 +24,7 @@ from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
     from hornbeam.cli.console import TerminalProgress
-    from hornbeam.counting.opening import Evidence
+    from hornbeam.counting.engine import Engine
     from hornbeam.facts.entity_names import EntityNames
     from hornbeam.facts.table import Targets
     from hornbeam.model import Model
@@ -169,7 +169,7 @@ def _write(found: ResultTable, table: TableOptions, console: options.ConsoleOpti
 
 def _predicted(
     model: Model,
-    evidence: Evidence,
+    evidence: Engine,
     pairs: Targets | None,
     wanted: WantedOptions,
     names: EntityNames | None,
@@ -183,9 +183,7 @@ def _predicted(
 
     score, threads = wanted.score, engine.threads
     if pairs is not None:
-        return model.predict(
-            evidence, pairs, score=score, names=names, threads=threads, progress=progress
-        )
+        return model.predict(evidence, pairs, score=score, names=names, progress=progress)
     facts = facts_in_memory(evidence, f"--engine {engine.engine} scores given pairs: give --pairs")
     if wanted.queries:
         asked = reading.read(read_queries, wanted.queries, progress)
@@ -231,7 +229,7 @@ def _check_output(table: TableOptions, engine: EngineName, as_json: bool) -> Non
 
 def _write_parquet(
     model: Model,
-    evidence: Evidence,
+    evidence: Engine,
     pairs: Targets,
     output: Path,
     score: str,

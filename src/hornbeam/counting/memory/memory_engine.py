@@ -11,6 +11,7 @@ import numpy as np
 from hornbeam.arrays import Bools, Ids, Ints, ranges
 from hornbeam.compiled import announced
 from hornbeam.counting.engine import Discovery
+from hornbeam.counting.last_lookup import LastLookup
 from hornbeam.counting.memory.conditions import (
     Cells,
     ConditionCounter,
@@ -19,7 +20,7 @@ from hornbeam.counting.memory.conditions import (
     wanted_keys,
 )
 from hornbeam.counting.memory.graph import Graph
-from hornbeam.counting.memory.parallel import Rows, concatenated
+from hornbeam.counting.memory.parallel import Rows, SpareSlots, concatenated
 from hornbeam.counting.memory.path_search import PathSearch, path_rows
 from hornbeam.counting.memory.shares import ShareCounter
 from hornbeam.counting.projections import walked
@@ -43,6 +44,10 @@ class MemoryEngine:
     #: Worker threads, all cores by default. Their number does not change any result.
     threads: int = field(default_factory=worker_threads)
 
+    def over(self, facts: Facts) -> MemoryEngine:
+        """An engine with the same threads over other facts; see `Engine.over`."""
+        return self if facts is self.facts else MemoryEngine(facts, self.threads)
+
     @cached_property
     def walked(self) -> Facts:
         """The facts that the graph is made of, projections among them."""
@@ -64,6 +69,14 @@ class MemoryEngine:
         return {}
 
     @cached_property
+    def _last(self) -> LastLookup:
+        return LastLookup()
+
+    @cached_property
+    def _spare(self) -> SpareSlots:
+        return SpareSlots(self.graph.n_entities)
+
+    @cached_property
     def _edges(self) -> dict[int, Ints]:
         """Sorted edges by predicate, each target predicate that was asked for."""
         return {}
@@ -80,7 +93,7 @@ class MemoryEngine:
 
     def locate(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""
-        return self.facts.locate(names)
+        return self._last.ids(names, self.facts.locate)
 
     def discover(
         self,
@@ -109,7 +122,7 @@ class MemoryEngine:
         return Discovery(
             targets,
             kept,
-            self._table(kept, rows, parts, targets, language, progress) if statistics else None,
+            self._table(kept, rows, parts, targets, located, language) if statistics else None,
             found=int(np.count_nonzero(everything.coverage)) if whole else None,
             own_edges=sum(int(pairs.own.sum()) for pairs in located),
             unseen=len(targets) - sum(len(pairs) for pairs in located),
@@ -137,7 +150,7 @@ class MemoryEngine:
         return everything, parts
 
     def _condition_counter(self, language: Language) -> ConditionCounter:
-        graph = self._graph(language)
+        graph = self.limited_graph(language.max_fanout)
         return ConditionCounter(
             self.walked, graph.forward, graph.n_codes, language.distinct_variables
         )
@@ -148,8 +161,8 @@ class MemoryEngine:
         rows: Ints,
         parts: list[Rows],
         targets: Targets,
+        located: list[LocatedPairs],
         language: Language,
-        progress: Progress,
     ) -> Statistics:
         """The sparse table of the kept candidates, from the rows of the same search."""
         path, target, body, count = concatenated(parts)
@@ -161,7 +174,7 @@ class MemoryEngine:
         table = Statistics.of(
             bodies, len(targets), path[keep], target[keep], body[keep], count[keep]
         )
-        return self._with_shares(table, targets, language, progress) if language.shares else table
+        return self._with_shares(table, targets, located, language) if language.shares else table
 
     def count(
         self,
@@ -175,10 +188,10 @@ class MemoryEngine:
         paths = [body for body in bodies if body.kind is Kind.PATH]
         longest = max((len(body) for body in paths), default=1)
         language = replace(language, max_length=longest)
-        search = self._path_search(language)
+        search, located = self._path_search(language), self._located(targets)
         parts: list[Rows] = []
         with announced(progress):
-            for pairs, name in zip(self._located(targets), targets.predicates, strict=True):
+            for pairs, name in zip(located, targets.predicates, strict=True):
                 mine = [(i, body) for i, body in enumerate(bodies) if body.target == name]
                 known = {
                     i: codes
@@ -191,7 +204,7 @@ class MemoryEngine:
                 if others:
                     parts.append(self._count_conditions(pairs, others, language))
         table = Statistics.of(bodies, len(targets), *concatenated(parts))
-        return self._with_shares(table, targets, language, progress) if language.shares else table
+        return self._with_shares(table, targets, located, language) if language.shares else table
 
     def _count_conditions(
         self, pairs: LocatedPairs, bodies: Sequence[tuple[int, Body]], language: Language
@@ -209,12 +222,16 @@ class MemoryEngine:
         return _cell_rows(cells.take(cell), pairs, numbers[order[ranges(low, high)]])
 
     def _with_shares(
-        self, table: Statistics, targets: Targets, language: Language, progress: Progress
+        self,
+        table: Statistics,
+        targets: Targets,
+        located: list[LocatedPairs],
+        language: Language,
     ) -> Statistics:
         """The table with the shares of its paths."""
         share = np.zeros(len(table.count))
-        counter = self.share_counter(language)
-        for pairs, name in zip(self._located(targets), targets.predicates, strict=True):
+        counter = self.share_counter(language.max_fanout)
+        for pairs, name in zip(located, targets.predicates, strict=True):
             mine = {
                 i: codes
                 for i, body in enumerate(table.bodies)
@@ -226,26 +243,27 @@ class MemoryEngine:
                 counter.add(share, table, mine, pairs, language.distinct_variables)
         return replace(table, share=share)
 
-    def share_counter(self, language: Language) -> ShareCounter:
+    def share_counter(self, max_fanout: int | None) -> ShareCounter:
         """What adds up shares under a fan-out limit; the degrees at every edge are kept."""
-        limit, counters = language.max_fanout, self._share_counters
-        if limit not in counters:
-            counters[limit] = ShareCounter(self._graph(language), self.graph)
-        return counters[limit]
+        counters = self._share_counters
+        if max_fanout not in counters:
+            counters[max_fanout] = ShareCounter(self.limited_graph(max_fanout), self.graph)
+        return counters[max_fanout]
+
+    def limited_graph(self, max_fanout: int | None) -> Graph:
+        """The graph under a fan-out limit, made once; the whole one by None."""
+        limited = self._limited
+        if max_fanout not in limited:
+            limited[max_fanout] = self.graph.limited(max_fanout)
+        return limited[max_fanout]
 
     def _path_search(self, language: Language) -> PathSearch:
-        return PathSearch(self._graph(language), self.predicates, language, self.threads)
-
-    def _graph(self, language: Language) -> Graph:
-        """The graph under a fan-out limit."""
-        limit, limited = language.max_fanout, self._limited
-        if limit not in limited:
-            limited[limit] = self.graph.limited(limit)
-        return limited[limit]
+        graph = self.limited_graph(language.max_fanout)
+        return PathSearch(graph, self.predicates, language, self.threads, self._spare)
 
     def _located(self, targets: Targets) -> list[LocatedPairs]:
         """The targets whose entities have facts, by predicate."""
-        to_node = targets.entities.translate(self.facts.entities)
+        to_node = self.locate(targets.entities)
         return [self._pairs(targets, to_node, p) for p in range(len(targets.predicates))]
 
     def _pairs(self, targets: Targets, to_node: Ids, predicate: int) -> LocatedPairs:
