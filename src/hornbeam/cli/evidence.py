@@ -80,7 +80,7 @@ def with_known_pairs(
     reading: ReadingOptions,
     progress: TerminalProgress,
 ) -> Engine:
-    """The engine over the true ones of known pairs, too, where there are any."""
+    """The engine, over the true ones of known pairs as well where there are any."""
     if engine.facts is not None:
         return engine.over(_with_known(engine.facts, model, known, reading, progress))
     if known:

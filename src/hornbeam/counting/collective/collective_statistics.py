@@ -27,11 +27,7 @@ import numpy as np
 
 from hornbeam.arrays import Bools, Ints, run_starts
 from hornbeam.counting.collective.repeats import count_patterns, repeating_patterns
-from hornbeam.counting.collective.target_edges import (
-    FALSE,
-    closing_walk,
-    recursive_engine,
-)
+from hornbeam.counting.collective.target_edges import FALSE, closing_walk, recursive_engine
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.opening import check_targets

@@ -34,6 +34,9 @@ from hornbeam.rules.body import Body, Kind
 from hornbeam.rules.candidates import Candidates, Conditions, Language
 from hornbeam.rules.codes import path_codes, step_code
 
+#: Target pairs by their predicates.
+Located = dict[str, LocatedPairs]
+
 
 @dataclass(frozen=True, eq=False)
 class MemoryEngine:
@@ -107,13 +110,13 @@ class MemoryEngine:
         kinds = language.bodies or (Kind.PATH,)
         located = self._located(targets)
         search = self._path_search(language)
-        works = [search.work(pairs) for pairs in located] if Kind.PATH in kinds else []
+        works = [search.work(pairs) for pairs in located.values()] if Kind.PATH in kinds else []
         with announced(progress):
             found = search.discover(works, statistics, progress)
         everything = search.candidates(works, found, tuple(targets.predicates))
         parts = list[Rows](path_rows(found))
         if set(kinds) - {Kind.PATH}:
-            everything, cells = self._with_conditions(everything, targets, located, kinds, language)
+            everything, cells = self._with_conditions(everything, located, kinds, language)
             parts += cells
         rows = everything.pruned(language)
         kept = everything.take(rows)
@@ -122,17 +125,16 @@ class MemoryEngine:
         return Discovery(
             targets,
             kept,
-            self._table(kept, rows, parts, targets, located, language) if statistics else None,
+            self._table(kept, rows, parts, located, len(targets), language) if statistics else None,
             found=int(np.count_nonzero(everything.coverage)) if whole else None,
-            own_edges=sum(int(pairs.own.sum()) for pairs in located),
-            unseen=len(targets) - sum(len(pairs) for pairs in located),
+            own_edges=sum(int(pairs.own.sum()) for pairs in located.values()),
+            unseen=len(targets) - sum(len(pairs) for pairs in located.values()),
         )
 
     def _with_conditions(
         self,
         paths: Candidates,
-        targets: Targets,
-        located: list[LocatedPairs],
+        located: Located,
         kinds: Collection[Kind],
         language: Language,
     ) -> tuple[Candidates, list[Rows]]:
@@ -140,7 +142,7 @@ class MemoryEngine:
         counter, n_codes = self._condition_counter(language), self.graph.n_codes
         entities, parts = self.facts.entities, list[Rows]()
         everything = replace(paths, conditions=Conditions.of_paths(len(paths), entities))
-        for head, pairs in enumerate(located):
+        for head, pairs in enumerate(located.values()):
             cells = counter.cells(pairs, kinds, None, language.min_coverage)
             more, condition = conditions_found(
                 cells, pairs, head, paths.predicates, paths.targets, entities, n_codes, language
@@ -160,8 +162,8 @@ class MemoryEngine:
         kept: Candidates,
         rows: Ints,
         parts: list[Rows],
-        targets: Targets,
-        located: list[LocatedPairs],
+        located: Located,
+        n_targets: int,
         language: Language,
     ) -> Statistics:
         """The sparse table of the kept candidates, from the rows of the same search."""
@@ -171,10 +173,8 @@ class MemoryEngine:
         path = place[path]
         keep = path >= 0
         bodies = kept.bodies
-        table = Statistics.of(
-            bodies, len(targets), path[keep], target[keep], body[keep], count[keep]
-        )
-        return self._with_shares(table, targets, located, language) if language.shares else table
+        table = Statistics.of(bodies, n_targets, path[keep], target[keep], body[keep], count[keep])
+        return self._with_shares(table, located, language) if language.shares else table
 
     def count(
         self,
@@ -191,7 +191,7 @@ class MemoryEngine:
         search, located = self._path_search(language), self._located(targets)
         parts: list[Rows] = []
         with announced(progress):
-            for pairs, name in zip(located, targets.predicates, strict=True):
+            for name, pairs in located.items():
                 mine = [(i, body) for i, body in enumerate(bodies) if body.target == name]
                 known = {
                     i: codes
@@ -204,7 +204,7 @@ class MemoryEngine:
                 if others:
                     parts.append(self._count_conditions(pairs, others, language))
         table = Statistics.of(bodies, len(targets), *concatenated(parts))
-        return self._with_shares(table, targets, located, language) if language.shares else table
+        return self._with_shares(table, located, language) if language.shares else table
 
     def _count_conditions(
         self, pairs: LocatedPairs, bodies: Sequence[tuple[int, Body]], language: Language
@@ -221,17 +221,11 @@ class MemoryEngine:
         cell = np.repeat(np.arange(len(cells)), high - low)
         return _cell_rows(cells.take(cell), pairs, numbers[order[ranges(low, high)]])
 
-    def _with_shares(
-        self,
-        table: Statistics,
-        targets: Targets,
-        located: list[LocatedPairs],
-        language: Language,
-    ) -> Statistics:
+    def _with_shares(self, table: Statistics, located: Located, language: Language) -> Statistics:
         """The table with the shares of its paths."""
         share = np.zeros(len(table.count))
         counter = self.share_counter(language.max_fanout)
-        for pairs, name in zip(located, targets.predicates, strict=True):
+        for name, pairs in located.items():
             mine = {
                 i: codes
                 for i, body in enumerate(table.bodies)
@@ -261,10 +255,10 @@ class MemoryEngine:
         graph = self.limited_graph(language.max_fanout)
         return PathSearch(graph, self.predicates, language, self.threads, self._spare)
 
-    def _located(self, targets: Targets) -> list[LocatedPairs]:
+    def _located(self, targets: Targets) -> Located:
         """The targets whose entities have facts, by predicate."""
         to_node = self.locate(targets.entities)
-        return [self._pairs(targets, to_node, p) for p in range(len(targets.predicates))]
+        return {name: self._pairs(targets, to_node, p) for p, name in enumerate(targets.predicates)}
 
     def _pairs(self, targets: Targets, to_node: Ids, predicate: int) -> LocatedPairs:
         rows = np.flatnonzero(targets.predicate == predicate)

@@ -12,7 +12,6 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -42,11 +41,8 @@ class Found:
     count: Ints
 
 
-class NodeSlots(NamedTuple):
-    """One place per node for each half of a path, all of them -1 between searches."""
-
-    near: Ids
-    far: Ids
+#: One place per node for each half of a path, all of them -1 between searches.
+NodeSlots = tuple[Ids, Ids]
 
 
 class SpareSlots:
@@ -55,18 +51,15 @@ class SpareSlots:
     def __init__(self, n_entities: int) -> None:
         self.n_entities = n_entities
         self._spare: queue.SimpleQueue[NodeSlots] = queue.SimpleQueue()
+        self.give_back = self._spare.put
 
     def take(self) -> NodeSlots:
         """Slots that nobody else has, made where none are left."""
         try:
             return self._spare.get_nowait()
         except queue.Empty:
-            near, far = (np.full(self.n_entities, -1, dtype=np.int32) for _ in range(2))
-            return NodeSlots(near, far)
-
-    def give_back(self, slots: NodeSlots) -> None:
-        """Leave slots, all of them -1, for the next search."""
-        self._spare.put(slots)
+            n = self.n_entities
+            return np.full(n, -1, dtype=np.int32), np.full(n, -1, dtype=np.int32)
 
 
 @dataclass(eq=False)

@@ -232,7 +232,7 @@ class PathSearch:
                 worker.counters, worker.size, *rows = run(
                     work.graph.forward, work.graph.backward, work.graph.n_codes, plan,
                     work.source[part], work.sink[part], work.positive[part], work.own[part], low,
-                    worker.slots.near, worker.slots.far, worker.counters, worker.size,
+                    *worker.slots, worker.counters, worker.size,
                 )  # fmt: skip
                 return worker.number, tuple(rows)
 

@@ -108,14 +108,9 @@ def duckdb_engine(facts: Facts, threads: int | None = None) -> SqlEngine:
     _prepare(database, threads)
     weakref.finalize(database, stack.close)
     return SqlEngine(
-        database,
-        edges.predicates,
-        edges.soft,
-        facts.entities,
-        facts.not_binary,
-        facts=facts,
-        opener=partial(duckdb_engine, threads=threads),
-    )
+        database, edges.predicates, edges.soft, facts.entities, facts.not_binary,
+        facts=facts, opener=partial(duckdb_engine, threads=threads),
+    )  # fmt: skip
 
 
 @contextmanager
