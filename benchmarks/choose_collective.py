@@ -26,6 +26,7 @@ import hornbeam as hb
 from common import markdown
 from hornbeam import flow, two_step
 from hornbeam.arrays import Floats, Ints
+from hornbeam.counting.opening import open_in_memory
 from hornbeam.crossval import task_worlds
 from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.evidence_folds import pair_groups
@@ -115,6 +116,7 @@ def validate(
     """Gains of every design and choice over plain, by the ways of asking."""
     for _, facts, train, _, _ in task_worlds(str(data / task), folds):
         group = np.unique(pair_groups(facts, train, drawn=False), return_inverse=True)[1]
+        engine = open_in_memory(facts)
         part = (np.random.default_rng(11).permutation(int(group.max()) + 1) % 3)[group]
         for k in range(parts):
             steps = Steps.of(facts, train.select(np.flatnonzero(part != k)), language)
@@ -127,7 +129,7 @@ def validate(
                         design,
                         choice,
                         [
-                            auc(pairs, TwoStepScorer(model, facts).scores(pairs)) - alone
+                            auc(pairs, TwoStepScorer(model, engine).scores(pairs)) - alone
                             for pairs, alone in zip(ways, base, strict=True)
                         ],
                     )

@@ -165,3 +165,51 @@ def test_no_two_public_classes_or_types_have_one_name() -> None:
                 if name[0].isupper() and not name.isupper():
                     places.setdefault(name, []).append(str(path.relative_to(ROOT)))
     assert not {name: found for name, found in places.items() if len(found) > 1}
+
+
+#: Who opens engines: functions that users call, and the command line.
+OPENING = {"flow.py", "labelled_search.py", "model.py", "serve/state.py", "cli/evidence.py"}
+#: Who makes them: the engines themselves, and the one place that knows their names.
+MAKING = {
+    "counting/opening.py",
+    "counting/memory/memory_engine.py",
+    "counting/sql/duckdb_engine.py",
+    "counting/sql/spark_engine.py",
+    "counting/sql/spark_reading.py",
+}
+OPENERS = {"open_engine", "open_in_memory", "open_duckdb", "open_spark"}
+MAKERS = {"MemoryEngine", "SqlEngine", "duckdb_engine"}
+
+
+def called_names(path: Path) -> set[str]:
+    """Names of the functions and classes that a module calls."""
+    calls = (node.func for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call))
+    return {
+        called.id if isinstance(called, ast.Name) else called.attr
+        for called in calls
+        if isinstance(called, ast.Name | ast.Attribute)
+    }
+
+
+def test_engines_are_opened_at_the_top_and_handed_down() -> None:
+    """What needs another engine asks the one that it has: `engine.over(facts)`."""
+    wrong = []
+    for path in MODULES:
+        name, called = path.relative_to(ROOT).as_posix(), called_names(path)
+        if name not in MAKING:
+            found = called & (MAKERS if name in OPENING else MAKERS | OPENERS)
+            wrong += [f"{name} calls {one}" for one in sorted(found)]
+    assert not wrong
+
+
+def test_an_engine_has_a_name_only_where_it_is_opened() -> None:
+    wrong = [
+        f"{path}, line {node.lineno}: {node.name}"
+        for path in MODULES
+        if path.relative_to(ROOT).as_posix() not in OPENING | MAKING
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef)
+        for argument in [*node.args.args, *node.args.kwonlyargs]
+        if argument.arg == "engine" and ast.unparse(argument.annotation or node) == "str"
+    ]
+    assert not wrong

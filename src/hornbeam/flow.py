@@ -10,10 +10,10 @@ import numpy as np
 
 from hornbeam.choices import Sampling
 from hornbeam.compiled import announced
-from hornbeam.counting.collective.target_edges import collective_evidence
-from hornbeam.counting.engine import Discovery
+from hornbeam.counting.collective.target_edges import collective_engine
+from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.leaks import warn_of_leaks
-from hornbeam.counting.opening import Evidence, as_evidence
+from hornbeam.counting.opening import open_engine
 from hornbeam.errors import InputError
 from hornbeam.facts.evidence_folds import EvidenceFolds
 from hornbeam.facts.reading.readers import Input
@@ -101,12 +101,10 @@ def learn(
         cross_evidence and labels is not None,
         seed,
     )
-    began, evidence = time.perf_counter(), as_evidence(facts)
+    began, opened = time.perf_counter(), open_engine(facts, engine, threads)
     sampling = negative_sampling if labels is None else None
-    labels = _labels(evidence, labels, target, negatives, negative_sampling, seed)
-    search = LabelledSearch(
-        evidence, labels, plan.language, engine, threads, progress, sampling=sampling
-    )
+    labels = _labels(opened, labels, target, negatives, negative_sampling, seed)
+    search = LabelledSearch(opened, labels, plan.language, progress, sampling)
     found = _search(search, plan, cross_evidence, seed)
     searched = time.perf_counter()
     learned, second = _fit(search, plan, found, refit, seed)
@@ -144,7 +142,7 @@ def _search(
 ) -> _SearchResult:
     """Find and count candidates, by the way of seeing the evidence that is asked for."""
     if plan.two_steps:  # refuses evidence that it cannot have, before anything is searched
-        collective_evidence(search.facts, search.engine)
+        collective_engine(search.engine)
     if plan.recursive:
         discovery, problem = search.collectively(plan.semantics)
         found = _SearchResult(discovery, problem=problem)
@@ -193,7 +191,7 @@ def check_labels(labels: Targets) -> None:
 
 
 def _labels(
-    facts: Evidence,
+    engine: Engine,
     labels: Input | None,
     target: str | Sequence[str] | None,
     negatives: float,
@@ -202,7 +200,7 @@ def _labels(
 ) -> Targets:
     """Choose the labels to learn from, or sample them from the facts."""
     if labels is None:
-        chosen = sampled_labels(facts, target, negatives, sampling, seed)
+        chosen = sampled_labels(engine, target, negatives, sampling, seed)
     else:
         chosen = chosen_labels(labels, target)
         # in one order, whatever that of the rows was: sums over them are then the same to the bit

@@ -10,19 +10,11 @@ import numpy as np
 
 from hornbeam.choices import CollectiveMethod, Sampling
 from hornbeam.counting.collective.collective_statistics import discover_collective
-from hornbeam.counting.collective.target_edges import collective_evidence
+from hornbeam.counting.collective.target_edges import collective_engine
 from hornbeam.counting.cross_evidence import FoldedEvidence
 from hornbeam.counting.engine import Discovery, Engine, PathCounter
 from hornbeam.counting.mirrors import with_mirrors
-from hornbeam.counting.opening import (
-    Evidence,
-    as_evidence,
-    discover_bodies,
-    facts_in_memory,
-    held_facts,
-    open_engine,
-    select_target,
-)
+from hornbeam.counting.opening import discover_bodies, facts_in_memory, open_engine, select_target
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.evidence_folds import EvidenceFolds, deal_evidence, pair_groups
@@ -48,33 +40,27 @@ class LabelledSearch:
     `sampling` says how the false ones were sampled, None where all labels were given.
     """
 
-    facts: Evidence
+    engine: Engine
     labels: Targets
     language: Language
-    engine: str
-    threads: int | None
     progress: Progress
     sampling: Sampling | None
 
     @cached_property
     def symmetric(self) -> bool:
         """Whether a pair of the target says the same as its mirror image."""
-        facts = held_facts(self.facts)
+        facts = self.engine.facts
         return facts is not None and is_symmetric(facts, self.labels)
-
-    @cached_property
-    def _opened(self) -> Engine:
-        return open_engine(self.facts, self.engine, self.threads)
 
     def plainly(self) -> Discovery:
         """Over the facts as they are."""
-        found = discover_bodies(self._opened, self.labels, self.language, progress=self.progress)
-        return self._with_mirrors(found, self._opened)
+        found = discover_bodies(self.engine, self.labels, self.language, progress=self.progress)
+        return self._with_mirrors(found, self.engine)
 
     def deal(self, seed: int) -> EvidenceFolds:
         """Hide the true pairs by folds."""
         facts = facts_in_memory(
-            self.facts, "cross-evidence hides facts by folds and needs them in memory"
+            self.engine, "cross-evidence hides facts by folds and needs them in memory"
         )
         if self.sampling is None:
             facts, origin = with_known(facts, self.labels), None
@@ -85,15 +71,15 @@ class LabelledSearch:
 
     def by_folds(self, folds: EvidenceFolds) -> Discovery:
         """Over the facts and the true pairs, each fold over those that it sees."""
-        folded = FoldedEvidence(folds, self.engine, self.threads)
+        folded = FoldedEvidence(folds, self.engine)
         found = folded.discover(self.language, progress=self.progress)
         return self._with_mirrors(found, folded)
 
     def collectively(self, semantics: Semantics) -> tuple[Discovery, Problem]:
         """Over facts and labelled targets together, and laid out."""
         found = discover_collective(
-            self.facts, self.labels, self.language, engine=self.engine, threads=self.threads,
-            progress=self.progress, own_facts_expected=self.sampling is not None,
+            self.engine, self.labels, self.language, progress=self.progress,
+            own_facts_expected=self.sampling is not None,
         )  # fmt: skip
         heads_only = semantics.collective is CollectiveMethod.MAP_HEADS
         problem = collective_problem(
@@ -119,13 +105,15 @@ class LabelledSearch:
     ) -> FirstStep:
         """The plain model as the first of two steps."""
         assert found.statistics is not None
-        facts = collective_evidence(self.facts) if folds is None else folds.facts
-        every = np.arange(len(self.labels))
-        groups = pair_groups(facts, self.labels, drawn=self.sampling is not None)
-        views = [(every, facts)] if folds is None else list(folds.views())
+        engine = collective_engine(self.engine)
+        views = [(np.arange(len(self.labels)), engine)]
+        if folds is not None:
+            engine = engine.over(folds.facts)
+            views = [(rows, engine.over(facts)) for rows, facts in folds.views()]
+        groups = pair_groups(engine.facts, self.labels, drawn=self.sampling is not None)
         return FirstStep(
-            plan.learner, learned, problem, found.statistics, self.labels, views, facts,
-            groups, plan.ways, self.language, self.symmetric, self.threads,
+            plan.learner, learned, problem, found.statistics, self.labels, views, engine,
+            groups, plan.ways, self.language, self.symmetric,
         )  # fmt: skip
 
     def _with_mirrors(self, found: Discovery, counter: PathCounter) -> Discovery:
@@ -135,7 +123,7 @@ class LabelledSearch:
 
     def count(self, bodies: Sequence[Body]) -> Statistics:
         """Count some bodies for all targets."""
-        return self._opened.count(self.labels, bodies, self.language, progress=self.progress)
+        return self.engine.count(self.labels, bodies, self.language, progress=self.progress)
 
 
 def discover(
@@ -166,17 +154,14 @@ def discover(
     >>> [candidate.text for candidate in found.candidates][0]
     'cites(A, B) & mentions(B, C) -> mentions(A, C)'
     """
-    evidence, language = as_evidence(facts), language or Language()
+    opened, language = open_engine(facts, engine, threads), language or Language()
     if labels is None:
-        sampled = sampled_labels(evidence, target, negatives, negative_sampling, seed)
-        search = LabelledSearch(
-            evidence, sampled, language, engine, threads, progress, negative_sampling
-        )
+        sampled = sampled_labels(opened, target, negatives, negative_sampling, seed)
+        search = LabelledSearch(opened, sampled, language, progress, negative_sampling)
         return search.by_folds(search.deal(seed))
     return discover_bodies(
-        open_engine(evidence, engine, threads), chosen_labels(labels, target), language,
-        statistics=statistics, progress=progress,
-    )  # fmt: skip
+        opened, chosen_labels(labels, target), language, statistics=statistics, progress=progress
+    )
 
 
 def chosen_labels(labels: Input, target: str | Sequence[str] | None) -> Targets:
@@ -186,7 +171,7 @@ def chosen_labels(labels: Input, target: str | Sequence[str] | None) -> Targets:
 
 
 def sampled_labels(
-    facts: Evidence,
+    engine: Engine,
     target: str | Sequence[str] | None,
     negatives: float,
     sampling: Sampling,
@@ -195,10 +180,10 @@ def sampled_labels(
     """Facts of the targets as true pairs, and sampled false ones."""
     if not target:
         raise InputError("without labels, name the predicate to learn: `target=PREDICATE`")
-    in_memory = facts_in_memory(
-        facts,
+    facts = facts_in_memory(
+        engine,
         "this engine leaves the facts where they are and samples no negatives: give `labels`",
     )
     names = [target] if isinstance(target, str) else target
     rng = np.random.default_rng(seed)
-    return with_negatives_of_each(in_memory, names, negatives, sampling, rng=rng)
+    return with_negatives_of_each(facts, names, negatives, sampling, rng=rng)

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 
 from hornbeam.choices import Score
+from hornbeam.counting.opening import open_engine, open_in_memory
 from hornbeam.explaining.explainer import Explainer, explain_pair, open_explainer
 from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.facts.reading.name_files import as_names
-from hornbeam.facts.reading.readers import Input, as_facts
+from hornbeam.facts.reading.readers import Input
 from hornbeam.files import save_text
 from hornbeam.graphs.ranking import GraphEvaluation
 from hornbeam.graphs.rule_ranker import RuleRanker
 from hornbeam.learning.trace import Trace
-from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting.evaluation import Evaluation, evaluate
 from hornbeam.reporting.rule_quality import judged_rules
@@ -71,22 +71,20 @@ class Model(RuleModel):
 
     def to_table(self, facts: Input | None = None, labels: Input | None = None) -> ResultTable:
         """The rules: text, words, weight, counts and, on labels, coverage and precision."""
-        return judged_rules(self, facts, labels)
+        engine = None if facts is None else open_in_memory(facts, 1)
+        return judged_rules(self, engine, labels)
 
     def predict(
         self, facts: Input, pairs: Input, *, score: Score | str = Score.MEAN,
         names: Input | None = None, engine: str = "memory", threads: int | None = None,
         progress: Progress = SILENT,
     ) -> ResultTable:  # fmt: skip
-        """Score pairs, a row per pair in their order; NumPy takes the table for its `["score"]`.
-
-        Facts may be an open engine.
-        """
-        return score_pairs(self, facts, pairs, names, score, engine, threads, progress)
+        """Score pairs, in their order; NumPy takes its `["score"]`. Facts may be an open engine."""
+        return score_pairs(self, open_engine(facts, engine, threads), pairs, names, score, progress)
 
     def infer(self, facts: Input, pairs: Input, *, threads: int | None = None) -> CollectiveState:
         """Find the MAP state of all pairs together, as a collective model scores them."""
-        return infer_pairs(self, as_facts(facts), pairs_for(self, pairs), threads=threads)
+        return infer_pairs(self, open_in_memory(facts, threads), pairs_for(self, pairs))
 
     def propose(
         self, facts: Input, *, target: str | None = None, top: int = 20, per_subject: bool = False,
@@ -99,9 +97,11 @@ class Model(RuleModel):
         Best first (by subject where `per_subject`), of the target's known subjects or else of all.
         They are like its facts: of types that these have, and loops only where some fact is one.
         """
+        memory = open_in_memory(facts, threads)
+        counter = memory if engine == "memory" else open_engine(memory.facts, engine, threads)
         return propose_links(
-            self, facts, target, names, subjects=subjects, top=top, per_subject=per_subject,
-            score=score, engine=engine, threads=threads, progress=progress,
+            self, memory, counter, target, names, subjects=subjects, top=top,
+            per_subject=per_subject, score=score, progress=progress,
         )  # fmt: skip
 
     def evaluate(
@@ -110,7 +110,7 @@ class Model(RuleModel):
     ) -> Evaluation:  # fmt: skip
         """How well the scores agree with labels. Facts may be an open engine."""
         known = labels_for(self, labels)
-        found = score_pairs(self, facts, known, None, score, engine, threads, progress)
+        found = score_pairs(self, open_engine(facts, engine, threads), known, None, score, progress)
         return evaluate(known.truth, found["score"])
 
     def rank(
@@ -134,14 +134,13 @@ class Model(RuleModel):
         Triples of the `filter` are no wrong answers either; test triples of other relations than
         the model's targets are left out.
         """
-        ranker = self.ranker(facts, score=score, threads=threads)
-        return ranker.evaluate(test, filter, progress)
+        return self.ranker(facts, score=score, threads=threads).evaluate(test, filter, progress)
 
     def ranker(
         self, facts: Input, *, score: Score | str = Score.MEAN, threads: int | None = None
     ) -> RuleRanker:
         """Prepare to rank answers of many queries."""
-        return RuleRanker.of(self, as_facts(facts), score=Score(score), threads=threads)
+        return RuleRanker.of(self, open_in_memory(facts, threads), score=Score(score))
 
     def explain(
         self, facts: Input, pair: Sequence[str], *, target: str | None = None,
@@ -167,7 +166,7 @@ class Model(RuleModel):
     def explainer(self, facts: Input, pairs: Input | None = None, threads: int = 1) -> Explainer:
         """Prepare to explain many pairs; a collective model needs all that it scores together."""
         wanted = None if pairs is None else pairs_for(self, pairs)
-        return open_explainer(self, as_facts(facts), wanted, threads=threads)
+        return open_explainer(self, open_in_memory(facts, threads), wanted)
 
     def report(
         self, facts: Input, labels: Input | None = None, *, trace: Trace | None = None,
@@ -180,7 +179,7 @@ class Model(RuleModel):
         from hornbeam.reporting.report import report
 
         known = None if labels is None else labels_for(self, labels)
-        explainer = self.explainer(facts, known, worker_threads(threads))
+        explainer = open_explainer(self, open_in_memory(facts, threads), known)
         return report(explainer, known, trace or self.trace, progress, names=as_names(names))
 
     def export(
@@ -193,7 +192,8 @@ class Model(RuleModel):
         """
         from hornbeam.programs.export import export_program
 
-        return export_program(self, as_facts(facts), pairs_for(self, pairs), folder, plain=plain)
+        wanted = pairs_for(self, pairs)
+        return export_program(self, open_in_memory(facts), wanted, folder, plain=plain)
 
     def __repr__(self) -> str:
         return f"Model({len(self.rules)} rules for {', '.join(self.targets)})"

@@ -32,11 +32,11 @@ from hornbeam.counting.collective.believed_pairs import (
     is_linked,
 )
 from hornbeam.counting.cross_evidence import united_table
-from hornbeam.counting.opening import open_engine
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.known import with_targets
 from hornbeam.facts.names import Names
-from hornbeam.facts.table import Facts, Targets
+from hornbeam.facts.table import Targets
 from hornbeam.learning.joint import Joint, log_losses
 from hornbeam.learning.learner import Learned, Learner
 from hornbeam.learning.problem import Problem
@@ -65,8 +65,8 @@ SHARED = ("max_rules", "weight_variance", "length_penalty", "seed")
 #: beliefs, counting copies, choosing the strength, and the reference end here, by CPU time.
 SECOND_STEP = "Second step"
 FOUND, BELIEVED_ALL, COUNTED, CHOSEN, ALL_DONE = 6, 11, 36, 88, 100
-#: Rows of training pairs, and the facts that they see.
-Views = Sequence[tuple[Ints, Facts]]
+#: Rows of training pairs, and an engine over the facts that they see.
+Views = Sequence[tuple[Ints, MemoryEngine]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +84,11 @@ class FirstStep:
     statistics: Statistics
     labels: Targets
     views: Views
-    facts: Facts
+    engine: MemoryEngine  #: over all facts
     group: Ints
     ways: Sequence[Counts]
     language: Language
     symmetric: bool
-    threads: int | None = None
 
     def held_out_means(self, fold: Ints, progress: Progress = SILENT) -> Floats:
         """E[y] of every pair under rules that were learned without its fold."""
@@ -108,7 +107,7 @@ class FirstStep:
         """Bodies that contain beliefs and have groundings for enough pairs."""
         language = replace(self.language, bodies=(Kind.PATH, Kind.OPEN), shares=False, top=None)
         beliefs = as_beliefs(self.labels)
-        engine = open_engine(with_targets(self.facts, beliefs), threads=self.threads)
+        engine = self.engine.over(with_targets(self.engine.facts, beliefs))
         found = engine.discover(beliefs, language, statistics=False).candidates.bodies
         names = self.labels.predicates
         bodies = [
@@ -137,10 +136,10 @@ class FirstStep:
     ) -> Statistics:
         """Count bodies for some pairs, where these alone are asked."""
         parts = []
-        for members, facts in self.views:
+        for members, engine in self.views:
             mine = np.intersect1d(members, rows)
             pairs = self.labels.select(mine)
-            asked = BelievedPairs(facts, pairs, belief[mine], self.threads, self.symmetric)
+            asked = BelievedPairs(engine, pairs, belief[mine], self.symmetric)
             counted = count(asked, pairs, bodies, self.language)
             if len(self.views) == 1:
                 return counted

@@ -91,8 +91,24 @@ def implementations(protocol: type, methods: set[str]) -> set[type]:
 
 
 def test_every_engine_is_held_to_the_contract() -> None:
-    found = implementations(Engine, {"discover", "count", "locate"})
+    found = implementations(Engine, {"discover", "count", "locate", "over"})
     assert found == set(ENGINES), "add the engine to ENGINES: it must pass this suite"
+
+
+@first_of_every_engine
+def test_an_engine_opens_another_over_other_facts(make: Make) -> None:
+    """Of the same kind, and itself where the facts are its own."""
+    facts = read_facts([("a", "p", "b"), ("b", "q", "c"), ("x", "r", "c")])
+    fewer = read_facts([("a", "p", "b"), ("b", "r", "c")])
+    pairs, body = read_labels([("a", "t", "c", 1.0)]), Body((Step("p"), Step("q")), "t")
+    engine = make(facts)
+    assert engine.facts is facts
+    assert engine.over(facts) is engine
+    other = engine.over(fewer)
+    assert type(other) is type(engine)
+    assert other.facts is fewer
+    assert list(other.predicates) == ["p", "r"]
+    assert [one.count(pairs, [body], Language()).count.sum() for one in (engine, other)] == [1, 0]
 
 
 def test_every_database_is_held_to_the_contract() -> None:

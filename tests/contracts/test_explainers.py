@@ -12,6 +12,7 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.choices import CollectiveMethod, Score
+from hornbeam.counting.opening import open_in_memory
 from hornbeam.explaining.collective_explainer import CollectiveExplainer
 from hornbeam.explaining.explainer import Explainer, JointExplainer, open_explainer
 from hornbeam.explaining.independent_explainer import IndependentExplainer
@@ -79,7 +80,8 @@ def test_every_implementation_is_held_to_the_contract() -> None:
 @every_kind
 def test_a_model_opens_its_own(collective: CollectiveMethod | None) -> None:
     model, facts, pairs = opened(collective)
-    kinds = type(open_scorer(model, facts)), type(open_explainer(model, facts, pairs))
+    engine = open_in_memory(facts)
+    kinds = type(open_scorer(model, engine)), type(open_explainer(model, engine, pairs))
     assert kinds == CONTRACT[collective]
 
 
@@ -90,7 +92,8 @@ def test_scores_are_those_of_predict(
     collective: CollectiveMethod | None, relaxation: Relaxation
 ) -> None:
     model, facts, pairs = opened(collective, relaxation)
-    scorer, explainer = open_scorer(model, facts), open_explainer(model, facts, pairs)
+    engine = open_in_memory(facts)
+    scorer, explainer = open_scorer(model, engine), open_explainer(model, engine, pairs)
     for score in Score:
         expected = model.predict(facts, pairs, score=score, threads=1)["score"]
         np.testing.assert_array_equal(scorer.scores(pairs, score), expected)
@@ -107,7 +110,7 @@ def test_scores_are_those_of_predict(
 @every_kind
 def test_counts_paths_and_pulls_agree(collective: CollectiveMethod | None) -> None:
     model, facts, pairs = opened(collective)
-    explainer = open_explainer(model, facts, pairs)
+    explainer = open_explainer(model, open_in_memory(facts), pairs)
     assert (explainer.model, explainer.facts) == (model, facts)
     counted = explainer.count(pairs)
     for row, pair in enumerate(PAIRS):

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 
 import hornbeam as hb
 from hornbeam.choices import CollectiveMethod
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.explaining.collective_explainer import CollectiveExplainer
 from hornbeam.rules.clause import prior
@@ -27,7 +28,7 @@ def explainer_of(
     rules: list[Rule], world: World, relaxation: Relaxation
 ) -> tuple[hb.Model, CollectiveExplainer]:
     model = hb.Model(tuple(rules), Semantics(relaxation=relaxation, collective=MAP))
-    return model, CollectiveExplainer.of(model, world.facts, world.targets)
+    return model, CollectiveExplainer.of(model, MemoryEngine(world.facts, 1), world.targets)
 
 
 def mean(energy: Energy, values: dict[Triple, float], pair: Triple) -> float:

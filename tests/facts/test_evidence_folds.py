@@ -13,6 +13,7 @@ import hornbeam as hb
 from hornbeam.arrays import Ints
 from hornbeam.choices import Sampling
 from hornbeam.counting.cross_evidence import FoldedEvidence
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.evidence_folds import FOLDS, EvidenceFolds, deal_evidence
 from hornbeam.facts.known import with_targets
 from hornbeam.facts.negatives import origins, with_negatives, with_negatives_of_each
@@ -223,7 +224,9 @@ def test_counts_over_folds_are_those_of_each_pair_in_its_own_view(
 ) -> None:
     facts, folds, _ = sampled(seed, sampling, symmetric)
     language = hb.Language(max_length=3, min_coverage=1, shares=True)
-    counted = FoldedEvidence(folds, threads=1).count(folds.pairs, BODIES, language)
+    counted = FoldedEvidence(folds, MemoryEngine(folds.facts, 1)).count(
+        folds.pairs, BODIES, language
+    )
     shares = np.zeros((len(folds.pairs), len(BODIES)))
     column = np.repeat(np.arange(len(BODIES)), np.diff(counted.indptr))
     assert counted.share is not None
@@ -247,7 +250,7 @@ def test_candidates_of_all_folds_have_the_sums_of_their_figures(
 ) -> None:
     _, folds, _ = sampled(seed, sampling)
     language = hb.Language(max_length=2, min_coverage=2, bodies=(Kind.PATH, Kind.OPEN))
-    found = FoldedEvidence(folds, threads=1).discover(language)
+    found = FoldedEvidence(folds, MemoryEngine(folds.facts, 1)).discover(language)
     assert found.statistics is not None
     dense = found.statistics.dense()
     true = folds.pairs.positive

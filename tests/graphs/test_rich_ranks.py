@@ -13,7 +13,6 @@ import hornbeam as hb
 from hornbeam.choices import Score
 from hornbeam.graphs import rule_ranker, separable_scores
 from hornbeam.graphs.queries import Queries
-from hornbeam.graphs.rule_ranker import RuleRanker
 from tests.support.rich_worlds import (
     ENTITIES,
     Pair,
@@ -48,7 +47,7 @@ def with_groundings(model: hb.Model, world: RichWorld, near: int) -> set[Pair]:
 def test_answers_are_what_rules_speak_for_by_their_scores(
     world: RichWorld, model: hb.Model, score: Score, block: int
 ) -> None:
-    ranker = RuleRanker.of(model, world.facts, score=score, threads=1)
+    ranker = model.ranker(world.facts, score=score, threads=1)
     n = len(ENTITIES)
     ids = np.tile(np.arange(n, dtype=np.int32), 2)
     relation = np.full(2 * n, ranker.facts.predicates.index("t"), dtype=np.int32)
@@ -74,12 +73,12 @@ def test_answers_are_what_rules_speak_for_by_their_scores(
 @given(rich_worlds(), rich_models())
 def test_equal_strengths_tie(world: RichWorld, model: hb.Model) -> None:
     """Where strengths are added up end by end, candidates that are alike score alike."""
-    ranker = RuleRanker.of(model, world.facts, threads=1)
+    ranker = model.ranker(world.facts, threads=1)
     ids = np.arange(len(ENTITIES), dtype=np.int32)
     relation = np.full(len(ids), ranker.facts.predicates.index("t"), dtype=np.int32)
     queries = Queries(relation, ids, np.zeros(len(ids), dtype=np.bool_))
     found = ranker.answers(queries)
     with patch.object(rule_ranker, "is_separable", lambda *_: False):
-        exact = RuleRanker.of(model, world.facts, threads=1).answers(queries)
+        exact = model.ranker(world.facts, threads=1).answers(queries)
     assert found.offsets.tolist() == exact.offsets.tolist()
     assert found.scores.tolist() == pytest.approx(exact.scores.tolist(), rel=1e-9)

@@ -18,6 +18,7 @@ from hornbeam.counting.collective.collective_statistics import (
     CollectiveStatistics,
     discover_collective,
 )
+from hornbeam.counting.opening import open_in_memory
 from hornbeam.errors import InputError
 from hornbeam.learning.collective_problem import collective_problem
 from hornbeam.learning.count_problem import CountProblem
@@ -79,7 +80,7 @@ def both(world: World, relaxation: Relaxation, top: int = 6) -> tuple[CountProbl
     """The problem, and the same by the definition."""
     language = Language(3, 1, top)
     found = discover_collective(
-        world.facts, world.targets, language, threads=1, own_facts_expected=True
+        open_in_memory(world.facts, 1), world.targets, language, own_facts_expected=True
     )
     problem = collective_problem(found.statistics, world.targets, relaxation)
     ground = Conditioned(world.values, world.labels)
@@ -200,4 +201,6 @@ LABELS = small_world().targets
 def statistics() -> CollectiveStatistics:
     """What learners learn from in the small world."""
     world = small_world()
-    return discover_collective(world.facts, world.targets, Language(3, 1, 8)).statistics
+    return discover_collective(
+        open_in_memory(world.facts), world.targets, Language(3, 1, 8)
+    ).statistics

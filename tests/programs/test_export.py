@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.choices import CollectiveMethod, Score
+from hornbeam.counting.opening import open_in_memory
 from hornbeam.errors import InputError
 from hornbeam.programs.computed_rules import MOST_VALUES, Addends
 from hornbeam.programs.export import export_program
@@ -137,7 +138,7 @@ def same_map(
     within: float,
 ) -> None:  # fmt: skip
     """Whether a state is the model's own; linear ties have no one answer."""
-    scores = open_scorer(model, facts).scores(pairs, Score.MAP)
+    scores = open_scorer(model, open_in_memory(facts)).scores(pairs, Score.MAP)
     squared = model.semantics.relaxation is Relaxation.SQUARED
     for row, score in enumerate(scores):
         subject, _, object_ = pairs.names_at(row)
@@ -310,7 +311,7 @@ def test_what_plain_psl_cannot_say_is_refused(
     facts, pairs = evidence(0)
     model = RuleModel((Rule(1.0, prior("t")), rule), semantics)
     with pytest.raises(RuleNotPlainError, match=rf'{why}: learn with `counts="raw"`') as refused:
-        export_program(model, facts, pairs, tmp_path / "program", plain=True)
+        export_program(model, open_in_memory(facts), pairs, tmp_path / "program", plain=True)
     assert refused.value.place == 1
     assert list(tmp_path.iterdir()) == []
 
@@ -319,7 +320,7 @@ def test_collective_models_are_plain_or_refused(tmp_path: Path) -> None:
     facts, pairs = evidence(0)
     model = RuleModel((BRACKETS[0],), Semantics(collective=MAP))
     with pytest.raises(InputError, match="what a collective model counts depends on its scores"):
-        export_program(model, facts, pairs, tmp_path / "program")
+        export_program(model, open_in_memory(facts), pairs, tmp_path / "program")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -327,7 +328,7 @@ def test_other_peoples_files_stay(tmp_path: Path) -> None:
     facts, pairs = evidence(0)
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(InputError, match="holds other files"):
-        export_program(RuleModel(PATHS), facts, pairs, tmp_path)
+        export_program(RuleModel(PATHS), open_in_memory(facts), pairs, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
@@ -335,11 +336,11 @@ def test_other_peoples_files_stay(tmp_path: Path) -> None:
 def test_an_export_with_other_peoples_files_stays(tmp_path: Path, mine: str) -> None:
     facts, pairs = evidence(0)
     folder = tmp_path / "program"
-    export_program(RuleModel(ALL), facts, pairs, folder)
+    export_program(RuleModel(ALL), open_in_memory(facts), pairs, folder)
     (folder / mine).parent.mkdir(exist_ok=True)
     (folder / mine).write_text("mine")
     with pytest.raises(InputError, match=f"holds '{mine.split('/T')[0]}', which is no part"):
-        export_program(RuleModel(PATHS), facts, pairs, folder)
+        export_program(RuleModel(PATHS), open_in_memory(facts), pairs, folder)
     assert (folder / mine).read_text() == "mine"
 
 
@@ -350,7 +351,7 @@ def test_a_program_of_somebody_else_stays(tmp_path: Path) -> None:
     program = {"rules": [], "predicates": {"Knows/2": {"observations": ["data/knows.txt"]}}}
     (tmp_path / "program.json").write_text(json.dumps(program))
     with pytest.raises(InputError, match="holds other files than an export"):
-        export_program(RuleModel(PATHS), facts, pairs, tmp_path)
+        export_program(RuleModel(PATHS), open_in_memory(facts), pairs, tmp_path)
     left = sorted(path.name for path in tmp_path.rglob("*"))
     assert left == ["data", "knows.txt", "program.json"]
 
@@ -358,8 +359,8 @@ def test_a_program_of_somebody_else_stays(tmp_path: Path) -> None:
 def test_an_older_export_gives_way(tmp_path: Path) -> None:
     facts, pairs = evidence(0)
     folder = tmp_path / "program"
-    export_program(RuleModel(ALL), facts, pairs, folder)
+    export_program(RuleModel(ALL), open_in_memory(facts), pairs, folder)
     before = sorted(path.name for path in folder.rglob("*"))
-    export_program(RuleModel(ALL), facts, pairs, folder)
+    export_program(RuleModel(ALL), open_in_memory(facts), pairs, folder)
     assert sorted(path.name for path in folder.rglob("*")) == before
     assert [path.name for path in tmp_path.iterdir()] == ["program"]

@@ -34,9 +34,9 @@ class Everything:
     def __init__(self, model: hb.Model, facts: Facts, score: Score) -> None:
         self.score, self.bounds = score, ScoreBounds(model.semantics.relaxation, score)
         self.asked, engine = 0, MemoryEngine(facts, threads=1)
-        self.subjects, reach = subjects_of(facts, "t"), target_reach(model, facts, "t")
-        self.margins = Margins(*bounding_model(model, facts, engine), reach)
-        blocks = scored_pairs(model, facts, engine, reach, self.subjects, score)
+        self.subjects, reach = subjects_of(facts, "t"), target_reach(model, engine, "t")
+        self.margins = Margins(*bounding_model(model, engine), reach)
+        blocks = scored_pairs(model, engine, reach, self.subjects, score)
         self.scores = {
             (subject, object_): value
             for _, pairs, found in blocks

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import hornbeam as hb
 from hornbeam.arrays import Floats
 from hornbeam.choices import CollectiveMethod, Score
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.hlmrf.exact import Exact
 from hornbeam.rules.body import Body, Step
@@ -105,9 +106,8 @@ def inferred(
             tuple(rules),
             Semantics(relaxation=relaxation, collective=MAP, distinct_variables=distinct),
         ),
-        world.facts,
+        MemoryEngine(world.facts, 1),
         world.targets,
-        threads=1,
     )
 
 
@@ -136,13 +136,15 @@ def test_counts_by_rule_are_weighed_like_the_rules(
     """Counted once, without looking at weights, they serve models of any weights."""
     unweighted = tuple(replace(rule, weight=0.0) for rule in rules)
     semantics = Semantics(collective=MAP, distinct_variables=distinct)
-    pairs = linked_pairs(RuleModel(unweighted, semantics), world.facts, world.targets)
-    counted = pairs.count_by_rule(RuleModel(unweighted, semantics), threads=1)
+    pairs = linked_pairs(
+        RuleModel(unweighted, semantics), MemoryEngine(world.facts, 1), world.targets
+    )
+    counted = pairs.count_by_rule(RuleModel(unweighted, semantics))
     assert (counted.count >= 1).all()
     y = np.random.default_rng(seed).random(len(pairs.atoms))
     for k in range(len(rules)):
         only = RuleModel((*unweighted[:k], rules[k], *unweighted[k + 1 :]), semantics)
-        expected = pairs.ground(only, threads=1).objective(y)
+        expected = pairs.ground(only).objective(y)
         assert counted.weighted(only).objective(y) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
@@ -244,7 +246,7 @@ def test_repeated_pairs_and_any_number_of_threads_score_the_same() -> None:
     semantics = Semantics(relaxation=Relaxation.SQUARED, collective=MAP)
     model = RuleModel(tuple(RULES), semantics)
     single, double = (
-        infer_pairs(model, w.facts, w.targets, threads=threads).scores()
+        infer_pairs(model, MemoryEngine(w.facts, threads), w.targets).scores()
         for w, threads in ((world, 1), (twice, 2))
     )
     np.testing.assert_array_equal(double[: len(single)], single)
@@ -280,7 +282,9 @@ def test_what_collective_models_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def infer(**changed: object) -> CollectiveState:
         semantics = replace(Semantics(collective=MAP), **changed)  # type: ignore[arg-type]
-        return infer_pairs(RuleModel(tuple(RULES), semantics), world.facts, world.targets)
+        return infer_pairs(
+            RuleModel(tuple(RULES), semantics), MemoryEngine(world.facts), world.targets
+        )
 
     with pytest.raises(InputError, match="raw counts, not log"):
         infer(counts=Counts.LOG)

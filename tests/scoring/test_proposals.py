@@ -49,10 +49,11 @@ def proposed_links(
     model: ReferenceModel, world: World, target: str, top: int, per_subject: bool, score: Score
 ) -> Scored:
     facts = world.facts
+    engine = MemoryEngine(facts, threads=1)
     pairs, found = best_new_links(
         model,
-        facts,
-        MemoryEngine(facts, threads=1),
+        engine,
+        engine,
         target,
         subjects_of(facts, target),
         top=top,

@@ -56,11 +56,11 @@ def candidates(
     with console.progress() as progress, ExitStack() as stack:
         labelled = reading.read_given(hb.read_labels, training.labels, progress)
         evidence = stack.enter_context(open_evidence(training.facts, engine, reading, progress))
-        called = entity_names(names, evidence, progress)
+        called = entity_names(names, evidence.facts, progress)
         loaded = time.perf_counter()
         found = hb.discover(
-            evidence, labelled, rules.language(), target=training.target, threads=engine.threads,
-            statistics=False, progress=progress,
+            evidence, labelled, rules.language(), target=training.target, statistics=False,
+            progress=progress,
         )  # fmt: skip
         seconds = {"load": loaded - started, "generate": time.perf_counter() - loaded}
     table.tell(

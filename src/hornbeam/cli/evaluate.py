@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hornbeam.choices import Score
 from hornbeam.cli import options
 from hornbeam.cli.console import print_table, screen, screen_text
-from hornbeam.cli.evidence import evidence_for, open_evidence
+from hornbeam.cli.evidence import evidence_for, graph_evidence, open_evidence
 from hornbeam.cli.graph_commands import LeaveOutLinked, refuse_engine
 from hornbeam.cli.table_output import TableOptions
 from hornbeam.errors import InputError
@@ -96,9 +96,7 @@ def _judged_rules(
         opened = evidence_for(model, given, engine, reading, progress)
         evidence = stack.enter_context(opened)
         if labelled is not None:
-            result = model.evaluate(
-                evidence, labelled, score=score, threads=engine.threads, progress=progress
-            )
+            result = model.evaluate(evidence, labelled, score=score, progress=progress)
             return Judged(result, partial(_show, result))
         why = f"--engine {engine.engine} scores given pairs: give --labels, not --test"
         ranked = model.evaluate_ranks(
@@ -133,7 +131,7 @@ def _judged_graph(
     ):
         triples = reading.read(hb.read_facts, truth.test, progress)
         further = reading.read_given(hb.read_facts, truth.filter_, progress)
-        ranker = model.ranker(known, engine.threads, test=triples)
+        ranker = model.ranker(graph_evidence(known), engine.threads, test=triples)
         ranked = ranker.evaluate(triples, further, progress)
         if not leave_out_linked:
             return Judged(ranked, partial(_show_ranks, ranked))

@@ -14,7 +14,7 @@ from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.machine import worker_threads
 
 if TYPE_CHECKING:
-    from hornbeam.counting.opening import Evidence
+    from hornbeam.counting.engine import Engine
     from hornbeam.facts.entity_names import EntityNames
     from hornbeam.facts.table import Facts
     from hornbeam.model import Model
@@ -34,7 +34,7 @@ def open_evidence(
     options: EngineOptions,
     reading: ReadingOptions,
     progress: TerminalProgress,
-) -> Iterator[Evidence]:
+) -> Iterator[Engine]:
     """Read or open the facts; whatever the engine put on disk is gone afterwards."""
     for option, engines in BELONGS.items():
         if getattr(options, option) and options.engine not in engines:
@@ -42,8 +42,9 @@ def open_evidence(
     match options.engine:
         case EngineName.MEMORY:
             import hornbeam as hb
+            from hornbeam.counting.opening import open_in_memory
 
-            yield reading.read(hb.read_facts, facts, progress)
+            yield open_in_memory(reading.read(hb.read_facts, facts, progress), options.threads)
         case EngineName.DUCKDB:
             from hornbeam.counting.sql.duckdb_engine import open_duckdb
 
@@ -79,18 +80,21 @@ def evidence_for(
     engine: EngineOptions,
     reading: ReadingOptions,
     progress: TerminalProgress,
-) -> Iterator[Evidence]:
-    """Read or open the facts for a model, the true ones of known pairs among them."""
-    from hornbeam.counting.opening import held_facts
-
-    with open_evidence(given.facts, engine, reading, progress) as evidence:
-        facts = held_facts(evidence)
-        if facts is not None:
-            yield with_known_pairs(facts, model, given.known, reading, progress)
+) -> Iterator[Engine]:
+    """Open an engine for a model, over the true ones of known pairs as well where there are any."""
+    with open_evidence(given.facts, engine, reading, progress) as opened:
+        if opened.facts is not None:
+            facts = with_known_pairs(opened.facts, model, given.known, reading, progress)
+            yield opened if facts is opened.facts else opened.over(facts)
         elif given.known:
             raise InputError("`known` needs facts in memory: give the known pairs by --facts")
         else:
-            yield evidence
+            yield opened
+
+
+def graph_evidence(engine: Engine) -> Facts | Engine:
+    """What models of whole graphs take: facts in memory, or an engine that has them elsewhere."""
+    return engine if engine.facts is None else engine.facts
 
 
 def facts_for(
@@ -104,17 +108,15 @@ def facts_for(
 
 
 def entity_names(
-    files: Sequence[str] | None, facts: Evidence | None, progress: TerminalProgress
+    files: Sequence[str] | None, facts: Facts | None, progress: TerminalProgress
 ) -> EntityNames:
     """Read names to show for entities; without a file, those that the facts tell."""
     import hornbeam as hb
-    from hornbeam.counting.opening import held_facts
     from hornbeam.facts.entity_names import NO_NAMES
 
     if files:
         return read_files(hb.read_names, files, progress)
-    held = None if facts is None else held_facts(facts)
-    return NO_NAMES if held is None else hb.read_names(held)
+    return NO_NAMES if facts is None else hb.read_names(facts)
 
 
 def with_known_pairs(

@@ -97,7 +97,6 @@ def learn(
             negatives=fitting.negatives,
             negative_sampling=fitting.negative_sampling,
             seed=seed,
-            threads=engine.threads,
             progress=progress,
         )
     assert model.trace is not None

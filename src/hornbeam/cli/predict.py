@@ -12,7 +12,7 @@ import typer
 from hornbeam.choices import EngineName, Score, TableFormat
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json
-from hornbeam.cli.evidence import entity_names, evidence_for, open_evidence
+from hornbeam.cli.evidence import entity_names, evidence_for, graph_evidence, open_evidence
 from hornbeam.cli.graph_commands import (
     LeaveOutLinked,
     refuse_engine,
@@ -26,7 +26,7 @@ from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
     from hornbeam.cli.console import TerminalProgress
-    from hornbeam.counting.opening import Evidence
+    from hornbeam.counting.engine import Engine
     from hornbeam.facts.entity_names import EntityNames
     from hornbeam.facts.table import Targets
     from hornbeam.graphs.graph_model import GraphModel
@@ -165,7 +165,7 @@ def _of_rules(
 
 def _predicted(
     model: Model,
-    evidence: Evidence,
+    evidence: Engine,
     pairs: Targets | None,
     wanted: WantedOptions,
     names: EntityNames | None,
@@ -179,9 +179,7 @@ def _predicted(
 
     score, threads = wanted.score, engine.threads
     if pairs is not None:
-        return model.predict(
-            evidence, pairs, score=score, names=names, threads=threads, progress=progress
-        )
+        return model.predict(evidence, pairs, score=score, names=names, progress=progress)
     facts = facts_in_memory(evidence, f"--engine {engine.engine} scores given pairs: give --pairs")
     if wanted.queries:
         asked = reading.read(read_queries, wanted.queries, progress)
@@ -236,7 +234,9 @@ def _of_graph(
     with console.progress() as progress, ExitStack() as stack:
         called = entity_names(names, None, progress) if names else None
         known = stack.enter_context(open_evidence(given.facts, engine, reading, progress))
-        ranker = model.ranker(known, engine.threads, leave_out_linked=wanted.leave_out_linked)
+        ranker = model.ranker(
+            graph_evidence(known), engine.threads, leave_out_linked=wanted.leave_out_linked
+        )
         top = wanted.top or 10
         if wanted.queries:
             asked = reading.read(read_queries, wanted.queries, progress)
@@ -268,7 +268,7 @@ def _check_output(table: TableOptions, engine: EngineName, as_json: bool) -> Non
 
 def _write_parquet(
     model: Model,
-    evidence: Evidence,
+    evidence: Engine,
     pairs: Targets,
     output: Path,
     score: str,

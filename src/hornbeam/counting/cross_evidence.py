@@ -13,7 +13,7 @@ import numpy as np
 
 from hornbeam.arrays import Ints
 from hornbeam.counting.engine import Discovery, Engine
-from hornbeam.counting.opening import discover_bodies, open_engine
+from hornbeam.counting.opening import discover_bodies
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.evidence_folds import EvidenceFolds
 from hornbeam.facts.table import Targets
@@ -27,14 +27,13 @@ class FoldedEvidence:
     """Finds and counts bodies for training pairs, each over the facts that its fold sees."""
 
     folds: EvidenceFolds
-    engine: str = "memory"
-    threads: int | None = None
+    engine: Engine  #: over whichever facts; the folds have their own
 
     def _opened(self, stage: str, progress: Progress) -> Iterator[tuple[Ints, Targets, Engine]]:
         """Rows and pairs of each fold, with an engine over what it sees."""
         pairs, total = self.folds.pairs, len(self.folds.hidden)
         for k, (rows, facts) in enumerate(self.folds.views()):
-            yield rows, pairs.select(rows), open_engine(facts, self.engine, self.threads)
+            yield rows, pairs.select(rows), self.engine.over(facts)
             progress.advance(stage, k + 1, total)
 
     def discover(self, language: Language, *, progress: Progress = SILENT) -> Discovery:
@@ -42,10 +41,9 @@ class FoldedEvidence:
 
         A fold sees no more than all facts, so that nothing is missed.
         """
-        pairs = self.folds.pairs
-        engine = open_engine(self.folds.facts, self.engine, self.threads)
+        pairs, whole = self.folds.pairs, self.engine.over(self.folds.facts)
         found = discover_bodies(
-            engine, pairs, replace(language, top=None), statistics=False, progress=progress,
+            whole, pairs, replace(language, top=None), statistics=False, progress=progress,
             own_facts_expected=True,
         )  # fmt: skip
         everything = found.candidates

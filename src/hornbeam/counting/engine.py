@@ -10,7 +10,7 @@ from hornbeam.arrays import Ids
 from hornbeam.counting.histograms import Histograms
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Names
-from hornbeam.facts.table import Targets
+from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Candidates, Language
@@ -57,6 +57,16 @@ class Engine(PathCounter, Protocol):
 
     All engines return the same integers for the same input, and shares that agree to nine digits.
     """
+
+    @property
+    def facts(self) -> Facts | None:
+        """The facts themselves; None where they are not in memory."""
+
+    def over(self, facts: Facts) -> Engine:
+        """An engine of the same kind and settings over other facts in memory.
+
+        Itself where these are its own. An engine without `facts` is not asked for it.
+        """
 
     @property
     def predicates(self) -> Names:

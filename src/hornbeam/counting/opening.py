@@ -1,4 +1,4 @@
-"""From facts and labelled targets to candidates and counts, with whichever engine is named."""
+"""Engines by their names, what some work asks of them, and the search that all of them do."""
 
 from __future__ import annotations
 
@@ -15,52 +15,53 @@ from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.candidates import Language
 
 if TYPE_CHECKING:
+    from hornbeam.counting.memory.memory_engine import MemoryEngine
     from hornbeam.counting.sql.sql_engine import SqlEngine
 
-#: Facts in memory, or an engine that has its own.
-Evidence = Facts | Engine
 
-
-def as_evidence(given: Input) -> Evidence:
-    """Facts in memory or an engine as they are, or facts read from whatever `read_facts` takes."""
-    return cast("Engine", given) if hasattr(given, "discover") else as_facts(given)
-
-
-def open_engine(evidence: Evidence, engine: str = "memory", threads: int | None = None) -> Engine:
-    """Open the engine of that name over the facts; an engine stays what it is."""
-    if not isinstance(evidence, Facts):
-        return evidence
+def open_engine(facts: Input, engine: str = "memory", threads: int | None = None) -> Engine:
+    """Open the engine of that name over facts in any form; an engine stays what it is."""
+    if hasattr(facts, "discover"):
+        return cast("Engine", facts)
     if engine == "memory":
-        from hornbeam.counting.memory.memory_engine import MemoryEngine
-
-        return MemoryEngine(evidence, worker_threads(threads))
+        return open_in_memory(facts, threads)
     if engine == "duckdb":
         from hornbeam.counting.sql.duckdb_engine import duckdb_engine
 
-        return duckdb_engine(evidence, threads)
+        return duckdb_engine(as_facts(facts), threads)
     raise InputError(f"unknown engine {engine!r}; expected: memory, duckdb (or an open one)")
 
 
-def held_facts(evidence: Evidence) -> Facts | None:
-    """The facts themselves; None where an engine has them somewhere else."""
-    return evidence if isinstance(evidence, Facts) else None
+def open_in_memory(facts: Input, threads: int | None = None) -> MemoryEngine:
+    """Open the default engine, whose graph can be walked, over facts in any form."""
+    from hornbeam.counting.memory.memory_engine import MemoryEngine
+
+    return MemoryEngine(as_facts(facts), worker_threads(threads))
 
 
-def facts_in_memory(evidence: Evidence, why: str, engine: str = "memory") -> Facts:
-    """The facts themselves; an InputError that says why where they are somewhere else."""
-    facts = held_facts(evidence)
-    if engine != "memory" or facts is None:
+def facts_in_memory(engine: Engine, why: str) -> Facts:
+    """The facts of an engine; an InputError that says why where they are somewhere else."""
+    if engine.facts is None:
         raise InputError(why)
-    return facts
+    return engine.facts
 
 
-def sql_engine(evidence: Evidence, why: str) -> SqlEngine:
-    """The evidence as an engine that keeps it in a database; an InputError where it is none."""
+def memory_engine(engine: Engine, why: str) -> MemoryEngine:
+    """The engine as one whose graph can be walked; an InputError where it is none."""
+    from hornbeam.counting.memory.memory_engine import MemoryEngine
+
+    if not isinstance(engine, MemoryEngine):
+        raise InputError(why)
+    return engine
+
+
+def sql_engine(engine: Engine, why: str) -> SqlEngine:
+    """The engine as one that keeps the facts in a database; an InputError where it is none."""
     from hornbeam.counting.sql.sql_engine import SqlEngine
 
-    if not isinstance(evidence, SqlEngine):
+    if not isinstance(engine, SqlEngine):
         raise InputError(why)
-    return evidence
+    return engine
 
 
 def discover_bodies(
@@ -91,10 +92,10 @@ def discover_bodies(
     return found
 
 
-def check_targets(evidence: Evidence, targets: Iterable[str]) -> None:
+def check_targets(engine: Engine, targets: Iterable[str]) -> None:
     """Refuse target predicates that have facts of other than two arguments."""
     for name in targets:
-        arity = evidence.not_binary.get(name, 2)
+        arity = engine.not_binary.get(name, 2)
         if arity != 2:
             raise InputError(
                 f"predicate {name!r} has {arity} argument{'s' * (arity != 1)} among the facts; "

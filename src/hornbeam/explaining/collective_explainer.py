@@ -52,17 +52,11 @@ class PairGroundings:
 
     model: RuleModel  #: the rules; their weights are not looked at
     linked: LinkedPairs
-    threads: int  #: worker threads; they change no result
 
     @cached_property
     def counts(self) -> ClauseCounts:
         """The ground clauses with several pairs in them, those of every rule apart."""
-        return self.linked.count_by_rule(self.model, threads=self.threads)
-
-    @cached_property
-    def counter(self) -> MemoryEngine:
-        """Counts the paths over facts alone."""
-        return MemoryEngine(self.linked.known, self.threads)
+        return self.linked.count_by_rule(self.model)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +68,10 @@ class CollectiveExplainer:
     shared: PairGroundings  #: what does not depend on the rules' weights
 
     @classmethod
-    def of(
-        cls, model: RuleModel, facts: Facts, pairs: Targets, threads: int = 1
-    ) -> CollectiveExplainer:
+    def of(cls, model: RuleModel, engine: MemoryEngine, pairs: Targets) -> CollectiveExplainer:
         """Prepare to explain some of the pairs, which are unknown together."""
-        linked = linked_pairs(model, facts, pairs)
-        return cls(model, facts, PairGroundings(model, linked, threads))
+        linked = linked_pairs(model, engine, pairs)
+        return cls(model, engine.facts, PairGroundings(model, linked))
 
     def reweighted(self, model: RuleModel) -> CollectiveExplainer:
         """The same pairs under other weights of the same rules."""
@@ -88,7 +80,7 @@ class CollectiveExplainer:
     @cached_property
     def state(self) -> CollectiveState:
         """All pairs at their MAP values, as predictions have them."""
-        return infer_linked(self.model, self.shared.linked, threads=self.shared.threads)
+        return infer_linked(self.model, self.shared.linked)
 
     @cached_property
     def _links(self) -> Potentials:
@@ -105,8 +97,9 @@ class CollectiveExplainer:
     @cached_property
     def walker(self) -> IndependentExplainer:
         """Walks the facts and the pairs, which are as true as their MAP values."""
-        evidence = self.shared.linked.at_values(self.state.state)
-        return IndependentExplainer.of(self.model, evidence, self.shared.threads)
+        linked = self.shared.linked
+        evidence = linked.at_values(self.state.state)
+        return IndependentExplainer.of(self.model, linked.known.over(evidence))
 
     @property
     def pair_scores(self) -> Floats:
@@ -208,7 +201,7 @@ class CollectiveExplainer:
     def _hinges(self, literals: Positions, pair: Targets) -> _PairHinges:
         """All ground clauses with the pair in them: over facts alone, and linked to other pairs."""
         model, rows, every = self.model, self._links, self._conditional
-        counted = self.shared.counter.count(pair, model.bodies, model.language)
+        counted = self.shared.linked.known.count(pair, model.bodies, model.language)
         count = _unlinked_counts(model, counted, pair.predicates[0])
         weight = np.array([rule.weight for rule in model.rules])
         negated = np.array([rule.clause.negated for rule in model.rules])

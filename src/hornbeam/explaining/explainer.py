@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol, Self
 
 from hornbeam.arrays import Floats
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.explaining.collective_explainer import CollectiveExplainer
@@ -78,20 +79,20 @@ class JointExplainer(Explainer, Protocol):
 
 
 def open_explainer(
-    model: RuleModel, facts: Facts, pairs: Targets | None = None, *, threads: int = 1
+    model: RuleModel, engine: MemoryEngine, pairs: Targets | None = None
 ) -> Explainer:
     """Choose the explainer of a model; a collective one needs all pairs that are unknown together.
 
-    `threads` are worker threads; they change no result.
+    The engine is one in memory, whose graph is walked for groundings.
     """
-    warn_of_missing_names(model, facts)
+    warn_of_missing_names(model, engine)
     if not model.semantics.collective:
-        return IndependentExplainer.of(model, facts, threads)
-    return open_joint_explainer(model, facts, pairs, threads=threads)
+        return IndependentExplainer.of(model, engine)
+    return open_joint_explainer(model, engine, pairs)
 
 
 def open_joint_explainer(
-    model: RuleModel, facts: Facts, pairs: Targets | None, *, threads: int = 1
+    model: RuleModel, engine: MemoryEngine, pairs: Targets | None
 ) -> JointExplainer:
     """Choose the explainer of a collective model."""
     if pairs is None:
@@ -100,8 +101,8 @@ def open_joint_explainer(
             "name them with `pairs`"
         )
     if model.semantics.two_steps:
-        return TwoStepExplainer.of(model, facts, pairs, threads)
-    return CollectiveExplainer.of(model, facts, pairs, threads)
+        return TwoStepExplainer.of(model, engine, pairs)
+    return CollectiveExplainer.of(model, engine, pairs)
 
 
 def explain_pair(

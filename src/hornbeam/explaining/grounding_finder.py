@@ -19,7 +19,6 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.explaining.fact_numbers import FactNumbers
 from hornbeam.explaining.groundings import PathEnds, cut, first_paths
 from hornbeam.explaining.named_facts import Grounding
-from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Facts
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body, Kind, Step
@@ -44,22 +43,26 @@ class FoundGroundings:
 
 @dataclass(frozen=True, eq=False)
 class GroundingFinder:
-    """Finds groundings over one set of facts."""
+    """Finds groundings over the facts of one engine."""
 
-    facts: Facts
-    #: Names of what is walked: predicates, and projections of those of more arguments.
-    predicates: Names
-    #: What may be walked, under the model's fan-out limit, and what there is without it.
-    graph: Graph
-    whole: Graph
+    engine: MemoryEngine
+    max_fanout: int | None
     distinct: bool  #: no two variables on one entity
 
     @classmethod
     def of(cls, model: RuleModel, engine: MemoryEngine) -> GroundingFinder:
         """What finds the groundings of a model's rules."""
-        whole, semantics = engine.graph, model.semantics
-        graph = whole.limited(semantics.max_fanout)
-        return cls(engine.facts, engine.predicates, graph, whole, semantics.distinct_variables)
+        return cls(engine, model.semantics.max_fanout, model.semantics.distinct_variables)
+
+    @property
+    def facts(self) -> Facts:
+        """The evidence."""
+        return self.engine.facts
+
+    @property
+    def graph(self) -> Graph:
+        """What may be walked, under the fan-out limit."""
+        return self.engine.limited_graph(self.max_fanout)
 
     @cached_property
     def numbers(self) -> FactNumbers:
@@ -69,7 +72,7 @@ class GroundingFinder:
     @property
     def hides_facts(self) -> bool:
         """Whether the fan-out limit keeps some facts from being walked in either direction."""
-        return len(self.graph.forward.code) < len(self.whole.forward.code)
+        return len(self.graph.forward.code) < len(self.engine.graph.forward.code)
 
     def first(
         self, body: Body, subject: str, object_: str, limit: int, progress: Progress = SILENT
@@ -115,7 +118,7 @@ class GroundingFinder:
 
     def _ends(self, target: str, subject: str, object_: str) -> PathEnds:
         names = self.facts.entities
-        own = step_code(self.predicates.index(target))
+        own = step_code(self.engine.predicates.index(target))
         return PathEnds(names.index(subject), names.index(object_), own)
 
     def _own(self, target: str, ends: PathEnds) -> Ints:
@@ -126,7 +129,7 @@ class GroundingFinder:
         return self.numbers.all_along(Step(target), source, sink)
 
     def _codes(self, body: Body) -> list[int]:
-        codes = path_codes(body, self.predicates)
+        codes = path_codes(body, self.engine.predicates)
         assert codes is not None
         return codes
 

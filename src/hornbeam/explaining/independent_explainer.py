@@ -62,7 +62,7 @@ class IndependentExplainer:
     >>> import hornbeam as hb
     >>> facts = hb.read_facts([("a", "knows", "b"), ("b", "trusts", "c")])
     >>> model = hb.Model.parse("2.0: knows(A, B) & trusts(B, C) -> trusts(A, C)")
-    >>> explainer = IndependentExplainer.of(model, facts)
+    >>> explainer = model.explainer(facts)
     >>> explanation = explainer.explain("a", "trusts", "c")
     >>> print(explanation.reasons[0].groundings[0])
     a -knows-> b -trusts-> c
@@ -72,14 +72,11 @@ class IndependentExplainer:
     finder: GroundingFinder
     counter: PathCounter
     texts: Sequence[str]
-    threads: int = 1  #: worker threads of the counting; they change no result
 
     @classmethod
-    def of(cls, model: RuleModel, facts: Facts, threads: int = 1) -> IndependentExplainer:
+    def of(cls, model: RuleModel, engine: MemoryEngine) -> IndependentExplainer:
         """Prepare what all pairs share."""
-        engine = MemoryEngine(facts, threads)
-        finder = GroundingFinder.of(model, engine)
-        return cls(model, finder, engine, model.clause_texts, threads)
+        return cls(model, GroundingFinder.of(model, engine), engine, model.clause_texts)
 
     @property
     def facts(self) -> Facts:
@@ -256,6 +253,6 @@ class IndependentExplainer:
 
     def _score_without(self, scored: ScoredPair, facts: Ints) -> float:
         """Score the pair in a world that lacks some facts."""
-        poorer = MemoryEngine(self.finder.numbers.without(facts), self.threads)
+        poorer = self.finder.engine.over(self.finder.numbers.without(facts))
         counted = poorer.count(scored.pair, scored.model.bodies, scored.model.language)
         return float(score_targets(scored.model, counted, scored.pair)[0])

@@ -36,18 +36,14 @@ class TwoStepExplainer:
     asked: CountedBeliefs
 
     @classmethod
-    def of(
-        cls, model: RuleModel, facts: Facts, pairs: Targets, threads: int = 1
-    ) -> TwoStepExplainer:
+    def of(cls, model: RuleModel, engine: MemoryEngine, pairs: Targets) -> TwoStepExplainer:
         """Prepare to explain some of the pairs, which are asked together."""
         warn_of_other_pairs(model, pairs)
-        beliefs = believe(model, facts, pairs, threads=threads)
-        engine = MemoryEngine(beliefs.world, threads)
-        plain = GroundingFinder.of(model, engine)
+        beliefs, semantics = believe(model, engine, pairs), model.semantics
         finder = BeliefFinder(
-            plain.facts, plain.predicates, plain.graph, plain.whole, plain.distinct, beliefs
+            beliefs.over_beliefs, semantics.max_fanout, semantics.distinct_variables, beliefs
         )
-        walker = IndependentExplainer(model, finder, beliefs, model.clause_texts, threads)
+        walker = IndependentExplainer(model, finder, beliefs, model.clause_texts)
         return cls(walker, CountedBeliefs(model, beliefs))
 
     def reweighted(self, model: RuleModel) -> TwoStepExplainer:

@@ -10,8 +10,7 @@ import numpy as np
 
 from hornbeam.arrays import Floats, Ids, Integers, Positions, pointers
 from hornbeam.choices import Score
-from hornbeam.counting.engine import Engine
-from hornbeam.counting.opening import open_engine
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.known import with_targets
@@ -42,33 +41,31 @@ class RuleRanker:
     """
 
     model: RuleModel
-    facts: Facts
-    engine: Engine
+    engine: MemoryEngine
     score: Score = Score.MEAN
 
     @classmethod
-    def of(
-        cls,
-        model: RuleModel,
-        facts: Facts,
-        *,
-        score: Score = Score.MEAN,
-        threads: int | None = None,
-    ) -> RuleRanker:
+    def of(cls, model: RuleModel, engine: MemoryEngine, *, score: Score = Score.MEAN) -> RuleRanker:
         """Prepare a model over facts; those of the ranker have all targets among their names."""
-        warn_of_missing_names(model, facts)
+        warn_of_missing_names(model, engine)
         if model.semantics.collective:
             raise InputError(
                 "a collective model scores pairs together and ranks no answers: evaluate it on "
                 "`labels`"
             )
+        facts = engine.facts
         missing = [name for name in model.targets if facts.predicates.index(name) < 0]
         if missing:
             none = np.empty(0, dtype=np.int32)
             facts = with_targets(
                 facts, Targets(facts.entities, Names.of(missing), none, none, none)
             )
-        return cls(model, facts, open_engine(facts, threads=threads), score)
+        return cls(model, engine.over(facts), score)
+
+    @property
+    def facts(self) -> Facts:
+        """The evidence."""
+        return self.engine.facts
 
     def rank(
         self,
@@ -129,7 +126,7 @@ class RuleRanker:
         if (target, near) not in self._made:
             mine = self.model.of_target(target)
             kind = SeparableScores if is_separable(mine, self.facts, near) else ConnectedScores
-            made = kind(mine, self.facts, self.engine, target, near, self.score)
+            made = kind(mine, self.engine, target, near, self.score)
             self._made[target, near] = made
         return self._made[target, near]
 
@@ -143,20 +140,19 @@ class ConnectedScores:
     """Scores of the pairs that rules connect, counted pair by pair; see `SeparableScores`."""
 
     model: RuleModel
-    facts: Facts
-    engine: Engine
+    engine: MemoryEngine
     target: str
     near: int
     score: Score = Score.MEAN
 
     @cached_property
     def _reach(self) -> Reach:
-        return target_reach(self.model, self.facts, self.target, self.near)
+        return target_reach(self.model, self.engine, self.target, self.near)
 
     def blocks(self, starts: Ids) -> Iterator[tuple[int, Integers, Ids, Floats]]:
         """Rows of known arguments, proposed entities and scores, best first in each row."""
         for done, pairs, scores in scored_pairs(
-            self.model, self.facts, self.engine, self._reach, starts, self.score, known=True
+            self.model, self.engine, self._reach, starts, self.score, known=True
         ):
             known, asked = pairs.subject, pairs.object
             if self.near:

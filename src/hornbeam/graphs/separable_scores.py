@@ -17,8 +17,7 @@ import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Ids, Positions
 from hornbeam.choices import Score
-from hornbeam.counting.engine import Engine
-from hornbeam.counting.projections import walked
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
@@ -53,8 +52,7 @@ class SeparableScores:
     """
 
     model: RuleModel
-    facts: Facts
-    engine: Engine
+    engine: MemoryEngine
     target: str
     near: int
     score: Score = Score.MEAN
@@ -64,7 +62,7 @@ class SeparableScores:
 
         Comes a block of known arguments at a time, with the number of those done.
         """
-        size = max(1, MOST_PAIRS // len(self.facts.entities))
+        size = max(1, MOST_PAIRS // len(self.engine.facts.entities))
         for low in range(0, len(starts), size):
             row, end, scores = self._scored(starts[low : low + size])
             yield min(low + size, len(starts)), row + low, end, scores
@@ -115,19 +113,19 @@ class SeparableScores:
     @cached_property
     def _paths(self) -> Reach:
         bodies = [rule.clause.body for rule in self._path_rules.rules]
-        return Reach(walked(self.facts), self.target, bodies, self.near)
+        return Reach(self.engine.walked, self.target, bodies, self.near)
 
     @cached_property
     def _stated(self) -> Reach:
         own = Body((Step(self.target),), self.target)
-        return Reach(walked(self.facts), self.target, [own], self.near)
+        return Reach(self.engine.walked, self.target, [own], self.near)
 
     @cached_property
     def _far(self) -> tuple[Floats, Floats, Bools]:
         """What conditions on the asked argument, and priors, add; where a positive one is met."""
         rules = self._far_rules
-        everyone = np.arange(len(self.facts.entities), dtype=np.int32)
-        pairs = self._pairs(first_unlinked(self.facts, self.target, 1 - self.near), everyone)
+        everyone = np.arange(len(self.engine.facts.entities), dtype=np.int32)
+        pairs = self._pairs(first_unlinked(self.engine.facts, self.target, 1 - self.near), everyone)
         counted = self.engine.count(pairs, rules.bodies, self.model.language)
         up, down = strengths(rules, counted, pairs)
         met = np.zeros(len(everyone), dtype=np.bool_)
@@ -137,14 +135,18 @@ class SeparableScores:
     def _near(self, starts: Ids) -> tuple[Floats, Floats]:
         """What conditions on the known argument add."""
         rules = self._conditions(self.near)
-        pairs = self._pairs(starts, first_unlinked(self.facts, self.target, self.near)[starts])
+        pairs = self._pairs(
+            starts, first_unlinked(self.engine.facts, self.target, self.near)[starts]
+        )
         return strengths(rules, self.engine.count(pairs, rules.bodies, rules.language), pairs)
 
     def _pairs(self, start: Ids, end: Ids) -> Targets:
         """Pairs of known and asked entities."""
         subject, object_ = (end, start) if self.near else (start, end)
         predicate = np.zeros(len(start), dtype=np.int32)
-        return Targets(self.facts.entities, Names.of([self.target]), predicate, subject, object_)
+        return Targets(
+            self.engine.facts.entities, Names.of([self.target]), predicate, subject, object_
+        )
 
     @cached_property
     def _path_rules(self) -> RuleModel:

@@ -28,7 +28,6 @@ from hornbeam.facts.folds import among_facts
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.files import check_folder, save_folder
 from hornbeam.language.syntax import LogicalRule
-from hornbeam.machine import worker_threads
 from hornbeam.programs.computed_rules import Addends, ComputedRule
 from hornbeam.programs.exported_names import ExportedNames
 from hornbeam.programs.plain_rules import PlainRules, RuleNotPlainError, why_not_plain
@@ -67,7 +66,7 @@ class Export:
     """
 
     model: RuleModel
-    facts: Facts
+    engine: MemoryEngine
     pairs: Targets
     plain: bool = False
 
@@ -90,6 +89,11 @@ class Export:
                     'with `relaxation="boolean"`'
                 )
                 raise InputError(f"{why} (the rule is: {texts[place]})")
+
+    @property
+    def facts(self) -> Facts:
+        """The evidence."""
+        return self.engine.facts
 
     @cached_property
     def targets(self) -> list[str]:
@@ -174,8 +178,8 @@ class Export:
     def _counter(self) -> PathCounter:
         """What counts: over the facts, and over beliefs where the model has such."""
         if self.model.semantics.two_steps:
-            return believe(self.model, self.facts, self.pairs)
-        return MemoryEngine(self.facts, worker_threads(None))
+            return believe(self.model, self.engine, self.pairs)
+        return self.engine
 
     def _targets_of(self, rows: Bools) -> frozenset[str]:
         """Target predicates of some pairs."""
@@ -257,7 +261,7 @@ class Export:
 
 def export_program(
     model: RuleModel,
-    facts: Facts,
+    engine: MemoryEngine,
     pairs: Targets,
     folder: str | os.PathLike[str],
     *,
@@ -268,8 +272,8 @@ def export_program(
     With `plain`, rules that plain PSL cannot say are refused.
     """
     check_folder(folder, not_exported)
-    check_arities(model, facts)
-    export = Export(model, facts, pairs, plain)
+    check_arities(model, engine)
+    export = Export(model, engine, pairs, plain)
     if not export.targets:
         raise InputError("no rule of the model is about the predicates of the pairs")
     save_folder(folder, partial(_write, export), not_exported)

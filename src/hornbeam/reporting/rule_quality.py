@@ -9,9 +9,10 @@ import numpy as np
 
 from hornbeam.arrays import Bools, Ids
 from hornbeam.counting.columns import Columns
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.explainer import open_explainer
-from hornbeam.facts.reading.readers import Input, as_facts
+from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Targets
 from hornbeam.result_table import ResultTable
 from hornbeam.rules.body import Kind
@@ -82,14 +83,14 @@ def rule_qualities(model: RuleModel, statistics: Statistics, labels: Targets) ->
 
 
 def judged_rules(
-    model: RuleModel, facts: Input | None = None, labels: Input | None = None
+    model: RuleModel, engine: MemoryEngine | None = None, labels: Input | None = None
 ) -> ResultTable:
     """The rules as a table; on labels also what they cover, and how much of that they get right."""
     table = rule_table(model)
-    if facts is None or labels is None:
+    if engine is None or labels is None:
         return table
-    known, evidence = labels_for(model, labels), as_facts(facts)
-    counted = open_explainer(model, evidence, known).count(known)
+    known = labels_for(model, labels)
+    counted = open_explainer(model, engine, known).count(known)
     qualities = rule_qualities(model, counted, known)
     precision = [math.nan if one.precision is None else one.precision for one in qualities]
     return table.with_columns(

@@ -20,12 +20,12 @@ import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Ids, pointers
 from hornbeam.choices import CollectiveMethod, Score
-from hornbeam.counting.collective.target_edges import collective_facts
-from hornbeam.counting.opening import Evidence, open_engine
+from hornbeam.counting.collective.target_edges import recursive_engine
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.densities.hinges import Hinges, group_hinges, hinge_map, hinge_moments
 from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.facts.names import Names
-from hornbeam.facts.table import Facts, Targets
+from hornbeam.facts.table import Targets
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.map_state import MapState, MapStatus, assess
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
@@ -145,58 +145,44 @@ class CollectiveScorer:
     """Scores all pairs of a request together; see `hornbeam.scoring.scorer.Scorer`."""
 
     model: RuleModel
-    facts: Facts
-    threads: int | None = None
+    engine: MemoryEngine
 
     def locate(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""
-        return self.facts.locate(names)
+        return self.engine.locate(names)
 
     def scores(
         self, pairs: Targets, score: Score = Score.MEAN, progress: Progress = SILENT
     ) -> Floats:
         """Scores of the pairs in their order."""
-        state = infer_pairs(self.model, self.facts, pairs, threads=self.threads, progress=progress)
-        return state.scores(score)
+        return infer_pairs(self.model, self.engine, pairs, progress).scores(score)
 
 
 def infer_pairs(
-    model: RuleModel,
-    facts: Evidence,
-    pairs: Targets,
-    *,
-    threads: int | None = None,
-    progress: Progress = SILENT,
+    model: RuleModel, engine: MemoryEngine, pairs: Targets, progress: Progress = SILENT
 ) -> CollectiveState:
     """Find the MAP state of all pairs of a collective model; their labels are not looked at."""
-    linked = linked_pairs(model, facts, pairs)
-    return infer_linked(model, linked, threads=threads, progress=progress)
+    return infer_linked(model, linked_pairs(model, engine, pairs), progress)
 
 
-def linked_pairs(model: RuleModel, facts: Evidence, pairs: Targets) -> LinkedPairs:
+def linked_pairs(model: RuleModel, engine: MemoryEngine, pairs: Targets) -> LinkedPairs:
     """Lay out the pairs of a collective model as variables; the weights do not matter."""
     check_collective(model)
-    return LinkedPairs.of(collective_facts(facts, model.semantics.max_fanout), pairs)
+    return LinkedPairs.of(recursive_engine(engine, model.semantics.max_fanout), pairs)
 
 
 def infer_linked(
-    model: RuleModel,
-    linked: LinkedPairs,
-    *,
-    threads: int | None = None,
-    progress: Progress = SILENT,
+    model: RuleModel, linked: LinkedPairs, progress: Progress = SILENT
 ) -> CollectiveState:
     """Find the MAP state of pairs that have been laid out, under the weights of a model."""
     relaxation, stated = model.semantics.relaxation, linked.stated
     kind = PotentialKind.SQUARED if relaxation is Relaxation.SQUARED else PotentialKind.LINEAR
     heads_only = model.semantics.collective is CollectiveMethod.MAP_HEADS
     if heads_only:
-        counted_rows = linked.count_by_rule(model, threads=threads, progress=progress)
-        links = counted_rows.weighted(model)
+        links = linked.count_by_rule(model, progress).weighted(model)
     else:
-        links = linked.ground(model, kind=kind, threads=threads, progress=progress)
-    counter = open_engine(linked.known, threads=threads)
-    counted = counter.count(linked.atoms, model.bodies, model.language, progress=progress)
+        links = linked.ground(model, kind, progress)
+    counted = linked.known.count(linked.atoms, model.bodies, model.language, progress=progress)
     up, down = strengths(model, counted, linked.atoms)
     potentials = _with_pulls(links, up, down, kind)
     if heads_only:
@@ -208,7 +194,7 @@ def infer_linked(
         epsilon_abs=EPSILON_ABS,
         epsilon_rel=EPSILON_REL,
         max_iterations=MOST_ITERATIONS,
-        threads=threads,
+        threads=linked.known.threads,
     )
     start = np.where(stated, 1.0, score_map(up, down, relaxation))
     solved = solver.solve(_held_at_one(potentials, stated), start, progress)

@@ -15,7 +15,7 @@ import numpy as np
 
 from hornbeam.arrays import Floats, Ids, run_starts
 from hornbeam.counting.columns import Columns
-from hornbeam.counting.engine import Engine
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.body import Kind, Part
 from hornbeam.rules.rule_model import Rule, RuleModel
@@ -27,8 +27,7 @@ class EndConditions:
     """Conditions of rules on the subject (`argument` 0) or object (1) of one target."""
 
     model: RuleModel
-    facts: Facts
-    engine: Engine
+    engine: MemoryEngine
     target: str
     argument: int
 
@@ -39,7 +38,7 @@ class EndConditions:
 
     def factor(self, parts: Sequence[Part]) -> Floats:
         """What conditions multiply the groundings of their conjunction by, for every entity."""
-        product = np.ones(len(self.facts.entities))
+        product = np.ones(len(self.engine.facts.entities))
         for part in parts:
             rows, x = self._columns.factor(part)
             factor = np.zeros(len(product))
@@ -49,10 +48,11 @@ class EndConditions:
 
     @cached_property
     def _pairs(self) -> Targets:
-        everyone = np.arange(len(self.facts.entities), dtype=np.int32)
-        others = first_unlinked(self.facts, self.target, self.argument)
+        facts = self.engine.facts
+        everyone = np.arange(len(facts.entities), dtype=np.int32)
+        others = first_unlinked(facts, self.target, self.argument)
         subject, object_ = (others, everyone) if self.argument else (everyone, others)
-        return Targets.between(self.facts.entities, self.target, subject, object_)
+        return Targets.between(facts.entities, self.target, subject, object_)
 
     @cached_property
     def _columns(self) -> Columns:

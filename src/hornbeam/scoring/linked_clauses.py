@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -19,13 +20,13 @@ from hornbeam.choices import CollectiveMethod
 from hornbeam.compiled import announced
 from hornbeam.counting.collective.target_edges import closing_walk
 from hornbeam.counting.memory.graph import Graph
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.memory.parallel import run_blocks
 from hornbeam.errors import InputError
 from hornbeam.facts.folds import among_facts, without_targets
 from hornbeam.facts.known import rows_of_targets, with_targets
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
-from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import MAX_LENGTH, Step
 from hornbeam.rules.codes import step_code
@@ -50,31 +51,34 @@ class LinkedPairs:
     """The variables of a collective prediction, and the graph of facts and variables.
 
     `atoms` are the distinct pairs, `place` says which of them a pair is, `stated` which of them
-    stand among the facts, and `known` are the facts without them.
+    stand among the facts, and `known` counts over the facts without them.
     """
 
     atoms: Targets
     place: Ints
     stated: Bools
-    known: Facts
+    known: MemoryEngine
     united: Facts
 
     @classmethod
-    def of(cls, facts: Facts, pairs: Targets) -> LinkedPairs:
+    def of(cls, engine: MemoryEngine, pairs: Targets) -> LinkedPairs:
         """Take the pairs out of the facts and put them back as variables."""
         columns = np.stack([pairs.predicate, pairs.subject, pairs.object])
         _, first, place = np.unique(columns, axis=1, return_index=True, return_inverse=True)
         atoms = pairs.select(first)
-        known = without_targets(facts, atoms)
-        stated = among_facts(facts, atoms)
-        return cls(atoms, place.reshape(-1), stated, known, _with_variables(known, atoms))
+        known = without_targets(engine.facts, atoms)
+        stated, united = among_facts(engine.facts, atoms), _with_variables(known, atoms)
+        return cls(atoms, place.reshape(-1), stated, engine.over(known), united)
+
+    @cached_property
+    def _graph(self) -> Graph:
+        """The graph of facts and variables."""
+        return Graph.of(self.united)
 
     def ground(
         self,
         model: RuleModel,
-        *,
         kind: PotentialKind = PotentialKind.LINEAR,
-        threads: int | None = None,
         progress: Progress = SILENT,
     ) -> Potentials:
         """Potentials of the ground clauses that have variables in their bodies.
@@ -83,11 +87,9 @@ class LinkedPairs:
         no rule: -1.
         """
         walks = self._walks([rule for rule in model.rules if rule.weight > 0.0])
-        return self._ground(model, walks, kind, False, threads, progress)
+        return self._ground(model, walks, kind, False, progress)
 
-    def count_by_rule(
-        self, model: RuleModel, *, threads: int | None = None, progress: Progress = SILENT
-    ) -> ClauseCounts:
+    def count_by_rule(self, model: RuleModel, progress: Progress = SILENT) -> ClauseCounts:
         """Ground clauses of every rule, whatever its weight, those over the same variables counted.
 
         The MAP state is not inferred from these: where there are several, which of them is found
@@ -96,7 +98,7 @@ class LinkedPairs:
         """
         heads_only = model.semantics.collective is CollectiveMethod.MAP_HEADS
         walks = self._walks([replace(rule, weight=1.0) for rule in model.rules], heads_only)
-        rows = self._ground(model, walks, PotentialKind.LINEAR, True, threads, progress)
+        rows = self._ground(model, walks, PotentialKind.LINEAR, True, progress)
         return ClauseCounts(rows, rows.weight.astype(np.int64))
 
     def _ground(
@@ -105,11 +107,10 @@ class LinkedPairs:
         walks: ClauseWalks,
         kind: PotentialKind,
         by_rule: bool,
-        threads: int | None,
         progress: Progress,
     ) -> Potentials:
         """Rows of the ground clauses that the walks close."""
-        graph, distinct = Graph.of(self.united).forward, model.semantics.distinct_variables
+        graph, distinct = self._graph.forward, model.semantics.distinct_variables
         to_node = self.atoms.entities.translate(self.united.entities)
         columns = (
             np.arange(len(self.atoms)),
@@ -134,7 +135,7 @@ class LinkedPairs:
         blocks = run_blocks(
             lambda low, high: (0, some(slice(low, high), 4 * MOST_ROWS // BLOCKS)),
             bounds,
-            worker_threads(threads),
+            self.known.threads,
             progress,
         )
         _refuse_too_many(sum(len(weight) for _, (_, weight) in blocks))

@@ -26,9 +26,7 @@ from functools import cached_property
 import numpy as np
 
 from hornbeam.arrays import Floats, Ids, pointers
-from hornbeam.counting.engine import Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.facts.table import Facts
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring import margin_kernels as kernels
 from hornbeam.scoring.end_conditions import EndConditions
@@ -44,35 +42,31 @@ ROOM = 1 << 16
 WORTH_COMPILING = 20_000
 
 
-def bounding_model(
-    model: RuleModel, facts: Facts, engine: Engine
-) -> tuple[RuleModel, Facts, Engine]:
-    """A model, 0/1 facts and their engine that score no pair lower, variables free to coincide.
+def bounding_model(model: RuleModel, engine: MemoryEngine) -> tuple[RuleModel, MemoryEngine]:
+    """A model and an engine over 0/1 facts that score no pair lower, variables free to coincide.
 
     They are the given ones where these are like that already.
     """
-    semantics = model.semantics
+    facts, semantics = engine.facts, model.semantics
     if not facts.soft and not semantics.distinct_variables:
-        return model, facts, engine
+        return model, engine
     rules = [rule for rule in model.rules if rule.clause.is_prior or not rule.clause.negated]
     model = replace(model.with_rules(rules), semantics=replace(semantics, distinct_variables=False))
     if not facts.soft:
-        return model, facts, engine
+        return model, engine
     true = {arity: replace(table, millionths=None) for arity, table in facts.atoms.items()}
-    facts = replace(facts, atoms=true)
-    return model, facts, MemoryEngine(facts, threads=1)
+    return model, engine.over(replace(facts, atoms=true))
 
 
 @dataclass(frozen=True, eq=False)
 class Margins:
     """Upper bounds on the margins of new pairs of one target.
 
-    Model and facts are those of `bounding_model`; the rules are those of the reach's target.
+    Model and engine are those of `bounding_model`; the rules are those of the reach's target.
     """
 
     model: RuleModel
-    facts: Facts
-    engine: Engine
+    engine: MemoryEngine
     reach: Reach
 
     def above(self, subjects: Ids, floor: float) -> tuple[Ids, Ids, Floats]:
@@ -81,7 +75,7 @@ class Margins:
         All that some rule for the target may have groundings for is among them.
         """
         edges = int(np.diff(self._walks.offsets)[subjects].sum()) + len(subjects)
-        trie, n = self._rules.trie, len(self.facts.entities)
+        trie, n = self._rules.trie, len(self.engine.facts.entities)
         run = kernels.margins_above.choose(edges * len(trie.step), WORTH_COMPILING)
         scratch = kernels.MarginScratch.of(int(trie.depth.max()) + 1, n)
         room, next_row = kernels.MarginPairs.of(2 * n + ROOM), 0
@@ -98,7 +92,7 @@ class Margins:
 
     def most(self, subjects: Ids) -> Floats:
         """Upper bound on the margins of each subject, whatever the object."""
-        ends, n = self._ends, len(self.facts.entities)
+        ends, n = self._ends, len(self.engine.facts.entities)
         pull = sum((term.most(self._bounds, n) for term in self._rules.terms if term.weight > 0),
                    start=np.zeros(n))  # fmt: skip
         strength = pull + ends.near_strength + ends.far_strength.max(initial=0.0)
@@ -112,11 +106,11 @@ class Margins:
 
     @cached_property
     def _bounds(self) -> WalkBounds:
-        return WalkBounds(self.facts, self.model.semantics.max_fanout)
+        return WalkBounds(self.engine, self.model.semantics.max_fanout)
 
     @cached_property
     def _conditions(self) -> tuple[EndConditions, EndConditions]:
-        known = self.model, self.facts, self.engine, self.reach.target
+        known = self.model, self.engine, self.reach.target
         return EndConditions(*known, 0), EndConditions(*known, 1)
 
     @cached_property
@@ -126,7 +120,7 @@ class Margins:
     @cached_property
     def _walks(self) -> kernels.Walks:
         """The graph, and the objects of the target's facts by subject."""
-        n = len(self.facts.entities)
+        n = len(self.engine.facts.entities)
         subject, object_ = self.reach.facts.links(self.reach.target)
         order = np.argsort(subject, kind="stable")
         offsets, neighbour, code, _ = self._bounds.graph.forward

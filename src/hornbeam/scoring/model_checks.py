@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from hornbeam.arrays import Ids
-from hornbeam.counting.opening import Evidence, check_targets
+from hornbeam.counting.engine import Engine
+from hornbeam.counting.opening import check_targets
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.readers import Input, as_labels, as_pairs
@@ -51,12 +52,12 @@ def labels_for(model: RuleModel, given: Input) -> Targets:
     return as_labels(given, model.targets[0] if len(model.targets) == 1 else None)
 
 
-def check_arities(model: RuleModel, facts: Evidence) -> None:
+def check_arities(model: RuleModel, engine: Engine) -> None:
     """Refuse facts whose predicates have other numbers of arguments than in the rules."""
-    check_targets(facts, model.targets)
+    check_targets(engine, model.targets)
     for step in sorted({step for body in model.bodies for step in body.steps}):
-        known = facts.predicates.index(step.predicate) >= 0
-        arity = facts.not_binary.get(step.predicate, 2)
+        known = engine.predicates.index(step.predicate) >= 0
+        arity = engine.not_binary.get(step.predicate, 2)
         if known and arity != step.arity:
             raise InputError(
                 f"{step.predicate!r} has {step.arity} argument{'s' * (step.arity != 1)} in the "
@@ -64,17 +65,17 @@ def check_arities(model: RuleModel, facts: Evidence) -> None:
             )
 
 
-def warn_of_missing_names(model: RuleModel, facts: Evidence) -> None:
+def warn_of_missing_names(model: RuleModel, engine: Engine) -> None:
     """Warn about rules over predicates, or constants, that the facts do not have."""
-    check_arities(model, facts)
-    _warn_of_missing_predicates(model, facts)
-    _warn_of_missing_constants(model, facts)
+    check_arities(model, engine)
+    _warn_of_missing_predicates(model, engine)
+    _warn_of_missing_constants(model, engine)
 
 
-def _warn_of_missing_predicates(model: RuleModel, facts: Evidence) -> None:
+def _warn_of_missing_predicates(model: RuleModel, engine: Engine) -> None:
     used = set[str]().union(*(body.predicates for body in model.bodies))
     used -= set(model.believed)
-    missing = sorted(name for name in used if facts.predicates.index(name) < 0)
+    missing = sorted(name for name in used if engine.predicates.index(name) < 0)
     if missing:
         _warn(
             f"the facts have no predicate {', '.join(map(repr, missing))}; "
@@ -110,12 +111,12 @@ def check_collective(model: RuleModel) -> None:
         collective_path(rule.clause)
 
 
-def _warn_of_missing_constants(model: RuleModel, facts: Evidence) -> None:
+def _warn_of_missing_constants(model: RuleModel, engine: Engine) -> None:
     used = sorted({body.constant for body in model.bodies if body.constant is not None})
     if not used:
         return
     names = Names.of(used)
-    located = facts.locate(names)
+    located = engine.locate(names)
     missing = [name for name, entity in zip(names, located.tolist(), strict=True) if entity < 0]
     if missing:
         shown = ", ".join(map(repr, missing[:10])) + (", ..." if len(missing) > 10 else "")

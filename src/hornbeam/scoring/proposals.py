@@ -16,7 +16,7 @@ from hornbeam.arrays import Bools, Floats, Ids, Positions
 from hornbeam.choices import Score
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.engine import Engine
-from hornbeam.counting.projections import walked
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.names import unknown_entity
@@ -34,8 +34,8 @@ from hornbeam.scoring.reach import Reach
 
 def best_new_links(
     model: RuleModel,
-    facts: Facts,
-    engine: Engine,
+    engine: MemoryEngine,
+    counter: Engine,
     target: str,
     subjects: Ids,
     *,
@@ -48,6 +48,7 @@ def best_new_links(
 ) -> tuple[Targets, Floats]:
     """Find the best `top` pairs, overall or of every subject, that are no facts yet.
 
+    The engine's graph is walked, and the pairs that are found counted by `counter`, be it the same.
     `objects` says which entities may be objects, all of them where it is None, and `loops` whether
     a subject may be its own.
 
@@ -58,23 +59,23 @@ def best_new_links(
     """
     if model.semantics.collective:
         raise InputError("a collective model scores pairs together and proposes none: give `pairs`")
-    mine = model.of_target(target)
-    reach = target_reach(mine, facts, target, allowed=objects, loops=loops)
+    mine, entities = model.of_target(target), engine.facts.entities
+    reach = target_reach(mine, engine, target, allowed=objects, loops=loops)
 
     def exactly(subject: Ids, object_: Ids) -> tuple[Ids, Ids, Floats]:
-        pairs = Targets.between(facts.entities, target, subject, object_)
-        pairs, found = _scored(mine, engine, reach, pairs, score)
+        pairs = Targets.between(entities, target, subject, object_)
+        pairs, found = _scored(mine, counter, reach, pairs, score)
         return pairs.subject, pairs.object, found
 
-    margins = Margins(*bounding_model(mine, facts, engine), reach)
+    margins = Margins(*bounding_model(mine, engine), reach)
     search = best_of_each if per_subject else best_pairs
     best = search(margins, exactly, subjects, top, score, progress)
-    return Targets.between(facts.entities, target, best.subject, best.object), best.score
+    return Targets.between(entities, target, best.subject, best.object), best.score
 
 
 def target_reach(
     model: RuleModel,
-    facts: Facts,
+    engine: MemoryEngine,
     target: str,
     near: int = 0,
     allowed: Bools | None = None,
@@ -82,13 +83,12 @@ def target_reach(
 ) -> Reach:
     """Where the positive rules of a target lead, from subjects or, with `near` 1, from objects."""
     pulling = [rule.clause.body for rule in model.of_target(target).rules if pulls_up(rule)]
-    return Reach(walked(facts), target, pulling, near, allowed, loops)
+    return Reach(engine.walked, target, pulling, near, allowed, loops)
 
 
 def scored_pairs(
     model: RuleModel,
-    facts: Facts,
-    engine: Engine,
+    engine: MemoryEngine,
     reach: Reach,
     starts: Ids,
     score: Score = Score.MEAN,
@@ -102,15 +102,15 @@ def scored_pairs(
     """
     for done, start, end in reach.blocks(starts, known=known):
         subject, object_ = (end, start) if reach.near else (start, end)
-        pairs = Targets.between(facts.entities, reach.target, subject, object_)
+        pairs = Targets.between(engine.facts.entities, reach.target, subject, object_)
         yield done, *_scored(model, engine, reach, pairs, score)
 
 
 def _scored(
-    model: RuleModel, engine: Engine, reach: Reach, pairs: Targets, score: Score
+    model: RuleModel, counter: Engine, reach: Reach, pairs: Targets, score: Score
 ) -> tuple[Targets, Floats]:
     """The pairs for which some rule of the reach has a grounding, and their scores."""
-    counted = engine.count(pairs, model.bodies, model.language)
+    counted = counter.count(pairs, model.bodies, model.language)
     reached = grounded_for(counted, reach.leading)
     return pairs.select(reached), score_targets(model, counted, pairs, score)[reached]
 

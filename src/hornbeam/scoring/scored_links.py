@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from hornbeam.arrays import Floats
 from hornbeam.choices import Score
-from hornbeam.counting.opening import as_evidence, open_engine
+from hornbeam.counting.engine import Engine
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.reading.name_files import as_names
-from hornbeam.facts.reading.readers import Input, as_facts
+from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.result_table import ResultTable
@@ -22,26 +23,25 @@ from hornbeam.scoring.scorer import open_scorer
 
 def score_pairs(
     model: RuleModel,
-    facts: Input,
+    engine: Engine,
     pairs: Input,
     names: Input | None = None,
     score: Score | str = Score.MEAN,
-    engine: str = "memory",
-    threads: int | None = None,
     progress: Progress = SILENT,
 ) -> ResultTable:
     """Score pairs in their order."""
-    evidence, wanted = as_evidence(facts), checks.pairs_for(model, pairs)
-    checks.warn_of_missing_names(model, evidence)
+    wanted = checks.pairs_for(model, pairs)
+    checks.warn_of_missing_names(model, engine)
     checks.warn_of_other_targets(model, wanted)
-    scorer = open_scorer(model, evidence, engine, threads)
+    scorer = open_scorer(model, engine)
     checks.tell_unseen(model, scorer.locate(wanted.entities), wanted, progress)
     return scored_table(wanted, scorer.scores(wanted, Score(score), progress), names)
 
 
 def propose_links(
     model: RuleModel,
-    facts: Input,
+    engine: MemoryEngine,
+    counter: Engine,
     target: str | None = None,
     names: Input | None = None,
     *,
@@ -49,22 +49,21 @@ def propose_links(
     top: int = 20,
     per_subject: bool = False,
     score: Score | str = Score.MEAN,
-    engine: str = "memory",
-    threads: int | None = None,
     progress: Progress = SILENT,
 ) -> ResultTable:
     """Find the best new links of a target.
 
-    Their objects are of types that its facts have, and none is a loop where no fact is.
+    Their objects are of types that its facts have, and none is a loop where no fact is. The engine
+    is what is walked; `counter` counts, over the same facts, what is proposed.
     """
-    known, name = as_facts(facts), checks.one_target(model, target)
+    known, name = engine.facts, checks.one_target(model, target)
     called = None if names is None else as_names(names)
     types = ArgumentTypes(known, called)
-    checks.warn_of_missing_names(model, known)
+    checks.warn_of_missing_names(model, engine)
     pairs, scores = best_new_links(
         model,
-        known,
-        open_engine(known, engine, threads),
+        engine,
+        counter,
         name,
         subjects_of(known, name, _entities(subjects, called, known)),
         top=top,

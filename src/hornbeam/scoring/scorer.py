@@ -6,8 +6,8 @@ from typing import Protocol
 
 from hornbeam.arrays import Floats, Ids
 from hornbeam.choices import Score
-from hornbeam.counting.collective.target_edges import collective_evidence, collective_facts
-from hornbeam.counting.opening import Evidence, open_engine
+from hornbeam.counting.collective.target_edges import collective_engine, recursive_engine
+from hornbeam.counting.engine import Engine
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.progress import SILENT, Progress
@@ -29,13 +29,10 @@ class Scorer(Protocol):
         """Scores of the pairs in their order."""
 
 
-def open_scorer(
-    model: RuleModel, facts: Evidence, engine: str = "memory", threads: int | None = None
-) -> Scorer:
+def open_scorer(model: RuleModel, engine: Engine) -> Scorer:
     """Choose the scorer of a model."""
     if model.semantics.two_steps:
-        return TwoStepScorer(model, collective_evidence(facts, engine), threads)
+        return TwoStepScorer(model, collective_engine(engine))
     if model.semantics.collective:
-        known = collective_facts(facts, model.semantics.max_fanout, engine)
-        return CollectiveScorer(model, known, threads)
-    return IndependentScorer(model, open_engine(facts, engine, threads))
+        return CollectiveScorer(model, recursive_engine(engine, model.semantics.max_fanout))
+    return IndependentScorer(model, engine)

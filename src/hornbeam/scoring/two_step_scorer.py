@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from hornbeam.arrays import Floats, Ids
 from hornbeam.choices import Score
 from hornbeam.counting.collective.believed_pairs import BelievedPairs, asked_pairs
-from hornbeam.counting.opening import open_engine
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.names import Names
-from hornbeam.facts.table import Facts, Targets
+from hornbeam.facts.table import Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.independent_scorer import IndependentScorer, score_targets
@@ -33,35 +33,28 @@ class TwoStepScorer:
     """Scores all pairs of a request together; see `hornbeam.scoring.scorer.Scorer`."""
 
     model: RuleModel
-    facts: Facts
-    threads: int | None = None
+    engine: MemoryEngine
 
     def locate(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""
-        return self.facts.locate(names)
+        return self.engine.locate(names)
 
     def scores(
         self, pairs: Targets, score: Score = Score.MEAN, progress: Progress = SILENT
     ) -> Floats:
         """Scores of the pairs in their order."""
         warn_of_other_pairs(self.model, pairs)
-        beliefs = believe(self.model, self.facts, pairs, threads=self.threads, progress=progress)
+        beliefs = believe(self.model, self.engine, pairs, progress)
         counted = beliefs.count(pairs, self.model.bodies, self.model.language, progress=progress)
         return score_targets(self.model, counted, pairs, score)
 
 
 def believe(
-    model: RuleModel,
-    facts: Facts,
-    pairs: Targets,
-    *,
-    threads: int | None = None,
-    progress: Progress = SILENT,
+    model: RuleModel, engine: MemoryEngine, pairs: Targets, progress: Progress = SILENT
 ) -> BelievedPairs:
     """Score all pairs by the first step: what is believed of them."""
-    first = IndependentScorer(model.first_step, open_engine(facts, threads=threads))
-    means = first.scores(pairs, progress=progress)
-    return BelievedPairs(facts, pairs, means, threads, model.symmetric)
+    means = IndependentScorer(model.first_step, engine).scores(pairs, progress=progress)
+    return BelievedPairs(engine, pairs, means, model.symmetric)
 
 
 def warn_of_other_pairs(model: RuleModel, pairs: Targets) -> None:

@@ -11,9 +11,7 @@ import numpy as np
 
 from hornbeam.arrays import Floats
 from hornbeam.counting.memory.graph import Graph
-from hornbeam.counting.memory.shares import ShareCounter
-from hornbeam.counting.projections import walked
-from hornbeam.facts.table import Facts
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -21,24 +19,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class WalkBounds:
-    """Bounds over the graph of some facts under a fan-out limit."""
+    """Bounds over the graph of an engine under a fan-out limit."""
 
-    facts: Facts
+    engine: MemoryEngine
     max_fanout: int | None = None
 
-    @cached_property
-    def _whole(self) -> Graph:
-        return Graph.of(walked(self.facts))
-
-    @cached_property
+    @property
     def graph(self) -> Graph:
         """What is walked."""
-        return self._whole.limited(self.max_fanout)
+        return self.engine.limited_graph(self.max_fanout)
 
-    @cached_property
+    @property
     def step_weights(self) -> Floats:
         """What every edge of the graph multiplies a path's share by."""
-        return ShareCounter(self.graph, self._whole).step_weights
+        return self.engine.share_counter(self.max_fanout).step_weights
 
     def groundings(self, codes: Sequence[int]) -> Floats:
         """The most groundings of a path from every entity to any other.
@@ -71,7 +65,7 @@ class WalkBounds:
             mine = np.flatnonzero(codes == code)
             node = np.searchsorted(offsets, mine, side="right") - 1
             entries = self.step_weights[mine] if shares else np.ones(len(mine))
-            n = len(self.facts.entities)
+            n = self.graph.n_entities
             self._matrices[code, shares] = sparse.csr_array(
                 (entries, (node, neighbour[mine])), shape=(n, n)
             )

@@ -14,10 +14,10 @@ import numpy as np
 
 from hornbeam.arrays import Floats
 from hornbeam.compiled import announced
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.explaining.explainer import JointExplainer, open_joint_explainer
 from hornbeam.explaining.explanation import Explanation
-from hornbeam.facts.table import Facts
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import Rule
@@ -37,16 +37,15 @@ class CollectivePairs:
     def __init__(
         self,
         model: Model,
-        facts: Facts,
+        engine: MemoryEngine,
         listings: Sequence[Listing],
-        threads: int,
         progress: Progress = SILENT,
     ) -> None:
         self.model = model
-        self.facts = facts
+        self.facts = engine.facts
         self.pairs = joined([listing.targets for listing in listings])
         self._ends = np.cumsum([len(listing) for listing in listings])[:-1]
-        self._unedited = open_joint_explainer(model, facts, self.pairs, threads=threads)
+        self._unedited = open_joint_explainer(model, engine, self.pairs)
         self._inferred: Bounded[JointExplainer] = Bounded(KEPT_STATES, lambda _: 1)
         progress.message(f"Scoring {len(self.pairs):,} pairs together ...")
         self.seconds = _infer(self._unedited)

@@ -72,10 +72,7 @@ class IndependentPairs:
     @cached_property
     def groundings(self) -> GroundingFinder:
         """Names what rules are about."""
-        engine, distinct = self.engine, self.model.semantics.distinct_variables
-        return GroundingFinder(
-            engine.facts, engine.predicates, self.finder.graph, engine.graph, distinct
-        )
+        return GroundingFinder.of(self.model, self.engine)
 
     @cached_property
     def _texts(self) -> list[str]:

@@ -66,11 +66,10 @@ class NewLinkFinder:
         """The evidence."""
         return self.engine.facts
 
-    @cached_property
+    @property
     def graph(self) -> Graph:
         """What the model's rules walk."""
-        limit = self.model.semantics.max_fanout
-        return self.engine.graph if limit is None else self.engine.graph.limited(limit)
+        return self.engine.limited_graph(self.model.semantics.max_fanout)
 
     @cached_property
     def language(self) -> Language:
@@ -92,7 +91,7 @@ class NewLinkFinder:
         """What steps multiply shares by, where rules ask for shares and walks find them."""
         if not (self.language.shares and self.walks_count):
             return NO_WEIGHTS
-        counter = self.engine.share_counter(self.language)
+        counter = self.engine.share_counter(self.language.max_fanout)
         return StepWeights(counter.step_weights, counter.steps_back)
 
     @cached_property

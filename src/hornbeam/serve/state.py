@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from hornbeam.arrays import Floats
-from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.opening import open_in_memory
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.facts.argument_types import ArgumentTypes
@@ -97,7 +97,7 @@ class Explorer:
     ) -> None:
         refuse_without_pairs([(model, name), (other, other_name)], pairs is not None)
         self.facts = facts
-        self.engine = MemoryEngine(facts) if threads is None else MemoryEngine(facts, threads)
+        self.engine = open_in_memory(facts, threads)
         self.entity_names = entity_names
         self.search = EntitySearch.of(facts.entities, entity_names)
         self.listings = _listings(labels, pairs)
@@ -113,12 +113,10 @@ class Explorer:
         self.scorer.warm_up(progress)
 
     def _serve(self, model: Model, name: str, progress: Progress) -> Served:
-        check_arities(model, self.facts)
+        check_arities(model, self.engine)
         scorer: ExplorerScorer
         if model.semantics.collective:
-            scorer = CollectivePairs(
-                model, self.facts, self.listings, self.engine.threads, progress
-            )
+            scorer = CollectivePairs(model, self.engine, self.listings, progress)
         else:
             scorer = IndependentPairs(model, self.engine, self.listings, self.types, progress)
         return Served(name, model, scorer)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import hornbeam as hb
 from hornbeam.counting.collective import believed_pairs
 from hornbeam.counting.collective.believed_pairs import BelievedPairs, asked_pairs, is_linked
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE
 from hornbeam.rules.beliefs import believed
@@ -54,7 +55,9 @@ def test_counts_equal_brute_force(world: World, some: list[Body], data: st.DataO
     pairs = world.targets
     size = len(pairs)
     belief = np.array(data.draw(st.lists(st.floats(0.01, 0.99), min_size=size, max_size=size)))
-    counted = BelievedPairs(world.facts, pairs, belief, 1).count(pairs, some, Language())
+    counted = BelievedPairs(MemoryEngine(world.facts, 1), pairs, belief).count(
+        pairs, some, Language()
+    )
     truth, known = dict(world.values), set(world.facts.entities)
     for row in range(size):
         subject, target, object_ = pairs.names_at(row)
@@ -85,8 +88,9 @@ def test_of_a_symmetric_target_a_mirror_image_is_the_pair_itself(
     forth = hb.read_pairs([(s, "t", o) for s, o in ends])
     back = hb.read_pairs([(o, "t", s) for s, o in ends])
     both = hb.read_pairs([(s, "t", o) for pair in ends for s, o in (pair, pair[::-1])])
-    once = BelievedPairs(world.facts, forth, np.array(belief), 1, symmetric=True)
-    twice = BelievedPairs(world.facts, both, np.repeat(belief, 2), 1, symmetric=True)
+    engine = MemoryEngine(world.facts, 1)
+    once = BelievedPairs(engine, forth, np.array(belief), symmetric=True)
+    twice = BelievedPairs(engine, both, np.repeat(belief, 2), symmetric=True)
 
     def counts(beliefs: BelievedPairs, pairs: hb.Targets) -> list[list[int]]:
         counted = beliefs.count(pairs, some, Language())
@@ -100,7 +104,7 @@ def test_certain_beliefs_are_no_facts_and_hopeless_ones_not_absent() -> None:
     facts = hb.read_facts([("a", "p", "b")])
     pairs = hb.read_pairs([("b", "t", "c"), ("b", "t", "d"), ("a", "t", "c")])
     body = Body((Step("p"), Step("believed_t")), "t")
-    counted = BelievedPairs(facts, pairs, np.array([1.0, 0.0, 0.5]), 1).count(
+    counted = BelievedPairs(MemoryEngine(facts, 1), pairs, np.array([1.0, 0.0, 0.5])).count(
         hb.read_pairs([("a", "t", "c"), ("a", "t", "d")]), [body], Language()
     )
     assert counted.body_truth is not None
@@ -110,13 +114,13 @@ def test_certain_beliefs_are_no_facts_and_hopeless_ones_not_absent() -> None:
 def test_a_predicate_of_that_name_among_the_facts_is_refused() -> None:
     facts, pairs = hb.read_facts([("a", "believed_t", "b")]), hb.read_pairs([("a", "t", "b")])
     with pytest.raises(InputError, match="rename it, or use"):
-        _ = BelievedPairs(facts, pairs, np.ones(1)).world
+        _ = BelievedPairs(MemoryEngine(facts), pairs, np.ones(1)).world
 
 
 def test_too_many_groundings_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(believed_pairs, "MOST_GROUNDINGS", 2)
     pairs = hb.read_pairs([("a", "t", x) for x in "bcd"])
-    beliefs = BelievedPairs(hb.read_facts([("a", "p", "b")]), pairs, np.full(3, 0.5))
+    beliefs = BelievedPairs(MemoryEngine(hb.read_facts([("a", "p", "b")])), pairs, np.full(3, 0.5))
     with pytest.raises(InputError, match="fewer pairs at a time"):
         beliefs.count(pairs, [Body((Step("believed_t"),), "t", Kind.OPEN)], Language())
 

@@ -14,6 +14,7 @@ from hornbeam.counting.collective.collective_statistics import (
     CollectiveStatistics,
     discover_collective,
 )
+from hornbeam.counting.opening import open_in_memory
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.facts.folds import among_facts
@@ -47,7 +48,7 @@ def terms(counted: CollectiveStatistics, c: int, negated: bool) -> Counter[tuple
 def check(world: World, language: Language) -> int:
     """Compare all terms of all candidates; returns how many there were."""
     found = discover_collective(
-        world.facts, world.targets, language, threads=1, own_facts_expected=True
+        open_in_memory(world.facts, 1), world.targets, language, own_facts_expected=True
     )
     reference = Conditioned(world.values, world.labels)
     total = 0
@@ -88,14 +89,14 @@ def dense_world(names: int) -> World:
 def test_repeated_targets_and_loops_are_met() -> None:
     world = dense_world(3)
     assert check(world, Language(3, 1)) > 1000
-    found = discover_collective(world.facts, world.targets, Language(3, 1))
+    found = discover_collective(open_in_memory(world.facts), world.targets, Language(3, 1))
     assert set(found.statistics.repeats.times.tolist()) == {2, 3, 4}
 
 
 def test_recursive_sequences_are_candidates_though_no_fact_has_the_target() -> None:
     facts = read_facts([("a", "p", "b")])
     labels = read_labels([("a", "t", "b", 1.0), ("b", "t", "c", 1.0), ("a", "t", "c", 1.0)])
-    found = discover_collective(facts, labels, Language(2, 1))
+    found = discover_collective(open_in_memory(facts), labels, Language(2, 1))
     texts = [candidate.text for candidate in found.search.candidates]
     assert "t(A, B) & t(B, C) -> t(A, C)" in texts
     assert "t(A, B) -> t(A, B)" not in texts
@@ -105,7 +106,7 @@ def test_targets_among_the_facts_are_counted_for_the_warning() -> None:
     facts = read_facts([("a", "t", "b"), ("b", "t", "c")])
     labels = read_labels([("a", "t", "b", 1.0), ("a", "t", "c", 0.0), ("c", "t", "d", 1.0)])
     with pytest.warns(HornbeamWarning, match="^1 labelled targets stand among the facts"):
-        discover_collective(facts, labels, Language(2, 1))
+        discover_collective(open_in_memory(facts), labels, Language(2, 1))
     assert among_facts(facts, labels).tolist() == [True, False, False]
 
 
@@ -121,6 +122,6 @@ def test_soft_facts_and_fanout_are_refused() -> None:
     labels = read_labels([("a", "t", "b", 1.0), ("b", "t", "c", 0.0)])
     soft = read_facts([("a", "p", "b", 0.5), ("b", "p", "c", 1.0)])
     with pytest.raises(InputError, match="round the facts"):
-        discover_collective(soft, labels, Language())
+        discover_collective(open_in_memory(soft), labels, Language())
     with pytest.raises(InputError, match="`max_fanout`"):
-        discover_collective(read_facts([("a", "p", "b")]), labels, Language(max_fanout=3))
+        discover_collective(open_in_memory([("a", "p", "b")]), labels, Language(max_fanout=3))

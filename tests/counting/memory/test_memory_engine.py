@@ -70,7 +70,7 @@ def works_of(world: World, language: Language) -> list[Work]:
     """What is searched for every target predicate."""
     engine = MemoryEngine(world.facts)
     search = engine._path_search(language)
-    return [search.work(pairs) for pairs in engine._located(world.targets)]
+    return [search.work(pairs) for pairs in engine._located(world.targets).values()]
 
 
 @contextmanager

@@ -20,8 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Integers, Ints
-from hornbeam.counting.engine import Engine
-from hornbeam.counting.opening import open_engine
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.atom_keys import contained, pair_keys
@@ -47,11 +46,15 @@ class BelievedPairs:
     pair says the same as its mirror image.
     """
 
-    facts: Facts
+    engine: MemoryEngine  #: over the facts
     pairs: Targets
     belief: Floats
-    threads: int | None = None
     symmetric: bool = False
+
+    @property
+    def facts(self) -> Facts:
+        """The facts, without beliefs."""
+        return self.engine.facts
 
     @cached_property
     def stated(self) -> Bools:
@@ -118,13 +121,13 @@ class BelievedPairs:
         return replace(united, atoms={**united.atoms, 2: edges})
 
     @cached_property
-    def _over_facts(self) -> Engine:
-        return open_engine(self.facts, threads=self.threads)
+    def over_beliefs(self) -> MemoryEngine:
+        """Counts over facts and beliefs; which atom is a pair's own it does not know."""
+        return self.engine.over(self.world)
 
     @cached_property
-    def over_beliefs(self) -> Engine:
-        """Counts over facts and beliefs; which atom is a pair's own it does not know."""
-        return open_engine(self.world, threads=self.threads)
+    def _over_present(self) -> MemoryEngine:
+        return self.engine.over(self.present)
 
     def own_predicate(self, subject: str, target: str, object_: str) -> str:
         """The predicate that a pair's own atom has: its target if a fact, else its belief."""
@@ -152,7 +155,7 @@ class BelievedPairs:
         plain = [body for body, other in zip(bodies, linked, strict=True) if not other]
         others = [body for body, other in zip(bodies, linked, strict=True) if other]
         targets = self.as_asked(targets)
-        counted = self._over_facts.count(targets, plain, language, progress=progress)
+        counted = self.engine.count(targets, plain, language, progress=progress)
         if not others:
             return counted
         self.groundings(targets, others, language, progress)
@@ -183,8 +186,7 @@ class BelievedPairs:
         More of them than there is room for are refused.
         """
         language = replace(language, shares=False)
-        present = open_engine(self.present, threads=self.threads)
-        counted = self._count(present, targets, bodies, language, progress)
+        counted = self._count(self._over_present, targets, bodies, language, progress)
         if int(counted.count.sum()) > MOST_GROUNDINGS:
             raise InputError(
                 f"more than {MOST_GROUNDINGS:,} groundings would link the pairs to each other: "
@@ -195,7 +197,7 @@ class BelievedPairs:
 
     def _count(
         self,
-        engine: Engine,
+        engine: MemoryEngine,
         targets: Targets,
         bodies: Sequence[Body],
         language: Language,

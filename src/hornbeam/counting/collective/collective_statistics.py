@@ -27,11 +27,7 @@ import numpy as np
 
 from hornbeam.arrays import Bools, Ints, run_starts
 from hornbeam.counting.collective.repeats import count_patterns, repeating_patterns
-from hornbeam.counting.collective.target_edges import (
-    FALSE,
-    closing_walk,
-    collective_facts,
-)
+from hornbeam.counting.collective.target_edges import FALSE, closing_walk, recursive_engine
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.opening import check_targets
@@ -39,8 +35,7 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.folds import among_facts
 from hornbeam.facts.known import with_targets
-from hornbeam.facts.table import ONE, Facts, Targets
-from hornbeam.machine import worker_threads
+from hornbeam.facts.table import ONE, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.candidates import Language
@@ -85,18 +80,16 @@ class CollectiveDiscovery:
 
 
 def discover_collective(
-    facts: Facts | Engine,
+    engine: Engine,
     labels: Targets,
     language: Language,
     *,
-    engine: str = "memory",
-    threads: int | None = None,
     progress: Progress = SILENT,
     own_facts_expected: bool = False,
 ) -> CollectiveDiscovery:
     """Find candidates over facts and true targets, and count what collective learning needs."""
-    check_targets(facts, labels.predicates)
-    world = ConditionedWorld.of(collective_facts(facts, language.max_fanout, engine), labels)
+    check_targets(engine, labels.predicates)
+    world = ConditionedWorld.of(recursive_engine(engine, language.max_fanout), labels)
     own = int(world.stated.sum())
     if own and not own_facts_expected:
         warnings.warn(
@@ -105,57 +98,50 @@ def discover_collective(
             HornbeamWarning,
             stacklevel=2,
         )
-    engine_of_true = MemoryEngine(world.true, worker_threads(threads))
-    found = engine_of_true.discover(labels, language, progress=progress)
+    found = world.true.discover(labels, language, progress=progress)
     assert found.statistics is not None
-    return CollectiveDiscovery(
-        found, world.statistics(found.statistics, language, threads, progress)
-    )
+    return CollectiveDiscovery(found, world.statistics(found.statistics, language, progress))
 
 
 @dataclass(frozen=True, eq=False)
 class ConditionedWorld:
     """Facts and labels as every single target sees them.
 
-    A target among the facts is true for the others, whatever its label. `true` are the facts with
-    the targets labelled true; `both` has besides, as relations t + FALSE, the false targets.
+    A target among the facts is true for the others, whatever its label. `true` is over the facts
+    with the targets labelled true; `both` has besides, as relations t + FALSE, the false targets.
     """
 
     labels: Targets
     stated: Bools
-    true: Facts
-    both: Facts
+    true: MemoryEngine
+    both: MemoryEngine
 
     @classmethod
-    def of(cls, facts: Facts, labels: Targets) -> ConditionedWorld:
-        """Condition facts on labels."""
-        stated = among_facts(facts, labels)
+    def of(cls, engine: MemoryEngine, labels: Targets) -> ConditionedWorld:
+        """Condition an engine's facts on labels."""
+        stated = among_facts(engine.facts, labels)
         positive = labels.select(labels.positive)
         negative = labels.select(~labels.positive & ~stated)
-        true = with_targets(facts, positive)
-        return cls(labels, stated, true, with_targets(true, negative, FALSE))
+        true = with_targets(engine.facts, positive)
+        both = with_targets(true, negative, FALSE)
+        return cls(labels, stated, engine.over(true), engine.over(both))
 
     def statistics(
-        self,
-        heads: Statistics,
-        language: Language,
-        threads: int | None = None,
-        progress: Progress = SILENT,
+        self, heads: Statistics, language: Language, progress: Progress = SILENT
     ) -> CollectiveStatistics:
         """Add to the counts of heads those of bodies and of repeated targets."""
         distinct = language.distinct_variables
         patterns = list(repeating_patterns(heads.bodies, self.labels.predicates, distinct))
         pattern, target, count = count_patterns(
-            patterns, self.labels, self.both, distinct, threads, progress
+            patterns, self.labels, self.both, distinct, progress
         )
         clause = np.array([p.clause for p in patterns], dtype=np.int64)[pattern]
         times = np.array([len(p.places) for p in patterns], dtype=np.int64)[pattern]
         tautology = np.array([p.tautology for p in patterns], dtype=np.bool_)[pattern]
         # a true target was never counted as the false head of its own body
         undo = tautology & ~self.labels.positive[target] & ~self.stated[target]
-        engine = MemoryEngine(self.both, worker_threads(threads))
-        in_clauses = self._bodies(engine, heads.bodies, False, language, progress)
-        in_negations = self._bodies(engine, heads.bodies, True, language, progress)
+        in_clauses = self._bodies(heads.bodies, False, language, progress)
+        in_negations = self._bodies(heads.bodies, True, language, progress)
         taken_out = (clause[undo] // 2, target[undo], -count[undo])
         keep = ~tautology
         return CollectiveStatistics(
@@ -166,17 +152,12 @@ class ConditionedWorld:
         )
 
     def _bodies(
-        self,
-        engine: MemoryEngine,
-        sequences: Sequence[Body],
-        negated: bool,
-        language: Language,
-        progress: Progress,
+        self, sequences: Sequence[Body], negated: bool, language: Language, progress: Progress
     ) -> CountRows:
         """Rows (sequence, target, count) of every place of a target in a body."""
         rotated = list(self._rotations(sequences, negated))
         walks = [walk for _, walk in rotated]
-        counted = engine.count(self.labels, walks, language, progress=progress)
+        counted = self.both.count(self.labels, walks, language, progress=progress)
         sequence = np.array([c for c, _ in rotated], dtype=np.int64)
         repeated = np.repeat(sequence, np.diff(counted.indptr))
         return repeated, counted.target.astype(np.int64), counted.count

@@ -12,10 +12,9 @@ from hornbeam.arrays import Integers, Ints
 from hornbeam.compiled import announced
 from hornbeam.counting.collective.repeat_kernels import STEPS, Patterns, count_cycles
 from hornbeam.counting.collective.target_edges import FALSE
-from hornbeam.counting.memory.graph import Graph
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.memory.parallel import run_blocks
-from hornbeam.facts.table import Facts, Targets
-from hornbeam.machine import worker_threads
+from hornbeam.facts.table import Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import MAX_LENGTH, Body, Step
 from hornbeam.rules.codes import step_code
@@ -72,16 +71,14 @@ def repeating_patterns(
 def count_patterns(
     patterns: Sequence[Pattern],
     labels: Targets,
-    world: Facts,
+    world: MemoryEngine,
     distinct: bool = False,
-    threads: int | None = None,
     progress: Progress = SILENT,
 ) -> tuple[Ints, Ints, Ints]:
     """Rows (pattern, target, count); `world` has true targets as facts and false ones as FALSE."""
     order = np.argsort(labels.predicate, kind="stable")
     arrays = _as_arrays(patterns, labels, world, labels.predicate[order])
-    to_node = labels.entities.translate(world.entities)
-    graph = Graph.of(world).forward
+    to_node, graph = world.locate(labels.entities), world.graph.forward
     ends = [to_node[ids[order]].astype(np.int64) for ids in (labels.subject, labels.object)]
 
     def count(low: int, high: int) -> tuple[int, tuple[Ints, Ints, Ints]]:
@@ -89,7 +86,7 @@ def count_patterns(
         found, target, counted = count_cycles.compiled(graph, some, ends[0], ends[1], distinct)
         return 0, (found + low, target, counted)
 
-    workers = worker_threads(threads)
+    workers = world.threads
     cuts = np.linspace(0, len(patterns), workers * BLOCKS_PER_THREAD + 1).astype(int).tolist()
     bounds = [(low, high) for low, high in pairwise(cuts) if high > low]
     with announced(progress):
@@ -99,7 +96,7 @@ def count_patterns(
 
 
 def _as_arrays(
-    patterns: Sequence[Pattern], labels: Targets, world: Facts, predicate: Integers
+    patterns: Sequence[Pattern], labels: Targets, world: MemoryEngine, predicate: Integers
 ) -> Patterns:
     """Patterns for the kernel; `predicate` is that of the targets in the kernel's order."""
     starts = np.searchsorted(predicate, np.arange(len(labels.predicates) + 1))

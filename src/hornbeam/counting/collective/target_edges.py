@@ -6,29 +6,29 @@ facts, and may have more entities.
 
 from __future__ import annotations
 
-from hornbeam.counting.opening import Evidence, facts_in_memory
+from hornbeam.counting.engine import Engine
+from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.opening import memory_engine
 from hornbeam.errors import InputError
-from hornbeam.facts.table import Facts
 from hornbeam.rules.body import Body, Step
 
 #: Ends the name of a relation of false targets: no name of the data contains a TAB.
 FALSE = "\tfalse"
 
 
-def collective_evidence(evidence: Evidence, engine: str = "memory") -> Facts:
-    """The facts that a collective model works on, which must be in memory."""
-    return facts_in_memory(
-        evidence,
+def collective_engine(engine: Engine) -> MemoryEngine:
+    """The engine that a collective model works with, which must be the one in memory."""
+    return memory_engine(
+        engine,
         'collective models run on facts in memory: use `engine="memory"`, or leave out '
         "`collective`",
-        engine,
     )
 
 
-def collective_facts(evidence: Evidence, max_fanout: int | None, engine: str = "memory") -> Facts:
-    """Give the facts for recursive rules, or refuse what these do not take."""
-    known = collective_evidence(evidence, engine)
-    if known.binary.millionths is not None:
+def recursive_engine(engine: Engine, max_fanout: int | None) -> MemoryEngine:
+    """The engine for recursive rules; what these do not take is refused."""
+    known = collective_engine(engine)
+    if known.facts.binary.millionths is not None:
         raise InputError(
             "collective models take facts that are true or absent, and some of these have truth "
             "values between 0 and 1: round the facts, or leave out `collective`"

@@ -11,6 +11,7 @@ import numpy as np
 from hornbeam.arrays import Bools, Ids, Ints, ranges
 from hornbeam.compiled import announced
 from hornbeam.counting.engine import Discovery
+from hornbeam.counting.last_lookup import LastLookup
 from hornbeam.counting.memory.conditions import (
     Cells,
     ConditionCounter,
@@ -19,7 +20,7 @@ from hornbeam.counting.memory.conditions import (
     wanted_keys,
 )
 from hornbeam.counting.memory.graph import Graph
-from hornbeam.counting.memory.parallel import Rows, concatenated
+from hornbeam.counting.memory.parallel import Rows, SpareSlots, concatenated
 from hornbeam.counting.memory.path_search import PathSearch, path_rows
 from hornbeam.counting.memory.shares import ShareCounter
 from hornbeam.counting.projections import walked
@@ -33,6 +34,9 @@ from hornbeam.rules.body import Body, Kind
 from hornbeam.rules.candidates import Candidates, Conditions, Language
 from hornbeam.rules.codes import path_codes, step_code
 
+#: Target pairs by their predicates.
+Located = dict[str, LocatedPairs]
+
 
 @dataclass(frozen=True, eq=False)
 class MemoryEngine:
@@ -42,6 +46,10 @@ class MemoryEngine:
     facts: Facts
     #: Worker threads, all cores by default. Their number does not change any result.
     threads: int = field(default_factory=worker_threads)
+
+    def over(self, facts: Facts) -> MemoryEngine:
+        """An engine with the same threads over other facts; see `Engine.over`."""
+        return self if facts is self.facts else MemoryEngine(facts, self.threads)
 
     @cached_property
     def walked(self) -> Facts:
@@ -64,6 +72,14 @@ class MemoryEngine:
         return {}
 
     @cached_property
+    def _last(self) -> LastLookup:
+        return LastLookup()
+
+    @cached_property
+    def _spare(self) -> SpareSlots:
+        return SpareSlots(self.graph.n_entities)
+
+    @cached_property
     def _edges(self) -> dict[int, Ints]:
         """Sorted edges by predicate, each target predicate that was asked for."""
         return {}
@@ -80,7 +96,7 @@ class MemoryEngine:
 
     def locate(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""
-        return self.facts.locate(names)
+        return self._last.ids(names, self.facts.locate)
 
     def discover(
         self,
@@ -94,13 +110,13 @@ class MemoryEngine:
         kinds = language.bodies or (Kind.PATH,)
         located = self._located(targets)
         search = self._path_search(language)
-        works = [search.work(pairs) for pairs in located] if Kind.PATH in kinds else []
+        works = [search.work(pairs) for pairs in located.values()] if Kind.PATH in kinds else []
         with announced(progress):
             found = search.discover(works, statistics, progress)
         everything = search.candidates(works, found, tuple(targets.predicates))
         parts = list[Rows](path_rows(found))
         if set(kinds) - {Kind.PATH}:
-            everything, cells = self._with_conditions(everything, targets, located, kinds, language)
+            everything, cells = self._with_conditions(everything, located, kinds, language)
             parts += cells
         rows = everything.pruned(language)
         kept = everything.take(rows)
@@ -109,17 +125,16 @@ class MemoryEngine:
         return Discovery(
             targets,
             kept,
-            self._table(kept, rows, parts, targets, language, progress) if statistics else None,
+            self._table(kept, rows, parts, located, len(targets), language) if statistics else None,
             found=int(np.count_nonzero(everything.coverage)) if whole else None,
-            own_edges=sum(int(pairs.own.sum()) for pairs in located),
-            unseen=len(targets) - sum(len(pairs) for pairs in located),
+            own_edges=sum(int(pairs.own.sum()) for pairs in located.values()),
+            unseen=len(targets) - sum(len(pairs) for pairs in located.values()),
         )
 
     def _with_conditions(
         self,
         paths: Candidates,
-        targets: Targets,
-        located: list[LocatedPairs],
+        located: Located,
         kinds: Collection[Kind],
         language: Language,
     ) -> tuple[Candidates, list[Rows]]:
@@ -127,7 +142,7 @@ class MemoryEngine:
         counter, n_codes = self._condition_counter(language), self.graph.n_codes
         entities, parts = self.facts.entities, list[Rows]()
         everything = replace(paths, conditions=Conditions.of_paths(len(paths), entities))
-        for head, pairs in enumerate(located):
+        for head, pairs in enumerate(located.values()):
             cells = counter.cells(pairs, kinds, None, language.min_coverage)
             more, condition = conditions_found(
                 cells, pairs, head, paths.predicates, paths.targets, entities, n_codes, language
@@ -137,7 +152,7 @@ class MemoryEngine:
         return everything, parts
 
     def _condition_counter(self, language: Language) -> ConditionCounter:
-        graph = self._graph(language)
+        graph = self.limited_graph(language.max_fanout)
         return ConditionCounter(
             self.walked, graph.forward, graph.n_codes, language.distinct_variables
         )
@@ -147,9 +162,9 @@ class MemoryEngine:
         kept: Candidates,
         rows: Ints,
         parts: list[Rows],
-        targets: Targets,
+        located: Located,
+        n_targets: int,
         language: Language,
-        progress: Progress,
     ) -> Statistics:
         """The sparse table of the kept candidates, from the rows of the same search."""
         path, target, body, count = concatenated(parts)
@@ -158,10 +173,8 @@ class MemoryEngine:
         path = place[path]
         keep = path >= 0
         bodies = kept.bodies
-        table = Statistics.of(
-            bodies, len(targets), path[keep], target[keep], body[keep], count[keep]
-        )
-        return self._with_shares(table, targets, language, progress) if language.shares else table
+        table = Statistics.of(bodies, n_targets, path[keep], target[keep], body[keep], count[keep])
+        return self._with_shares(table, located, language) if language.shares else table
 
     def count(
         self,
@@ -175,10 +188,10 @@ class MemoryEngine:
         paths = [body for body in bodies if body.kind is Kind.PATH]
         longest = max((len(body) for body in paths), default=1)
         language = replace(language, max_length=longest)
-        search = self._path_search(language)
+        search, located = self._path_search(language), self._located(targets)
         parts: list[Rows] = []
         with announced(progress):
-            for pairs, name in zip(self._located(targets), targets.predicates, strict=True):
+            for name, pairs in located.items():
                 mine = [(i, body) for i, body in enumerate(bodies) if body.target == name]
                 known = {
                     i: codes
@@ -191,7 +204,7 @@ class MemoryEngine:
                 if others:
                     parts.append(self._count_conditions(pairs, others, language))
         table = Statistics.of(bodies, len(targets), *concatenated(parts))
-        return self._with_shares(table, targets, language, progress) if language.shares else table
+        return self._with_shares(table, located, language) if language.shares else table
 
     def _count_conditions(
         self, pairs: LocatedPairs, bodies: Sequence[tuple[int, Body]], language: Language
@@ -208,13 +221,11 @@ class MemoryEngine:
         cell = np.repeat(np.arange(len(cells)), high - low)
         return _cell_rows(cells.take(cell), pairs, numbers[order[ranges(low, high)]])
 
-    def _with_shares(
-        self, table: Statistics, targets: Targets, language: Language, progress: Progress
-    ) -> Statistics:
+    def _with_shares(self, table: Statistics, located: Located, language: Language) -> Statistics:
         """The table with the shares of its paths."""
         share = np.zeros(len(table.count))
-        counter = self.share_counter(language)
-        for pairs, name in zip(self._located(targets), targets.predicates, strict=True):
+        counter = self.share_counter(language.max_fanout)
+        for name, pairs in located.items():
             mine = {
                 i: codes
                 for i, body in enumerate(table.bodies)
@@ -226,27 +237,28 @@ class MemoryEngine:
                 counter.add(share, table, mine, pairs, language.distinct_variables)
         return replace(table, share=share)
 
-    def share_counter(self, language: Language) -> ShareCounter:
+    def share_counter(self, max_fanout: int | None) -> ShareCounter:
         """What adds up shares under a fan-out limit; the degrees at every edge are kept."""
-        limit, counters = language.max_fanout, self._share_counters
-        if limit not in counters:
-            counters[limit] = ShareCounter(self._graph(language), self.graph)
-        return counters[limit]
+        counters = self._share_counters
+        if max_fanout not in counters:
+            counters[max_fanout] = ShareCounter(self.limited_graph(max_fanout), self.graph)
+        return counters[max_fanout]
+
+    def limited_graph(self, max_fanout: int | None) -> Graph:
+        """The graph under a fan-out limit, made once; the whole one by None."""
+        limited = self._limited
+        if max_fanout not in limited:
+            limited[max_fanout] = self.graph.limited(max_fanout)
+        return limited[max_fanout]
 
     def _path_search(self, language: Language) -> PathSearch:
-        return PathSearch(self._graph(language), self.predicates, language, self.threads)
+        graph = self.limited_graph(language.max_fanout)
+        return PathSearch(graph, self.predicates, language, self.threads, self._spare)
 
-    def _graph(self, language: Language) -> Graph:
-        """The graph under a fan-out limit."""
-        limit, limited = language.max_fanout, self._limited
-        if limit not in limited:
-            limited[limit] = self.graph.limited(limit)
-        return limited[limit]
-
-    def _located(self, targets: Targets) -> list[LocatedPairs]:
+    def _located(self, targets: Targets) -> Located:
         """The targets whose entities have facts, by predicate."""
-        to_node = targets.entities.translate(self.facts.entities)
-        return [self._pairs(targets, to_node, p) for p in range(len(targets.predicates))]
+        to_node = self.locate(targets.entities)
+        return {name: self._pairs(targets, to_node, p) for p, name in enumerate(targets.predicates)}
 
     def _pairs(self, targets: Targets, to_node: Ids, predicate: int) -> LocatedPairs:
         rows = np.flatnonzero(targets.predicate == predicate)

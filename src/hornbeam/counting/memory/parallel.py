@@ -41,32 +41,47 @@ class Found:
     count: Ints
 
 
+#: One place per node for each half of a path, all of them -1 between searches.
+NodeSlots = tuple[Ids, Ids]
+
+
+class SpareSlots:
+    """Slots that the searches over one graph hand on: many small ones need not make their own."""
+
+    def __init__(self, n_entities: int) -> None:
+        self.n_entities = n_entities
+        self._spare: queue.SimpleQueue[NodeSlots] = queue.SimpleQueue()
+        self.give_back = self._spare.put
+
+    def take(self) -> NodeSlots:
+        """Slots that nobody else has, made where none are left."""
+        try:
+            return self._spare.get_nowait()
+        except queue.Empty:
+            n = self.n_entities
+            return np.full(n, -1, dtype=np.int32), np.full(n, -1, dtype=np.int32)
+
+
 @dataclass(eq=False)
 class Worker:
-    """What one thread at a time owns: counters, and one place per node for each half of a path."""
+    """What one thread at a time owns."""
 
     number: int
     counters: Counters
     size: int
-    near_slot: Ids
-    far_slot: Ids
+    slots: NodeSlots
 
 
 class WorkerPool:
     """As many workers as threads, each borrowed by one at a time."""
 
-    def __init__(self, threads: int, n_entities: int, known: Keys) -> None:
+    def __init__(self, threads: int, spare: SpareSlots, known: Keys) -> None:
         fill = filled.choose(threads * len(known), WORTH_COMPILING)
         self.workers = [
-            Worker(
-                number,
-                fill(empty_counters(), known),
-                len(known),
-                np.full(n_entities, -1, dtype=np.int32),
-                np.full(n_entities, -1, dtype=np.int32),
-            )
+            Worker(number, fill(empty_counters(), known), len(known), spare.take())
             for number in range(threads)
         ]
+        self._spare = spare
         self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
         for worker in self.workers:
             self._idle.put(worker)
@@ -81,7 +96,12 @@ class WorkerPool:
             self._idle.put(worker)
 
     def merged(self, blocks: list[tuple[int, Rows]], target: Ints) -> Found:
-        """Unite the workers' counters and renumber the blocks' rows accordingly."""
+        """Unite the workers' counters and renumber the blocks' rows accordingly.
+
+        All blocks are done, so that the slots are free; those of an interrupted search never are.
+        """
+        for worker in self.workers:
+            self._spare.give_back(worker.slots)
         keys = [worker.counters.key[: worker.size] for worker in self.workers]
         key, place = np.unique(np.concatenate(keys), return_inverse=True)
         figures = np.zeros((3, len(key)), dtype=np.int64)

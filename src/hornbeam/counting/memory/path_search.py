@@ -14,6 +14,7 @@ from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.parallel import (
     Found,
     Rows,
+    SpareSlots,
     WorkerPool,
     balanced_blocks,
     run_blocks,
@@ -103,6 +104,7 @@ class PathSearch:
     predicates: Names  #: of the graph's steps
     language: Language
     threads: int
+    spare: SpareSlots
 
     def discover(
         self, works: Sequence[Work], keep_entries: bool, progress: Progress
@@ -222,7 +224,7 @@ class PathSearch:
         run = search_block.choose(int(work.cost.sum()) * steeper, WORTH_COMPILING)
         # what is interpreted holds the interpreter's lock
         threads = 1 if run == search_block.interpreted else self.threads
-        pool = WorkerPool(threads, work.graph.n_entities, known)
+        pool = WorkerPool(threads, self.spare, known)
 
         def search(low: int, high: int) -> tuple[int, Rows]:
             part = slice(low, high)
@@ -230,7 +232,7 @@ class PathSearch:
                 worker.counters, worker.size, *rows = run(
                     work.graph.forward, work.graph.backward, work.graph.n_codes, plan,
                     work.source[part], work.sink[part], work.positive[part], work.own[part], low,
-                    worker.near_slot, worker.far_slot, worker.counters, worker.size,
+                    *worker.slots, worker.counters, worker.size,
                 )  # fmt: skip
                 return worker.number, tuple(rows)
 

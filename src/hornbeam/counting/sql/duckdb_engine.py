@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 import duckdb
 import numpy as np
@@ -107,8 +108,9 @@ def duckdb_engine(facts: Facts, threads: int | None = None) -> SqlEngine:
     _prepare(database, threads)
     weakref.finalize(database, stack.close)
     return SqlEngine(
-        database, edges.predicates, edges.soft, facts.entities, not_binary=facts.not_binary
-    )
+        database, edges.predicates, edges.soft, facts.entities, facts.not_binary,
+        facts=facts, opener=partial(duckdb_engine, threads=threads),
+    )  # fmt: skip
 
 
 @contextmanager

@@ -5,7 +5,7 @@ The facts stay in the database. Targets go in, tables of candidates and counts c
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -14,6 +14,7 @@ import numpy as np
 from hornbeam.arrays import Array, Ids
 from hornbeam.counting.engine import Discovery
 from hornbeam.counting.histograms import Histograms
+from hornbeam.counting.last_lookup import LastLookup
 from hornbeam.counting.sql.condition_queries import ConditionSearch
 from hornbeam.counting.sql.condition_tables import (
     CONDITION_TABLES,
@@ -60,6 +61,21 @@ class SqlEngine:
     #: Longest table of counts that comes to Python; of a longer one only histograms do.
     max_rows: int = field(default_factory=lambda: physical_memory() // 4 // ROW_BYTES)
     broadcast_rows: int = 0  #: longest table that every worker of a cluster can hold
+    facts: Facts | None = None  #: the facts where they are in memory, too
+    #: Opens such an engine over facts in memory; None where the database has its facts by itself.
+    opener: Callable[[Facts], SqlEngine] | None = None
+
+    def over(self, facts: Facts) -> SqlEngine:
+        """An engine on another such database over other facts; see `Engine.over`."""
+        if facts is self.facts:
+            return self
+        if self.opener is None:
+            raise InputError("this engine leaves its facts where they are and takes no others")
+        return self.opener(facts)
+
+    @cached_property
+    def _last(self) -> LastLookup:
+        return LastLookup()
 
     @cached_property
     def _weighed(self) -> bool:
@@ -135,7 +151,7 @@ class SqlEngine:
             and heads[i] >= 0
             and (codes := path_codes(body, self.predicates)) is not None
         }
-        conditions = known_conditions(bodies, heads, self.predicates, self.locate)
+        conditions = known_conditions(bodies, heads, self.predicates, self._look_up)
         shares = language.shares and bool(paths)
         located = self._located(targets, shares)
         if not len(located) or not (paths or len(conditions["path"])):
@@ -159,6 +175,9 @@ class SqlEngine:
 
     def locate(self, names: Names) -> Ids:
         """Ids of names of entities, -1 where no fact has them."""
+        return self._last.ids(names, self._look_up)
+
+    def _look_up(self, names: Names) -> Ids:
         if self.entities is not None:
             return names.translate(self.entities)
         listed = np.array(list(names), dtype=object)

@@ -1,0 +1,179 @@
+"""What does not change is made once: graphs, what a fan-out limit leaves of them, translations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import hornbeam as hb
+from hornbeam.choices import CollectiveMethod
+from hornbeam.counting.collective.believed_pairs import BelievedPairs
+from hornbeam.counting.memory.graph import Graph
+from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.memory.parallel import SpareSlots
+from hornbeam.counting.opening import open_engine
+from hornbeam.facts.names import Names
+from hornbeam.progress import SILENT, Progress, Silent
+from hornbeam.rules.body import Body, Step
+from hornbeam.rules.candidates import Language
+from hornbeam.scoring.batches import scored_batches
+from hornbeam.serve.edits import NO_EDITS
+from hornbeam.serve.state import Explorer
+
+FACTS = hb.read_facts(
+    [
+        *((f"a{i}", "p", f"b{i % 4}") for i in range(12)),
+        *((f"b{i}", "q", f"c{i % 2}") for i in range(4)),
+        ("a0", "t", "c0"),
+    ]
+)
+PAIRS = hb.read_pairs([(f"a{i}", "t", f"c{k}") for i in range(12) for k in range(2)])
+PLAIN = hb.Model.parse("2: p(A, B) & q(B, C) -> t(A, C)\n1: !t(A, B)\n")
+LIMITED = replace(PLAIN, semantics=replace(PLAIN.semantics, max_fanout=5))
+SHARES = hb.Model.parse("2: p(A, B) & q(B, C) -> t(A, C)  [share / 0.1]\n1: !t(A, B)\n")
+BELIEVED = Body((Step("p"), Step("p", inverse=True), Step("believed_t")), "t")
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What graphs were made, in order: whole ones, and those under a limit."""
+    found, of, limited = list[str](), Graph.of, Graph.limited
+
+    def told_of(facts: hb.Facts) -> Graph:
+        found.append("whole")
+        return of(facts)
+
+    def told_limited(graph: Graph, limit: int | None) -> Graph:
+        found.append(f"limit {limit}")
+        return limited(graph, limit)
+
+    monkeypatch.setattr(Graph, "of", told_of)
+    monkeypatch.setattr(Graph, "limited", told_limited)
+    return found
+
+
+@pytest.fixture
+def translated(monkeypatch: pytest.MonkeyPatch) -> list[Names]:
+    """The tables of names that were translated to others, in order."""
+    found, translate = list[Names](), Names.translate
+
+    def told(names: Names, other: Names) -> object:
+        found.append(names)
+        return translate(names, other)
+
+    monkeypatch.setattr(Names, "translate", told)
+    return found
+
+
+def times(names: Names, translated: list[Names]) -> int:
+    return sum(one is names for one in translated)
+
+
+@pytest.mark.parametrize("model", [PLAIN, LIMITED, SHARES], ids=["plain", "limited", "shares"])
+def test_proposals_walk_the_graph_that_is_counted(model: hb.Model, made: list[str]) -> None:
+    assert len(model.propose(FACTS, subjects=["a1", "a2"], threads=1))
+    assert made == ["whole", f"limit {model.semantics.max_fanout}"]
+
+
+def test_explanations_walk_the_graph_that_is_counted(made: list[str]) -> None:
+    explainer = LIMITED.explainer(FACTS)
+    for subject in ("a1", "a2"):
+        explainer.explain(subject, "t", "c1", flip=False)
+    assert made == ["whole", "limit 5"]
+
+
+def test_all_of_the_explorer_has_one_graph(made: list[str]) -> None:
+    explorer = Explorer(FACTS, LIMITED, pairs=PAIRS, threads=1)
+    explorer.explain("a1", "t", "c1", NO_EDITS)
+    explorer.new_links(FACTS.entities.index("a1"), "t", True, NO_EDITS, 3)
+    assert made == ["whole", "limit 5"]
+
+
+def test_beliefs_are_laid_out_once(made: list[str]) -> None:
+    beliefs = BelievedPairs(MemoryEngine(FACTS, 1), PAIRS, np.full(len(PAIRS), 0.5))
+    for _ in range(3):
+        beliefs.count(PAIRS, [*PLAIN.bodies, BELIEVED], Language())
+    assert made.count("whole") == 3  # facts, facts and pairs, facts and beliefs
+
+
+def test_an_explanation_walks_the_beliefs_that_are_counted(made: list[str]) -> None:
+    semantics = replace(PLAIN.semantics, collective=CollectiveMethod.TWO_STEP)
+    of_beliefs = hb.Model.parse("1: p(A, X) & p(Y, X) & believed_t(Y, B) -> t(A, B)\n")
+    model = hb.Model((*of_beliefs.rules, *PLAIN.rules), semantics, PLAIN.rules)
+    explainer = model.explainer(FACTS, PAIRS)
+    for subject in ("a1", "a2"):
+        assert explainer.explain(subject, "t", "c1").reasons
+    assert made.count("whole") == 3
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_the_names_of_all_blocks_are_looked_up_once(engine: str, translated: list[Names]) -> None:
+    opened = open_engine(FACTS, engine, 1)
+    anchored = hb.Model.parse("1: p(A, 'b1') -> t(A, B)\n2: p(A, B) & q(B, C) -> t(A, C)\n")
+    blocks = list(scored_batches(opened, anchored, PAIRS, block=7))
+    assert len(blocks) > 3
+    assert times(PAIRS.entities, translated) == 1
+    opened.locate(PAIRS.entities)
+    assert times(PAIRS.entities, translated) == 1
+    others = hb.read_pairs([("a1", "t", "nobody")])
+    assert opened.locate(others.entities).tolist() == [FACTS.entities.index("a1"), -1]
+    assert opened.locate(PAIRS.entities).tolist() == FACTS.locate(PAIRS.entities).tolist()
+
+
+def test_shares_are_counted_of_the_pairs_that_were_located(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine, asked, own = MemoryEngine(FACTS, 1), list[int](), MemoryEngine._own
+
+    def told(*arguments: object) -> object:
+        asked.append(1)
+        return own(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(MemoryEngine, "_own", told)
+    engine.count(PAIRS, SHARES.bodies, Language(shares=True))
+    assert len(asked) == 1
+    labels = hb.read_labels([("a1", "t", "c1", 1.0), ("a2", "t", "c1", 0.0)])
+    engine.discover(labels, Language(2, 1, shares=True))
+    assert len(asked) == 2
+
+
+def spare_slots(engine: MemoryEngine) -> int:
+    return engine._spare._spare.qsize()
+
+
+def count_once(engine: MemoryEngine, progress: Progress) -> None:
+    engine.count(PAIRS, PLAIN.bodies, Language(), progress=progress)
+
+
+def test_searches_hand_on_their_slots() -> None:
+    engine = MemoryEngine(FACTS, 1)
+    for _ in range(3):
+        count_once(engine, SILENT)
+        assert spare_slots(engine) == 1
+    near, far = engine._spare.take()
+    assert (near == -1).all()
+    assert (far == -1).all()
+    assert spare_slots(engine) == 0
+
+
+def test_an_interrupted_search_keeps_its_slots() -> None:
+    """Its blocks may still be running."""
+
+    class Interrupt(Silent):
+        def advance(self, stage: str, done: int, total: int) -> None:
+            raise KeyboardInterrupt
+
+    engine = MemoryEngine(FACTS, 1)
+    with pytest.raises(KeyboardInterrupt):
+        count_once(engine, Interrupt())
+    assert spare_slots(engine) == 0
+
+
+def test_nobody_has_slots_that_another_has() -> None:
+    spare = SpareSlots(3)
+    one, other = spare.take(), spare.take()
+    assert one is not other
+    spare.give_back(one)
+    assert spare.take() is one
