@@ -12,8 +12,7 @@ counts once where it holds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -35,11 +34,10 @@ class Columns:
 
     statistics: Statistics
     relaxation: Relaxation = Relaxation.BOOLEAN
-
-    @cached_property
-    def _laid_out(self) -> dict[Counts, tuple[Ints, Ids, Floats]]:
-        """The columns of all bodies for each way of counting that was asked for."""
-        return {}
+    #: The columns of all bodies for each way of counting that was asked for.
+    _laid_out: dict[Counts, tuple[Ints, Ids, Floats]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def all(self, counts: Counts) -> tuple[Ints, Ids, Floats]:
         """Columns (indptr, row, x) of all bodies; shares as they are, not yet by their median."""

@@ -15,7 +15,7 @@ Where bodies are observed, a clause and its negation share one column; the prior
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -66,6 +66,12 @@ class CountProblem:
     relaxation: Relaxation
     times: tuple[int, ...] = ()
     symmetric: bool = False
+    #: Strengths and moments at the latest weights.
+    _latest: dict[bytes, tuple[Floats, Moments]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+    #: Gradient at the latest weights: a fit begins where the one before has ended.
+    _latest_gradient: dict[bytes, Floats] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
@@ -239,11 +245,6 @@ class CountProblem:
             self._latest[key] = found, self.densities.moments(found)
         return self._latest[key]
 
-    @cached_property
-    def _latest(self) -> dict[bytes, tuple[Floats, Moments]]:
-        """Strengths and moments at the latest weights."""
-        return {}
-
     def gradient(self, weights: Floats) -> Floats:
         """Derivative of -l by every weight: observed minus expected."""
         key = weights.tobytes()
@@ -252,11 +253,6 @@ class CountProblem:
             self._latest_gradient.clear()
             self._latest_gradient[key] = descent.gradients(self._layout, slopes)
         return self._latest_gradient[key]
-
-    @cached_property
-    def _latest_gradient(self) -> dict[bytes, Floats]:
-        """Gradient at the latest weights: a fit begins where the one before has ended."""
-        return {}
 
     def score(self, weights: Floats) -> Floats:
         """E[y] of every target."""

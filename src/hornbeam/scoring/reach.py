@@ -12,7 +12,7 @@ other rule does, every object that the target's facts have is taken.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,10 @@ class Reach:
     near: int = 0
     allowed: Bools | None = None  #: which entities may be led to; all of them where it is None
     loops: bool = True  #: whether an entity may be led to itself
+    #: Which entities meet conditions, each that was asked for.
+    _met: dict[Body, Bools] = field(default_factory=dict, init=False, repr=False)
+    #: Matrices of steps, each that was asked for.
+    _relations: dict[Step, sparse.csr_array] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def leading(self) -> Sequence[AnyBody]:
@@ -159,11 +163,6 @@ class Reach:
             return 0
         return int(np.count_nonzero(self._ends(body)))
 
-    @cached_property
-    def _met(self) -> dict[Body, Bools]:
-        """Which entities meet conditions, each that was asked for."""
-        return {}
-
     def _meeting(self, body: Body) -> Bools:
         """Which entities meet a condition that is no path."""
         if body not in self._met:
@@ -191,11 +190,6 @@ class Reach:
         """The ends of a step's facts; none where the facts do not have it."""
         subject, object_ = self.facts.links(step.relation)
         return (object_, subject) if step.inverse else (subject, object_)
-
-    @cached_property
-    def _relations(self) -> dict[Step, sparse.csr_array]:
-        """Matrices of steps, each that was asked for."""
-        return {}
 
     def _relation(self, step: Step) -> sparse.csr_array:
         if step not in self._relations:
