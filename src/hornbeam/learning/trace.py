@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import math
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hornbeam.errors import DataError, HornbeamWarning
+from hornbeam.errors import DataError, warn
 from hornbeam.files import fingerprint
 from hornbeam.rules.body import Kind
 from hornbeam.rules.candidates import Language
@@ -234,11 +233,9 @@ def trace_of(model: Path) -> Trace | None:
         problem = "is no trace as learn writes it; delete it, or learn the model again"
         raise DataError(str(path), problem) from None
     if trace.model not in ("", fingerprint(text)):
-        warnings.warn(
+        warn(
             f"{path}: is the trace of another model than {model} is now (edited, or learned "
-            "again); it is left out",
-            HornbeamWarning,
-            stacklevel=2,
+            "again); it is left out"
         )
         return None
     return trace

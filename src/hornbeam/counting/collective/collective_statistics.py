@@ -19,7 +19,6 @@ taken out again.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -36,7 +35,7 @@ from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.opening import check_targets
 from hornbeam.counting.statistics import Statistics
-from hornbeam.errors import HornbeamWarning
+from hornbeam.errors import warn
 from hornbeam.facts.folds import among_facts
 from hornbeam.facts.known import with_targets
 from hornbeam.facts.table import ONE, Facts, Targets
@@ -99,11 +98,9 @@ def discover_collective(
     world = ConditionedWorld.of(collective_facts(facts, language.max_fanout, engine), labels)
     own = int(world.stated.sum())
     if own and not own_facts_expected:
-        warnings.warn(
+        warn(
             f"{own:,} labelled targets stand among the facts too; they are true for the others, "
-            "and a target's own fact is never evidence for itself",
-            HornbeamWarning,
-            stacklevel=2,
+            "and a target's own fact is never evidence for itself"
         )
     engine_of_true = MemoryEngine(world.true, worker_threads(threads))
     found = engine_of_true.discover(labels, language, progress=progress)
