@@ -209,5 +209,4 @@ class NewLinkFinder:
 def _pairs(facts: Facts, target: str, entity: int, others: Ids, forward: bool) -> Targets:
     here = np.full(len(others), entity, dtype=np.int32)
     subject, object_ = (here, others) if forward else (others, here)
-    predicate = np.zeros(len(others), dtype=np.int32)
-    return Targets(facts.entities, Names.of([target]), predicate, subject, object_)
+    return Targets.between(facts.entities, target, subject, object_)
