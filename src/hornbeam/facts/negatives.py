@@ -25,7 +25,7 @@ from hornbeam.choices import Sampling
 from hornbeam.errors import InputError, UnknownTargetError, warn
 from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.facts.names import Names
-from hornbeam.facts.table import HALF, ONE, Facts, Targets
+from hornbeam.facts.table import ONE, Facts, Targets
 
 #: Draws per wanted negative before rejection gives up on a relation that is nearly complete.
 PATIENCE = 50
@@ -155,9 +155,7 @@ def _edges(facts: Facts, predicate: str) -> tuple[Ids, Ids, Bools]:
                 "facts; expected a target of two, subject and object"
             )
         raise UnknownTargetError(predicate, [name for name, n in facts.arity.items() if n == 2])
-    true = np.ones(len(rows), dtype=np.bool_)
-    if table.millionths is not None:
-        true = table.millionths[rows] >= HALF
+    true = table.true[rows]
     if not true.any():
         raise InputError(f"no fact of {predicate!r} has a value of 0.5 or more; expected positives")
     return table.arguments[0][rows], table.arguments[1][rows], true

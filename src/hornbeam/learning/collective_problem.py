@@ -8,7 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Ints, pointers
-from hornbeam.counting.collective.collective_statistics import CollectiveStatistics
+from hornbeam.counting.collective.collective_statistics import (
+    CollectiveStatistics,
+    clause_numbers,
+)
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.strengths import DOWN, UP
 from hornbeam.facts.table import Targets
@@ -60,8 +63,8 @@ def _heads(
     statistics: CollectiveStatistics, labels: Targets, clauses: Sequence[Clause]
 ) -> Iterator[CountEntries]:
     """(side, clause, target, count) of the terms of heads, priors among them."""
-    yield _table_rows(statistics.heads, 0, UP)
-    yield _table_rows(statistics.heads, 1, DOWN)
+    yield _table_rows(statistics.heads, False, UP)
+    yield _table_rows(statistics.heads, True, DOWN)
     for k, clause in enumerate(clauses):
         if clause.is_prior:
             mine = labels.predicate == labels.predicates.index(clause.target)
@@ -70,17 +73,17 @@ def _heads(
 
 def _bodies(statistics: CollectiveStatistics, times: tuple[int, ...]) -> Iterator[CountEntries]:
     """The same of body atoms; repeats without a side of theirs push down."""
-    yield _table_rows(statistics.bodies, 0, DOWN)
-    yield _table_rows(statistics.negated_bodies, 1, DOWN)
+    yield _table_rows(statistics.bodies, False, DOWN)
+    yield _table_rows(statistics.negated_bodies, True, DOWN)
     repeats = statistics.repeats
     sides = 2 + np.searchsorted(times, repeats.times) if times else DOWN
     yield _rows(sides, repeats.clause, repeats.target, repeats.count)
 
 
-def _table_rows(table: Statistics, negated: int, side: int) -> CountEntries:
+def _table_rows(table: Statistics, negated: bool, side: int) -> CountEntries:
     """Rows of a table of sequences, as those of the clauses or of the negations."""
     sequence = np.repeat(np.arange(len(table.bodies)), np.diff(table.indptr))
-    return _rows(side, 2 * sequence + negated, table.target, table.count)
+    return _rows(side, clause_numbers(sequence, negated), table.target, table.count)
 
 
 def _rows(*columns: npt.ArrayLike) -> CountEntries:

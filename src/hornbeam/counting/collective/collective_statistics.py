@@ -49,15 +49,17 @@ CountRows = tuple[Ints, Ints, Ints]
 
 @dataclass(frozen=True, eq=False)
 class Repeats:
-    """Ground clauses in which a target stands several `times`.
-
-    Rows belong to clause 2c (sequence c) or 2c + 1 (its negation).
-    """
+    """Ground clauses in which a target stands several `times`; see `clause_numbers`."""
 
     clause: Ints
     target: Ints
     times: Ints
     count: Ints
+
+
+def clause_numbers(sequence: Ints, negated: Bools | bool) -> Ints:
+    """Numbers of clauses: sequence c has clause 2c and its negation 2c + 1."""
+    return 2 * sequence + negated
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +147,8 @@ class ConditionedWorld:
         pattern, target, count = count_patterns(
             patterns, self.labels, self.both, distinct, threads, progress
         )
-        clause = np.array([p.clause for p in patterns], dtype=np.int64)[pattern]
+        sequence = np.array([p.sequence for p in patterns], dtype=np.int64)[pattern]
+        negated = np.array([p.negated for p in patterns], dtype=np.bool_)[pattern]
         times = np.array([len(p.places) for p in patterns], dtype=np.int64)[pattern]
         tautology = np.array([p.tautology for p in patterns], dtype=np.bool_)[pattern]
         # a true target was never counted as the false head of its own body
@@ -153,8 +156,8 @@ class ConditionedWorld:
         engine = MemoryEngine(self.both, worker_threads(threads))
         in_clauses = self._bodies(engine, heads.bodies, False, language, progress)
         in_negations = self._bodies(engine, heads.bodies, True, language, progress)
-        taken_out = (clause[undo] // 2, target[undo], -count[undo])
-        keep = ~tautology
+        taken_out = (sequence[undo], target[undo], -count[undo])
+        keep, clause = ~tautology, clause_numbers(sequence, negated)
         return CollectiveStatistics(
             heads,
             _added_up(heads, in_clauses, taken_out),
