@@ -121,12 +121,20 @@ class LabelledSearch:
         assert found.statistics is not None
         facts = collective_evidence(self.facts) if folds is None else folds.facts
         every = np.arange(len(self.labels))
-        groups = pair_groups(facts, self.labels, drawn=self.sampling is not None)
-        views = [(every, facts)] if folds is None else list(folds.views())
         return FirstStep(
-            plan.learner, learned, problem, found.statistics, self.labels, views, facts,
-            groups, plan.ways, self.language, self.symmetric, self.threads,
-        )  # fmt: skip
+            learner=plan.learner,
+            learned=learned,
+            problem=problem,
+            statistics=found.statistics,
+            labels=self.labels,
+            views=[(every, facts)] if folds is None else list(folds.views()),
+            facts=facts,
+            group=pair_groups(facts, self.labels, drawn=self.sampling is not None),
+            ways=plan.ways,
+            language=self.language,
+            symmetric=self.symmetric,
+            threads=self.threads,
+        )
 
     def _with_mirrors(self, found: Discovery, counter: PathCounter) -> Discovery:
         if not self.symmetric:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,14 @@ from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 
-CountEntries = tuple[Ints, ...]
+
+class CountEntries(NamedTuple):
+    """Counts of clauses for targets, and the sides on which they push."""
+
+    side: Ints
+    clause: Ints
+    target: Ints
+    number: Ints
 
 
 def collective_problem(
@@ -35,13 +43,13 @@ def collective_problem(
     With `heads_only` ground clauses say nothing of the targets in their bodies.
     """
     listed = body_clauses(statistics.sequences, [Counts.RAW], {})
-    clauses = [clause for _, _, clause in listed] + priors_of(labels.predicates)
+    clauses = [one.clause for one in listed] + priors_of(labels.predicates)
     times = tuple(np.unique(statistics.repeats.times).tolist())
     if relaxation is Relaxation.BOOLEAN or heads_only:
         times = ()  # for y in {0, 1}, max(0, m y - (m-1)) is y
     parts = [*_heads(statistics, labels, clauses)]
     parts += [] if heads_only else _bodies(statistics, times)
-    side, clause, target, count = (np.concatenate([part[i] for part in parts]) for i in range(4))
+    side, clause, target, count = map(np.concatenate, zip(*parts, strict=True))
     n, width = max(len(labels), 1), len(clauses)
     cell, place = np.unique((side * width + clause) * n + target, return_inverse=True)
     occupied, sizes = np.unique(cell // n, return_counts=True)
@@ -62,7 +70,7 @@ def collective_problem(
 def _heads(
     statistics: CollectiveStatistics, labels: Targets, clauses: Sequence[Clause]
 ) -> Iterator[CountEntries]:
-    """(side, clause, target, count) of the terms of heads, priors among them."""
+    """The terms of heads, priors among them."""
     yield _table_rows(statistics.heads, False, UP)
     yield _table_rows(statistics.heads, True, DOWN)
     for k, clause in enumerate(clauses):
@@ -72,7 +80,7 @@ def _heads(
 
 
 def _bodies(statistics: CollectiveStatistics, times: tuple[int, ...]) -> Iterator[CountEntries]:
-    """The same of body atoms; repeats without a side of theirs push down."""
+    """Those of body atoms; repeats without a side of theirs push down."""
     yield _table_rows(statistics.bodies, False, DOWN)
     yield _table_rows(statistics.negated_bodies, True, DOWN)
     repeats = statistics.repeats
@@ -88,4 +96,4 @@ def _table_rows(table: Statistics, negated: bool, side: int) -> CountEntries:
 
 def _rows(*columns: npt.ArrayLike) -> CountEntries:
     """Columns of one length, of 64-bit integers."""
-    return tuple(np.asarray(c, dtype=np.int64) for c in np.broadcast_arrays(*columns))
+    return CountEntries(*(np.asarray(c, dtype=np.int64) for c in np.broadcast_arrays(*columns)))

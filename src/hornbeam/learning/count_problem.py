@@ -21,14 +21,13 @@ from functools import cached_property, partial
 import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, pointers
-from hornbeam.counting.columns import Columns
+from hornbeam.counting.columns import Columns, LaidOut
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.strengths import Densities, Moments
 from hornbeam.facts.table import Targets
 from hornbeam.learning import descent
 from hornbeam.learning.body_clauses import body_clauses, body_lengths, priors_of, useful_ways
 from hornbeam.learning.column_groups import (
-    LaidOut,
     added_by_group,
     mirror_groups,
     shares_by_median,
@@ -100,18 +99,18 @@ class CountProblem:
                 parts[way], medians = shares_by_median(statistics, parts[way], group)
         if tied:
             parts = added_by_group(parts, group)
-        listed = [one for one in body_clauses(bodies, ways, medians) if group[one[0]] == one[0]]
+        listed = [one for one in body_clauses(bodies, ways, medians) if group[one.body] == one.body]
         first = {way: k * len(bodies) for k, way in enumerate(parts)}
-        column = [first[way] + b for b, way, _ in listed]
+        column = [first[one.way] + one.body for one in listed]
         priors = [labels.predicate == p for p in range(len(labels.predicates))]
         column += [len(parts) * len(bodies) + k // 2 for k in range(2 * len(priors))]
-        clauses = [clause for _, _, clause in listed] + priors_of(labels.predicates)
+        clauses = [one.clause for one in listed] + priors_of(labels.predicates)
         none = np.empty(0)
         rows = np.concatenate(
-            [none, *(part[1] for part in parts.values()), *map(np.flatnonzero, priors)]
+            [none, *(part.row for part in parts.values()), *map(np.flatnonzero, priors)]
         )
-        x = np.concatenate([none, *(part[2] for part in parts.values())])
-        sizes = [n for indptr, _, _ in parts.values() for n in np.diff(indptr)]
+        x = np.concatenate([none, *(part.x for part in parts.values())])
+        sizes = [n for part in parts.values() for n in np.diff(part.indptr)]
         sizes += map(np.count_nonzero, priors)
         return cls(
             clauses,

@@ -189,19 +189,19 @@ class Trace:
             written.get("histogram_groups"),
         )
         return cls(
-            str(written["method"]),
-            str(written["counts"]),
-            int(written["targets"]),
-            int(written["positives"]),
-            None if written["found"] is None else int(written["found"]),
-            tuple(_outcome(row) for row in written["candidates"]),
-            {str(phase): float(spent) for phase, spent in written["seconds"].items()},
-            int(written.get("seed", 0)),
-            _language(written.get("language", {})),
-            written.get("sampled_negatives"),
-            fit,
-            str(written.get("model", "")),
-            None if second is None else SecondStep(**second),
+            method=str(written["method"]),
+            counts=str(written["counts"]),
+            targets=int(written["targets"]),
+            positives=int(written["positives"]),
+            found=None if written["found"] is None else int(written["found"]),
+            candidates=tuple(_outcome(row) for row in written["candidates"]),
+            seconds={str(phase): float(spent) for phase, spent in written["seconds"].items()},
+            seed=int(written.get("seed", 0)),
+            language=_language(written.get("language", {})),
+            sampled_negatives=written.get("sampled_negatives"),
+            fit=fit,
+            model=str(written.get("model", "")),
+            second_step=None if second is None else SecondStep(**second),
         )
 
     @property
