@@ -85,21 +85,20 @@ class Reach:
             found[ends] = True
         return np.flatnonzero(found).astype(np.int32)
 
-    def blocks(self, starts: Ids, *, known: bool = False) -> Iterator[tuple[int, Ids, Ids]]:
+    def blocks(self, starts: Ids) -> Iterator[tuple[int, Ids, Ids]]:
         """Pairs (start, end) that some body may have groundings for, a block of starts at a time.
 
-        Comes with the number of starts done. Pairs that stand among the facts already are left out
-        unless `known`.
+        Comes with the number of starts done. Pairs that stand among the facts are among them.
         """
         width = max((self._width(body) for body in self.leading), default=0)
         size = max(1, min(BLOCK, MOST_PAIRS // max(width, 1)))
         for low in range(0, len(starts), size):
             block = starts[low : low + size]
-            row, end = self._ends_from(block, known)
+            row, end = self._ends_from(block)
             if len(row):
                 yield low + len(block), block[row], end
 
-    def _ends_from(self, starts: Ids, known: bool) -> tuple[Ints, Ids]:
+    def _ends_from(self, starts: Ids) -> tuple[Ints, Ids]:
         from scipy import sparse  # a quarter of a second that other work need not wait for
 
         chooser = sparse.csr_array(
@@ -109,9 +108,6 @@ class Reach:
         reached = sparse.csr_array(chooser.shape, dtype=np.bool_)
         for body in self.leading:
             reached = reached + self._followed(body, starts, chooser)
-        if not known:
-            old = (chooser @ self._relation(Step(self.target, inverse=self.near == 1))) > 0
-            reached = reached.astype(np.int8) - reached.multiply(old).astype(np.int8)
         row, end = reached.nonzero()
         kept = self.may_lead(starts[row], end)
         return row[kept].astype(np.int64), end[kept].astype(np.int32)
