@@ -17,6 +17,8 @@ Integers = npt.NDArray[np.integer]
 #: Row numbers, as `flatnonzero` and `argsort` give them.
 Positions = npt.NDArray[np.intp]
 Unsigned = npt.NDArray[np.uint32]
+#: Members of an enumeration by their numbers.
+Kinds = npt.NDArray[np.uint8]
 #: Ids of entities and predicates (their ranks in a table of names), and other 32-bit numbers.
 Ids = npt.NDArray[np.int32]
 #: Truth values as integers in units of one millionth.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,17 @@ from hornbeam.two_step import ASKED_ONLY
 
 #: What stands beside a collective method: the same without, and with every pair believed in.
 PLAIN, ASKED = "plain", "asked"
-World = tuple[str, Facts, Targets, Facts, Targets]
 Learn = Callable[..., Model]
+
+
+class World(NamedTuple):
+    """What a fold is learned from, and what it is evaluated on."""
+
+    fold: str
+    train_facts: Facts
+    train: Targets
+    test_facts: Facts
+    test: Targets
 
 
 @dataclass(frozen=True)
@@ -137,8 +146,7 @@ def cross_validate_worlds(
 ) -> list[MethodResult]:
     """Learn on every world's training labels with every method and evaluate on its test labels.
 
-    Worlds are name, training facts and labels, test facts and labels; `on_fold` is called with the
-    name of each before it is worked on.
+    `on_fold` is called with the name of each before it is worked on.
     """
     results: dict[str, list[FoldResult]] = {name: [] for name in methods}
     for fold, train_facts, train, test_facts, test in worlds:
@@ -190,7 +198,7 @@ def task_worlds(task_dir: str, folds: int | None = None) -> Iterator[World]:
         same = fold.test_facts == fold.train_facts
         test_facts = train_facts if same else read_facts(*fold.test_facts)
         train, test = read_labels(fold.train_labels), read_labels(fold.test_labels)
-        yield fold.name, train_facts, train, test_facts, test
+        yield World(fold.name, train_facts, train, test_facts, test)
 
 
 def label_worlds(facts: Facts, labels: Targets, folds: int = 5, seed: int = 0) -> Iterator[World]:
@@ -201,4 +209,4 @@ def label_worlds(facts: Facts, labels: Targets, folds: int = 5, seed: int = 0) -
     for k, (train, test) in enumerate(dealt):
         held_out = labels.select(test)
         known = without_targets(facts, held_out)
-        yield f"fold{k}", known, labels.select(train), known, held_out
+        yield World(f"fold{k}", known, labels.select(train), known, held_out)

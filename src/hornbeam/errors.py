@@ -6,6 +6,9 @@ message and exits 2. Anything else that escapes is a fault of Hornbeam's and exi
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 from hornbeam.printable import message_text
 from hornbeam.suggestions import did_you_mean
 
@@ -94,3 +97,11 @@ class MissingExtraError(InputError):
 
 class HornbeamWarning(UserWarning):
     """Something the user should know that does not stop the work."""
+
+
+def warn(text: str) -> None:
+    """Warn at the line of the user that led here."""
+    level, frame = 1, sys._getframe(0)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("hornbeam."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, HornbeamWarning, stacklevel=level)

@@ -110,11 +110,19 @@ class LabelledSearch:
         if folds is not None:
             engine = engine.over(folds.facts)
             views = [(rows, engine.over(facts)) for rows, facts in folds.views()]
-        groups = pair_groups(engine.facts, self.labels, drawn=self.sampling is not None)
         return FirstStep(
-            plan.learner, learned, problem, found.statistics, self.labels, views, engine,
-            groups, plan.ways, self.language, self.symmetric,
-        )  # fmt: skip
+            learner=plan.learner,
+            learned=learned,
+            problem=problem,
+            statistics=found.statistics,
+            labels=self.labels,
+            views=views,
+            engine=engine,
+            group=pair_groups(engine.facts, self.labels, drawn=self.sampling is not None),
+            ways=plan.ways,
+            language=self.language,
+            symmetric=self.symmetric,
+        )
 
     def _with_mirrors(self, found: Discovery, counter: PathCounter) -> Discovery:
         if not self.symmetric:

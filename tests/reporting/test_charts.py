@@ -78,7 +78,7 @@ def test_a_thinned_curve_keeps_its_ends_and_shape(n: int, seed: int) -> None:
 def test_names_are_escaped_in_every_chart() -> None:
     nasty = '<script>alert(1)</script>"&'
     ends = np.array([0.0, 1.0])
-    series = [Series(nasty, ends, ends), Series("b", ends, 1 - ends, "two", dots=True)]
+    series = [Series(ends, ends), Series(ends, 1 - ends, "two", dots=True)]
     drawn = [
         line_chart("a", nasty, nasty, unit_axis(nasty), unit_axis(nasty), series, diagonal=True,
                    marked=[(0.5, "mark")]),

@@ -16,7 +16,7 @@ import pytest
 import hornbeam as hb
 from hornbeam.choices import Sampling
 from hornbeam.explaining.waterfall_bar import COLOURS
-from hornbeam.reporting.rendering import named, percent, signed, template
+from hornbeam.reporting.rendering import named, percent, signed, template_text
 from hornbeam.reporting.report import LARGEST, confusion
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.clause import Clause
@@ -261,7 +261,7 @@ def test_report_explorer_and_notebook_share_their_colours() -> None:
     explorer = (files("hornbeam.serve") / "static" / "explorer.css").read_text()
     palettes = [
         [re.findall(rf"--{side}: (#\w+)", sheet)[:2] for side in ("for", "against")]
-        for sheet in (explorer, template("report.css"))
+        for sheet in (explorer, template_text("hornbeam.reporting", "report.css"))
     ]
     assert palettes[0] == palettes[1]
     assert [light for light, _ in palettes[0]] == [COLOURS["for"], COLOURS["against"]]
@@ -298,7 +298,7 @@ NASTY = (
 
 def is_text_and_nothing_else(html: str, page: Page) -> None:
     assert re.findall(r"<script.*?</script>", html, re.DOTALL) == [
-        f"<script>{template('report.js')}</script>"
+        f"<script>{template_text('hornbeam.reporting', 'report.js')}</script>"
     ]
     for tag, attributes in page.tags:
         assert tag not in ("img", "iframe", "object", "embed", "form", "base", "b>")

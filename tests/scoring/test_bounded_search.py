@@ -36,6 +36,7 @@ class Everything:
         self.asked, engine = 0, MemoryEngine(facts, threads=1)
         self.subjects, reach = subjects_of(facts, "t"), target_reach(model, engine, "t")
         self.margins = Margins(*bounding_model(model, engine), reach)
+        known = set(zip(*(ends.tolist() for ends in facts.links("t")), strict=True))
         blocks = scored_pairs(model, engine, reach, self.subjects, score)
         self.scores = {
             (subject, object_): value
@@ -43,6 +44,7 @@ class Everything:
             for subject, object_, value in zip(
                 pairs.subject.tolist(), pairs.object.tolist(), found.tolist(), strict=True
             )
+            if (subject, object_) not in known
         }
 
     def exactly(self, subject: Ids, object_: Ids) -> tuple[Ids, Ids, Floats]:

@@ -167,7 +167,7 @@ def test_the_map_state_is_optimal(world: World, rules: list[Rule], relaxation: R
         best = exact.objective
         assert state.potentials.objective(state.state) == pytest.approx(best, rel=1e-3, abs=1e-3)
     # whoever stands among the facts is held at 1, and nobody else can improve alone
-    own = state.own_map()
+    own = state.own_scores(Score.MAP)
     for i in np.flatnonzero(~state.linked.stated).tolist():
         moved = state.state.copy()
         moved[i] = own[i]
@@ -224,7 +224,7 @@ def test_support_is_handed_on(relaxation: Relaxation) -> None:
     state = inferred(RULES, world, relaxation)
     value = at(state, state.state)
     assert value["a", "t", "d"] > 0.5
-    scores = dict(zip(value, state.means(), strict=True))
+    scores = dict(zip(value, state.own_scores(Score.MEAN), strict=True))
     assert scores["a", "t", "d"] > 0.5
     closed = hb.Model(tuple(RULES), Semantics(relaxation=relaxation))
     with warnings.catch_warnings():

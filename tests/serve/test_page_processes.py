@@ -17,6 +17,7 @@ from hornbeam.errors import InputError
 from hornbeam.progress import SILENT
 from hornbeam.serve.access import Access
 from hornbeam.serve.edits import Edits
+from hornbeam.serve.entity_search import EntitySearch
 from hornbeam.serve.page_processes import PageFaultError, PageProcess, can_fork
 from hornbeam.serve.pins import Pin
 from hornbeam.serve.rule_app import RuleApp
@@ -150,7 +151,7 @@ def test_a_fault_in_a_process_is_told_without_its_details(
     def fails(*_: object) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(Explorer, "find", fails)
+    monkeypatch.setattr(EntitySearch, "find", fails)
     with serving(explorer, processes=True) as client:
         reply = client.get("/search?q=a")
     assert (reply.status, "secret" in reply.body) == (500, False)

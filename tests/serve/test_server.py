@@ -16,6 +16,7 @@ import pytest
 import hornbeam as hb
 from hornbeam.serve import server, web_app
 from hornbeam.serve.edits import MAX_BYTES
+from hornbeam.serve.entity_search import EntitySearch
 from hornbeam.serve.guard import MAX_TARGET
 from hornbeam.serve.pages import Pages
 from hornbeam.serve.state import Explorer
@@ -382,7 +383,7 @@ def test_a_fault_is_told_without_its_details(
     def broken(*_: object) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(Explorer, "find", broken)
+    monkeypatch.setattr(EntitySearch, "find", broken)
     with serving(explorer) as client:
         reply = client.get("/search?q=a")
     assert reply.status == 500

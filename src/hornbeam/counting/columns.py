@@ -12,8 +12,8 @@ counts once where it holds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,20 +29,25 @@ from hornbeam.rules.weighing import Counts, Weighing
 Column = tuple[Ids, Floats]
 
 
+class LaidOut(NamedTuple):
+    """Columns one behind the other: where each begins, rows, entries."""
+
+    indptr: Ints
+    row: Ids
+    x: Floats
+
+
 @dataclass(frozen=True, eq=False)
 class Columns:
     """Columns of bodies and conjunctions over one table of statistics."""
 
     statistics: Statistics
     relaxation: Relaxation = Relaxation.BOOLEAN
+    #: The columns of all bodies for each way of counting that was asked for.
+    _laid_out: dict[Counts, LaidOut] = field(default_factory=dict, init=False, repr=False)
 
-    @cached_property
-    def _laid_out(self) -> dict[Counts, tuple[Ints, Ids, Floats]]:
-        """The columns of all bodies for each way of counting that was asked for."""
-        return {}
-
-    def all(self, counts: Counts) -> tuple[Ints, Ids, Floats]:
-        """Columns (indptr, row, x) of all bodies; shares as they are, not yet by their median."""
+    def all(self, counts: Counts) -> LaidOut:
+        """Columns of all bodies; shares as they are, not yet by their median."""
         if counts not in self._laid_out:
             self._laid_out[counts] = count_columns(self.statistics, counts, self.relaxation)
         return self._laid_out[counts]
@@ -113,10 +118,8 @@ def transformed(count: Integers | Floats, counts: Counts) -> Floats:
             return np.ones(len(count))
 
 
-def count_columns(
-    statistics: Statistics, counts: Counts, relaxation: Relaxation
-) -> tuple[Ints, Ids, Floats]:
-    """Columns (indptr, row, x) of the strength that each body adds to each target.
+def count_columns(statistics: Statistics, counts: Counts, relaxation: Relaxation) -> LaidOut:
+    """Columns of the strength x that each body adds to each target.
 
     With 0/1 facts x is the transformed count. With soft facts and Boolean targets a ground clause
     of body truth b adds b^p, its whole potential where the head is violated; for continuous
@@ -127,7 +130,7 @@ def count_columns(
     if statistics.body_truth is None:
         n = statistics.share if counts is Counts.SHARE else statistics.count
         assert n is not None
-        return statistics.indptr, statistics.target, transformed(n, counts)
+        return LaidOut(statistics.indptr, statistics.target, transformed(n, counts))
     if relaxation is not Relaxation.BOOLEAN:
         raise InputError(
             "facts with truth values between 0 and 1 need the boolean relaxation here: "
@@ -144,4 +147,4 @@ def count_columns(
         total = np.add.reduceat(each, starts) if len(starts) else body[:0]
         x = total if counts is not Counts.LOG else np.log2(1.0 + total)
     sizes = np.bincount(column[starts], minlength=len(statistics.bodies))
-    return pointers(sizes), statistics.target[starts], x
+    return LaidOut(pointers(sizes), statistics.target[starts], x)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
-from hornbeam.errors import HornbeamWarning
+from hornbeam.errors import warn
 from hornbeam.facts.table import Targets
 from hornbeam.rules.body import Kind
 from hornbeam.rules.candidates import Candidates
@@ -32,11 +30,9 @@ def warn_of_leaks(candidates: Candidates, labels: Targets) -> None:
             body = candidates.body(row)
             if body.kind is Kind.PATH and body.steps[0].predicate != target:
                 name = body.steps[0].predicate
-                warnings.warn(
+                warn(
                     f"{name!r} links {int(candidates.coverage_true[row]):,} of the {positives:,} "
                     f"true pairs of {target!r} and {int(false[row]):,} of the {negatives:,} false "
                     "ones: if it only restates the target, leave it out by "
-                    f'`exclude=["{name}"]`',
-                    HornbeamWarning,
-                    stacklevel=3,
+                    f'`exclude=["{name}"]`'
                 )

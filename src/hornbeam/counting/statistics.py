@@ -90,22 +90,9 @@ class Statistics:
 
     def followed_by(self, other: Statistics) -> Statistics:
         """Columns of more bodies for the same targets; what is soft on one side is on both."""
-        both = (self, other)
-        truth: Millionths | None = None
-        if any(table.body_truth is not None for table in both):
-            truth = np.concatenate([table.all_truths for table in both])
-        share: Floats | None = None
-        if any(table.share is not None for table in both):
-            share = np.concatenate([_shares(table) for table in both])
-        return Statistics(
-            [*self.bodies, *other.bodies],
-            self.n_targets,
-            np.concatenate([self.indptr, self.indptr[-1] + other.indptr[1:]]),
-            np.concatenate([self.target, other.target]),
-            np.concatenate([self.count, other.count]),
-            truth,
-            share,
-        )
+        indptr = np.concatenate([self.indptr, self.indptr[-1] + other.indptr[1:]])
+        bodies = [*self.bodies, *other.bodies]
+        return replace(_rows_of_all([self, other]), bodies=bodies, indptr=indptr)
 
     def only(self, members: Integers) -> Statistics:
         """The columns of some bodies, in that order."""
@@ -134,29 +121,20 @@ class Statistics:
             share=None if self.share is None else self.share[rows],
         )
 
-    @classmethod
-    def stacked(cls, tables: Sequence[Statistics]) -> Statistics:
+    @staticmethod
+    def stacked(tables: Sequence[Statistics]) -> Statistics:
         """Counts of the same bodies for the targets of one table after those of another."""
         sizes = np.stack([np.diff(table.indptr) for table in tables], axis=1)
-        begin = np.cumsum([0, *(len(table.count) for table in tables[:-1])])
+        lengths = [len(table.count) for table in tables]
+        begin = pointers(lengths)[:-1]
         low = np.stack([table.indptr[:-1] for table in tables], axis=1) + begin
         # rows of a body follow each other table by table, and so in the order of the targets
         rows = ranges(low.ravel(), (low + sizes).ravel())
-        offsets = np.cumsum([0, *(table.n_targets for table in tables[:-1])]).tolist()
-        target = [table.target + offset for table, offset in zip(tables, offsets, strict=True)]
-        truth: Millionths | None = None
-        if any(table.body_truth is not None for table in tables):
-            truth = np.concatenate([table.all_truths for table in tables])[rows]
-        shares = [table.share for table in tables if table.share is not None]
-        return cls(
-            tables[0].bodies,
-            sum(table.n_targets for table in tables),
-            pointers(sizes.sum(axis=1)),
-            np.concatenate(target)[rows].astype(np.int32),
-            np.concatenate([table.count for table in tables])[rows],
-            truth,
-            np.concatenate(shares)[rows] if shares else None,
-        )
+        *offsets, n_targets = pointers([table.n_targets for table in tables]).tolist()
+        found = _rows_of_all(tables)
+        target = (found.target + np.repeat(offsets, lengths)).astype(np.int32)
+        found = replace(found, target=target)._rows(rows)
+        return replace(found, n_targets=n_targets, indptr=pointers(sizes.sum(axis=1)))
 
     def column(self, row: int) -> slice:
         """Where the rows of a sequence stand."""
@@ -174,6 +152,22 @@ class Statistics:
             f"Statistics({len(self.bodies):,} sequences x {self.n_targets:,} targets, "
             f"{len(self.count):,} counts)"
         )
+
+
+def _rows_of_all(tables: Sequence[Statistics]) -> Statistics:
+    """The rows of tables end to end, with all else still that of the first one.
+
+    What is soft in one of them is in all, and so are shares.
+    """
+    soft = any(table.body_truth is not None for table in tables)
+    shares = any(table.share is not None for table in tables)
+    return replace(
+        tables[0],
+        target=np.concatenate([table.target for table in tables]),
+        count=np.concatenate([table.count for table in tables]),
+        body_truth=np.concatenate([table.all_truths for table in tables]) if soft else None,
+        share=np.concatenate([_shares(table) for table in tables]) if shares else None,
+    )
 
 
 def _shares(table: Statistics) -> Floats:

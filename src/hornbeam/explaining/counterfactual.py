@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,14 @@ from hornbeam.explaining.scored_pair import ScoredPair
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.scoring.independent_scorer import score_targets
+
+
+class PathKinds(NamedTuple):
+    """Body and truth of every kind of path, and the kind of each path."""
+
+    body: Ints
+    truth: Ints
+    of_path: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,18 +52,18 @@ class Removals:
     n_facts: int
 
     @cached_property
-    def kinds(self) -> tuple[Ints, Ints, Ints]:
-        """Body and truth of every kind of path, and the kind of each path."""
+    def kinds(self) -> PathKinds:
+        """Paths of one body and truth are of one kind."""
         both = np.stack([self.path_body, -self.path_truth], axis=1)
         distinct, place = np.unique(both, axis=0, return_inverse=True)
-        return distinct[:, 0], -distinct[:, 1], place.reshape(-1).astype(np.int64)
+        return PathKinds(distinct[:, 0], -distinct[:, 1], place.reshape(-1).astype(np.int64))
 
     @cached_property
     def helps(self) -> Bools:
         """Which kinds of paths are behind the decision, so that losing them helps to flip it."""
         bodies = self.scored.grounded_bodies
         of_body = np.array([body in self.scored.deciding_bodies for body in bodies], dtype=np.bool_)
-        return np.asarray(of_body[self.kinds[0]])
+        return np.asarray(of_body[self.kinds.body])
 
     def scores(self, counts: Ints) -> Floats:
         """Scores of worlds given by their numbers of paths: rows are worlds, columns kinds."""
@@ -88,7 +97,7 @@ class Removals:
 
     def left(self, removed: Sequence[int]) -> tuple[Ints, Ints]:
         """Count, by kind, the paths that a removal leaves, and those of them each fact carries."""
-        n_kinds, kind = len(self.kinds[0]), self.kinds[2]
+        n_kinds, kind = len(self.kinds.body), self.kinds.of_path
         gone, alive = np.zeros(self.n_facts, dtype=np.bool_), np.ones(len(kind), dtype=np.bool_)
         gone[list(removed)] = True
         alive[self.carried[gone[self.fact]]] = False

@@ -53,11 +53,12 @@ class ScoredPair:
 
         A condition with a threshold counts once where it holds; the empty body has one grounding.
         """
-        if isinstance(body, Body):
-            return self.count_of(body) if len(body) else 1
-        if not len(self._columns.of(body, Weighing(Counts.EXISTS))[0]):
+        parts = body.parts
+        if len(parts) == 1 and parts[0].threshold is None:
+            return self.count_of(parts[0].body)
+        if parts and not len(self._columns.of(body, Weighing(Counts.EXISTS))[0]):
             return 0
-        return prod(self.count_of(part.body) for part in body.parts if part.threshold is None)
+        return prod(self.count_of(part.body) for part in parts if part.threshold is None)
 
     @cached_property
     def _columns(self) -> Columns:

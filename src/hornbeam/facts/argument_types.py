@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -34,6 +34,8 @@ class ArgumentTypes:
     facts: Facts
     names: EntityNames | None = None
     labels: Targets | None = None
+    #: Whether relations have loops, each that was asked for.
+    _loops: dict[str, bool] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def kind(self) -> Ids:
@@ -83,11 +85,6 @@ class ArgumentTypes:
             subject, object_ = self._links(relation)
             self._loops[relation] = bool((subject == object_).any())
         return self._loops[relation]
-
-    @cached_property
-    def _loops(self) -> dict[str, bool]:
-        """Each relation that was asked for."""
-        return {}
 
     def _links(self, relation: str) -> tuple[Ids, Ids]:
         """Subjects and objects of the known links of a relation."""

@@ -13,7 +13,6 @@ What r is decides how hard the negatives are, and with it what scores mean (see 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,10 +22,10 @@ import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints
 from hornbeam.choices import Sampling
-from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
+from hornbeam.errors import InputError, UnknownTargetError, warn
 from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.facts.names import Names
-from hornbeam.facts.table import HALF, ONE, Facts, Targets
+from hornbeam.facts.table import ONE, Facts, Targets
 
 #: Draws per wanted negative before rejection gives up on a relation that is nearly complete.
 PATIENCE = 50
@@ -156,9 +155,7 @@ def _edges(facts: Facts, predicate: str) -> tuple[Ids, Ids, Bools]:
                 "facts; expected a target of two, subject and object"
             )
         raise UnknownTargetError(predicate, [name for name, n in facts.arity.items() if n == 2])
-    true = np.ones(len(rows), dtype=np.bool_)
-    if table.millionths is not None:
-        true = table.millionths[rows] >= HALF
+    true = table.true[rows]
     if not true.any():
         raise InputError(f"no fact of {predicate!r} has a value of 0.5 or more; expected positives")
     return table.arguments[0][rows], table.arguments[1][rows], true
@@ -295,9 +292,7 @@ def _tell_shortage(predicate: str, sampling: str, wanted: int, found: int) -> No
             f"no negatives can be sampled for {predicate!r}: every pair that sampling "
             f"{sampling!r} draws is a known fact{advice}, or give labels"
         )
-    warnings.warn(
+    warn(
         f"only {found:,} of {wanted:,} negatives for {predicate!r} could be sampled, since "
-        f"nearly every pair that sampling {sampling!r} draws is a known fact{advice}",
-        HornbeamWarning,
-        stacklevel=3,
+        f"nearly every pair that sampling {sampling!r} draws is a known fact{advice}"
     )

@@ -62,6 +62,11 @@ class Atoms:
             return np.full(len(self), ONE, dtype=np.int32)
         return self.millionths
 
+    @property
+    def true(self) -> Bools:
+        """Which atoms are true rather than false."""
+        return self.all_millionths >= HALF
+
     def select(self, rows: Bools) -> Atoms:
         """Those of the atoms, in their order."""
         values = None if self.millionths is None else self.millionths[rows]

@@ -152,7 +152,7 @@ class ConnectedScores:
     def blocks(self, starts: Ids) -> Iterator[tuple[int, Integers, Ids, Floats]]:
         """Rows of known arguments, proposed entities and scores, best first in each row."""
         for done, pairs, scores in scored_pairs(
-            self.model, self.engine, self._reach, starts, self.score, known=True
+            self.model, self.engine, self._reach, starts, self.score
         ):
             known, asked = pairs.subject, pairs.object
             if self.near:

@@ -107,7 +107,7 @@ class SeparableScores:
 
     def _connected(self, reach: Reach, starts: Ids) -> Iterator[tuple[Positions, Ids, Targets]]:
         """Pairs that bodies connect: rows of the starts, entities, and both as targets."""
-        for _, start, end in reach.blocks(starts, known=True):
+        for _, start, end in reach.blocks(starts):
             yield np.searchsorted(starts, start), end, self._pairs(start, end)
 
     @cached_property

@@ -47,7 +47,6 @@ step is in units of it.
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -118,7 +117,6 @@ class Admm:
 
         Its status is converged, iteration limit, or infeasible (see `contradict`).
         """
-        began = time.perf_counter()
         hard = np.flatnonzero(potentials.is_constraint)
         constraints = potentials.select(potentials.is_constraint)
         iterations, least, status = 0, 1, MapStatus.ITERATIONS
@@ -146,7 +144,6 @@ class Admm:
             iterations=iterations,
             primal_residual=residuals.primal,
             dual_residual=residuals.dual,
-            seconds=time.perf_counter() - began,
         )
 
     def _hold(self, constraints: Potentials, state: Floats) -> bool:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Floats, Unsigned
+from hornbeam.arrays import Floats, Kinds, Unsigned
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
 #: Shares of the plain step, of the old iterate and of the anchor in the next iterate.
@@ -32,7 +31,7 @@ class AdmmRows(NamedTuple):
     variable: Unsigned
     coefficient: Floats
     constant: Floats
-    kind: npt.NDArray[np.uint8]
+    kind: Kinds
     norm: Floats  #: |a|^2
     strength: Floats  #: largest t of a linear hinge; t / l of a squared one
 

@@ -8,7 +8,6 @@ solver's multipliers prove it (`dual_value`), whatever the solver says of itself
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -46,7 +45,6 @@ class Exact:
 
         An `InfeasibleError` names a small set of constraints that contradict each other.
         """
-        began = time.perf_counter()
         scale = potentials.weight.max(initial=0.0) or 1.0
         # rows of weight 0 add nothing, and a solver may fail among their slack variables
         matters = potentials.is_constraint | (potentials.weight > 0.0)
@@ -60,7 +58,6 @@ class Exact:
         result = replace(
             assess(potentials, state, multiplier, MapStatus.OPTIMAL, "exact", self.max_violation),
             iterations=answer.iterations,
-            seconds=time.perf_counter() - began,
         )
         if len(result.violated) or result.gap > OPTIMAL_GAP * (1.0 + abs(result.objective)):
             conflict = find_conflict(potentials)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -42,15 +41,12 @@ def solve(
     come to that, it ends at the iteration limit with the violated constraints named, never
     converged.
     """
-    began = time.perf_counter()
     admm = admm or Admm()
     if solver is Solver.EXACT:
-        found = Exact().solve(potentials, start)
-    elif solver is Solver.ADMM:
-        found = _by_admm(potentials, start, admm, progress)
-    else:
-        found = _auto(potentials, start_at(potentials, start), admm, progress)
-    return replace(found, seconds=time.perf_counter() - began)
+        return Exact().solve(potentials, start)
+    if solver is Solver.ADMM:
+        return _by_admm(potentials, start, admm, progress)
+    return _auto(potentials, start_at(potentials, start), admm, progress)
 
 
 def _by_admm(

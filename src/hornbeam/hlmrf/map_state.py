@@ -38,7 +38,6 @@ class MapState:
     #: As in ADMM's stopping rule; 0 where another solver was used.
     primal_residual: float = 0.0
     dual_residual: float = 0.0
-    seconds: float = 0.0  #: wall time
 
     @property
     def gap(self) -> float:

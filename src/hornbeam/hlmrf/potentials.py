@@ -17,9 +17,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Bools, Floats, Ids, Ints, pointers
+from hornbeam.arrays import Bools, Floats, Ids, Ints, Kinds, pointers
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -50,7 +49,7 @@ class Potentials:
     coefficient: Floats
     constant: Floats
     weight: Floats
-    kind: npt.NDArray[np.uint8]
+    kind: Kinds
     rule: Ids
     offset: float = 0.0
 

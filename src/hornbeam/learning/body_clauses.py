@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,19 +36,29 @@ def useful_ways(body: Body, ways: Sequence[Counts]) -> list[Counts]:
     return [way for way in ways if way is not Counts.SHARE] or [Counts.LOG]
 
 
+class BodyClause(NamedTuple):
+    """A clause, the number of its body, and the way of counting."""
+
+    body: int
+    way: Counts
+    clause: Clause
+
+
 def body_clauses(
     bodies: Sequence[Body],
     ways: Sequence[Counts],
     medians: Mapping[Body, float],
-) -> list[tuple[int, Counts, Clause]]:
-    """List (body, way, clause) of each body's clause and negation in all its ways of counting."""
+) -> list[BodyClause]:
+    """List each body's clause and negation in all its ways of counting."""
     model_way, listed = model_counts(ways), []
     for b, body in enumerate(bodies):
         for way in useful_ways(body, ways):
             # a median belongs to shares alone: other ways with one would not read back as equal
             median = medians.get(body, 1.0) if way is Counts.SHARE else 1.0
             weighing = None if way is model_way else Weighing(way, median)
-            listed += [(b, way, Clause(body, negated, weighing)) for negated in (False, True)]
+            listed += [
+                BodyClause(b, way, Clause(body, negated, weighing)) for negated in (False, True)
+            ]
     return listed
 
 

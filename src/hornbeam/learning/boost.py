@@ -87,7 +87,7 @@ class Boost:
         grown_trees = list(islice(self._boosting(columns.binned, columns.y), n_trees))
         trees, score = [tree for tree, _ in grown_trees], grown_trees[-1][1]
         grown = columns.clauses(trees)
-        weights = np.array([weight for _, _, weight in grown])
+        weights = np.array([one.weight for one in grown])
         constant = columns.start + columns.constant(trees)
         boosted = clause_problem(grown, columns)
         fit = Fit(

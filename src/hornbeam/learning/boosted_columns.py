@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,14 @@ def log_odds(y: Floats) -> float:
     """Of the mean label: where all scores start."""
     mean = float(np.clip(y.mean(), 1e-6, 1.0 - 1e-6))
     return float(np.log(mean / (1.0 - mean)))
+
+
+class GrownClause(NamedTuple):
+    """A clause of trees, and its weight, which is below 0 where it pushes down."""
+
+    monomial: Monomial
+    clause: Clause
+    weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +121,7 @@ class BoostedColumns:
         """What all trees add to every pair."""
         return self.times * polynomial(trees).get((), 0.0)
 
-    def clauses(self, trees: Sequence[Tree]) -> list[tuple[Monomial, Clause, float]]:
+    def clauses(self, trees: Sequence[Tree]) -> list[GrownClause]:
         """The trees as clauses, each with its weight; one below 0 pushes down.
 
         Of a monomial and its mirror image one is listed: it stands for both. A clause that is its
@@ -130,7 +139,7 @@ class BoostedColumns:
                 body, weighing = stated(monomial, self.features, self.binned.cuts)
                 clause = Clause(body, weight < 0.0, weighing)
                 twice = 2.0 if self.mirror and clause.mirror == clause else 1.0
-                listed.append((monomial, clause, twice * weight))
+                listed.append(GrownClause(monomial, clause, twice * weight))
         return listed
 
     def rows_of(self, monomial: Monomial, itself: bool) -> tuple[Ids, Floats]:
@@ -197,14 +206,14 @@ def _moved(column: tuple[Ids, Floats], place: Ints) -> tuple[Ids, Floats]:
 
 
 def clause_problem(
-    grown: Sequence[tuple[Monomial, Clause, float]], columns: BoostedColumns, graded: bool = False
+    grown: Sequence[GrownClause], columns: BoostedColumns, graded: bool = False
 ) -> CountProblem:
     """The clauses of the trees as a problem of their own, with both priors.
 
     With `graded` single bodies are clauses besides, for the target and against it.
     """
-    clauses = [clause for _, clause, _ in grown]
-    entries = [columns.rows_of(monomial, clause.mirror == clause) for monomial, clause, _ in grown]
+    clauses = [one.clause for one in grown]
+    entries = [columns.rows_of(one.monomial, one.clause.mirror == one.clause) for one in grown]
     column = list(range(len(grown)))
     said = set(clauses)
     for body, weighing, entry in columns.graded() if graded else ():

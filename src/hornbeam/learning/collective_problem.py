@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Ints, pointers
-from hornbeam.counting.collective.collective_statistics import CollectiveStatistics
+from hornbeam.counting.collective.collective_statistics import (
+    CollectiveStatistics,
+    clause_numbers,
+)
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.strengths import DOWN, UP
 from hornbeam.facts.table import Targets
@@ -18,7 +22,14 @@ from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 
-CountEntries = tuple[Ints, ...]
+
+class CountEntries(NamedTuple):
+    """Counts of clauses for targets, and the sides on which they push."""
+
+    side: Ints
+    clause: Ints
+    target: Ints
+    number: Ints
 
 
 def collective_problem(
@@ -32,13 +43,13 @@ def collective_problem(
     With `heads_only` ground clauses say nothing of the targets in their bodies.
     """
     listed = body_clauses(statistics.sequences, [Counts.RAW], {})
-    clauses = [clause for _, _, clause in listed] + priors_of(labels.predicates)
+    clauses = [one.clause for one in listed] + priors_of(labels.predicates)
     times = tuple(np.unique(statistics.repeats.times).tolist())
     if relaxation is Relaxation.BOOLEAN or heads_only:
         times = ()  # for y in {0, 1}, max(0, m y - (m-1)) is y
     parts = [*_heads(statistics, labels, clauses)]
     parts += [] if heads_only else _bodies(statistics, times)
-    side, clause, target, count = (np.concatenate([part[i] for part in parts]) for i in range(4))
+    side, clause, target, count = map(np.concatenate, zip(*parts, strict=True))
     n, width = max(len(labels), 1), len(clauses)
     cell, place = np.unique((side * width + clause) * n + target, return_inverse=True)
     occupied, sizes = np.unique(cell // n, return_counts=True)
@@ -59,9 +70,9 @@ def collective_problem(
 def _heads(
     statistics: CollectiveStatistics, labels: Targets, clauses: Sequence[Clause]
 ) -> Iterator[CountEntries]:
-    """(side, clause, target, count) of the terms of heads, priors among them."""
-    yield _table_rows(statistics.heads, 0, UP)
-    yield _table_rows(statistics.heads, 1, DOWN)
+    """The terms of heads, priors among them."""
+    yield _table_rows(statistics.heads, False, UP)
+    yield _table_rows(statistics.heads, True, DOWN)
     for k, clause in enumerate(clauses):
         if clause.is_prior:
             mine = labels.predicate == labels.predicates.index(clause.target)
@@ -69,20 +80,20 @@ def _heads(
 
 
 def _bodies(statistics: CollectiveStatistics, times: tuple[int, ...]) -> Iterator[CountEntries]:
-    """The same of body atoms; repeats without a side of theirs push down."""
-    yield _table_rows(statistics.bodies, 0, DOWN)
-    yield _table_rows(statistics.negated_bodies, 1, DOWN)
+    """Those of body atoms; repeats without a side of theirs push down."""
+    yield _table_rows(statistics.bodies, False, DOWN)
+    yield _table_rows(statistics.negated_bodies, True, DOWN)
     repeats = statistics.repeats
     sides = 2 + np.searchsorted(times, repeats.times) if times else DOWN
     yield _rows(sides, repeats.clause, repeats.target, repeats.count)
 
 
-def _table_rows(table: Statistics, negated: int, side: int) -> CountEntries:
+def _table_rows(table: Statistics, negated: bool, side: int) -> CountEntries:
     """Rows of a table of sequences, as those of the clauses or of the negations."""
     sequence = np.repeat(np.arange(len(table.bodies)), np.diff(table.indptr))
-    return _rows(side, 2 * sequence + negated, table.target, table.count)
+    return _rows(side, clause_numbers(sequence, negated), table.target, table.count)
 
 
 def _rows(*columns: npt.ArrayLike) -> CountEntries:
     """Columns of one length, of 64-bit integers."""
-    return tuple(np.asarray(c, dtype=np.int64) for c in np.broadcast_arrays(*columns))
+    return CountEntries(*(np.asarray(c, dtype=np.int64) for c in np.broadcast_arrays(*columns)))

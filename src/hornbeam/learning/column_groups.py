@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids, Ints, pointers, run_starts
+from hornbeam.arrays import Ints, pointers, run_starts
+from hornbeam.counting.columns import LaidOut
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.rules.body import Body
 from hornbeam.rules.weighing import Counts
-
-#: Columns one behind the other: where each begins, rows, entries.
-LaidOut = tuple[Ints, Ids, Floats]
 
 
 def mirror_groups(bodies: Sequence[Body]) -> Ints:
@@ -41,7 +39,7 @@ def added_by_group(parts: Mapping[Counts, LaidOut], group: Ints) -> dict[Counts,
             pointer = pointers(np.bincount(column[order[starts]], minlength=len(group)))
             rows = row[order[starts]]
         sums = np.add.reduceat(x[order], starts) if len(starts) else x
-        added[way] = pointer, rows, sums
+        added[way] = LaidOut(pointer, rows, sums)
     return added
 
 
@@ -65,4 +63,4 @@ def shares_by_median(
     # what a row adds is log2(1 + share / median); rows of a body without shares there are none
     weighed = np.round(np.log2(1.0 + x / by_group[column]), 9).astype(np.float64)
     medians = {body: float(by_group[group[b]]) for b, body in enumerate(statistics.bodies)}
-    return (indptr, row, weighed), medians
+    return LaidOut(indptr, row, weighed), medians

@@ -15,20 +15,19 @@ Where bodies are observed, a clause and its negation share one column; the prior
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, pointers
-from hornbeam.counting.columns import Columns
+from hornbeam.counting.columns import Columns, LaidOut
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.strengths import Densities, Moments
 from hornbeam.facts.table import Targets
 from hornbeam.learning import descent
 from hornbeam.learning.body_clauses import body_clauses, body_lengths, priors_of, useful_ways
 from hornbeam.learning.column_groups import (
-    LaidOut,
     added_by_group,
     mirror_groups,
     shares_by_median,
@@ -66,6 +65,12 @@ class CountProblem:
     relaxation: Relaxation
     times: tuple[int, ...] = ()
     symmetric: bool = False
+    #: Strengths and moments at the latest weights.
+    _latest: dict[bytes, tuple[Floats, Moments]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+    #: Gradient at the latest weights: a fit begins where the one before has ended.
+    _latest_gradient: dict[bytes, Floats] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
@@ -94,18 +99,18 @@ class CountProblem:
                 parts[way], medians = shares_by_median(statistics, parts[way], group)
         if tied:
             parts = added_by_group(parts, group)
-        listed = [one for one in body_clauses(bodies, ways, medians) if group[one[0]] == one[0]]
+        listed = [one for one in body_clauses(bodies, ways, medians) if group[one.body] == one.body]
         first = {way: k * len(bodies) for k, way in enumerate(parts)}
-        column = [first[way] + b for b, way, _ in listed]
+        column = [first[one.way] + one.body for one in listed]
         priors = [labels.predicate == p for p in range(len(labels.predicates))]
         column += [len(parts) * len(bodies) + k // 2 for k in range(2 * len(priors))]
-        clauses = [clause for _, _, clause in listed] + priors_of(labels.predicates)
+        clauses = [one.clause for one in listed] + priors_of(labels.predicates)
         none = np.empty(0)
         rows = np.concatenate(
-            [none, *(part[1] for part in parts.values()), *map(np.flatnonzero, priors)]
+            [none, *(part.row for part in parts.values()), *map(np.flatnonzero, priors)]
         )
-        x = np.concatenate([none, *(part[2] for part in parts.values())])
-        sizes = [n for indptr, _, _ in parts.values() for n in np.diff(indptr)]
+        x = np.concatenate([none, *(part.x for part in parts.values())])
+        sizes = [n for part in parts.values() for n in np.diff(part.indptr)]
         sizes += map(np.count_nonzero, priors)
         return cls(
             clauses,
@@ -239,11 +244,6 @@ class CountProblem:
             self._latest[key] = found, self.densities.moments(found)
         return self._latest[key]
 
-    @cached_property
-    def _latest(self) -> dict[bytes, tuple[Floats, Moments]]:
-        """Strengths and moments at the latest weights."""
-        return {}
-
     def gradient(self, weights: Floats) -> Floats:
         """Derivative of -l by every weight: observed minus expected."""
         key = weights.tobytes()
@@ -252,11 +252,6 @@ class CountProblem:
             self._latest_gradient.clear()
             self._latest_gradient[key] = descent.gradients(self._layout, slopes)
         return self._latest_gradient[key]
-
-    @cached_property
-    def _latest_gradient(self) -> dict[bytes, Floats]:
-        """Gradient at the latest weights: a fit begins where the one before has ended."""
-        return {}
 
     def score(self, weights: Floats) -> Floats:
         """E[y] of every target."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -217,14 +217,13 @@ def hinge_problem(
     """
     ways = [way for way in ways if way is not Counts.SHARE] or [Counts.LOG]
     listed = body_clauses(statistics.bodies, ways, {})
-    clauses = [clause for _, _, clause in listed] + priors_of(labels.predicates)
-    rows = {way: hinge_rows(statistics, way) for way in {way for _, way, _ in listed}}
+    clauses = [one.clause for one in listed] + priors_of(labels.predicates)
+    rows = {way: hinge_rows(statistics, way) for way in {one.way for one in listed}}
     parts = []
-    for k, (b, way, _) in enumerate(listed):
-        part = statistics.column(b)
-        _, target, height, count = rows[way]
-        size = part.stop - part.start
-        parts.append((np.full(size, k), target[part], height[part], count[part]))
+    for k, one in enumerate(listed):
+        part = statistics.column(one.body)
+        target, height, count = rows[one.way].part(part)
+        parts.append((np.full(len(target), k), target, height, count))
     for k in range(len(listed), len(clauses)):
         mine = np.flatnonzero(labels.predicate == (k - len(listed)) // 2)
         ones = np.ones(len(mine))
@@ -243,19 +242,31 @@ def hinge_problem(
     )
 
 
-def hinge_rows(statistics: Statistics, counts: Counts) -> tuple[Ints, Ints, Floats, Floats]:
-    """(sequence, target, body truth, count) of every group of ground clauses.
+class HingeRows(NamedTuple):
+    """Targets of groups of ground clauses, the truth of their bodies, and how many they are."""
+
+    target: Ints
+    height: Floats
+    number: Floats
+
+    def part(self, rows: slice) -> HingeRows:
+        """Some of the rows."""
+        return HingeRows(self.target[rows], self.height[rows], self.number[rows])
+
+
+def hinge_rows(statistics: Statistics, counts: Counts) -> HingeRows:
+    """Lay out every group of ground clauses, in the order of the statistics.
 
     Where counts are not raw, the n ground clauses of a (sequence, target) share log2(1 + n) or 1.
     """
-    path = np.repeat(np.arange(len(statistics.bodies)), np.diff(statistics.indptr))
     target = statistics.target.astype(np.int64)
     if statistics.body_truth is None:
-        return path, target, np.ones(len(path)), transformed(statistics.count, counts)
+        return HingeRows(target, np.ones(len(target)), transformed(statistics.count, counts))
     count = statistics.count.astype(np.float64)
     if counts is not Counts.RAW:
+        path = np.repeat(np.arange(len(statistics.bodies)), np.diff(statistics.indptr))
         starts = run_starts(path, target)
         cell = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(path)))
         total = np.bincount(cell, count)
         count = count * (transformed(total, counts) / total)[cell]
-    return path, target, statistics.body_truth / ONE, count
+    return HingeRows(target, statistics.body_truth / ONE, count)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import math
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hornbeam.errors import DataError, HornbeamWarning
+from hornbeam.errors import DataError, warn
 from hornbeam.files import fingerprint
 from hornbeam.rules.body import Kind
 from hornbeam.rules.candidates import Language
@@ -190,19 +189,19 @@ class Trace:
             written.get("histogram_groups"),
         )
         return cls(
-            str(written["method"]),
-            str(written["counts"]),
-            int(written["targets"]),
-            int(written["positives"]),
-            None if written["found"] is None else int(written["found"]),
-            tuple(_outcome(row) for row in written["candidates"]),
-            {str(phase): float(spent) for phase, spent in written["seconds"].items()},
-            int(written.get("seed", 0)),
-            _language(written.get("language", {})),
-            written.get("sampled_negatives"),
-            fit,
-            str(written.get("model", "")),
-            None if second is None else SecondStep(**second),
+            method=str(written["method"]),
+            counts=str(written["counts"]),
+            targets=int(written["targets"]),
+            positives=int(written["positives"]),
+            found=None if written["found"] is None else int(written["found"]),
+            candidates=tuple(_outcome(row) for row in written["candidates"]),
+            seconds={str(phase): float(spent) for phase, spent in written["seconds"].items()},
+            seed=int(written.get("seed", 0)),
+            language=_language(written.get("language", {})),
+            sampled_negatives=written.get("sampled_negatives"),
+            fit=fit,
+            model=str(written.get("model", "")),
+            second_step=None if second is None else SecondStep(**second),
         )
 
     @property
@@ -234,11 +233,9 @@ def trace_of(model: Path) -> Trace | None:
         problem = "is no trace as learn writes it; delete it, or learn the model again"
         raise DataError(str(path), problem) from None
     if trace.model not in ("", fingerprint(text)):
-        warnings.warn(
+        warn(
             f"{path}: is the trace of another model than {model} is now (edited, or learned "
-            "again); it is left out",
-            HornbeamWarning,
-            stacklevel=2,
+            "again); it is left out"
         )
         return None
     return trace

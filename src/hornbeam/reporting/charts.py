@@ -46,9 +46,8 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """A named curve; `style` is its class in the style sheet: one, two or three."""
+    """A curve; `style` is its class in the style sheet: one, two or three."""
 
-    name: str
     x: Floats
     y: Floats
     style: str = "one"
@@ -114,7 +113,6 @@ def line_chart(
             ]
         if curve.style != "reference":
             parts += _spots(curve, x_axis, y_axis)
-    parts += _legend([(curve.name, curve.style) for curve in series if curve.name])
     return _svg(name, title, description, parts, HEIGHT)
 
 
@@ -227,7 +225,7 @@ def _frame(x_axis: Axis, y_axis: Axis, upright: bool = True) -> list[Markup]:
 
 
 def _legend(entries: Sequence[tuple[str, str]]) -> list[Markup]:
-    """Names of the curves, at the top on the right."""
+    """Names of the groups, at the top on the right."""
     if len(entries) < 2:
         return []
     parts = []

@@ -280,9 +280,7 @@ def _log_loss(y: Floats, s: Floats) -> float:
 
 def _calibration(y: Floats, s: Floats) -> tuple[CalibrationBin, ...]:
     """Bins of the scores."""
-    place = np.zeros(len(s), dtype=np.int64)
-    for k in range(1, BINS):
-        place += s >= k / BINS
+    place = np.searchsorted(np.arange(1, BINS) / BINS, s, side="right")
     count = np.bincount(place, minlength=BINS)
     scores = np.bincount(place, weights=s, minlength=BINS)
     truths = np.bincount(place, weights=y, minlength=BINS)

@@ -28,14 +28,8 @@ NAME, RULE = 80, 500
 
 @cache
 def environment() -> Environment:
-    """Jinja2 with our filters, which escapes everything."""
-    made = Environment(
-        loader=FunctionLoader(template),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    """The templates of reports with our filters."""
+    made = templates_of("hornbeam.reporting")
     made.filters |= {
         "named": named,
         "stated": stated,
@@ -51,9 +45,21 @@ def environment() -> Environment:
     return made
 
 
-def template(name: str) -> str:
+def templates_of(package: str) -> Environment:
+    """The templates of a package; every value is escaped, and one that is missing is a fault."""
+    return Environment(
+        loader=FunctionLoader(lambda name: template_text(package, name)),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+
+
+def template_text(package: str, name: str) -> str:
     """Text of a template or style sheet."""
-    return (files("hornbeam.reporting") / "templates" / name).read_text(encoding="utf-8")
+    return (files(package) / "templates" / name).read_text(encoding="utf-8")
 
 
 def page_of(name: str, **values: object) -> str:
@@ -61,7 +67,8 @@ def page_of(name: str, **values: object) -> str:
 
     Nothing is loaded, and nothing runs but that script: both are known to the browser by hash.
     """
-    style, script = template("report.css"), template("report.js")
+    sources = ("report.css", "report.js")
+    style, script = (template_text("hornbeam.reporting", source) for source in sources)
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"

@@ -149,10 +149,8 @@ def known_links(facts: Facts, targets: Sequence[str]) -> Targets:
     """Links of the targets that the facts state as true, the first of them, labelled as such."""
     atoms = facts.binary
     wanted = facts.predicates.find(targets)
-    rows = np.flatnonzero(np.isin(atoms.predicate, wanted[wanted >= 0]))
-    if atoms.millionths is not None:
-        rows = rows[2 * atoms.millionths[rows] >= ONE]
-    rows = rows[:MOST_LINKS]
+    stated = atoms.true & np.isin(atoms.predicate, wanted[wanted >= 0])
+    rows = np.flatnonzero(stated)[:MOST_LINKS]
     subject, object_ = (column[rows] for column in atoms.arguments)
     true = np.full(len(rows), ONE, dtype=np.int32)
     return Targets(facts.entities, facts.predicates, atoms.predicate[rows], subject, object_, true)

@@ -63,7 +63,7 @@ def _roc(labels: Targets, scores: Floats, area: float) -> Figure:
         f"True positive rate against false positive rate; the area under the curve is {area:.3f}.",
         unit_axis("share of false pairs called true"),
         unit_axis("share of true pairs found"),
-        [Series("", points[:, 0], points[:, 1])],
+        [Series(points[:, 0], points[:, 1])],
         diagonal=True,
     )
     return Figure(chart, f"ROC curve, area {area:.3f}. The dashed line is chance.")
@@ -81,8 +81,8 @@ def _pr(labels: Targets, scores: Floats, evaluation: Evaluation) -> Figure:
         unit_axis("share of true pairs found (recall)"),
         unit_axis("share of called pairs that are true (precision)"),
         [
-            Series("", x, np.repeat(precision, 2)),
-            Series("", np.array([0.0, 1.0]), np.array([share, share]), "reference"),
+            Series(x, np.repeat(precision, 2)),
+            Series(np.array([0.0, 1.0]), np.array([share, share]), "reference"),
         ],
     )
     caption = (
@@ -132,7 +132,6 @@ def reliability_chart(
         unit_axis(axes[1]),
         [
             Series(
-                "",
                 np.array([b.mean_score for b in bins]),
                 np.array([b.fraction_true for b in bins]),
                 dots=True,
@@ -209,8 +208,8 @@ def _validation(choice: Choice) -> Figure:
         log_axis("strength of regularisation", *ends.tolist()),
         number_axis("log-loss", float(losses.min()), max(float(losses.max()), limit)),
         [
-            Series("", strengths, losses),
-            Series("", ends, np.array([limit, limit]), "reference"),
+            Series(strengths, losses),
+            Series(ends, np.array([limit, limit]), "reference"),
         ],
         marked=[(least, "reference"), (choice.strength, "mark")],
     )
@@ -249,7 +248,7 @@ def _path(path: Sequence[PathPoint]) -> Figure:
         f"From {int(rules[0]):,} rules at the strongest to {int(rules[-1]):,} at the chosen one.",
         log_axis("strength of regularisation", float(strengths.min()), float(strengths.max())),
         number_axis("rules", 0.0, float(rules.max())),
-        [Series("", strengths, rules, dots=len(rules) <= 40)],
+        [Series(strengths, rules, dots=len(rules) <= 40)],
     )
     return Figure(
         chart, "The weaker the regularisation, the more rules stay (read from the right)."

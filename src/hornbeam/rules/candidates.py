@@ -80,9 +80,9 @@ class Candidate:
     paths: int
 
 
-#: Kinds of bodies by their number in `Conditions.kind`, and that of paths.
+#: Kinds of bodies by their number in `Conditions.kind`, and these numbers.
 KINDS = tuple(Kind)
-PATHS = KINDS.index(Kind.PATH)
+PATH, OPEN, UNARY, ANCHORED = range(len(KINDS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,9 +195,9 @@ class Candidates:
     ) -> Body:
         """A body by the numbers that it has in the table."""
         steps = self._path(codes)
-        if kind == PATHS:
+        if kind == PATH:
             return Body(steps, target)
-        if KINDS[kind] is Kind.UNARY:
+        if kind == UNARY:
             steps = (replace(steps[0], arity=1),)
         assert self.conditions is not None
         anchor = None if constant < 0 else self.conditions.constants[constant]
@@ -266,7 +266,7 @@ class Candidates:
         if self.conditions is None:
             return np.zeros(len(self), dtype=np.bool_)
         first = [step is None or step.is_open for step in self._step_of_code]
-        is_open = self.conditions.kind == KINDS.index(Kind.OPEN)
+        is_open = self.conditions.kind == OPEN
         return np.asarray(is_open & ~np.array(first)[self.steps[:, 0]])
 
     def _ranks_of_single_atoms(self, rows: Ints) -> Ints:

@@ -62,23 +62,20 @@ class CollectiveState:
 
     def scores(self, score: Score = Score.MEAN) -> Floats:
         """Score of every pair, in the order the pairs were given."""
-        mean = score is Score.MEAN
-        of_one = self.linked.stated | (self.negated is not None)
-        own = self.means() if mean else np.where(of_one, self.own_map(), self.state)
+        own = self.own_scores(score)
+        if score is Score.MAP:
+            of_one = self.linked.stated | (self.negated is not None)
+            own = np.where(of_one, own, self.state)
         return np.asarray(own[self.linked.place])
 
-    def means(self) -> Floats:
-        """E[y] of each distinct pair with the others at their MAP values."""
+    def own_scores(self, score: Score) -> Floats:
+        """E[y] or the best value of each distinct pair with the others at their MAP values."""
         hinges, n = self.conditional_hinges(), self.potentials.n_variables
         if self.relaxation is Relaxation.BOOLEAN:
-            return score_mean(*hinges.strengths(n), self.relaxation)
-        return hinge_moments(hinges.grouped(n), ONE_RULE, self.relaxation).mean
-
-    def own_map(self) -> Floats:
-        """Each distinct pair's own best value with the others at their MAP values."""
-        hinges, n = self.conditional_hinges(), self.potentials.n_variables
-        if self.relaxation is Relaxation.BOOLEAN:
-            return score_map(*hinges.strengths(n), self.relaxation)
+            closed_form = score_mean if score is Score.MEAN else score_map
+            return closed_form(*hinges.strengths(n), self.relaxation)
+        if score is Score.MEAN:
+            return hinge_moments(hinges.grouped(n), ONE_RULE, self.relaxation).mean
         return hinge_map(hinges.grouped(n), ONE_RULE, self.relaxation)
 
     def conditional_hinges(self) -> ConditionalHinges:
@@ -219,7 +216,7 @@ def _believed_state(
     unsolved = assess(potentials, start, none, status, "means", np.inf)
     for _ in range(MOST_ROUNDS):
         found = CollectiveState(linked, potentials, state, unsolved, relaxation, negated)
-        after = np.where(linked.stated, 1.0, 0.5 * (state + found.means()))
+        after = np.where(linked.stated, 1.0, 0.5 * (state + found.own_scores(Score.MEAN)))
         moved, state = float(np.max(np.abs(after - state), initial=0.0)), after
         if moved < EPSILON_ABS:
             status = MapStatus.CONVERGED

@@ -21,7 +21,7 @@ from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
-from hornbeam.learning.hinge_problem import hinge_rows
+from hornbeam.learning.hinge_problem import HingeRows, hinge_rows
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
@@ -82,13 +82,12 @@ def _soft_scores(
     for k, rule in enumerate(model.rules):
         if rule.clause.is_prior:
             mine = targets_of(rule.clause, targets)
-            part = (mine, np.ones(len(mine)), np.ones(len(mine)))
+            part = HingeRows(mine, np.ones(len(mine)), np.ones(len(mine)))
         else:
             counts = model.counts_of(rule.clause).counts
-            _, target, height, count = rows_of[counts]
-            rows = statistics.column(column[_single(rule.clause, counts)])
-            part = (target[rows], height[rows], count[rows])
-        parts.append((np.full(len(part[0]), k), np.full(len(part[0]), rule.clause.negated), *part))
+            part = rows_of[counts].part(statistics.column(column[_single(rule.clause, counts)]))
+        size = len(part.target)
+        parts.append((np.full(size, k), np.full(size, rule.clause.negated), *part))
     of_rule, down, row, b, n = (np.concatenate([part[i] for part in parts]) for i in range(5))
     hinges = group_hinges(row, of_rule, b, down, n, len(targets))
     weights = weights_of(model.rules)

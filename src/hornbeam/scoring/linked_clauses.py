@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,10 +41,17 @@ assert STEPS == MAX_LENGTH, "the kernel has a place for every step of a body"
 MOST_ROWS = 20_000_000
 #: Parts of the work: always as many, so that threads change no sum.
 BLOCKS = 32
-#: One of `ClauseWalks`: rule, (code, observed) of each step, predicate of the start, whether head.
-ClauseWalk = tuple[int, list[tuple[int, bool]], int, bool]
 #: Variables in the sample behind a forecast, and the rows from which it is worth saying.
 SAMPLE, WORTH_SAYING = 64, 2_000_000
+
+
+class ClauseWalk(NamedTuple):
+    """One of `ClauseWalks`."""
+
+    rule: int
+    steps: list[tuple[int, bool]]  #: the code of each, and whether it is observed
+    predicate: int  #: that of the variable where it starts
+    from_head: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,18 +165,19 @@ class LinkedPairs:
 
     def _walks(self, rules: Sequence[Rule], heads_only: bool = False) -> ClauseWalks:
         """Walks that close the ground clauses of the rules."""
-        walks = [walk for walk in self._each_walk(rules) if walk[-1] or not heads_only]
+        walks = [walk for walk in self._each_walk(rules) if walk.from_head or not heads_only]
         code = np.zeros((len(walks), STEPS), dtype=np.int64)
         observed = np.zeros((len(walks), STEPS), dtype=np.bool_)
-        for w, (_, steps, _, _) in enumerate(walks):
-            code[w, : len(steps)], observed[w, : len(steps)] = zip(*steps, strict=True)
-        rule = np.array([r for r, *_ in walks], dtype=np.int64)
+        for w, walk in enumerate(walks):
+            n = len(walk.steps)
+            code[w, :n], observed[w, :n] = zip(*walk.steps, strict=True)
+        rule = np.array([walk.rule for walk in walks], dtype=np.int64)
         return ClauseWalks(
             code,
             observed,
             np.count_nonzero(code, axis=1),
-            np.array([predicate for _, _, predicate, _ in walks], dtype=np.int64),
-            np.array([head for *_, head in walks], dtype=np.bool_),
+            np.array([walk.predicate for walk in walks], dtype=np.int64),
+            np.array([walk.from_head for walk in walks], dtype=np.bool_),
             # a row has its head apart where that is no negated one
             np.array([one.clause.negated and not heads_only for one in rules], np.bool_)[rule],
             np.array([one.weight for one in rules], dtype=np.float64)[rule],
@@ -185,7 +194,8 @@ class LinkedPairs:
                 continue
             if body.target in number:
                 codes = [step_code(ids[step.predicate], step.inverse) for step in body.steps]
-                yield r, [(code, False) for code in codes], number[body.target], True
+                steps = [(code, False) for code in codes]
+                yield ClauseWalk(r, steps, number[body.target], from_head=True)
             if clause.negated and body.target in ids:
                 for k in places:
                     # each ground clause once: from the first of its variables
@@ -193,7 +203,8 @@ class LinkedPairs:
                         (step_code(ids[step.predicate], step.inverse), at < k or at == len(body))
                         for step, at in closing_walk(body, k, Step(body.target))
                     ]
-                    yield r, steps, number[body.steps[k].predicate], False
+                    start = number[body.steps[k].predicate]
+                    yield ClauseWalk(r, steps, start, from_head=False)
 
 
 @dataclass(frozen=True, eq=False)

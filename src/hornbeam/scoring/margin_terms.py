@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -81,6 +81,9 @@ class TermBuilder:
     predicates: Names
     ends: tuple[EndConditions, EndConditions]
     walks: WalkBounds
+    _factors: dict[tuple[int, tuple[Part, ...]], Floats] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @cached_property
     def terms(self) -> list[MarginTerm]:
@@ -154,10 +157,6 @@ class TermBuilder:
         if (argument, parts) not in self._factors:
             self._factors[argument, parts] = self.ends[argument].factor(parts)
         return self._factors[argument, parts]
-
-    @cached_property
-    def _factors(self) -> dict[tuple[int, tuple[Part, ...]], Floats]:
-        return {}
 
 
 def _stacked(factors: Sequence[Floats | None], n_entities: int) -> tuple[list[int], Floats]:

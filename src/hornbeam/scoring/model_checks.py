@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,7 +9,7 @@ import numpy as np
 from hornbeam.arrays import Ids
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.opening import check_targets
-from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
+from hornbeam.errors import InputError, UnknownTargetError, warn
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.readers import Input, as_labels, as_pairs
 from hornbeam.facts.table import Targets
@@ -77,7 +75,7 @@ def _warn_of_missing_predicates(model: RuleModel, engine: Engine) -> None:
     used -= set(model.believed)
     missing = sorted(name for name in used if engine.predicates.index(name) < 0)
     if missing:
-        _warn(
+        warn(
             f"the facts have no predicate {', '.join(map(repr, missing))}; "
             "its rules have no groundings"
         )
@@ -120,7 +118,7 @@ def _warn_of_missing_constants(model: RuleModel, engine: Engine) -> None:
     missing = [name for name, entity in zip(names, located.tolist(), strict=True) if entity < 0]
     if missing:
         shown = ", ".join(map(repr, missing[:10])) + (", ..." if len(missing) > 10 else "")
-        _warn(f"no fact has {shown}; conditions on such constants have no groundings")
+        warn(f"no fact has {shown}; conditions on such constants have no groundings")
 
 
 def warn_of_other_targets(model: RuleModel, pairs: Targets) -> None:
@@ -130,7 +128,7 @@ def warn_of_other_targets(model: RuleModel, pairs: Targets) -> None:
         shown = ", ".join(map(repr, others[:10]))
         shown += f" and {len(others) - 10:,} others" if len(others) > 10 else ""
         rules = ", ".join(map(repr, model.targets))
-        _warn(f"the model has no rule for {shown}, only for {rules}; such pairs score 0.5")
+        warn(f"the model has no rule for {shown}, only for {rules}; such pairs score 0.5")
 
 
 def tell_unseen(model: RuleModel, located: Ids, pairs: Targets, progress: Progress) -> None:
@@ -145,11 +143,3 @@ def tell_unseen(model: RuleModel, located: Ids, pairs: Targets, progress: Progre
         others = " and by the other pairs" if model.semantics.collective else ""
         scored = "it scores" if unseen == 1 else "they score"
         progress.message(f"{subject} an entity that no fact has; {scored} by the prior{others}.")
-
-
-def _warn(text: str) -> None:
-    """Warn at the line of the user that led here."""
-    level, frame = 1, sys._getframe(0)
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("hornbeam."):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(text, HornbeamWarning, stacklevel=level)

@@ -92,15 +92,12 @@ def scored_pairs(
     reach: Reach,
     starts: Ids,
     score: Score = Score.MEAN,
-    *,
-    known: bool = False,
 ) -> Iterator[tuple[int, Targets, Floats]]:
     """Score the pairs for which some rule of the reach has a grounding, a block at a time.
 
-    Comes with the number of starts done; pairs among the facts are left out unless `known`. The
-    model's rules are those of the reach's target.
+    Comes with the number of starts done. The model's rules are those of the reach's target.
     """
-    for done, start, end in reach.blocks(starts, known=known):
+    for done, start, end in reach.blocks(starts):
         subject, object_ = (end, start) if reach.near else (start, end)
         pairs = Targets.between(engine.facts.entities, reach.target, subject, object_)
         yield done, *_scored(model, engine, reach, pairs, score)

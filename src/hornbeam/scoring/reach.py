@@ -12,7 +12,7 @@ other rule does, every object that the target's facts have is taken.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,10 @@ class Reach:
     near: int = 0
     allowed: Bools | None = None  #: which entities may be led to; all of them where it is None
     loops: bool = True  #: whether an entity may be led to itself
+    #: Which entities meet conditions, each that was asked for.
+    _met: dict[Body, Bools] = field(default_factory=dict, init=False, repr=False)
+    #: Matrices of steps, each that was asked for.
+    _relations: dict[Step, sparse.csr_array] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def leading(self) -> Sequence[AnyBody]:
@@ -81,21 +85,20 @@ class Reach:
             found[ends] = True
         return np.flatnonzero(found).astype(np.int32)
 
-    def blocks(self, starts: Ids, *, known: bool = False) -> Iterator[tuple[int, Ids, Ids]]:
+    def blocks(self, starts: Ids) -> Iterator[tuple[int, Ids, Ids]]:
         """Pairs (start, end) that some body may have groundings for, a block of starts at a time.
 
-        Comes with the number of starts done. Pairs that stand among the facts already are left out
-        unless `known`.
+        Comes with the number of starts done. Pairs that stand among the facts are among them.
         """
         width = max((self._width(body) for body in self.leading), default=0)
         size = max(1, min(BLOCK, MOST_PAIRS // max(width, 1)))
         for low in range(0, len(starts), size):
             block = starts[low : low + size]
-            row, end = self._ends_from(block, known)
+            row, end = self._ends_from(block)
             if len(row):
                 yield low + len(block), block[row], end
 
-    def _ends_from(self, starts: Ids, known: bool) -> tuple[Ints, Ids]:
+    def _ends_from(self, starts: Ids) -> tuple[Ints, Ids]:
         from scipy import sparse  # a quarter of a second that other work need not wait for
 
         chooser = sparse.csr_array(
@@ -105,9 +108,6 @@ class Reach:
         reached = sparse.csr_array(chooser.shape, dtype=np.bool_)
         for body in self.leading:
             reached = reached + self._followed(body, starts, chooser)
-        if not known:
-            old = (chooser @ self._relation(Step(self.target, inverse=self.near == 1))) > 0
-            reached = reached.astype(np.int8) - reached.multiply(old).astype(np.int8)
         row, end = reached.nonzero()
         kept = self.may_lead(starts[row], end)
         return row[kept].astype(np.int64), end[kept].astype(np.int32)
@@ -159,11 +159,6 @@ class Reach:
             return 0
         return int(np.count_nonzero(self._ends(body)))
 
-    @cached_property
-    def _met(self) -> dict[Body, Bools]:
-        """Which entities meet conditions, each that was asked for."""
-        return {}
-
     def _meeting(self, body: Body) -> Bools:
         """Which entities meet a condition that is no path."""
         if body not in self._met:
@@ -191,11 +186,6 @@ class Reach:
         """The ends of a step's facts; none where the facts do not have it."""
         subject, object_ = self.facts.links(step.relation)
         return (object_, subject) if step.inverse else (subject, object_)
-
-    @cached_property
-    def _relations(self) -> dict[Step, sparse.csr_array]:
-        """Matrices of steps, each that was asked for."""
-        return {}
 
     def _relation(self, step: Step) -> sparse.csr_array:
         if step not in self._relations:

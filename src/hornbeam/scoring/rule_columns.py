@@ -74,8 +74,9 @@ class RuleLayout:
         own = dict[int, tuple[Clause, Weighing]]()
         for k, rule in enumerate(model.rules):
             clause, weighing = rule.clause, model.counts_of(rule.clause)
-            if isinstance(clause.body, Body) and not clause.is_prior:
-                place.append(found[clause.body])
+            parts = clause.body.parts
+            if len(parts) == 1 and parts[0].threshold is None:
+                place.append(found[parts[0].body])
             else:
                 place.append(-1)
                 own[k] = clause, weighing
@@ -129,7 +130,7 @@ class RuleLayout:
         way = np.repeat(ways, sizes)
         for one in set(ways.tolist()) - {int(ways[0])}:
             mine = np.flatnonzero(way == one)
-            x[mine] = columns.all(WAYS[one])[2][entries[mine]]
+            x[mine] = columns.all(WAYS[one]).x[entries[mine]]
         if SHARE in ways:
             mine = np.flatnonzero(way == SHARE)
             x[mine] = weighed_shares(x[mine], np.repeat(self.median[rules], sizes)[mine])

@@ -7,14 +7,13 @@ which others are asked with it.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 from hornbeam.arrays import Floats, Ids
 from hornbeam.choices import Score
 from hornbeam.counting.collective.believed_pairs import BelievedPairs, asked_pairs
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.errors import HornbeamWarning
+from hornbeam.errors import warn
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.progress import SILENT, Progress
@@ -75,9 +74,7 @@ def warn_of_other_pairs(model: RuleModel, pairs: Targets) -> None:
         share = f"{asked.alone:.0%} of the pairs share no end with another"
         found.append(f"{share} (in training {trained.alone:.0%})")
     if found:
-        warnings.warn(
+        warn(
             f"these pairs are not asked as those of training were: {', '.join(found)}. What the "
-            "model makes of other pairs may mislead it; a plain model scores every pair alone",
-            HornbeamWarning,
-            stacklevel=4,
+            "model makes of other pairs may mislead it; a plain model scores every pair alone"
         )

@@ -18,12 +18,13 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.explaining.explainer import JointExplainer, open_joint_explainer
 from hornbeam.explaining.explanation import Explanation
+from hornbeam.facts.table import Targets
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import Rule
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.explorer_scorer import PATHS_SHOWN, NewLinks
-from hornbeam.serve.listing import Listing, joined
+from hornbeam.serve.listing import joined
 
 #: States of all pairs that are kept, with what explaining them needs: some 50 bytes per fact each.
 KEPT_STATES = 8
@@ -38,12 +39,12 @@ class CollectivePairs:
         self,
         model: Model,
         engine: MemoryEngine,
-        listings: Sequence[Listing],
+        listings: Sequence[Targets],
         progress: Progress = SILENT,
     ) -> None:
         self.model = model
         self.facts = engine.facts
-        self.pairs = joined([listing.targets for listing in listings])
+        self.pairs = joined(listings)
         self._ends = np.cumsum([len(listing) for listing in listings])[:-1]
         self._unedited = open_joint_explainer(model, engine, self.pairs)
         self._inferred: Bounded[JointExplainer] = Bounded(KEPT_STATES, lambda _: 1)

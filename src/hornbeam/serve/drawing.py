@@ -10,8 +10,9 @@ wool. A condition on one argument is a band of one step from that end.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 from hornbeam.explaining.explanation import Explanation
@@ -77,11 +78,10 @@ class DrawnNode:
 
 @dataclass(frozen=True)
 class Edge:
-    """A fact between two nodes as a curve; `inverse` where it points from right to left."""
+    """A fact between two nodes as a curve in its direction."""
 
     curve: str
     title: str
-    inverse: bool
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,6 @@ class Band:
     `words` say the rule; `hidden` of its groundings are not drawn; `unit` is what they are called.
     """
 
-    number: int
     words: str
     side: str
     unit: str
@@ -111,6 +110,18 @@ class Band:
     nodes: Sequence[DrawnNode]
     edges: Sequence[Edge]
     steps: Sequence[StepLabel]
+
+    @classmethod
+    def of(
+        cls, strands: Strands, names: EntityNames, top: float, height: float,
+        nodes: Sequence[DrawnNode], edges: Sequence[Edge], steps: Sequence[StepLabel],
+    ) -> Band:  # fmt: skip
+        """What is drawn of a condition, and what is said of it."""
+        reason = strands.reason
+        words = said(with_shown_entities(reason.words, names.shown))
+        return cls(
+            words, reason.side, strands.unit, strands.hidden, top, height, nodes, edges, steps
+        )
 
 
 @dataclass(frozen=True)
@@ -184,36 +195,27 @@ def _band(
     for k, end in ((0, subject), (len(placed) - 1, object_)):
         if k not in strands.inner:
             placed[k] = {strands.drawn[0].nodes[k]: end}
-    reason = strands.reason
-    return Band(
-        reason.index,
-        said(with_shown_entities(reason.words, names.shown)),
-        reason.side,
-        strands.unit,
-        strands.hidden,
-        top,
-        height,
-        nodes,
-        _edges(strands, placed, top + HEADER + room / 2, names),
-        _step_labels(strands, left, column, top + HEADER / 2 + 4),
-    )
+    curve = partial(_curve, band_middle=top + HEADER + room / 2)
+    edges = strand_edges(strands, placed, names, curve)
+    labels = _step_labels(strands, left, column, top + HEADER / 2 + 4)
+    return Band.of(strands, names, top, height, nodes, edges, labels)
 
 
-def _edges(
+def strand_edges(
     strands: Strands,
     placed: Sequence[Mapping[str, DrawnNode]],
-    middle: float,
     names: EntityNames,
+    curve: Callable[[DrawnNode, DrawnNode, bool], str],
 ) -> list[Edge]:
-    """The facts as curves, each once."""
+    """The facts, each once, as curves between nodes; those that point backwards are told so."""
     edges: dict[tuple[int, str, str], Edge] = {}
     for strand in strands.drawn:
         for k, (fact, backwards) in enumerate(zip(strand.facts, strand.backwards, strict=True)):
             here, there = strand.nodes[k], strand.nodes[k + 1]
-            curve = _curve(placed[k][here], placed[k + 1][there], backwards, middle)
+            line = curve(placed[k][here], placed[k + 1][there], backwards)
             soft = "" if fact.truth >= 1 else f" = {fact.truth:.3g}"
             title = fact_in_names(fact, names).atom + soft
-            edges.setdefault((k, here, there), Edge(curve, title, backwards))
+            edges.setdefault((k, here, there), Edge(line, title))
     return list(edges.values())
 
 

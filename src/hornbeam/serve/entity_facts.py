@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from hornbeam.arrays import Ids, run_starts
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.explaining.fact_numbers import FactNumbers
 from hornbeam.explaining.named_facts import Fact
-from hornbeam.facts.names import Names
+from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.table import Facts
 from hornbeam.rules.body import Step
-from hornbeam.rules.codes import is_inverse, predicate_of
+from hornbeam.rules.codes import is_inverse, predicate_of, step_code
+from hornbeam.serve.walk import neighbours
 
 #: Predicates that are shown, and facts of each.
 MOST_GROUPS = 40
@@ -51,6 +52,21 @@ class OtherGroup:
     first: Sequence[Fact]
 
 
+class KnowsEdges(Protocol):
+    """An explorer that knows the facts between entities."""
+
+    @property
+    def facts(self) -> Facts:
+        """The evidence."""
+
+    @property
+    def entity_names(self) -> EntityNames:
+        """What entities are called."""
+
+    def known_edges(self, entity: int) -> Sequence[KnownEdges]:
+        """Facts between an entity and others, by predicate and direction."""
+
+
 def known_edges(engine: MemoryEngine, entity: int) -> list[KnownEdges]:
     """Facts between an entity and one other, by predicate and direction."""
     adjacency, found = engine.graph.forward, list[KnownEdges]()
@@ -65,11 +81,19 @@ def known_edges(engine: MemoryEngine, entity: int) -> list[KnownEdges]:
     return found
 
 
-def edge_groups(edges: Sequence[KnownEdges], entities: Names) -> list[EdgeGroup]:
+def is_edge(engine: MemoryEngine, subject: str, predicate: str, object_: str) -> bool:
+    """Whether a fact links two entities."""
+    s, o = (engine.facts.entities.index(name) for name in (subject, object_))
+    code = step_code(engine.predicates.index(predicate))
+    return min(s, o) >= 0 and o in neighbours(engine.graph.forward, s, code)
+
+
+def edge_groups(explorer: KnowsEdges, entity: int) -> list[EdgeGroup]:
     """The edges of an entity with the first names of each kind."""
+    entities = explorer.facts.entities
     return [
         EdgeGroup(one.predicate, one.inverse, len(one.others), entities.take(one.others[:FIRST]))
-        for one in edges[:MOST_GROUPS]
+        for one in explorer.known_edges(entity)[:MOST_GROUPS]
     ]
 
 

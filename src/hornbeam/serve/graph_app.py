@@ -19,7 +19,7 @@ class GraphApp(WebApp):
     def __init__(self, explorer: GraphExplorer, access: Access) -> None:
         self.explorer = explorer
         self.pages = GraphPages(explorer)
-        super().__init__(self.pages, access)
+        super().__init__(self.pages.writer, access)
 
     def warm_up(self, progress: Progress) -> None:
         """Lay out what visitors would otherwise wait for."""

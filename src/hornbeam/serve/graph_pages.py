@@ -13,21 +13,19 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from jinja2 import Environment
-
 from hornbeam.errors import InputError
 from hornbeam.graphs.graph_explanation import GraphExplanation, rule_in_names
 from hornbeam.graphs.graph_model import RelationRules
 from hornbeam.graphs.graph_text import rule_text
 from hornbeam.graphs.queries import Direction
 from hornbeam.serve.around import around_values
-from hornbeam.serve.entity_facts import other_groups
+from hornbeam.serve.entity_facts import edge_groups, other_groups
 from hornbeam.serve.graph_filters import GRAPH_FILTERS, reasons_url
 from hornbeam.serve.graph_state import AskedOne, GraphExplorer, RelationSummary, UnknownNameError
 from hornbeam.serve.pins import KEYS, Pin
-from hornbeam.serve.templating import templates
+from hornbeam.serve.templating import PageWriter, page_writer
 from hornbeam.serve.unfolding import Unfolding
-from hornbeam.serve.visits import LONGEST_QUERY, Answer, Page, Visit, whole_number
+from hornbeam.serve.visits import LONGEST_QUERY, Answer, Page, Visit, pinned, whole_number
 
 #: How much is shown at once.
 FOUND = 20
@@ -77,11 +75,11 @@ class GraphPages:
     explorer: GraphExplorer
 
     @cached_property
-    def environment(self) -> Environment:
-        """Templates; every value is escaped."""
+    def writer(self) -> PageWriter:
+        """Fills the templates."""
         names = self.explorer.entity_names
         filters = GRAPH_FILTERS | {"named_rule": lambda rule: rule_in_names(rule, names)}
-        return templates(names, filters, base="graph_base.html", explorer=self.explorer)
+        return page_writer(names, filters, base="graph_base.html", explorer=self.explorer)
 
     # -- how views become answers -----------------------------------------------------------------
 
@@ -92,8 +90,8 @@ class GraphPages:
             try:
                 shown = view(visit)
             except UnknownNameError as error:
-                return self.not_found(visit, str(error))
-            return self._rendered(shown.template, visit, **shown.values)
+                return self.writer.not_found(visit, str(error))
+            return self.writer.page(shown.template, visit, **shown.values)
 
         return page
 
@@ -109,26 +107,6 @@ class GraphPages:
                 return _json({"error": str(error)}, 400)
 
         return page
-
-    def not_found(self, visit: Visit, text: str = "There is no such page.") -> Answer:
-        """Say that there is no such thing."""
-        return self.message(visit, 404, text)
-
-    def message(self, visit: Visit, status: int, text: str) -> Answer:
-        """A page of one message."""
-        template = "_message.html" if visit.is_htmx else "message.html"
-        body = self._rendered(template, visit, text=text, status=status).body
-        return Answer(body, status)
-
-    def ask_token(self) -> Answer:
-        """Ask for the token; tells a stranger nothing of what is served."""
-        return Answer(self.environment.get_template("token.html").render(), 401)
-
-    def _rendered(self, template: str, visit: Visit, **values: object) -> Answer:
-        here = template.removesuffix(".html")
-        return Answer(
-            self.environment.get_template(template).render(visit=visit, here=here, **values)
-        )
 
     # -- views ------------------------------------------------------------------------------------
 
@@ -162,7 +140,7 @@ class GraphPages:
     def search(self, visit: Visit) -> View:
         """Entities that fit what was typed."""
         typed = visit.query.get("q", "")[:LONGEST_QUERY]
-        found = self.explorer.find(typed, FOUND + 1)
+        found = self.explorer.search.find(typed, FOUND + 1)
         values = {"typed": typed, "found": found[:FOUND], "more": len(found) > FOUND}
         plain = {**values, "names": self._names(found[:FOUND])}
         return View("_found.html" if visit.is_htmx else "search.html", values, plain)
@@ -173,7 +151,7 @@ class GraphPages:
         number = self.explorer.entity(name)
         found = self.explorer.missing(name, FIRST_MISSING)
         missing, others = found[:MISSING], found[MISSING:]
-        known = self.explorer.known_facts(number)
+        known = edge_groups(self.explorer, number)
         stated = other_groups(self.explorer.facts, number)
         plain = {
             "entity": name,
@@ -249,11 +227,7 @@ class GraphPages:
     def pin(self, visit: Visit) -> Answer:
         """Pin a triple, or none any more, and go back to it."""
         pin = Pin(*(visit.query.get(key, "") for key in KEYS))
-        if not pin.fits:
-            raise InputError("The names of this link are too long to pin it.")
-        address = reasons_url(pin.subject, pin.predicate, pin.object)
-        return Answer(status=303, go_to=str(address).replace("&amp;", "&"),
-                      pin="" if visit.query.get("what") == "unpin" else pin)  # fmt: skip
+        return pinned(visit, pin, reasons_url(pin.subject, pin.predicate, pin.object))
 
     # -- parts ------------------------------------------------------------------------------------
 
@@ -289,7 +263,7 @@ class GraphPages:
     def _known_answers(self, asked: AskedOne) -> list[str]:
         """Some answers that stand among the facts."""
         inverse = asked.asks is Direction.SUBJECT
-        for group in self.explorer.known_facts(self.explorer.entity(asked.known)):
+        for group in edge_groups(self.explorer, self.explorer.entity(asked.known)):
             if (group.predicate, group.inverse) == (asked.relation, inverse):
                 return list(group.first)
         return []

@@ -23,7 +23,7 @@ from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code
 from hornbeam.serve.cache import Bounded
-from hornbeam.serve.entity_facts import EdgeGroup, KnownEdges, edge_groups
+from hornbeam.serve.entity_facts import KnownEdges
 from hornbeam.serve.entity_search import EntitySearch
 from hornbeam.serve.expected_steps import ExpectedSteps
 
@@ -168,10 +168,6 @@ class GraphExplorer:
 
     # -- entities ---------------------------------------------------------------------------------
 
-    def find(self, typed: str, limit: int) -> list[str]:
-        """Entities by any part of their names or ids."""
-        return self.search.find(typed, limit)
-
     def entity(self, name: str) -> int:
         """Id of an entity."""
         found = self.facts.entities.index(name)
@@ -201,10 +197,6 @@ class GraphExplorer:
             step = step_of(self.facts.predicates, int(links.run_step[run]))
             found.append(KnownEdges(step.predicate, step.inverse, ends))
         return found
-
-    def known_facts(self, entity: int) -> list[EdgeGroup]:
-        """Facts between an entity and others, with the first names of each kind."""
-        return edge_groups(self.known_edges(entity), self.facts.entities)
 
     def is_fact(self, subject: str, relation: str, object_: str) -> bool:
         """Whether a triple stands among the facts as true."""

@@ -15,6 +15,7 @@ from hornbeam.explaining.grounding_finder import GroundingFinder
 from hornbeam.explaining.groundings import PathEnds, first_paths
 from hornbeam.explaining.independent_explainer import IndependentExplainer
 from hornbeam.facts.argument_types import ArgumentTypes
+from hornbeam.facts.table import Targets
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.codes import path_codes, step_code
@@ -24,7 +25,6 @@ from hornbeam.scoring.rule_columns import RuleLayout
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.explorer_scorer import PATHS_SHOWN, NewLinks
 from hornbeam.serve.links import links_at
-from hornbeam.serve.listing import Listing
 from hornbeam.serve.new_links import CountedPairs, NewLinkFinder
 from hornbeam.serve.pair_counts import PairCounter
 from hornbeam.serve.walk import paths_between
@@ -43,19 +43,18 @@ class IndependentPairs:
         self,
         model: Model,
         engine: MemoryEngine,
-        listings: Sequence[Listing],
+        listings: Sequence[Targets],
         types: ArgumentTypes,
         progress: Progress = SILENT,
     ) -> None:
         self.model = model
         self.engine = engine
         self.types = types
-        targets = [listing.targets for listing in listings]
         bodies, language = model.bodies, model.language
         layout = RuleLayout.of(model, bodies)
         self._listings = [
             KeptCounts(model, layout, engine.count(one, bodies, language, progress=progress), one)
-            for one in targets
+            for one in listings
         ]
         self._connected: Bounded[CountedPairs] = Bounded(CACHED_ROWS, lambda found: found.size)
 

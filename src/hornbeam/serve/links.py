@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Floats
+from hornbeam.arrays import Floats, Integers, Positions
 from hornbeam.facts.table import ONE, Targets
 
 
@@ -31,7 +30,7 @@ class Link:
 
 def links_at(
     targets: Targets,
-    rows: Sequence[int] | npt.NDArray[np.integer],
+    rows: Sequence[int] | Integers,
     scores: Floats,
     before: Floats | None = None,
 ) -> list[Link]:
@@ -58,7 +57,7 @@ def links_at(
     ]
 
 
-def largest(values: Floats, top: int) -> npt.NDArray[np.intp]:
+def largest(values: Floats, top: int) -> Positions:
     """Rows of the largest values, the first of equal ones first."""
     rows = np.arange(len(values))
     if len(values) > top:

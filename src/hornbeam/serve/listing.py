@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -11,34 +10,13 @@ import numpy as np
 from hornbeam.arrays import Positions
 from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.names import Names
-from hornbeam.facts.table import ONE, Targets
+from hornbeam.facts.table import Targets
 
 
-@dataclass(frozen=True, eq=False)
-class Listing:
-    """Listed pairs, in the order they were given."""
-
-    targets: Targets
-
-    def __len__(self) -> int:
-        return len(self.targets)
-
-    def rows_of(self, entity: str) -> Positions:
-        """Rows that name the entity, in their order."""
-        i = self.targets.entities.index(entity)
-        return np.flatnonzero((self.targets.subject == i) | (self.targets.object == i))
-
-    def row_of(self, subject: str, predicate: str, object_: str) -> int | None:
-        """First row of one pair."""
-        s, o = (self.targets.entities.index(name) for name in (subject, object_))
-        rows = np.flatnonzero((self.targets.subject == s) & (self.targets.object == o))
-        rows = rows[self.targets.predicate[rows] == self.targets.predicates.index(predicate)]
-        return int(rows[0]) if len(rows) else None
-
-    def label(self, row: int) -> float | None:
-        """Label of a pair, None where the pairs have none."""
-        labels = self.targets.millionths
-        return None if labels is None else int(labels[row]) / ONE
+def rows_of(targets: Targets, entity: str) -> Positions:
+    """Rows that name the entity, in their order."""
+    i = targets.entities.index(entity)
+    return np.flatnonzero((targets.subject == i) | (targets.object == i))
 
 
 def unlisted(pairs: Targets, listed: Targets) -> Targets:

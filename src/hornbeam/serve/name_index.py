@@ -15,8 +15,8 @@ from itertools import islice
 from operator import le
 
 import numpy as np
-import numpy.typing as npt
 
+from hornbeam.arrays import Ids, Ints
 from hornbeam.facts.names import Names
 
 #: Names folded at once, and bytes scanned before other threads get their turn.
@@ -52,8 +52,8 @@ class NameIndex:
     """
 
     folded: bytes
-    zeros: npt.NDArray[np.int64]
-    order: npt.NDArray[np.int32]
+    zeros: Ints
+    order: Ids
 
     @classmethod
     def of(cls, names: Names) -> NameIndex:
@@ -105,7 +105,7 @@ class NameIndex:
             at = int(self.zeros[i + 1])
 
 
-def _sorted_ids(folded: list[bytes]) -> npt.NDArray[np.int32]:
+def _sorted_ids(folded: list[bytes]) -> Ids:
     """Ids in the order of their folded names; mostly they are in it already."""
     if all(map(le, folded, folded[1:])):
         return np.arange(len(folded), dtype=np.int32)

@@ -7,7 +7,7 @@ the rules only scores again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -60,6 +60,14 @@ class NewLinkFinder:
     engine: MemoryEngine
     model: Model
     types: ArgumentTypes
+    #: Where the rules of a target lead, each way that was asked for.
+    _reaches: dict[tuple[str, bool, bool], Reach] = field(
+        default_factory=dict, init=False, repr=False
+    )
+    #: What `_unlike` has found, each that was asked for.
+    _unlike_found: dict[tuple[str, int], tuple[Ids, bool]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @property
     def facts(self) -> Facts:
@@ -101,11 +109,6 @@ class NewLinkFinder:
         return {
             target: TargetRules.of(self.model, target, predicates) for target in self.model.targets
         }
-
-    @cached_property
-    def _reaches(self) -> dict[tuple[str, bool, bool], Reach]:
-        """Where the rules of a target lead, each way that was asked for."""
-        return {}
 
     def _reach(self, target: str, forward: bool, leads: bool) -> Reach:
         key, near = (target, forward, leads), 0 if forward else 1
@@ -201,14 +204,8 @@ class NewLinkFinder:
             self._unlike_found[target, place] = unlike, self.types.has_loops(target)
         return self._unlike_found[target, place]
 
-    @cached_property
-    def _unlike_found(self) -> dict[tuple[str, int], tuple[Ids, bool]]:
-        """Each that was asked for."""
-        return {}
-
 
 def _pairs(facts: Facts, target: str, entity: int, others: Ids, forward: bool) -> Targets:
     here = np.full(len(others), entity, dtype=np.int32)
     subject, object_ = (here, others) if forward else (others, here)
-    predicate = np.zeros(len(others), dtype=np.int32)
-    return Targets(facts.entities, Names.of([target]), predicate, subject, object_)
+    return Targets.between(facts.entities, target, subject, object_)

@@ -10,31 +10,27 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-from jinja2 import Environment
-
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.named_facts import Fact
 from hornbeam.explaining.shown_names import fact_in_names
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.reporting.cautions import cautions
-from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_words import rule_words
 from hornbeam.serve.around import around_values
 from hornbeam.serve.comparison import compare
 from hornbeam.serve.drawing import draw
 from hornbeam.serve.edits import NO_EDITS, Edits
-from hornbeam.serve.entity_facts import other_groups
+from hornbeam.serve.entity_facts import edge_groups, is_edge, other_groups
 from hornbeam.serve.filters import FILTERS, link_url
 from hornbeam.serve.link_comparison import compare_links
 from hornbeam.serve.pins import KEYS, Pin
 from hornbeam.serve.shared_edits import KEY, own_address, place_of, shared_address
 from hornbeam.serve.state import Explorer
-from hornbeam.serve.templating import templates
+from hornbeam.serve.templating import PageWriter, page_writer
 from hornbeam.serve.unfolding import Unfolding
 from hornbeam.serve.upright import draw_upright
-from hornbeam.serve.visits import LONGEST_QUERY, Answer, Visit, whole_number
-from hornbeam.serve.walk import neighbours
+from hornbeam.serve.visits import LONGEST_QUERY, Answer, Visit, pinned, whole_number
 
 #: How much is shown at once.
 FOUND = 20
@@ -55,14 +51,14 @@ class Pages:
     explorer: Explorer
 
     @cached_property
-    def environment(self) -> Environment:
-        """Templates; every value is escaped."""
+    def writer(self) -> PageWriter:
+        """Fills the templates."""
         names = self.explorer.entity_names
         filters = FILTERS | {
             "shown_atom": partial(shown_atom, names),
             "shared_address": partial(shared_address, fingerprint=self._fingerprint),
         }
-        return templates(names, filters, base="base.html", explorer=self.explorer)
+        return page_writer(names, filters, base="base.html", explorer=self.explorer)
 
     def rehearse(self) -> None:
         """Lay out what all pages share by making some of them, as any visitor would."""
@@ -80,18 +76,18 @@ class Pages:
         """Where to begin: search, figures, the strongest rules, entities to try."""
         rows = [row for row in self._rule_rows(visit.edits) if row["on"]]
         strongest = sorted(rows, key=lambda row: -row["weight"])
-        model = self.explorer.model
-        return self._page("home.html", visit, examples=self._examples,
-                          priors=[row for row in strongest if row["prior"]],
-                          strongest=[row for row in strongest if not row["prior"]][:STRONGEST],
-                          cautions=cautions(model, model.trace))  # fmt: skip
+        priors = [row for row in strongest if row["prior"]]
+        others = [row for row in strongest if not row["prior"]][:STRONGEST]
+        told = cautions(self.explorer.model, self.explorer.model.trace)
+        return self.writer.page("home.html", visit, examples=self._examples, priors=priors,
+                                strongest=others, cautions=told)  # fmt: skip
 
     def search(self, visit: Visit) -> Answer:
         """Entities that fit what was typed."""
         typed = visit.query.get("q", "")[:LONGEST_QUERY]
-        found = self.explorer.find(typed, FOUND + 1)
+        found = self.explorer.search.find(typed, FOUND + 1)
         values = {"typed": typed, "found": found[:FOUND], "more": len(found) > FOUND}
-        return self._page("_found.html" if visit.is_htmx else "search.html", visit, **values)
+        return self.writer.page("_found.html" if visit.is_htmx else "search.html", visit, **values)
 
     def entity(self, visit: Visit) -> Answer:
         """One entity: its new links, its listed pairs, its facts."""
@@ -99,14 +95,14 @@ class Pages:
         entity = self.explorer.facts.entities.index(name)
         listed, n_listed = self.explorer.listed(name, visit.edits, PREDICTED)
         if entity < 0 and not n_listed:
-            return self.not_found(visit, f"No fact and no listed pair names “{name[:100]}”.")
+            return self.writer.not_found(visit, f"No fact and no listed pair names “{name[:100]}”.")
         values: dict[str, object] = {"name": name, "listed": listed, "n_listed": n_listed}
         values |= {"predicted": [], "known": [], "stated": []}
         if entity >= 0:
             values["predicted"] = self._predicted(entity, visit.edits)
-            values["known"] = self.explorer.known_facts(entity)
+            values["known"] = edge_groups(self.explorer, entity)
             values["stated"] = other_groups(self.explorer.facts, entity)
-        return self._page("entity.html", visit, **values)
+        return self.writer.page("entity.html", visit, **values)
 
     def link(self, visit: Visit) -> Answer:
         """One pair: its score, its reasons, and a drawing of what is behind them."""
@@ -115,13 +111,13 @@ class Pages:
         before = explained.score
         if visit.edits:
             before = self.explorer.score_before(subject, predicate, object_)
-        return self._page(
+        return self.writer.page(
             "link.html",
             visit,
             explained=explained,
             before=before,
             label=self.explorer.label(subject, predicate, object_),
-            is_fact=self._is_fact(subject, predicate, object_),
+            is_fact=is_edge(self.explorer.engine, subject, predicate, object_),
             reasons=sorted(explained.reasons, key=lambda one: not one.is_prior)[:REASONS],
             waterfall=explained.waterfall(STEPS),
             drawing=draw(explained, self.explorer.entity_names),
@@ -133,36 +129,33 @@ class Pages:
         """The graph around an entity, as far as it is unfolded."""
         view = Unfolding.of(visit.query)
         if self.explorer.facts.entities.index(view.root) < 0:
-            return self.not_found(visit, f"No fact names “{view.root[:100]}”.")
+            return self.writer.not_found(visit, f"No fact names “{view.root[:100]}”.")
         template = "_around.html" if visit.is_htmx else "around.html"
-        return self._page(template, visit, **around_values(view, self.explorer))
+        return self.writer.page(template, visit, **around_values(view, self.explorer))
 
     def links(self, visit: Visit) -> Answer:
         """Two links side by side."""
         pairs = self._pair(visit), self._pair(visit, "2")
         here, there = (self.explorer.explain(*pair, visit.edits) for pair in pairs)
-        return self._page("links.html", visit, compared=compare_links(here, there),
-                          labels=[self.explorer.label(*pair) for pair in pairs])  # fmt: skip
+        return self.writer.page("links.html", visit, compared=compare_links(here, there),
+                                labels=[self.explorer.label(*pair) for pair in pairs])  # fmt: skip
 
     def pin(self, visit: Visit) -> Answer:
         """Pin a link, or none any more, and go back to it."""
         pin = Pin(*self._pair(visit))
-        if not pin.fits:
-            raise InputError("The names of this link are too long to pin it.")
-        return Answer(status=303, go_to=str(link_url(pin)).replace("&amp;", "&"),
-                      pin="" if visit.query.get("what") == "unpin" else pin)  # fmt: skip
+        return pinned(visit, pin, link_url(pin))
 
     def flip(self, visit: Visit) -> Answer:
         """What would flip the decision on a pair."""
         subject, predicate, object_ = self._pair(visit)
         explained = self.explorer.explain(subject, predicate, object_, visit.edits, flip=True)
         template = "_flip.html" if visit.is_htmx else "flip.html"
-        return self._page(template, visit, explained=explained)
+        return self.writer.page(template, visit, explained=explained)
 
     def rules(self, visit: Visit) -> Answer:
         """All rules, with switches and weights."""
-        return self._page("rules.html", visit, rows=self._rule_rows(visit.edits),
-                          **self._effects(visit.edits))  # fmt: skip
+        return self.writer.page("rules.html", visit, rows=self._rule_rows(visit.edits),
+                                **self._effects(visit.edits))  # fmt: skip
 
     def edit(self, visit: Visit) -> Answer:
         """Change one rule, all as an address says, or none any more; shows what follows."""
@@ -174,7 +167,7 @@ class Pages:
                           edits=edits)  # fmt: skip
         shown = replace(visit, edits=edits)
         rows = self._rule_rows(edits) if rule is None else [self._rule_row(rule, edits)]
-        answer = self._page("_edited.html", shown, rows=rows, **self._effects(edits))
+        answer = self.writer.page("_edited.html", shown, rows=rows, **self._effects(edits))
         return Answer(answer.body, edits=edits)
 
     def shared(self, visit: Visit) -> Answer:
@@ -183,8 +176,8 @@ class Pages:
         if edits == visit.edits:
             return Answer(status=303, go_to=own_address(visit))
         rows = [row for row in self._rule_rows(edits) if row["edited"]]
-        return self._page("shared.html", visit, rows=rows, text=visit.query[KEY],
-                          place=own_address(visit))  # fmt: skip
+        return self.writer.page("shared.html", visit, rows=rows, text=visit.query[KEY],
+                                place=own_address(visit))  # fmt: skip
 
     def pairs(self, visit: Visit) -> Answer:
         """The listed pairs, by score or by error."""
@@ -194,17 +187,17 @@ class Pages:
             visit.edits, "error" if order == "error" else "score", (page - 1) * LISTED, LISTED
         )
         pages = max((total + LISTED - 1) // LISTED, 1)
-        return self._page("pairs.html", visit, links=links, total=total, order=order, page=page,
-                          pages=pages)  # fmt: skip
+        return self.writer.page("pairs.html", visit, links=links, total=total, order=order,
+                                page=page, pages=pages)  # fmt: skip
 
     def compare(self, visit: Visit) -> Answer:
         """The edited model compared with the other one."""
         if self.explorer.other is None:
-            return self.not_found(
+            return self.writer.not_found(
                 visit, "There is no second model: start the explorer with one to see two."
             )
-        return self._page("compare.html", visit,
-                          comparison=compare(self.explorer, visit.edits, DIFFERENT))  # fmt: skip
+        comparison = compare(self.explorer, visit.edits, DIFFERENT)
+        return self.writer.page("compare.html", visit, comparison=comparison)
 
     def download(self, visit: Visit) -> Answer:
         """The model as it is edited."""
@@ -214,26 +207,7 @@ class Pages:
             headers={"content-disposition": 'attachment; filename="edited.psl"'},
         )
 
-    def not_found(self, visit: Visit, text: str = "There is no such page.") -> Answer:
-        """Say that there is no such thing."""
-        return self.message(visit, 404, text)
-
-    def message(self, visit: Visit, status: int, text: str) -> Answer:
-        """A page of one message."""
-        template = "_message.html" if visit.is_htmx else "message.html"
-        return Answer(self._page(template, visit, text=text, status=status).body, status)
-
-    def ask_token(self) -> Answer:
-        """Ask for the token; tells a stranger nothing of what is served."""
-        return Answer(self.environment.get_template("token.html").render(), 401)
-
     # -- parts ------------------------------------------------------------------------------------
-
-    def _page(self, template: str, visit: Visit, **values: object) -> Answer:
-        here = template.removesuffix(".html")
-        return Answer(
-            self.environment.get_template(template).render(visit=visit, here=here, **values)
-        )
 
     @property
     def _fingerprint(self) -> str:
@@ -260,22 +234,15 @@ class Pages:
             raise InputError("A link needs a subject, a target predicate of the model, an object.")
         return pair[0], pair[1], pair[2]
 
-    def _is_fact(self, subject: str, predicate: str, object_: str) -> bool:
-        facts = self.explorer.facts
-        s, o = facts.entities.index(subject), facts.entities.index(object_)
-        if min(s, o) < 0:
-            return False
-        code = step_code(self.explorer.engine.predicates.index(predicate))
-        return o in neighbours(self.explorer.engine.graph.forward, s, code)
-
     def _inferred(self, explained: Explanation) -> frozenset[Fact]:
         """Steps of the paths that are listed pairs, known by nobody, of a collective model."""
         if not self.explorer.scorer.collective:
             return frozenset()
+        engine = self.explorer.engine
         paths = (path for reason in explained.reasons for path in reason.groundings)
         steps = {fact for path in paths for fact in path.facts}
         return frozenset(
-            s for s in steps if s.object and not self._is_fact(s.subject, s.predicate, s.object)
+            s for s in steps if s.object and not is_edge(engine, s.subject, s.predicate, s.object)
         )
 
     def _rule_rows(self, edits: Edits) -> list[dict[str, Any]]:

@@ -12,14 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hornbeam.arrays import pointers
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.table import Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Language
-from hornbeam.rules.codes import step_code
+from hornbeam.serve.entity_facts import is_edge
 from hornbeam.serve.new_links import NewLinkFinder
-from hornbeam.serve.walk import neighbours, paths_between
+from hornbeam.serve.walk import paths_between
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +46,9 @@ class PairCounter:
             finder.graph, finder.weights, *pair, rules.forward, finder.arrays
         )
         some = counts > 0
-        indptr = np.concatenate([[0], np.cumsum(some)])
-        zeros = np.zeros(int(indptr[-1]), dtype=np.int32)
+        zeros = np.zeros(int(some.sum()), dtype=np.int32)
         share = shares[some] if language.shares else None
-        return Statistics(bodies, 1, indptr, zeros, counts[some], share=share)
+        return Statistics(bodies, 1, pointers(some), zeros, counts[some], share=share)
 
     def _plain_pair(self, targets: Targets) -> tuple[int, int] | None:
         """Ids of a single pair of known entities that is no fact itself; None where not plain."""
@@ -60,6 +60,4 @@ class PairCounter:
         subject, object_ = facts.entities.index(first), facts.entities.index(last)
         if min(subject, object_) < 0:
             return None
-        own = step_code(engine.predicates.index(predicate))
-        is_fact = object_ in neighbours(engine.graph.forward, subject, own)
-        return None if is_fact else (subject, object_)
+        return None if is_edge(engine, first, predicate, last) else (subject, object_)

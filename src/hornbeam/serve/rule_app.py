@@ -28,7 +28,7 @@ class RuleApp(WebApp):
     def __init__(self, explorer: Explorer, access: Access) -> None:
         self.explorer = explorer
         self.pages = Pages(explorer)
-        super().__init__(self.pages, access)
+        super().__init__(self.pages.writer, access)
         self._fingerprint = explorer.served.fingerprint
         self._n_rules = len(explorer.model.rules)
         # where pairs are inferred together, pages live on what an edit has inferred before

@@ -27,12 +27,12 @@ from hornbeam.scoring.model_checks import check_arities
 from hornbeam.serve.cache import Bounded
 from hornbeam.serve.collective_pairs import CollectivePairs
 from hornbeam.serve.edits import NO_EDITS, Edits
-from hornbeam.serve.entity_facts import EdgeGroup, KnownEdges, edge_groups, known_edges
+from hornbeam.serve.entity_facts import KnownEdges, known_edges
 from hornbeam.serve.entity_search import EntitySearch
 from hornbeam.serve.explorer_scorer import ExplorerScorer, NewLinks
 from hornbeam.serve.independent_pairs import IndependentPairs
 from hornbeam.serve.links import Link, largest, links_at
-from hornbeam.serve.listing import Listing, unlisted
+from hornbeam.serve.listing import rows_of, unlisted
 
 #: Scores that the cache of edits may hold, and figures.
 CACHED_SCORES = 5_000_000
@@ -101,7 +101,7 @@ class Explorer:
         self.entity_names = entity_names
         self.search = EntitySearch.of(facts.entities, entity_names)
         self.listings = _listings(labels, pairs)
-        self.labels = None if labels is None else self.listings[0]
+        self.labels = labels
         self.types = ArgumentTypes(facts, entity_names, labels)
         self.served = self._serve(model, name, progress)
         self.other = None if other is None else self._serve(other, other_name, progress)
@@ -151,7 +151,7 @@ class Explorer:
         """How well the scores fit the labels, where there are labels."""
         if self.labels is None:
             return None
-        labels = self.labels.targets
+        labels = self.labels
         return self._evaluated.get(edits.key, lambda: evaluate(labels.truth, self.scores(edits)[0]))
 
     @cached_property
@@ -159,7 +159,7 @@ class Explorer:
         """How well the other model's scores fit the labels."""
         if self.labels is None or self.other is None:
             return None
-        return evaluate(self.labels.targets.truth, self.other.unedited[0])
+        return evaluate(self.labels.truth, self.other.unedited[0])
 
     def changed(self, edits: Edits, top: int) -> list[Link]:
         """The listed pairs that the edits move most."""
@@ -172,7 +172,7 @@ class Explorer:
             apart = np.abs(mine - theirs)
             moved = np.flatnonzero(apart)
             rows = moved[largest(apart[moved], top)]
-            found += links_at(listing.targets, rows, mine, theirs)
+            found += links_at(listing, rows, mine, theirs)
         return sorted(found, key=lambda link: -abs(link.change))[:top]
 
     def listed_page(
@@ -181,8 +181,8 @@ class Explorer:
         """Some of the listed pairs, highest score (or error) first, and how many there are."""
         scores = self.scores(edits)
         keys = [
-            np.abs(mine - listing.targets.truth)
-            if order == "error" and listing.targets.millionths is not None
+            np.abs(mine - listing.truth)
+            if order == "error" and listing.millionths is not None
             else mine - (order == "error")  # pairs without a label have no error: behind
             for listing, mine in zip(self.listings, scores, strict=True)
         ]
@@ -192,14 +192,10 @@ class Explorer:
         links = []
         for row in chosen.tolist():
             which, at = (0, row) if row < n_labelled else (1, row - n_labelled)
-            links += links_at(self.listings[which].targets, [at], scores[which])
+            links += links_at(self.listings[which], [at], scores[which])
         return links, len(joint)
 
     # -- entities ---------------------------------------------------------------------------------
-
-    def find(self, typed: str, limit: int) -> list[str]:
-        """Entities whose names or ids fit what was typed, best first."""
-        return self.search.find(typed, limit)
 
     def n_facts_of(self, name: str) -> int:
         """How many facts link an entity with others."""
@@ -210,10 +206,6 @@ class Explorer:
     def known_edges(self, entity: int) -> list[KnownEdges]:
         """Facts between an entity and others, by predicate and direction."""
         return known_edges(self.engine, entity)
-
-    def known_facts(self, entity: int) -> list[EdgeGroup]:
-        """Facts between an entity and others, with the first names of each kind."""
-        return edge_groups(self.known_edges(entity), self.facts.entities)
 
     def new_links(
         self, entity: int, target: str, forward: bool, edits: Edits, top: int
@@ -226,10 +218,10 @@ class Explorer:
         """Listed pairs that name the entity, best first, and how many there are."""
         found, total = [], 0
         for listing, scores in zip(self.listings, self.scores(edits), strict=True):
-            rows = listing.rows_of(entity)
+            rows = rows_of(listing, entity)
             total += len(rows)
             best = rows[largest(scores[rows], top)]
-            found += links_at(listing.targets, best, scores)
+            found += links_at(listing, best, scores)
         return sorted(found, key=lambda link: -link.score)[:top], total
 
     def explain(
@@ -256,14 +248,14 @@ class Explorer:
         if self.labels is None:
             return None
         row = self.labels.row_of(subject, target, object_)
-        return None if row is None else self.labels.label(row)
+        return None if row is None else float(self.labels.truth[row])
 
 
-def _listings(labels: Targets | None, pairs: Targets | None) -> list[Listing]:
+def _listings(labels: Targets | None, pairs: Targets | None) -> list[Targets]:
     """The labelled pairs, then those that are not among them."""
     if labels is None or pairs is None:
-        return [Listing(given) for given in (labels, pairs) if given is not None]
-    return [Listing(labels), Listing(unlisted(pairs, labels))]
+        return [given for given in (labels, pairs) if given is not None]
+    return [labels, unlisted(pairs, labels)]
 
 
 def refuse_without_pairs(models: Sequence[tuple[Model | None, str]], pairs_given: bool) -> None:

@@ -1,24 +1,52 @@
-"""Templates of pages: every value is escaped, and a value that is missing is a fault."""
+"""From templates to answers: the pages that every explorer has, and how others are made."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from hornbeam.facts.entity_names import EntityNames
-from hornbeam.reporting.rendering import said
+from hornbeam.reporting.rendering import said, templates_of
 from hornbeam.rules.rule_words import Words, with_shown_entities
 from hornbeam.serve.named_filters import named_filters
+from hornbeam.serve.visits import Answer, Visit
 
 
-def templates(
+@dataclass(frozen=True, eq=False)
+class PageWriter:
+    """Fills templates."""
+
+    environment: Environment
+
+    def page(self, template: str, visit: Visit, **values: object) -> Answer:
+        """The page, or part of one, that a template makes of values."""
+        here = template.removesuffix(".html")
+        return Answer(
+            self.environment.get_template(template).render(visit=visit, here=here, **values)
+        )
+
+    def not_found(self, visit: Visit, text: str = "There is no such page.") -> Answer:
+        """Say that there is no such thing."""
+        return self.message(visit, 404, text)
+
+    def message(self, visit: Visit, status: int, text: str) -> Answer:
+        """A page of one message."""
+        template = "_message.html" if visit.is_htmx else "message.html"
+        return Answer(self.page(template, visit, text=text, status=status).body, status)
+
+    def ask_token(self) -> Answer:
+        """Ask for the token; tells a stranger nothing of what is served."""
+        return Answer(self.environment.get_template("token.html").render(), 401)
+
+
+def page_writer(
     names: EntityNames, filters: Mapping[str, Callable[..., Any]], base: str, explorer: object
-) -> Environment:
+) -> PageWriter:
     """Templates with filters, for pages that extend `base` and show an explorer."""
 
     # a page says the same rules again and again
@@ -27,15 +55,7 @@ def templates(
         """A rule in words, with names in the place of ids."""
         return said(with_shown_entities(pieces, names.shown))
 
-    folder = files("hornbeam.serve") / "templates"
-    environment = Environment(
-        loader=FunctionLoader(lambda name: (folder / name).read_text(encoding="utf-8")),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
-    )
+    environment = templates_of("hornbeam.serve")
     environment.filters |= {
         **filters,
         "shown": names.shown,
@@ -48,4 +68,4 @@ def templates(
         "base": base,
         "stylesheet": "/static/explorer.css",
     }
-    return environment
+    return PageWriter(environment)

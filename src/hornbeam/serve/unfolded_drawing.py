@@ -68,14 +68,6 @@ class GroupHeader:
 
 
 @dataclass(frozen=True)
-class GraphEdge:
-    """A fact, or in an outline several of one relation, as a line."""
-
-    curve: str
-    inverse: bool
-
-
-@dataclass(frozen=True)
 class Ground:
     """The ground of the neighbours by one relation."""
 
@@ -93,7 +85,8 @@ class UnfoldedDrawing:
     height: float
     nodes: Sequence[GraphNode]
     headers: Sequence[GroupHeader]
-    edges: Sequence[GraphEdge]
+    #: Curves of facts, or in an outline lines of several of one relation.
+    edges: Sequence[str]
     grounds: Sequence[Ground]
 
 
@@ -120,7 +113,7 @@ class _Columns:
         self.used = list[float]()
         self.nodes = list[GraphNode]()
         self.headers = list[GroupHeader]()
-        self.edges = list[GraphEdge]()
+        self.edges = list[str]()
         self.grounds = list[Ground]()
 
     def node(self, leaf: Leaf, x: float, top: float, is_root: bool = False) -> GraphNode:
@@ -151,7 +144,7 @@ class _Columns:
             self.headers.append(_group_header(group, x, top + HEADER / 2 + 4, NODE_WIDTH))
             for k, leaf in enumerate(group.leaves):
                 node = self.node(leaf, x, top + HEADER + ROW * k)
-                self.edges.append(GraphEdge(_across(parent, node, group.inverse), group.inverse))
+                self.edges.append(_across(parent, node, group.inverse))
                 if leaf.branch is not None:
                     open_leaves.append((leaf.branch, node))
             top += height + GAP
@@ -179,7 +172,7 @@ class _Outline:
         self.top = float(MARGIN)
         self.nodes = list[GraphNode]()
         self.headers = list[GroupHeader]()
-        self.edges = list[GraphEdge]()
+        self.edges = list[str]()
 
     def node(self, leaf: Leaf, x: float, is_root: bool = False) -> GraphNode:
         width = OUTLINE - MARGIN - x
@@ -202,8 +195,7 @@ class _Outline:
             for leaf in group.leaves:
                 node = self.node(leaf, x)
                 start = parent.top + NODE_HEIGHT
-                curve = f"M {rail:.1f} {start:.1f} V {node.middle:.1f} H {x:.1f}"
-                self.edges.append(GraphEdge(curve, group.inverse))
+                self.edges.append(f"M {rail:.1f} {start:.1f} V {node.middle:.1f} H {x:.1f}")
                 if leaf.branch is not None:
                     self.place(leaf.branch, node, level + 1)
 

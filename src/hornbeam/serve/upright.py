@@ -10,19 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hornbeam.explaining.explanation import Explanation
-from hornbeam.explaining.shown_names import fact_in_names
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.rules.body import Kind
-from hornbeam.rules.rule_words import said, with_shown_entities
 from hornbeam.serve.drawing import (
     BOLD_LETTER,
     LETTER,
     NODE_HEIGHT,
     Band,
     DrawnNode,
-    Edge,
     StepLabel,
     fitted,
+    strand_edges,
     upright_curve,
 )
 from hornbeam.serve.strands import Strands, strands_of
@@ -43,43 +41,32 @@ WIDEST = 180.0
 
 @dataclass(frozen=True)
 class Upright:
-    """Bands under one another, each from subject to object; weaker rules may be `undrawn`."""
+    """Bands under one another, each from subject to object."""
 
     width: float
     height: float
     bands: Sequence[Band]
-    undrawn: int
 
 
 def draw_upright(explanation: Explanation, names: EntityNames = NO_NAMES) -> Upright | None:
     """Lay out the groundings of the strongest reasons; None where no rule has a fact."""
-    drawn, undrawn = strands_of(explanation, MOST_BANDS, MOST_NODES)
+    drawn, _ = strands_of(explanation, MOST_BANDS, MOST_NODES)
     if not drawn:
         return None
     bands, top = list[Band](), 0.0
     for strands in drawn:
         bands.append(_band(strands, top, names))
         top += bands[-1].height + GAP
-    return Upright(WIDTH, top - GAP, bands, undrawn)
+    return Upright(WIDTH, top - GAP, bands)
 
 
 def _band(strands: Strands, top: float, names: EntityNames) -> Band:
     rows = _rows(strands, top, names)
     footer = FOOTER if strands.hidden else 0
     height = 2 * MARGIN + NODE_HEIGHT + ROW * (len(rows) - 1) + footer
-    reason = strands.reason
-    return Band(
-        reason.index,
-        said(with_shown_entities(reason.words, names.shown)),
-        reason.side,
-        strands.unit,
-        strands.hidden,
-        top,
-        height,
-        [node for row in rows for node in row.values()],
-        _edges(strands, rows, names),
-        _labels(strands, rows),
-    )
+    nodes = [node for row in rows for node in row.values()]
+    edges = strand_edges(strands, rows, names, _curve)
+    return Band.of(strands, names, top, height, nodes, edges, _labels(strands, rows))
 
 
 def _rows(strands: Strands, top: float, names: EntityNames) -> list[Mapping[str, DrawnNode]]:
@@ -104,21 +91,10 @@ def _rows(strands: Strands, top: float, names: EntityNames) -> list[Mapping[str,
     return rows
 
 
-def _edges(
-    strands: Strands, rows: Sequence[Mapping[str, DrawnNode]], names: EntityNames
-) -> list[Edge]:
-    """The facts as curves from row to row, each once."""
-    edges: dict[tuple[int, str, str], Edge] = {}
-    for strand in strands.drawn:
-        for k, (fact, backwards) in enumerate(zip(strand.facts, strand.backwards, strict=True)):
-            here, there = strand.nodes[k], strand.nodes[k + 1]
-            above, below = rows[k][here], rows[k + 1][there]
-            ends = [(above.x, above.y + NODE_HEIGHT / 2), (below.x, below.top)]
-            curve = upright_curve(*(reversed(ends) if backwards else ends))
-            soft = "" if fact.truth >= 1 else f" = {fact.truth:.3g}"
-            title = fact_in_names(fact, names).atom + soft
-            edges.setdefault((k, here, there), Edge(curve, title, backwards))
-    return list(edges.values())
+def _curve(above: DrawnNode, below: DrawnNode, backwards: bool) -> str:
+    """A line from row to row in the direction of its fact."""
+    ends = [(above.x, above.y + NODE_HEIGHT / 2), (below.x, below.top)]
+    return upright_curve(*(reversed(ends) if backwards else ends))
 
 
 def _labels(strands: Strands, rows: Sequence[Mapping[str, DrawnNode]]) -> list[StepLabel]:

@@ -6,6 +6,9 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from markupsafe import Markup
+
+from hornbeam.errors import InputError
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.pins import Pin
 
@@ -53,6 +56,14 @@ class Answer:
 
 #: A page: plain functions that know no server.
 Page = Callable[[Visit], Answer]
+
+
+def pinned(visit: Visit, pin: Pin, page: Markup) -> Answer:
+    """Pin a link, or none any more, and go back to its page."""
+    if not pin.fits:
+        raise InputError("The names of this link are too long to pin it.")
+    return Answer(status=303, go_to=page.unescape(),
+                  pin="" if visit.query.get("what") == "unpin" else pin)  # fmt: skip
 
 
 def whole_number(text: str, otherwise: int) -> int:

@@ -20,9 +20,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Floats, Ids, Ints
+from hornbeam.arrays import Bools, Floats, Ids, Ints
 from hornbeam.compiled import Kernel
 from hornbeam.counting.memory.graph import Adjacency, Graph
 from hornbeam.serve import walk_kernels as kernels
@@ -112,7 +111,7 @@ def ends_of(
     weights: StepWeights,
     start: int,
     walks: StepSequences,
-    wanted: npt.NDArray[np.bool_],
+    wanted: Bools,
     left_out: Ids,
     arrays: WalkArrays,
 ) -> Ends:

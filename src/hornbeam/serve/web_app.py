@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources import files
-from typing import Protocol
 from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
@@ -33,6 +32,7 @@ from hornbeam.serve.guard import Guard, read_body
 from hornbeam.serve.lanes import Lane, LaneOf
 from hornbeam.serve.page_processes import MOST_PROCESSES, PageProcess, can_fork
 from hornbeam.serve.pins import decoded_pin
+from hornbeam.serve.templating import PageWriter
 from hornbeam.serve.visits import Answer, Page, Visit
 
 #: Pages made at once in threads, and those that may take seconds. They share one interpreter: more
@@ -66,19 +66,6 @@ class Address:
     method: str = "GET"
 
 
-class Messages(Protocol):
-    """Pages that every application has."""
-
-    def message(self, visit: Visit, status: int, text: str) -> Answer:
-        """A page of one message."""
-
-    def not_found(self, visit: Visit, text: str = ...) -> Answer:
-        """Say that there is no such thing."""
-
-    def ask_token(self) -> Answer:
-        """Ask for the token."""
-
-
 class WebApp(ABC):
     """Binds pages to addresses; what they are about is the business of those who extend it.
 
@@ -87,8 +74,8 @@ class WebApp(ABC):
 
     forks = False
 
-    def __init__(self, messages: Messages, access: Access) -> None:
-        self.messages = messages
+    def __init__(self, writer: PageWriter, access: Access) -> None:
+        self.writer = writer
         self.access = access
         folder = files("hornbeam.serve") / "static"
         self._static = {name: (folder / name).read_bytes() for name in STATIC}
@@ -112,7 +99,7 @@ class WebApp(ABC):
             routes=[*routes, Route("/static/{name}", self._file)],
             exception_handlers={404: self._not_found, 405: self._not_found, Exception: self._fault},
         )
-        return Guard(app, self.access, lambda: self.response(self.messages.ask_token()))
+        return Guard(app, self.access, lambda: self.response(self.writer.ask_token()))
 
     async def move_to_processes(self) -> None:
         """From now on make pages in processes, where the system and the pages allow it."""
@@ -179,7 +166,7 @@ class WebApp(ABC):
             try:
                 return self.response(await self._answer(address, visit))
             except InputError as error:
-                return self.response(self.messages.message(visit, 400, str(error)))
+                return self.response(self.writer.message(visit, 400, str(error)))
 
         return Route(address.path, endpoint, methods=[address.method])
 
@@ -191,7 +178,7 @@ class WebApp(ABC):
             return kept
         lane = address.lane(visit)
         if lane.is_full:
-            busy = self.messages.message(visit, 503, "The server is busy. Try again in a moment.")
+            busy = self.writer.message(visit, 503, "The server is busy. Try again in a moment.")
             return replace(busy, headers={**busy.headers, "retry-after": "2"})
         answer = await lane.run(address.page, visit)
         plain = answer.status == 200 and answer.edits is None and answer.pin is None
@@ -207,12 +194,12 @@ class WebApp(ABC):
         return Response(self._static[name], 200, headers, STATIC[name])
 
     async def _not_found(self, request: Request, _: object) -> Response:
-        return self.response(self.messages.not_found(self.visit(request, {})))
+        return self.response(self.writer.not_found(self.visit(request, {})))
 
     async def _fault(self, request: Request, error: Exception) -> Response:
         log.error("hornbeam: a fault of the explorer at %s", request.url.path, exc_info=error)
         text = "Something went wrong here. The terminal of the explorer says what."
-        return self.response(self.messages.message(self.visit(request, {}), 500, text))
+        return self.response(self.writer.message(self.visit(request, {}), 500, text))
 
 
 async def _form(request: Request) -> dict[str, str]:

@@ -119,6 +119,7 @@ def test_a_first_line_like_no_other_is_told(tmp_path: Path) -> None:
     ) as w:
         assert len(hb.read_facts(path)) == 3
     [said] = w
+    assert said.filename == __file__
     assert "`columns` subject=gene,predicate=relation,object=disease" in str(said.message)
     assert "`header=False`" in str(said.message)
 

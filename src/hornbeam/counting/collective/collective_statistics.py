@@ -19,7 +19,6 @@ taken out again.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -32,7 +31,7 @@ from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.opening import check_targets
 from hornbeam.counting.statistics import Statistics
-from hornbeam.errors import HornbeamWarning
+from hornbeam.errors import warn
 from hornbeam.facts.folds import among_facts
 from hornbeam.facts.known import with_targets
 from hornbeam.facts.table import ONE, Targets
@@ -45,15 +44,17 @@ CountRows = tuple[Ints, Ints, Ints]
 
 @dataclass(frozen=True, eq=False)
 class Repeats:
-    """Ground clauses in which a target stands several `times`.
-
-    Rows belong to clause 2c (sequence c) or 2c + 1 (its negation).
-    """
+    """Ground clauses in which a target stands several `times`; see `clause_numbers`."""
 
     clause: Ints
     target: Ints
     times: Ints
     count: Ints
+
+
+def clause_numbers(sequence: Ints, negated: Bools | bool) -> Ints:
+    """Numbers of clauses: sequence c has clause 2c and its negation 2c + 1."""
+    return 2 * sequence + negated
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +93,9 @@ def discover_collective(
     world = ConditionedWorld.of(recursive_engine(engine, language.max_fanout), labels)
     own = int(world.stated.sum())
     if own and not own_facts_expected:
-        warnings.warn(
+        warn(
             f"{own:,} labelled targets stand among the facts too; they are true for the others, "
-            "and a target's own fact is never evidence for itself",
-            HornbeamWarning,
-            stacklevel=2,
+            "and a target's own fact is never evidence for itself"
         )
     found = world.true.discover(labels, language, progress=progress)
     assert found.statistics is not None
@@ -135,15 +134,16 @@ class ConditionedWorld:
         pattern, target, count = count_patterns(
             patterns, self.labels, self.both, distinct, progress
         )
-        clause = np.array([p.clause for p in patterns], dtype=np.int64)[pattern]
+        sequence = np.array([p.sequence for p in patterns], dtype=np.int64)[pattern]
+        negated = np.array([p.negated for p in patterns], dtype=np.bool_)[pattern]
         times = np.array([len(p.places) for p in patterns], dtype=np.int64)[pattern]
         tautology = np.array([p.tautology for p in patterns], dtype=np.bool_)[pattern]
         # a true target was never counted as the false head of its own body
         undo = tautology & ~self.labels.positive[target] & ~self.stated[target]
         in_clauses = self._bodies(heads.bodies, False, language, progress)
         in_negations = self._bodies(heads.bodies, True, language, progress)
-        taken_out = (clause[undo] // 2, target[undo], -count[undo])
-        keep = ~tautology
+        taken_out = (sequence[undo], target[undo], -count[undo])
+        keep, clause = ~tautology, clause_numbers(sequence, negated)
         return CollectiveStatistics(
             heads,
             _added_up(heads, in_clauses, taken_out),

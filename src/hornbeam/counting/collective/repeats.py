@@ -29,12 +29,13 @@ BLOCKS_PER_THREAD = 8
 class Pattern:
     """A clause and the places, two or more, at which it has one and the same target.
 
-    The clause is number 2c (sequence c) or 2c + 1 (its negation). Places count the body atoms from
-    0; the head comes last. A `tautology` has the target in head and body and is counted only to be
-    taken out again.
+    The clause is that of the body with number `sequence`, or its negation. Places count the body
+    atoms from 0; the head comes last. A `tautology` has the target in head and body and is counted
+    only to be taken out again.
     """
 
-    clause: int
+    sequence: int
+    negated: bool
     body: Body
     target: str
     places: tuple[int, ...]
@@ -44,7 +45,7 @@ class Pattern:
     def closed_walk(self) -> tuple[Step, ...]:
         """The body, and the head backwards: false heads of clauses, true ones of negations."""
         in_head = len(self.body) in self.places
-        false_head = self.clause % 2 == 0 and not in_head
+        false_head = not (self.negated or in_head)
         name = self.body.target + FALSE if false_head else self.body.target
         return (*self.body.steps, Step(name, inverse=True))
 
@@ -63,9 +64,9 @@ def repeating_patterns(
             for size in range(2, len(places) + 1):
                 for chosen in combinations(places, size):
                     in_head = len(body) in chosen
-                    yield Pattern(2 * c + 1, body, name, chosen, False)
+                    yield Pattern(c, True, body, name, chosen, False)
                     if not in_head or size == 2:
-                        yield Pattern(2 * c, body, name, chosen, in_head)
+                        yield Pattern(c, False, body, name, chosen, in_head)
 
 
 def count_patterns(

@@ -19,10 +19,8 @@ from hornbeam.counting.memory.graph import Adjacency
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE, Facts
 from hornbeam.rules.body import Body, Kind
-from hornbeam.rules.candidates import KINDS, Candidates, Conditions, Language
-from hornbeam.rules.codes import step_code, turned
-
-PATH, OPEN, UNARY, ANCHORED = (KINDS.index(kind) for kind in Kind)
+from hornbeam.rules.candidates import ANCHORED, KINDS, OPEN, UNARY, Candidates, Conditions, Language
+from hornbeam.rules.codes import path_codes, step_code, turned
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,15 +335,11 @@ def wanted_keys(
     """Keys of some numbered bodies, and their numbers; of those that the facts can ground."""
     found, numbers = list[tuple[int, int, int, int]](), list[int]()
     for number, body in bodies:
-        code = 0
-        if body.steps:
-            step = body.steps[0]
-            predicate = predicates.index(step.relation)
-            code = step_code(predicate, step.inverse) if predicate >= 0 else -1
+        walked = path_codes(body, predicates)
         constant = -1 if body.constant is None else entities.index(body.constant)
-        if code < 0 or (body.constant is not None and constant < 0):
+        if walked is None or (body.constant is not None and constant < 0):
             continue
-        found.append((KINDS.index(body.kind), body.argument, code, constant))
+        found.append((KINDS.index(body.kind), body.argument, walked[0] if walked else 0, constant))
         numbers.append(number)
     kind, argument, codes, constants = np.array(found, dtype=np.int64).reshape(-1, 4).T
     keys = condition_key(kind, argument, codes, constants, n_codes, len(entities))

@@ -18,13 +18,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from hornbeam.counting.sql.search_queries import Search
 from hornbeam.counting.sql.step_queries import coverage_figures, join_hint
 from hornbeam.facts.table import HALF, ONE
 from hornbeam.rules.body import Kind
-from hornbeam.rules.candidates import KINDS
+from hornbeam.rules.candidates import ANCHORED, OPEN, UNARY
 from hornbeam.rules.codes import step_code_sql
-
-OPEN, UNARY, ANCHORED = (KINDS.index(kind) for kind in (Kind.OPEN, Kind.UNARY, Kind.ANCHORED))
 
 #: The name of a condition.
 CONDITION_KEY = ("kind", "argument", "code", "constant")
@@ -46,18 +45,11 @@ class ConditionSearch:
 
     Tables they expect: `targets` as for `search_queries.Search`, `leaving` (origin, code,
     destination, value), the steps that may be walked, and `unary_facts` (entity, predicate, value);
-    `known_conditions` (predicate, kind, argument, code, constant) where `frozen`.
+    `known_conditions` (predicate, kind, argument, code, constant) where `paths` is `frozen`.
     """
 
+    paths: Search  #: the search for paths of the same targets
     kinds: Collection[Kind]
-    #: These, and `broadcast`, are as in `search_queries.Search`.
-    soft: bool
-    owned: bool
-    distinct: bool
-    limited: bool
-    flipped: bool
-    frozen: bool  #: whether only the conditions of `known_conditions` are counted
-    broadcast: bool
     min_coverage: int  #: fewest targets of an anchored condition
 
     @property
@@ -72,7 +64,7 @@ class ConditionSearch:
 
     def arguments(self) -> str:
         """Both ends of every target: this node and the other, codes of the own edge from it."""
-        source, sink = (1, 0) if self.flipped else (0, 1)
+        source, sink = (1, 0) if self.paths.flipped else (0, 1)
         return (
             f"SELECT target, predicate, {source} AS argument, source AS node, sink AS other, "  # noqa: S608
             "forth, back FROM targets "
@@ -94,14 +86,14 @@ class ConditionSearch:
             "k.constant = s.destination)",
         )  # fmt: skip
         return (
-            f"SELECT {join_hint(self.broadcast, 'n')}n.predicate, n.argument, n.node, "  # noqa: S608
+            f"SELECT {join_hint(self.paths.broadcast, 'n')}n.predicate, n.argument, n.node, "  # noqa: S608
             "n.n_targets, s.code, s.destination, s.value "
             f"FROM leaving AS s JOIN nodes AS n ON s.origin = n.node WHERE 1 = 1{known}"
         )
 
     def _known(self, alias: str, same: str) -> str:
         """Keep what some known condition on that predicate and argument asks for."""
-        if not self.frozen:
+        if not self.paths.frozen:
             return ""
         return (
             " AND EXISTS (SELECT 1 FROM known_conditions AS k WHERE "  # noqa: S608
@@ -110,7 +102,7 @@ class ConditionSearch:
 
     def _two_arguments(self) -> str:
         """Where variables are distinct, subject and object of a rule with an atom differ."""
-        return " AND a.node <> a.other" if self.distinct else ""
+        return " AND a.node <> a.other" if self.paths.distinct else ""
 
     def anchors(self) -> str:
         """Codes and constants that lie at enough targets: other conditions cannot be kept."""
@@ -132,7 +124,7 @@ class ConditionSearch:
         return " UNION ALL ".join(parts)
 
     def _open(self) -> str:
-        apart = " WHERE destination <> node" if self.distinct else ""
+        apart = " WHERE destination <> node" if self.paths.distinct else ""
         by_node = (
             "SELECT predicate, argument, node, code, value, count(*) AS edges "  # noqa: S608
             f"FROM touching{apart} GROUP BY predicate, argument, node, code, value"
@@ -142,7 +134,7 @@ class ConditionSearch:
             f"FROM arguments AS a JOIN ({by_node}) AS s ON {_SAME_NODE} "
             f"WHERE 1 = 1{self._two_arguments()}"
         )
-        if self.owned or self.distinct:
+        if self.paths.owned or self.paths.distinct:
             rows = (
                 "SELECT target, argument, code, value, sum(edges) AS edges "  # noqa: S608
                 f"FROM ({rows} UNION ALL {self._unseen()}) AS e "
@@ -155,7 +147,7 @@ class ConditionSearch:
 
     def _unseen(self) -> str:
         """Steps of an open condition that a target may not see, to be taken off."""
-        which = "s.destination <> s.node" if self.distinct else self._own()
+        which = "s.destination <> s.node" if self.paths.distinct else self._own()
         return (
             "SELECT a.target, a.argument, s.code, s.value, -1 AS edges "  # noqa: S608
             f"FROM touching AS s JOIN arguments AS a ON {_SAME_NODE} AND s.destination = a.other "
@@ -167,7 +159,7 @@ class ConditionSearch:
         return "(s.code = a.forth OR (a.node = a.other AND s.code = a.back))"
 
     def _anchored(self) -> str:
-        seen = f" AND NOT (s.destination = a.other AND {self._own()})" if self.owned else ""
+        seen = f" AND NOT (s.destination = a.other AND {self._own()})" if self.paths.owned else ""
         frequent = (
             " AND EXISTS (SELECT 1 FROM anchors AS k WHERE k.predicate = s.predicate AND "
             "k.argument = s.argument AND k.code = s.code AND k.constant = s.destination)"
@@ -195,7 +187,7 @@ class ConditionSearch:
         code = step_code_sql("u.predicate", False)
         known = self._known("a", f"k.kind = {UNARY} AND k.code = {code}")
         return (
-            f"SELECT {join_hint(self.broadcast, 'a')}a.target, {UNARY} AS kind, a.argument, "  # noqa: S608
+            f"SELECT {join_hint(self.paths.broadcast, 'a')}a.target, {UNARY} AS kind, a.argument, "  # noqa: S608
             f"{code} AS code, -1 AS constant, u.value, CAST(1 AS BIGINT) AS paths "
             "FROM unary_facts AS u JOIN arguments AS a ON u.entity = a.node "
             f"WHERE 1 = 1{self._two_arguments()}{known}"
@@ -203,8 +195,8 @@ class ConditionSearch:
 
     def figures(self, min_coverage: int) -> str:
         """Every condition of enough coverage: targets, true targets, groundings."""
-        sure = f"value >= {HALF}" if self.soft else None
-        hint = join_hint(self.broadcast, "t")
+        sure = f"value >= {HALF}" if self.paths.soft else None
+        hint = join_hint(self.paths.broadcast, "t")
         return coverage_figures("cells", CONDITION_KEYS, sure, hint, min_coverage)
 
     def rows(self) -> str:

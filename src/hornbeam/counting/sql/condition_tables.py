@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -10,7 +10,6 @@ from hornbeam.arrays import Array, Ids
 from hornbeam.counting.sql.condition_queries import CONDITION_KEY, ConditionSearch
 from hornbeam.counting.sql.database import Database
 from hornbeam.counting.sql.found_bodies import FoundBodies, candidates_of
-from hornbeam.counting.sql.search_queries import Search
 from hornbeam.counting.sql.step_queries import allowed_steps
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
@@ -23,27 +22,12 @@ from hornbeam.rules.codes import path_codes
 CONDITION_TABLES = ("known_conditions", "nodes", "touching", "anchors", "cells")
 
 
-def condition_search(search: Search, kinds: Collection[Kind], min_coverage: int) -> ConditionSearch:
-    """The search for conditions over the targets of a search for paths."""
-    return ConditionSearch(
-        kinds,
-        soft=search.soft,
-        owned=search.owned,
-        distinct=search.distinct,
-        limited=search.limited,
-        flipped=search.flipped,
-        frozen=search.frozen,
-        broadcast=search.broadcast,
-        min_coverage=min_coverage,
-    )
-
-
 def count_conditions(database: Database, search: ConditionSearch, progress: Progress) -> None:
     """Join the nodes of the targets with their facts, until `cells` are there."""
     database.view("arguments", search.arguments())
     database.create("nodes", search.nodes())
     if search.walks:
-        database.view("leaving", allowed_steps(search.limited))
+        database.view("leaving", allowed_steps(search.paths.limited))
         database.create("touching", search.touching())
     if search.prunes_anchors:
         database.create("anchors", search.anchors())

@@ -26,7 +26,7 @@ from hornbeam.facts.reading.readers import Input, sources_of
 from hornbeam.facts.reading.sources import Role, literal
 from hornbeam.facts.reading.storing import Stored, atom_table, store_facts
 from hornbeam.facts.reading.tables import reason
-from hornbeam.facts.reading.workspace import large_workspace, resource_error
+from hornbeam.facts.reading.workspace import explained_errors, large_workspace
 from hornbeam.facts.table import Facts
 from hornbeam.files import replaced_file
 from hornbeam.machine import worker_threads
@@ -89,13 +89,8 @@ class DuckDB:
             self.drop("batch", "written")
 
     def _execute(self, statement: str) -> duckdb.DuckDBPyConnection:
-        try:
+        with explained_errors():
             return self.connection.execute(statement)
-        except duckdb.Error as error:
-            explained = resource_error(error)
-            if explained is None:
-                raise
-            raise explained from None
 
 
 def duckdb_engine(facts: Facts, threads: int | None = None) -> SqlEngine:

@@ -18,7 +18,6 @@ from hornbeam.counting.last_lookup import LastLookup
 from hornbeam.counting.sql.condition_queries import ConditionSearch
 from hornbeam.counting.sql.condition_tables import (
     CONDITION_TABLES,
-    condition_search,
     conditions_found,
     count_conditions,
     known_conditions,
@@ -104,7 +103,7 @@ class SqlEngine:
             count_paths(database, search, language.min_coverage, progress)
             parts.append(paths_found(database, search, self.predicates, targets, language))
         if others := set(kinds) - {Kind.PATH}:
-            conditions = condition_search(search, others, language.min_coverage)
+            conditions = ConditionSearch(search, others, language.min_coverage)
             count_conditions(database, conditions, progress)
             parts.append(
                 conditions_found(
@@ -166,7 +165,7 @@ class SqlEngine:
         if len(conditions["path"]):
             self.database.upload("known_conditions", conditions)
             kinds = {body.kind for body in bodies} - {Kind.PATH}
-            search_of_conditions = condition_search(search, kinds, min_coverage=1)
+            search_of_conditions = ConditionSearch(search, kinds, min_coverage=1)
             count_conditions(self.database, search_of_conditions, progress)
             searches.append(search_of_conditions)
         table = self._table(bodies, searches, len(targets), language.shares)

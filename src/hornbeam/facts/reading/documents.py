@@ -49,18 +49,18 @@ def _plain_json(text: str) -> str:
     return _LAST_COMMA.sub(without_comma, text) if re.search(r",\s*[\]}]", text) else text
 
 
-def parse_document(file: File, text: str, expected: str) -> object:
-    """Parse JSON or YAML; `expected` says in messages what the file should hold."""
+def parse_document(file: File, text: str) -> object:
+    """Parse a PSL program's JSON or YAML."""
     try:
         return _from_json(text) if is_json(file.name) else yaml.load(text, TextLoader)
     except json.JSONDecodeError as error:
-        problem = f"{error.msg}; expected {expected} in JSON"
+        problem = f"{error.msg}; expected a PSL program in JSON"
         raise DataError(file.name, problem, line=error.lineno) from None
     except yaml.YAMLError as error:
-        raise _yaml_error(file, text, error, expected) from None
+        raise _yaml_error(file, text, error) from None
     except (RecursionError, ValueError) as error:
         problem = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise DataError(file.name, f"{problem}; expected {expected}") from None
+        raise DataError(file.name, f"{problem}; expected a PSL program") from None
 
 
 def _from_json(text: str) -> object:
@@ -95,7 +95,7 @@ class TextLoader(yaml.BaseLoader):
         return super().construct_mapping(node, deep=deep)
 
 
-def _yaml_error(file: File, text: str, error: yaml.YAMLError, expected: str) -> DataError:
+def _yaml_error(file: File, text: str, error: yaml.YAMLError) -> DataError:
     line = None
     problem = str(error).splitlines()[0]
     if isinstance(error, yaml.MarkedYAMLError):
@@ -103,4 +103,4 @@ def _yaml_error(file: File, text: str, error: yaml.YAMLError, expected: str) -> 
         line = error.problem_mark.line + 1 if error.problem_mark is not None else None
     elif isinstance(error, yaml.reader.ReaderError):
         line = text.count("\n", 0, error.position) + 1
-    return DataError(file.name, f"{problem}; expected {expected} in YAML", line=line)
+    return DataError(file.name, f"{problem}; expected a PSL program in YAML", line=line)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hornbeam.errors import DataError, HornbeamWarning, InputError
+from hornbeam.errors import DataError, InputError, warn
 from hornbeam.facts.reading.sources import Role, for_role
 from hornbeam.printable import quote
 from hornbeam.suggestions import did_you_mean
@@ -132,11 +131,7 @@ def header_columns(
     left_out = [field for field, word in zip(fields, words, strict=True) if not word]
     if left_out and role is not Role.PAIRS:
         shown = ", ".join(map(quote, left_out[:5])) + ", ..." * (len(left_out) > 5)
-        warnings.warn(
-            f"{name}: properties in Neo4j's export are left out: {shown}",
-            HornbeamWarning,
-            stacklevel=2,
-        )
+        warn(f"{name}: properties in Neo4j's export are left out: {shown}")
     return for_role(name, tuple(words), role, line)
 
 

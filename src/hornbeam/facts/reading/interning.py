@@ -145,6 +145,19 @@ def fetch_names(connection: duckdb.DuckDBPyConnection, table: str) -> Names:
     return Names.from_sorted_chunks(chunks())
 
 
+def id_joins(sources: Sequence[Source]) -> tuple[list[str], str]:
+    """Ids of the arguments of atoms `f`, and the joins that find them and that of predicate `p`.
+
+    Unary facts among triples have the object -1.
+    """
+    ids, joins = list[str](), ["JOIN predicate_ids AS p ON f.predicate = p.name"]
+    for k in range(1, sources[0].arity + 1):
+        may_lack = k == 2 and any(source.unary for source in sources)
+        ids.append(f"coalesce(e{k}.id, -1)" if may_lack else f"e{k}.id")
+        joins.append(f"{'LEFT ' * may_lack}JOIN entity_ids AS e{k} ON f.a{k} = e{k}.name")
+    return ids, " ".join(joins)
+
+
 def _fetch(
     connection: duckdb.DuckDBPyConnection,
     sources: Sequence[Source],
@@ -153,27 +166,18 @@ def _fetch(
 ) -> list[Ids]:
     """Ids of predicate and arguments, then millionths where `valued`, as arrays.
 
-    Unary facts among triples have the object -1.
-
     The ids go to a table first, which DuckDB may spill, and come from there in chunks: fetched in
     one piece they would be held twice, and that decides how large a graph fits in memory.
     """
-    arity = sources[0].arity
     union = " UNION ALL ".join(f"({source.select})" for source in sources)
     position = ", row_number() OVER () AS position" if ordered else ""
-    ids, joins = ["p.id"], list[str]()
-    for k in range(1, arity + 1):
-        may_lack = k == 2 and any(source.unary for source in sources)
-        ids.append(f"coalesce(e{k}.id, -1)" if may_lack else f"e{k}.id")
-        outer = "LEFT " * may_lack
-        joins.append(f"{outer}JOIN entity_ids AS e{k} ON f.a{k} = e{k}.name")
-    wanted = ids + [MILLIONTHS] * valued
+    ids, joins = id_joins(sources)
+    wanted = ["p.id", *ids] + [MILLIONTHS] * valued
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE atom_ids AS "  # noqa: S608
         f"SELECT {', '.join(f'{column} AS c{i}' for i, column in enumerate(wanted))} "
         f"FROM (SELECT *{position} FROM ({union})) AS f "
-        f"JOIN predicate_ids AS p ON f.predicate = p.name {' '.join(joins)}"
-        f"{' ORDER BY f.position' if ordered else ''}"
+        f"{joins}{' ORDER BY f.position' if ordered else ''}"
     )
     (size,) = connection.execute("SELECT count(*) FROM atom_ids").fetchone() or (0,)
     columns = [np.empty(size, dtype=np.int32) for _ in wanted]

@@ -172,7 +172,7 @@ def _either(names: set[str], word: str = "or") -> str:
 def program_document(file: File) -> tuple[dict[str, Any], str]:
     """Read a program or `.data` file; also gives its text, which has every place in it."""
     text = document_text(file)
-    document = parse_document(file, text, "a PSL program")
+    document = parse_document(file, text)
     if not isinstance(document, dict) or "predicates" not in document:
         problem = "not a PSL program; expected a mapping with the key 'predicates'"
         raise DataError(file.name, problem)

@@ -16,7 +16,13 @@ import duckdb
 from hornbeam.errors import DataError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.diagnosis import change_of_arity, contradiction, first_mistake
-from hornbeam.facts.reading.interning import MILLIONTHS, fetch_names, number_names, reading_error
+from hornbeam.facts.reading.interning import (
+    MILLIONTHS,
+    fetch_names,
+    id_joins,
+    number_names,
+    reading_error,
+)
 from hornbeam.facts.reading.sources import Source
 from hornbeam.facts.table import ONE
 
@@ -98,16 +104,9 @@ def _store(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source], ari
 def _by_ids(sources: Sequence[Source], columns: Sequence[str]) -> str:
     """Select atoms of one arity by ids; a unary fact among triples has the object -1."""
     union = " UNION ALL ".join(f"({source.select})" for source in sources)
-    ids, joins = list[str](), list[str]()
-    for k, column in enumerate(columns, start=1):
-        may_lack = k == 2 and any(source.unary for source in sources)
-        ids.append(f"coalesce(e{k}.id, -1) AS {column}" if may_lack else f"e{k}.id AS {column}")
-        outer = "LEFT " * may_lack
-        joins.append(f"{outer}JOIN entity_ids AS e{k} ON f.a{k} = e{k}.name")
-    return (
-        f"SELECT {', '.join(ids)}, p.id AS predicate, {MILLIONTHS} AS value FROM ({union}) AS f "  # noqa: S608
-        f"JOIN predicate_ids AS p ON f.predicate = p.name {' '.join(joins)}"
-    )
+    ids, joins = id_joins(sources)
+    named = ", ".join(f"{number} AS {column}" for number, column in zip(ids, columns, strict=True))
+    return f"SELECT {named}, p.id AS predicate, {MILLIONTHS} AS value FROM ({union}) AS f {joins}"  # noqa: S608
 
 
 def _predicates(connection: duckdb.DuckDBPyConnection, arity: int) -> list[int]:

@@ -7,12 +7,11 @@ import glob
 import os
 import re
 import shlex
-import warnings
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from operator import eq
 
-from hornbeam.errors import DataError, HornbeamWarning
+from hornbeam.errors import DataError, warn
 from hornbeam.facts.reading.headers import BY_ITSELF, PLACES, TableLayout, header_columns
 from hornbeam.facts.reading.input_files import BLOCK, File
 from hornbeam.facts.reading.sources import (
@@ -117,12 +116,10 @@ def warn_of_header(file: File, number: int, fields: Sequence[str]) -> None:
         plain = len(fields) >= 3 and not any(set(field) & set(",='\"") for field in fields)
         named = fields[:3] if plain else EXAMPLE
         places = shlex.quote(",".join(map("=".join, zip(PLACES, named, strict=False))))
-        warnings.warn(
+        warn(
             f"{file.name}, line {number}: {quote(','.join(fields))} is read as a fact, but none of "
             "its fields occurs again in its column. If it is a header, say which column is which: "
-            f"`columns` {places}. If it is none: `header=False`",
-            HornbeamWarning,
-            stacklevel=2,
+            f"`columns` {places}. If it is none: `header=False`"
         )
 
 

@@ -43,7 +43,7 @@ def workspace() -> Iterator[Workspace]:
     Starting DuckDB takes longer than a small read. So the last workspace's database is used again,
     by a connection of its own, if nothing has been left in it.
     """
-    with working_folder() as folder, _explained():
+    with working_folder() as folder, explained_errors():
         try:
             database = _IDLE.pop()
         except IndexError:
@@ -70,7 +70,7 @@ def large_workspace(
     """
     with (
         working_folder(spill_dir) as folder,
-        _explained(),
+        explained_errors(),
         _database(folder / "facts.duckdb" if on_disk else ":memory:", memory_limit) as connection,
     ):
         connection.execute("SET temp_directory = ?", [str(folder)])
@@ -118,7 +118,7 @@ def _is_like_new(database: duckdb.DuckDBPyConnection) -> bool:
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
+def explained_errors() -> Iterator[None]:
     """Say what DuckDB lacks, and raise Ctrl-C as Python does; DuckDB makes another error of it."""
     try:
         yield

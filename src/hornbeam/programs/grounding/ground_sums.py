@@ -13,23 +13,38 @@ Filters are conjunctions here: `hornbeam.programs.normal_form` makes a rule of e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
 from hornbeam.arrays import Floats, Ids, Ints
 from hornbeam.errors import InputError
-from hornbeam.language.arithmetic_rules import ArithmeticRule, SumAtom, SumVariable
+from hornbeam.language.arithmetic_rules import (
+    ArithmeticRule,
+    Cardinality,
+    Coefficient,
+    Extreme,
+    Number,
+    Operation,
+    SumAtom,
+    SumVariable,
+)
 from hornbeam.language.rule_parts import cardinalities_of, literals_of
 from hornbeam.language.syntax import Atom, Constant, Literal, Term, Variable
 from hornbeam.programs.grounding.atom_tables import AtomTables
-from hornbeam.programs.grounding.coefficients import coefficient_values
 from hornbeam.programs.grounding.ground_queries import OPERATORS, OPPOSITES, Joins
 from hornbeam.programs.grounding.ground_rows import GroundRows
 
 #: The literals that each filtered variable must meet.
 Filters = Mapping[str, tuple[Literal, ...]]
+
+#: What stands between two coefficients.
+OPERATIONS: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+}  # fmt: skip
 
 
 def has_sums(rule: ArithmeticRule) -> bool:
@@ -90,7 +105,7 @@ class _Expansion:
         literals: list[tuple[Ints, Ids, Floats]] = []
         for sign, side in ((1.0, self.rule.left), (-1.0, self.rule.right)):
             for summand in side:
-                value = sign * coefficient_values(summand.coefficient, cardinalities)
+                value = sign * _coefficient_values(summand.coefficient, cardinalities)
                 coefficient = np.broadcast_to(value, (self.n_groups,))
                 if summand.atom is None:
                     self._check(coefficient, np.arange(self.n_groups))
@@ -195,3 +210,24 @@ class _Expansion:
         if isinstance(term, Constant):
             return str(self.tables.constant(term.value))
         return sums[term.name] if term.name in sums else self.places[term.name]
+
+
+def _coefficient_values(coefficient: Coefficient, cardinalities: Mapping[str, Floats]) -> Floats:
+    """Value of a coefficient in every ground rule; `cardinalities` has |V| of each.
+
+    Where it divides by zero the value is not finite.
+    """
+    match coefficient:
+        case Number():
+            return np.float64(coefficient.value)  # type: ignore[return-value]
+        case Cardinality():
+            return cardinalities[coefficient.variable]
+        case Extreme():
+            values = [_coefficient_values(part, cardinalities) for part in coefficient.arguments]
+            choose = np.minimum if coefficient.function == "Min" else np.maximum
+            return reduce(choose, values)
+        case Operation():
+            left = _coefficient_values(coefficient.left, cardinalities)
+            right = _coefficient_values(coefficient.right, cardinalities)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return OPERATIONS[coefficient.operator](left, right)
