@@ -40,9 +40,18 @@ def world() -> list[tuple[str, str, str]]:
 
 
 @pytest.fixture(scope="module")
-def ranker() -> GraphRanker:
-    facts = hb.read_facts([row for i, row in enumerate(world()) if i % 7])
-    return hb.learn_graph(facts).ranker(facts)
+def facts() -> hb.Facts:
+    return hb.read_facts([row for i, row in enumerate(world()) if i % 7])
+
+
+@pytest.fixture(scope="module")
+def model(facts: hb.Facts) -> hb.GraphModel:
+    return hb.learn_graph(facts)
+
+
+@pytest.fixture(scope="module")
+def ranker(model: hb.GraphModel, facts: hb.Facts) -> GraphRanker:
+    return GraphRanker(model, facts)
 
 
 def steps(ranker: GraphRanker) -> list[int]:
@@ -78,7 +87,7 @@ def test_the_best_of_every_class_is_the_feature_of_the_ranking(ranker: GraphRank
 @pytest.mark.slow
 def test_weights_of_the_ridge_add_up_to_its_scores(ranker: GraphRanker) -> None:
     penalty = 20.0
-    ranker = replace(ranker.model, ridge=penalty).ranker(ranker.facts)
+    ranker = GraphRanker(replace(ranker.model, ridge=penalty), ranker.facts)
     ridge = ranker.evidence.ridge
     assert ridge is not None
     checked = 0
@@ -105,7 +114,7 @@ def test_weights_of_a_pairs_links_add_up_to_the_feature(ranker: GraphRanker) -> 
     model = replace(
         ranker.model, relations=relations, features=("linked_together",), weights=(1.0,), ridge=None
     )
-    asked = model.ranker(facts)
+    asked = GraphRanker(model, facts)
     step = asked.steps[0]
     pool, score = asked.scored(step, np.array([0], dtype=np.int32))
     heard = 0
@@ -145,9 +154,9 @@ def test_parts_add_up_and_the_rank_is_that_of_the_ranker(ranker: GraphRanker) ->
             assert all(other.rank < (one.rank or 0.0) for other in one.above)
 
 
-def test_a_fact_is_explained_as_if_it_were_none(ranker: GraphRanker) -> None:
+def test_a_fact_is_explained_as_if_it_were_none(model: hb.GraphModel, facts: hb.Facts) -> None:
     triple = next(row for i, row in enumerate(world()) if i % 7 and row[1] == "citizen")
-    found = ranker.model.explain(ranker.facts, triple)
+    found = model.explain(facts, triple)
     assert found.is_fact
     assert found.directions[0].rank is not None
     text = str(found)
@@ -163,9 +172,11 @@ def test_a_fact_is_explained_as_if_it_were_none(ranker: GraphRanker) -> None:
     assert "<pre>" in found._repr_html_()
 
 
-def test_names_stand_in_the_place_of_ids_but_not_of_relations(ranker: GraphRanker) -> None:
+def test_names_stand_in_the_place_of_ids_but_not_of_relations(
+    model: hb.GraphModel, facts: hb.Facts
+) -> None:
     names = EntityNames({"land, 0": 'the "first"', "lives": "no relation", "p1": "Ann"})
-    found = ranker.model.explain(ranker.facts, ("p1", "citizen", "land, 0"), reasons=50)
+    found = model.explain(facts, ("p1", "citizen", "land, 0"), reasons=50)
     assert '"land, 0"' in str(found)
     shown = str(graph_explanation_in_names(found, names))
     assert '"land, 0"' not in shown
@@ -174,8 +185,8 @@ def test_names_stand_in_the_place_of_ids_but_not_of_relations(ranker: GraphRanke
     assert "lives(" in shown
 
 
-def test_what_cannot_be_explained_is_told(ranker: GraphRanker) -> None:
+def test_what_cannot_be_explained_is_told(model: hb.GraphModel, facts: hb.Facts) -> None:
     with pytest.raises(InputError, match="no fact has the entity 'nobody'"):
-        ranker.model.explain(ranker.facts, ("nobody", "citizen", "land, 0"))
+        model.explain(facts, ("nobody", "citizen", "land, 0"))
     with pytest.raises(InputError, match=r"no rules for the relation 'owns'.*knows"):
-        ranker.model.explain(ranker.facts, ("p1", "owns", "land, 0"))
+        model.explain(facts, ("p1", "owns", "land, 0"))

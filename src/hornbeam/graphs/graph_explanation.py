@@ -15,12 +15,12 @@ from hornbeam.errors import InputError
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.table import Atoms, Facts
 from hornbeam.graphs.calibration import log_odds, probabilities
-from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_reasons import GraphReason, RuleClass, reasons_for
 from hornbeam.graphs.graph_rule_words import graph_rule_words
 from hornbeam.graphs.pools import Pool, firings_of
 from hornbeam.graphs.queries import Direction
+from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.graphs.softmax import fired_scores
 from hornbeam.printable import printable
 from hornbeam.result_table import ResultTable
@@ -218,7 +218,7 @@ def _reason(reason: GraphReason) -> Iterator[tuple[str, str]]:
 
 
 def explain_triple(
-    model: GraphModel,
+    model: RankingModel,
     facts: Facts,
     triple: tuple[str, str, str],
     *,

@@ -17,7 +17,7 @@ from hornbeam.facts.table import Facts
 from hornbeam.graphs.calibration import fit_calibration, log_odds
 from hornbeam.graphs.discovery import THIN, is_keyed, longest_path
 from hornbeam.graphs.graph_counter import GraphCounter, Portion
-from hornbeam.graphs.graph_model import Calibration, GraphModel, LinkedShares
+from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_stages import (
     GraphLearning,
@@ -40,6 +40,7 @@ from hornbeam.graphs.ranking_fit import (
     refit,
     scores_of,
 )
+from hornbeam.graphs.ranking_model import Calibration, LinkedShares
 from hornbeam.graphs.ridge import MOST_ENTITIES
 from hornbeam.graphs.rule_files import read_rules
 from hornbeam.graphs.rule_weights import fit_rule_weights

@@ -19,7 +19,6 @@ from hornbeam.graphs.asked import as_queries
 from hornbeam.graphs.asked_links import unasked
 from hornbeam.graphs.calibration import log_odds, probabilities
 from hornbeam.graphs.graph_evidence import Classes, GraphEvidence
-from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import numbered_rules
 from hornbeam.graphs.path_rules import PathRules
@@ -28,6 +27,7 @@ from hornbeam.graphs.queries import Answers, Direction, Queries
 from hornbeam.graphs.ranked_answers import ranked_answers
 from hornbeam.graphs.ranking import GraphEvaluation, evaluate_ranks
 from hornbeam.graphs.ranking_fit import columns_of
+from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.graphs.ridge import MOST_ENTITIES, Ridge
 from hornbeam.graphs.softmax import Firings, fired_scores, linear_scores
 from hornbeam.graphs.workload import Workload
@@ -92,7 +92,7 @@ class GraphRanker:
         known of the answers that are looked for. Types of entities are not heeded there.
     """
 
-    model: GraphModel
+    model: RankingModel
     facts: Facts
     leave_out_linked: bool = False
     threads: int | None = None

@@ -19,13 +19,13 @@ from hornbeam.facts.atom_keys import contained
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.constants import LEAST_CONFIDENCE, LEAST_HITS
 from hornbeam.graphs.evidence_kernels import MILLION
-from hornbeam.graphs.graph_model import ConstantRule, GraphRule
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_text import rule_atom, rule_head, rule_text
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import direction_of, property_of, step_of
 from hornbeam.graphs.path_rules import SMOOTHING
 from hornbeam.graphs.pools import Pool, firings_of
+from hornbeam.graphs.ranking_model import ConstantRule, GraphRule
 from hornbeam.rules.codes import predicate_of
 
 Triple = tuple[str, str, str]

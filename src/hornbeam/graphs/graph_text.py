@@ -24,15 +24,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hornbeam.errors import DataError
-from hornbeam.graphs.graph_model import (
+from hornbeam.graphs.queries import Direction
+from hornbeam.graphs.ranking_model import (
     Calibration,
     ConstantRule,
-    GraphModel,
     GraphRule,
     LinkedShares,
+    RankingModel,
     RelationRules,
 )
-from hornbeam.graphs.queries import Direction
 from hornbeam.rules.body import Step
 
 FIRST = "# hornbeam-graph: "
@@ -49,7 +49,7 @@ BETWEEN = "ABCDEFGHIJKLMNOPQRSTUVW"
 # --- writing --------------------------------------------------------------------------------------
 
 
-def write_model(model: GraphModel) -> str:
+def write_model(model: RankingModel) -> str:
     """Write a model as text."""
     header = {
         "format": FORMAT,
@@ -151,7 +151,7 @@ class _Section:
         )  # fmt: skip
 
 
-def read_model(text: str, source: str) -> GraphModel:
+def read_model(text: str, source: str) -> RankingModel:
     """Read a text that `write_model` wrote; `source` is named in errors."""
     lines = text.split("\n")
     if not lines[0].startswith(FIRST):
@@ -174,7 +174,7 @@ def read_model(text: str, source: str) -> GraphModel:
     # models of before 0.7 have no such line
     if "end" in header and text.rstrip().rpartition("\n")[2] != header["end"]:
         raise DataError(source, f'is cut off: expected "{header["end"]}" as the last line')
-    return GraphModel(tuple(section.frozen() for section in sections), **model)
+    return RankingModel(tuple(section.frozen() for section in sections), **model)
 
 
 def _of_header(header: dict[str, Any]) -> dict[str, Any]:

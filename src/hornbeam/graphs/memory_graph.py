@@ -17,7 +17,6 @@ from hornbeam.graphs.constants import constant_rules, open_rules
 from hornbeam.graphs.discovery import PathTable, discover_paths
 from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_evidence import Classes, GraphEvidence
-from hornbeam.graphs.graph_model import ConstantRule, LinkedShares
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.graphs.hidden_folds import hidden_folds
@@ -27,6 +26,7 @@ from hornbeam.graphs.linked_pairs import linked_shares
 from hornbeam.graphs.model_parts import best_constants
 from hornbeam.graphs.path_rules import PathRules, counted
 from hornbeam.graphs.pools import Pool, firings_of, pool_of
+from hornbeam.graphs.ranking_model import ConstantRule, LinkedShares
 from hornbeam.graphs.ridge import MOST_ENTITIES, Ridge
 from hornbeam.graphs.ridge_choice import CHEAP, JUDGED, PENALTIES, USUAL, choose_penalty
 from hornbeam.graphs.shared_counts import shared_counts

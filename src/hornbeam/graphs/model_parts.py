@@ -10,11 +10,11 @@ from hornbeam.arrays import Floats, Ints
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.constants import ConstantRules
-from hornbeam.graphs.graph_model import ConstantRule, GraphModel, GraphRule, RelationRules
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.queries import Direction
 from hornbeam.graphs.ranking_fit import Ranking
+from hornbeam.graphs.ranking_model import ConstantRule, GraphRule, RankingModel, RelationRules
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code
 
@@ -97,7 +97,7 @@ def best_constants(
     return tuple(shown)
 
 
-def numbered_rules(model: GraphModel, facts: Facts) -> dict[int, tuple[PathRules, Floats]]:
+def numbered_rules(model: RankingModel, facts: Facts) -> dict[int, tuple[PathRules, Floats]]:
     """Path rules of a model and their weights by step, in the ids of facts.
 
     Rules with relations that the facts lack fall out: they say nothing there.

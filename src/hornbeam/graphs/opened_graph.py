@@ -7,10 +7,10 @@ from hornbeam.errors import InputError
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.graph_counter import GraphCounter
-from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_settings import GraphSettings
 from hornbeam.graphs.memory_graph import MemoryGraph
+from hornbeam.graphs.ranking_model import RankingModel
 
 #: Files, frames, tuples or `Facts`; or an engine of `open_duckdb` or `open_spark`.
 GraphInput = Input | Facts | Engine
@@ -27,7 +27,7 @@ def open_graph(facts: GraphInput, settings: GraphSettings) -> GraphCounter:
 
 
 def open_ranker(
-    model: GraphModel,
+    model: RankingModel,
     facts: GraphInput,
     *,
     test: Facts | None = None,

@@ -28,9 +28,9 @@ from typing import NamedTuple
 
 from hornbeam.errors import DataError, InputError
 from hornbeam.files import save_text
-from hornbeam.graphs.graph_model import ConstantRule, GraphModel, GraphRule, RelationRules
 from hornbeam.graphs.graph_text import BETWEEN, rule_text
 from hornbeam.graphs.queries import Direction
+from hornbeam.graphs.ranking_model import ConstantRule, GraphRule, RankingModel, RelationRules
 from hornbeam.rules.body import Step
 
 AnyPath = tuple[Step, ...]
@@ -206,7 +206,7 @@ def _chain(head: _Atom, body: Sequence[_Atom]) -> AnyPath | None:
 # --- writing --------------------------------------------------------------------------------------
 
 
-def save_rules(model: GraphModel, path: str | os.PathLike[str]) -> None:
+def save_rules(model: RankingModel, path: str | os.PathLike[str]) -> None:
     """Write all rules of a model: `.csv`, `.jsonl`, or `.anyburl` and `.txt` as AnyBURL does.
 
     In AnyBURL's format a rule that answers in both directions is one line, with the predictions and
@@ -227,7 +227,7 @@ def _rules(part: RelationRules) -> tuple[GraphRule | ConstantRule, ...]:
 RECORD_FIELDS = ("relation", "direction", "kind", "rule", "confidence", "hits", "predicted")
 
 
-def rule_records(model: GraphModel) -> Iterator[dict[str, str | float | int]]:
+def rule_records(model: RankingModel) -> Iterator[dict[str, str | float | int]]:
     """All rules as plain values."""
     for part in model.relations:
         for rule in _rules(part):
@@ -242,11 +242,11 @@ def rule_records(model: GraphModel) -> Iterator[dict[str, str | float | int]]:
             }
 
 
-def _as_json(model: GraphModel) -> str:
+def _as_json(model: RankingModel) -> str:
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in rule_records(model))
 
 
-def _as_csv(model: GraphModel) -> str:
+def _as_csv(model: RankingModel) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, RECORD_FIELDS, lineterminator="\n")
     writer.writeheader()
@@ -254,7 +254,7 @@ def _as_csv(model: GraphModel) -> str:
     return out.getvalue()
 
 
-def _as_anyburl(model: GraphModel) -> str:
+def _as_anyburl(model: RankingModel) -> str:
     figures = defaultdict[str, list[int]](lambda: [0, 0])
     for part in model.relations:
         for rule in _rules(part):

@@ -14,11 +14,12 @@ from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.graph_explanation import GraphExplanation, RankedReasons, explain_triple
-from hornbeam.graphs.graph_model import GraphModel, RelationRules
+from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_reasons import GraphReason, RuleClass
 from hornbeam.graphs.model_parts import step_of
 from hornbeam.graphs.queries import Direction, Queries
 from hornbeam.graphs.ranked_answers import fitting, tied_ranks
+from hornbeam.graphs.ranking_model import RelationRules
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code

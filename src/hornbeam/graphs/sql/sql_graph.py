@@ -24,13 +24,13 @@ from hornbeam.facts.table import HALF
 from hornbeam.graphs.asked_links import Asked, asked_of
 from hornbeam.graphs.discovery import PathTable, discover_paths
 from hornbeam.graphs.graph_counter import Portion
-from hornbeam.graphs.graph_model import ConstantRule, LinkedShares
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.graphs.link_hashes import DISCOVERING, HIDING
 from hornbeam.graphs.model_parts import SHOWN, step_of
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
+from hornbeam.graphs.ranking_model import ConstantRule, LinkedShares
 from hornbeam.graphs.softmax import Firings
 from hornbeam.graphs.sql import constant_queries, hash_queries, walk_queries
 from hornbeam.graphs.sql.evidence_tables import count_constants, fire_rules, walk_paths
