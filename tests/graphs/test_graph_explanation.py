@@ -11,13 +11,13 @@ import hornbeam as hb
 from hornbeam.errors import InputError
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.graphs.graph_explanation import explain_triple, graph_explanation_in_names
-from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_reasons import (
     RuleClass,
     properties_of,
     reasons_for,
     ridge_weights,
 )
+from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.pools import FEATURES
 from hornbeam.graphs.queries import Direction
 from hornbeam.rules.codes import step_code
@@ -50,17 +50,17 @@ def model(facts: hb.Facts) -> hb.GraphModel:
 
 
 @pytest.fixture(scope="module")
-def ranker(model: hb.GraphModel, facts: hb.Facts) -> GraphRanker:
-    return GraphRanker(model, facts)
+def ranker(model: hb.GraphModel, facts: hb.Facts) -> MemoryRanker:
+    return MemoryRanker.of(model, facts)
 
 
-def steps(ranker: GraphRanker) -> list[int]:
+def steps(ranker: MemoryRanker) -> list[int]:
     predicates = range(len(ranker.facts.predicates))
     return [int(step_code(p, inverse)) for p in predicates for inverse in (False, True)]
 
 
 @pytest.mark.slow
-def test_the_best_of_every_class_is_the_feature_of_the_ranking(ranker: GraphRanker) -> None:
+def test_the_best_of_every_class_is_the_feature_of_the_ranking(ranker: MemoryRanker) -> None:
     from hornbeam.graphs.asked_links import unasked
     from hornbeam.graphs.pools import pool_of
 
@@ -71,7 +71,7 @@ def test_the_best_of_every_class_is_the_feature_of_the_ranking(ranker: GraphRank
     }
     for step in steps(ranker):
         source = ranker.graph.holders(step)[:1].astype(np.int32)
-        rules, _ = ranker.rules_of(step)
+        rules = ranker.steps[step].rules
         pool = pool_of(ranker.evidence, rules, unasked(source), ranker.model.pool)
         for row in range(0, len(pool.entity), 7):
             found = reasons_for(ranker, pool, row)
@@ -85,9 +85,9 @@ def test_the_best_of_every_class_is_the_feature_of_the_ranking(ranker: GraphRank
 
 
 @pytest.mark.slow
-def test_weights_of_the_ridge_add_up_to_its_scores(ranker: GraphRanker) -> None:
+def test_weights_of_the_ridge_add_up_to_its_scores(ranker: MemoryRanker) -> None:
     penalty = 20.0
-    ranker = GraphRanker(replace(ranker.model, ridge=penalty), ranker.facts)
+    ranker = MemoryRanker.of(replace(ranker.model, ridge=penalty), ranker.facts)
     ridge = ranker.evidence.ridge
     assert ridge is not None
     checked = 0
@@ -106,7 +106,7 @@ def test_weights_of_the_ridge_add_up_to_its_scores(ranker: GraphRanker) -> None:
     assert checked > 5
 
 
-def test_weights_of_a_pairs_links_add_up_to_the_feature(ranker: GraphRanker) -> None:
+def test_weights_of_a_pairs_links_add_up_to_the_feature(ranker: MemoryRanker) -> None:
     allies = [(f"c{i}", "ally", f"c{j}") for i in range(6) for j in range(i)]
     trade = [(b, "trades", a) for a, _, b in allies[3:]]
     facts = hb.read_facts([*allies, *trade, ("c0", "trades", "c0")])
@@ -114,8 +114,8 @@ def test_weights_of_a_pairs_links_add_up_to_the_feature(ranker: GraphRanker) -> 
     model = replace(
         ranker.model, relations=relations, features=("linked_together",), weights=(1.0,), ridge=None
     )
-    asked = GraphRanker(model, facts)
-    step = asked.steps[0]
+    asked = MemoryRanker.of(model, facts)
+    step = next(iter(asked.steps))
     pool, score = asked.scored(step, np.array([0], dtype=np.int32))
     heard = 0
     for row in range(len(pool.entity)):
@@ -127,7 +127,7 @@ def test_weights_of_a_pairs_links_add_up_to_the_feature(ranker: GraphRanker) -> 
     assert heard
 
 
-def test_parts_add_up_and_the_rank_is_that_of_the_ranker(ranker: GraphRanker) -> None:
+def test_parts_add_up_and_the_rank_is_that_of_the_ranker(ranker: MemoryRanker) -> None:
     facts, model = ranker.facts, ranker.model
     held = [row for i, row in enumerate(world()) if i % 7 == 0 and row[1] == "citizen"][:3]
     for triple in held:

@@ -19,7 +19,6 @@ from hornbeam.rules.codes import (
     sequence_key,
     step_code,
     turned,
-    turned_each,
     turned_sequence,
 )
 
@@ -36,7 +35,7 @@ def test_a_code_says_predicate_and_direction(predicate: int, inverse: bool) -> N
 
 def test_no_predicate_has_no_code_in_either_direction() -> None:
     assert step_code(-1) == turned(0) == 0
-    assert turned_each(np.array([0, 2, 5], dtype=np.uint32)).tolist() == [0, 3, 4]
+    assert turned(np.array([0, 2, 5], dtype=np.uint32)).tolist() == [0, 3, 4]
 
 
 @given(st.lists(st.tuples(PREDICATES, st.booleans()), min_size=1, max_size=MAX_LENGTH))

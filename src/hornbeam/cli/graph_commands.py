@@ -239,7 +239,9 @@ def predict_graph_model(
 ) -> ResultTable:
     """Answers of queries, or the likeliest new facts of every relation."""
     import hornbeam as hb
+    from hornbeam.facts.reading.readers import as_facts
     from hornbeam.graphs.asked import read_queries
+    from hornbeam.graphs.memory_ranker import MemoryRanker
     from hornbeam.graphs.new_facts import new_facts
 
     refuse_engine(engine, leave_out_linked)
@@ -247,11 +249,14 @@ def predict_graph_model(
         raise InputError(f"--engine {engine.engine} looks for no new facts: give --queries")
     model = hb.GraphModel.load(path)
     with open_evidence(facts, engine, reading, progress) as known:
-        ranker = model.ranker(known, engine.threads, leave_out_linked=leave_out_linked)
         if queries:
+            answering = model.ranker(known, engine.threads, leave_out_linked=leave_out_linked)
             asked = reading.read(read_queries, queries, progress)
-            tell_unanswerable(asked, relation_names(model), ranker.facts, progress)
-            return ranker.rank(asked, top=top, names=names, progress=progress)
+            tell_unanswerable(asked, relation_names(model), answering.facts, progress)
+            return answering.rank(asked, top=top, names=names, progress=progress)
+        ranker = MemoryRanker.of(
+            model, as_facts(known), threads=engine.threads, leave_out_linked=leave_out_linked
+        )
         warn_of_another_graph(model, ranker.facts.predicates)
         found = new_facts(
             ranker, relations=[relation] if relation else None, subjects=subjects, top=top,

@@ -11,7 +11,7 @@ from hornbeam.arrays import Ids, Ints
 from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.asked_links import asked_of
-from hornbeam.graphs.discovery import PathTable, turned_paths
+from hornbeam.graphs.discovery import PathTable, path_table, turned_paths
 from hornbeam.graphs.graph_counter import GraphCounter, Portion
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.link_hashes import ASKING, COUNTING, JUDGING
@@ -20,7 +20,7 @@ from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.rule_files import GivenRules
 from hornbeam.graphs.stage_shares import StageShares
 from hornbeam.graphs.workload import Workload
-from hornbeam.rules.codes import predicate_of, step_code
+from hornbeam.rules.codes import predicate_of, step_code, turned
 
 #: Share of the time that is left which a stage may take that begins after its time.
 LATE = 0.2
@@ -73,15 +73,15 @@ def _found_rules(
     found = graph.discover(forward, learning.length, extent, learning.seed, portion)
     paths = {}
     for step in forward:
-        paths[step] = found.get(step, _no_paths(learning))
-        paths[step ^ 1] = turned_paths(paths[step])
+        paths[step] = found.get(step, path_table([], learning.length))
+        paths[turned(step)] = turned_paths(paths[step])
     asked = graph.drawn(learning.steps, extent.judged, learning.seed, JUDGING)
     judged = graph.count(paths, asked, learning.portion(*judging))
     links, same = graph.links_by_predicate, min(extent.judged, extent.counted)
     chosen, left = dict[int, PathRules](), dict[int, PathTable]()
     for step in learning.steps:
         rules = judged.get(step, PathRules.none(step, learning.length))
-        base = 1 / max(int(holders[step ^ 1]), 1)
+        base = 1 / max(int(holders[turned(step)]), 1)
         chosen[step] = rules.select(best_rules(rules, base, extent.kept))
         if links[predicate_of(step)] > same:  # otherwise all were asked, and would be again
             left[step] = chosen[step].paths
@@ -102,11 +102,9 @@ def count_given(learning: GraphLearning, given: GivenRules) -> dict[int, PathRul
     predicates, paths = learning.graph.predicates, {}
     for step in learning.steps[::2]:
         some = given.paths.get(predicates[predicate_of(step)], ())
-        rows = np.zeros((len(some), learning.length), dtype=np.int32)
-        for row, path in enumerate(some):
-            codes = [step_code(predicates.index(s.predicate), s.inverse) for s in path]
-            rows[row, : len(codes)] = codes
-        paths[step], paths[step ^ 1] = rows, turned_paths(rows)
+        codes = [[step_code(predicates.index(s.predicate), s.inverse) for s in p] for p in some]
+        paths[step] = path_table(codes, learning.length)
+        paths[turned(step)] = turned_paths(paths[step])
     portion = learning.portion(learning.shares.counting, 0.5)
     return count_rules(learning, learning.graph, paths, portion)
 
@@ -121,10 +119,6 @@ def count_rules(
     asked = graph.drawn(list(paths), learning.extent.counted, learning.seed, COUNTING)
     counted = graph.count(paths, asked, portion)
     return {step: counted.get(step, PathRules.none(step, learning.length)) for step in paths}
-
-
-def _no_paths(learning: GraphLearning) -> PathTable:
-    return np.empty((0, learning.length), dtype=np.int32)
 
 
 # --- queries to learn from ------------------------------------------------------------------------

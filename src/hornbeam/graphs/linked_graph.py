@@ -157,6 +157,10 @@ class LinkedGraph:
         out = np.bincount(self.subject, minlength=self.n_entities)
         return (out + np.bincount(self.object, minlength=self.n_entities)).astype(np.int64)
 
+    def prepare(self) -> None:
+        """Make what kernels look at, once, before several threads ask for it."""
+        _ = self.links, self.degree
+
     @cached_property
     def run_keys(self) -> Ints:
         """Entity and step of every run as one number, ascending."""

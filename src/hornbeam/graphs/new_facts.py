@@ -11,7 +11,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input
-from hornbeam.graphs.graph_ranker import GraphRanker
+from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.queries import Queries, answered
 from hornbeam.graphs.ranked_answers import fitting
 from hornbeam.progress import SILENT, Progress
@@ -26,7 +26,7 @@ COLUMNS = ("subject", "relation", "object", "probability", "rank")
 
 
 def new_facts(
-    ranker: GraphRanker,
+    ranker: MemoryRanker,
     *,
     relations: Sequence[str] | None = None,
     subjects: Sequence[str] | None = None,
@@ -41,8 +41,7 @@ def new_facts(
     subject where no fact of the relation is such a loop.
     """
     facts, model = ranker.facts, ranker.model
-    called = as_names(names)
-    types = ArgumentTypes(facts, called)
+    called, types = as_names(names), ranker.types(names)
     there = sorted({part.relation for part in model.relations})
     for name in relations or ():
         if name not in there:
@@ -68,7 +67,7 @@ def new_facts(
 
 
 def _best_of(
-    ranker: GraphRanker,
+    ranker: MemoryRanker,
     predicate: int,
     known: Ids,
     top: int,

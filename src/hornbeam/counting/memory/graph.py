@@ -16,7 +16,7 @@ import numpy as np
 from hornbeam.arrays import Bools, Ids, Integers, Ints, pointers
 from hornbeam.compiled import kernels
 from hornbeam.facts.table import Facts
-from hornbeam.rules.codes import code_limit, step_code, turned_each
+from hornbeam.rules.codes import code_limit, step_code, turned
 
 kernel = kernels("the layout of the graph")
 
@@ -90,7 +90,7 @@ def _sorted_adjacency(
 ) -> tuple[Integers, ...]:
     """What `_adjacency` returns, by sorting all edges at once."""
     node, neighbour = np.concatenate([subject, object_]), np.concatenate([object_, subject])
-    code = np.concatenate([code_of[predicate], turned_each(code_of)[predicate]])
+    code = np.concatenate([code_of[predicate], turned(code_of)[predicate]])
     order = np.lexsort((neighbour, code, node))
     offsets = np.searchsorted(node[order], np.arange(n_entities + 1))
     values = np.concatenate([value, value])[order] if len(value) else value

@@ -102,7 +102,7 @@ class ShareCounter:
         """Degrees of both ends of every edge, along it."""
         offsets, neighbour, code, _ = adjacency
         node = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        return self._degree(node, code), self._degree(neighbour, code ^ 1)
+        return self._degree(node, code), self._degree(neighbour, turned(code))
 
     @cached_property
     def _forward(self) -> Weights:
