@@ -195,18 +195,18 @@ def _ranked(
     portion = Portion(work, learning.shares.naming)
     constants = graph.best_constants(sorted(rules), portion) if settings.constants else {}
     return GraphModel(
-        relation_rules(graph.predicates, rules, constants, ranking, own, queries),
-        ranking.features,
-        tuple(ranking.weights.tolist()),
-        graph.ridge_penalty if uses_ridge else None,
-        settings.constants,
-        settings.backward,
-        learning.extent.pool,
-        learning.length,
-        fitted.calibration,
-        linked,
-        learning.seed,
-        {
+        relations=relation_rules(graph.predicates, rules, constants, ranking, own, queries),
+        features=ranking.features,
+        weights=tuple(ranking.weights.tolist()),
+        ridge=graph.ridge_penalty if uses_ridge else None,
+        constants=settings.constants,
+        backward=settings.backward,
+        pool=learning.extent.pool,
+        max_length=learning.length,
+        calibration=fitted.calibration,
+        linked=linked,
+        seed=learning.seed,
+        chosen={
             "facts": graph.size.facts,
             "entities": graph.size.entities,
             "penalty": ranking.penalty,

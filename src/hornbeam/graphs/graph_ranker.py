@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids, Ints, pointers, ranges
+from hornbeam.arrays import Floats, Ids, Ints, part_numbers, pointers, ranges
 from hornbeam.compiled import announced
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import pair_keys
@@ -172,7 +172,7 @@ class GraphRanker(ABC):
         """The pool of some sources of one step, best candidates first, without its features."""
         step, sources = part
         pool, score = self.scored(step, sources)
-        of = np.repeat(np.arange(len(sources)), np.diff(pool.offsets))
+        of = part_numbers(pool.offsets)
         order = np.lexsort((pool.entity, -score, of))
         ranked = Pool(
             pool.step, pool.source, pool.offsets, pool.entity[order], pool.feature[:, :0],

@@ -6,7 +6,6 @@ confidences only. Here one candidate is looked at, and every rule that fired is 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,7 +18,7 @@ from hornbeam.facts.atom_keys import contained
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.constants import LEAST_CONFIDENCE, LEAST_HITS
 from hornbeam.graphs.evidence_kernels import MILLION
-from hornbeam.graphs.graph_text import rule_atom, rule_head, rule_text
+from hornbeam.graphs.graph_text import entity_text, rule_atom, rule_head, rule_text
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.model_parts import direction_of, property_of, step_of
@@ -231,15 +230,10 @@ def _about_answers(ranker: MemoryRanker, step: int, a: int, number: int) -> str:
     """A rule t(a, Y) <- property of Y as text."""
     facts = ranker.facts
     code, entity = property_of(ranker.graph, number)
-    head = rule_head(
-        facts.predicates[predicate_of(step)], direction_of(step), known=_quoted(facts, a)
-    )
-    there = "_" if entity is None else _quoted(facts, entity)
+    relation, known = facts.predicates[predicate_of(step)], entity_text(facts.entities[a])
+    head = rule_head(relation, direction_of(step), known=known)
+    there = "_" if entity is None else entity_text(facts.entities[entity])
     return f"{head} <- {rule_atom(step_of(facts.predicates, code), 'Y', there)}"
-
-
-def _quoted(facts: Facts, entity: int) -> str:
-    return json.dumps(facts.entities[entity], ensure_ascii=False)
 
 
 # --- links of the pair, fitted together --------------------------------------------------------

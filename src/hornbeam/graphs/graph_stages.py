@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Ids, Ints
+from hornbeam.arrays import Ids, Ints, part_numbers
 from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.asked_links import asked_of
@@ -24,6 +25,21 @@ from hornbeam.rules.codes import predicate_of, step_code, turned
 
 #: Share of the time that is left which a stage may take that begins after its time.
 LATE = 0.2
+
+
+class StageTime(NamedTuple):
+    """A stage's share of the work, and the share of the time limit by which it begins."""
+
+    share: float
+    until: float
+
+
+class FindingTimes(NamedTuple):
+    """When the rules of a graph are found, judged and counted."""
+
+    discovering: StageTime
+    judging: StageTime
+    counting: StageTime
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,29 +70,27 @@ class GraphLearning:
 def find_rules(learning: GraphLearning) -> dict[int, PathRules]:
     """Discover paths of every relation, judge them, and count those that are kept."""
     shares = learning.shares
-    return _found_rules(
-        learning, learning.graph, (shares.discovering, 0.2), (shares.judging, 0.4),
-        (shares.counting, 0.5),
-    )  # fmt: skip
+    times = FindingTimes(
+        StageTime(shares.discovering, 0.2),
+        StageTime(shares.judging, 0.4),
+        StageTime(shares.counting, 0.5),
+    )
+    return _found_rules(learning, learning.graph, times)
 
 
 def _found_rules(
-    learning: GraphLearning,
-    graph: GraphCounter,
-    discovering: tuple[float, float],
-    judging: tuple[float, float],
-    counting: tuple[float, float],
+    learning: GraphLearning, graph: GraphCounter, times: FindingTimes
 ) -> dict[int, PathRules]:
-    """Find the rules of a graph; of every stage its share, and until when it begins."""
+    """Find the rules of a graph."""
     extent, forward, holders = learning.extent, learning.steps[::2], graph.holders_by_step
-    portion = learning.portion(*discovering)
+    portion = learning.portion(*times.discovering)
     found = graph.discover(forward, learning.length, extent, learning.seed, portion)
     paths = {}
     for step in forward:
         paths[step] = found.get(step, path_table([], learning.length))
         paths[turned(step)] = turned_paths(paths[step])
     asked = graph.drawn(learning.steps, extent.judged, learning.seed, JUDGING)
-    judged = graph.count(paths, asked, learning.portion(*judging))
+    judged = graph.count(paths, asked, learning.portion(*times.judging))
     links, same = graph.links_by_predicate, min(extent.judged, extent.counted)
     chosen, left = dict[int, PathRules](), dict[int, PathTable]()
     for step in learning.steps:
@@ -85,7 +99,7 @@ def _found_rules(
         chosen[step] = rules.select(best_rules(rules, base, extent.kept))
         if links[predicate_of(step)] > same:  # otherwise all were asked, and would be again
             left[step] = chosen[step].paths
-    return chosen | count_rules(learning, graph, left, learning.portion(*counting))
+    return chosen | count_rules(learning, graph, left, learning.portion(*times.counting))
 
 
 def count_given(learning: GraphLearning, given: GivenRules) -> dict[int, PathRules]:
@@ -145,8 +159,8 @@ def training_pool(
         drawn = hidden.drawn(learning.steps, most, learning.seed, ASKING)
         asked = {step: some for step, some in drawn.items() if len(some.sources)}
         if anew:
-            third = learning.shares.recounting / 3, 0.7
-            found = _found_rules(learning, rest, third, third, third)
+            third = StageTime(learning.shares.recounting / 3, 0.7)
+            found = _found_rules(learning, rest, FindingTimes(third, third, third))
             seen = {step: found[step] for step in asked}
         else:
             paths = {step: rules[step].paths for step in asked}
@@ -217,6 +231,6 @@ def held_pool(
 
 def with_held(train: Pool, held: Pool) -> Pool:
     """All queries together; what is held out is no wrong answer of training queries any more."""
-    of = np.repeat(np.arange(len(held.source)), np.diff(held.offsets))[held.truth]
+    of = part_numbers(held.offsets)[held.truth]
     known = train.without(held.step[of], held.source[of], held.entity[held.truth])
     return Pool.concatenated([known, held])

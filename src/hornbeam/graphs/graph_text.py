@@ -28,6 +28,7 @@ from hornbeam.graphs.queries import Direction
 from hornbeam.graphs.ranking_model import (
     Calibration,
     ConstantRule,
+    CountedRule,
     GraphRule,
     LinkedShares,
     RankingModel,
@@ -97,6 +98,11 @@ def quoted(name: str) -> str:
     return name if PLAIN.fullmatch(name) else json.dumps(name, ensure_ascii=False)
 
 
+def entity_text(name: str) -> str:
+    """A name of an entity as it stands in rules."""
+    return json.dumps(name, ensure_ascii=False)
+
+
 def rule_head(relation: str, direction: Direction, answer: str = "Y", known: str = "X") -> str:
     """The head of rules of a relation and direction.
 
@@ -108,7 +114,7 @@ def rule_head(relation: str, direction: Direction, answer: str = "Y", known: str
     return rule_atom(Step(relation, direction is Direction.SUBJECT), known, answer)
 
 
-def rule_text(relation: str, direction: Direction, rule: GraphRule | ConstantRule) -> str:
+def rule_text(relation: str, direction: Direction, rule: CountedRule) -> str:
     """A rule as people read it.
 
     Examples
@@ -117,13 +123,10 @@ def rule_text(relation: str, direction: Direction, rule: GraphRule | ConstantRul
     >>> rule_text("lives_in", Direction.OBJECT, GraphRule(path, 1, 1))
     'lives_in(X, Y) <- "born in"(X, A), part_of(A, Y)'
     """
-    if isinstance(rule, ConstantRule):
-        head = rule_head(relation, direction, json.dumps(rule.answer, ensure_ascii=False))
-        constant = "_" if rule.constant is None else json.dumps(rule.constant, ensure_ascii=False)
-        return f"{head} <- {rule_atom(rule.step, 'X', constant)}"
-    names = ["X", *BETWEEN[: len(rule.path) - 1], "Y"]
-    atoms = [rule_atom(step, names[i], names[i + 1]) for i, step in enumerate(rule.path)]
-    return f"{rule_head(relation, direction)} <- {', '.join(atoms)}"
+    answer, last = rule.ends("Y", entity_text, "_")
+    terms = ["X", *BETWEEN[: len(rule.steps) - 1], last]
+    atoms = [rule_atom(step, *terms[i : i + 2]) for i, step in enumerate(rule.steps)]
+    return f"{rule_head(relation, direction, answer)} <- {', '.join(atoms)}"
 
 
 def rule_atom(step: Step, here: str, there: str) -> str:

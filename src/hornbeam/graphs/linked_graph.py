@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.arrays import Bools, Ids, Integers, Ints, Positions, pointers, run_starts
+from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import HALF, Facts
 from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.graphs.sorting_kernels import sort_by_key
@@ -165,11 +166,11 @@ class LinkedGraph:
     def run_keys(self) -> Ints:
         """Entity and step of every run as one number, ascending."""
         links = self.links
-        return links.run_entity.astype(np.int64) * self.step_limit + links.run_step
+        return pair_keys(links.run_entity, links.run_step, self.step_limit)
 
     def run_of(self, entities: Integers, step: int) -> Ints:
         """Run of every entity along a step, -1 where there is none."""
-        keys = entities.astype(np.int64) * self.step_limit + step
+        keys = pair_keys(entities, step, self.step_limit)
         at = np.minimum(np.searchsorted(self.run_keys, keys), max(len(self.run_keys) - 1, 0))
         if not len(self.run_keys):
             return np.full(len(keys), -1, dtype=np.int64)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Bools, Ids, Integers, Ints, pointers, ranges
+from hornbeam.arrays import Bools, Ids, Ints, part_numbers, pointers, ranges
+from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.graphs.asked_links import Asked
 from hornbeam.graphs.constants import LEAST_CONFIDENCE
 from hornbeam.graphs.evidence_kernels import fired_paths, gather
@@ -92,19 +93,19 @@ class Pool:
 
     def informative(self) -> Pool:
         """The sources with both true and other candidates: no others move weights."""
-        of = np.repeat(np.arange(len(self.source)), np.diff(self.offsets))
+        of = part_numbers(self.offsets)
         true = np.bincount(of[self.truth], minlength=len(self.source))
         chosen = (true > 0) & (true < np.diff(self.offsets))
         return self if chosen.mean() > NEARLY_ALL else self.select(chosen)
 
     def without(self, step: Ids, source: Ids, answer: Ids) -> Pool:
         """Leave out candidates that are true answers by other links, which are not asked for."""
-        sources, place = np.unique(_pairs(self.step, self.source), return_inverse=True)
-        asked = _pairs(step, source)
+        sources, place = np.unique(pair_keys(self.step, self.source), return_inverse=True)
+        asked = pair_keys(step, source)
         at = np.minimum(np.searchsorted(sources, asked), len(sources) - 1)
         there = sources[at] == asked
-        of = np.repeat(np.arange(len(self.source)), np.diff(self.offsets))
-        right = np.isin(_pairs(place[of], self.entity), _pairs(at[there], answer[there]))
+        of = part_numbers(self.offsets)
+        right = np.isin(pair_keys(place[of], self.entity), pair_keys(at[there], answer[there]))
         kept = self.truth | ~right
         return replace(
             self,
@@ -113,12 +114,6 @@ class Pool:
             feature=self.feature[kept],
             truth=self.truth[kept],
         )
-
-
-def _pairs(first: Integers, second: Integers) -> Ints:
-    """Two numbers as one."""
-    keys: Ints = first.astype(np.int64) << 32 | second
-    return keys
 
 
 def pool_of(
@@ -188,9 +183,7 @@ def _ridge_rows(ridge: Ridge | None, step: int, sources: Ids) -> tuple[RidgeRows
 
 def truth_of(asked: Asked, offsets: Ints, entity: Ids) -> tuple[Bools, Ints]:
     """Which candidates are asked for, and how many of these are missed per source."""
-    of_answer = np.repeat(np.arange(len(asked.sources)), np.diff(asked.offsets))
-    wanted = of_answer << 32 | asked.answers
-    of_row = np.repeat(np.arange(len(asked.sources)), np.diff(offsets))
-    truth = np.isin(of_row << 32 | entity, wanted)
+    wanted, of_row = pair_keys(part_numbers(asked.offsets), asked.answers), part_numbers(offsets)
+    truth = np.isin(pair_keys(of_row, entity), wanted)
     found = np.bincount(of_row[truth], minlength=len(asked.sources))
     return truth, np.diff(asked.offsets) - found

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Integers, Positions, pointers, ranges
+from hornbeam.arrays import Bools, Floats, Ids, Integers, Positions, part_numbers, pointers, ranges
 from hornbeam.progress import SILENT, Progress
 
 
@@ -79,7 +79,7 @@ class Answers:
     @property
     def query(self) -> Positions:
         """The query that each answer is of."""
-        return np.repeat(np.arange(len(self)), self.sizes)
+        return part_numbers(self.offsets)
 
     def take(self, rows: Integers) -> Answers:
         """Answers of some of the queries, in that order; a query may come several times."""

@@ -8,8 +8,10 @@ be read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from hornbeam.graphs.path_rules import SMOOTHING
 from hornbeam.graphs.queries import Direction
@@ -19,23 +21,56 @@ from hornbeam.rules.body import Step
 LINKED_APART = 0.15
 
 
-@dataclass(frozen=True)
-class GraphRule:
-    """A path from the known argument to the answer, with what it got right in training."""
+class CountedRule(ABC):
+    """A rule about what follows from the known argument, with what it got right in training."""
 
-    path: tuple[Step, ...]
     hits: int
     predicted: int
-    weight: float = 0.0
+    #: What such rules are called in tables.
+    kind: ClassVar[str]
 
     @property
     def confidence(self) -> float:
         """Hits / (predicted + 5)."""
         return self.hits / (self.predicted + SMOOTHING)
 
+    @property
+    @abstractmethod
+    def steps(self) -> tuple[Step, ...]:
+        """The body, from the known argument on."""
+
+    @abstractmethod
+    def ends(self, asked: str, spelt: Callable[[str], str], anyone: str) -> tuple[str, str]:
+        """The answer of the head, and whom the last step leads to, as text.
+
+        `asked` and `anyone` are the texts of the variable that is asked for and of one that stands
+        nowhere else, and entities are `spelt`.
+        """
+
 
 @dataclass(frozen=True)
-class ConstantRule:
+class GraphRule(CountedRule):
+    """A path from the known argument to the answer."""
+
+    path: tuple[Step, ...]
+    hits: int
+    predicted: int
+    weight: float = 0.0
+
+    kind = "path"
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The path."""
+        return self.path
+
+    def ends(self, asked: str, spelt: Callable[[str], str], anyone: str) -> tuple[str, str]:
+        """The variable that is asked for, twice."""
+        return asked, asked
+
+
+@dataclass(frozen=True)
+class ConstantRule(CountedRule):
     """The answer is `answer` where the known argument is linked by `step`, to `constant` if any."""
 
     step: Step
@@ -44,10 +79,16 @@ class ConstantRule:
     hits: int
     predicted: int
 
+    kind = "constant"
+
     @property
-    def confidence(self) -> float:
-        """Hits / (predicted + 5)."""
-        return self.hits / (self.predicted + SMOOTHING)
+    def steps(self) -> tuple[Step, ...]:
+        """The one step."""
+        return (self.step,)
+
+    def ends(self, asked: str, spelt: Callable[[str], str], anyone: str) -> tuple[str, str]:
+        """Two entities, or the answer and anyone."""
+        return spelt(self.answer), anyone if self.constant is None else spelt(self.constant)
 
 
 @dataclass(frozen=True)
@@ -64,6 +105,11 @@ class RelationRules:
     rules: tuple[GraphRule, ...] = ()
     constants: tuple[ConstantRule, ...] = ()
     weights: tuple[float, ...] | None = None
+
+    @property
+    def all_rules(self) -> tuple[CountedRule, ...]:
+        """Path rules, then those with constants."""
+        return (*self.rules, *self.constants)
 
 
 @dataclass(frozen=True)

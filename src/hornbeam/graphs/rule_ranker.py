@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids, Integers, Positions, pointers
+from hornbeam.arrays import Ids, Positions, pointers
 from hornbeam.choices import Score
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.opening import open_engine
@@ -23,7 +23,7 @@ from hornbeam.graphs.asked import as_queries
 from hornbeam.graphs.queries import Answers, Queries
 from hornbeam.graphs.ranked_answers import ranked_answers
 from hornbeam.graphs.ranking import GraphEvaluation, evaluate_ranks
-from hornbeam.graphs.separable_scores import SeparableScores, is_separable
+from hornbeam.graphs.separable_scores import ProposedBlock, SeparableScores, is_separable
 from hornbeam.progress import SILENT, PartOfWork, Progress
 from hornbeam.result_table import ResultTable
 from hornbeam.rules.rule_model import RuleModel
@@ -113,16 +113,16 @@ class RuleRanker:
 
     def _from(self, relation: int, near: int, starts: Ids, progress: Progress) -> Answers:
         """Answers of the queries of one relation and direction, by their known arguments."""
-        target, parts = self.facts.predicates[relation], list[tuple[Integers, Ids, Floats]]()
-        proposing = self._proposing(target, near)
-        for done, query, entities, scores in proposing.blocks(starts):
-            parts.append((query, entities, scores))
-            progress.advance("Following rules", done, len(starts))
-        query, entities, found = (
-            np.concatenate([np.empty(0, kind), *(part[i] for part in parts)])
-            for i, kind in enumerate((np.int64, np.int32, np.float64))
+        blocks = list[ProposedBlock]()
+        for block in self._proposing(self.facts.predicates[relation], near).blocks(starts):
+            blocks.append(block)
+            progress.advance("Following rules", block.done, len(starts))
+        row = np.concatenate([np.empty(0, np.int64), *(block.row for block in blocks)])
+        return Answers(
+            pointers(np.bincount(row, minlength=len(starts))),
+            np.concatenate([np.empty(0, np.int32), *(block.entity for block in blocks)]),
+            np.concatenate([np.empty(0), *(block.score for block in blocks)]),
         )
-        return Answers(pointers(np.bincount(query, minlength=len(starts))), entities, found)
 
     def _proposing(self, target: str, near: int) -> ConnectedScores | SeparableScores:
         """What proposes answers of one target in one direction, made when first asked for."""
@@ -153,8 +153,8 @@ class ConnectedScores:
     def _reach(self) -> Reach:
         return target_reach(self.model, self.facts, self.target, self.near)
 
-    def blocks(self, starts: Ids) -> Iterator[tuple[int, Integers, Ids, Floats]]:
-        """Rows of known arguments, proposed entities and scores, best first in each row."""
+    def blocks(self, starts: Ids) -> Iterator[ProposedBlock]:
+        """What is proposed to known arguments, a block of them at a time."""
         for done, pairs, scores in scored_pairs(
             self.model, self.facts, self.engine, self._reach, starts, self.score, known=True
         ):
@@ -162,7 +162,8 @@ class ConnectedScores:
             if self.near:
                 known, asked = asked, known
             order = np.lexsort((asked, -scores, known))
-            yield done, np.searchsorted(starts, known[order]), asked[order], scores[order]
+            row = np.searchsorted(starts, known[order])
+            yield ProposedBlock(done, row, asked[order], scores[order])
 
 
 def _in_order(rows: Sequence[Positions], parts: Sequence[Answers]) -> Answers:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Bools, Floats, Ids, Ints, pointers
+from hornbeam.arrays import Bools, Floats, Ids, Ints, part_numbers, pointers
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -69,7 +69,7 @@ class Potentials:
     @cached_property
     def row(self) -> Ints:
         """Row of every literal."""
-        return np.repeat(np.arange(len(self)), np.diff(self.indptr))
+        return part_numbers(self.indptr)
 
     @property
     def is_constraint(self) -> Bools:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Ints, pointers
+from hornbeam.arrays import Ints, part_numbers, pointers
 from hornbeam.counting.collective.collective_statistics import CollectiveStatistics
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.strengths import DOWN, UP
@@ -79,7 +79,7 @@ def _bodies(statistics: CollectiveStatistics, times: tuple[int, ...]) -> Iterato
 
 def _table_rows(table: Statistics, negated: int, side: int) -> CountEntries:
     """Rows of a table of sequences, as those of the clauses or of the negations."""
-    sequence = np.repeat(np.arange(len(table.bodies)), np.diff(table.indptr))
+    sequence = part_numbers(table.indptr)
     return _rows(side, 2 * sequence + negated, table.target, table.count)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids, Ints, pointers, run_starts
+from hornbeam.arrays import Floats, Ids, Ints, part_numbers, pointers, run_starts
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.rules.body import Body
@@ -55,7 +55,7 @@ def shares_by_median(
     that the same model comes out.
     """
     indptr, row, x = laid_out
-    column = group[np.repeat(np.arange(len(group)), np.diff(indptr))]
+    column = group[part_numbers(indptr)]
     order = np.lexsort((x, column))
     found, start, size = np.unique(column[order], return_index=True, return_counts=True)
     middle = 0.5 * (x[order[start + (size - 1) // 2]] + x[order[start + size // 2]])

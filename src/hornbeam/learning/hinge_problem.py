@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, run_starts
+from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, part_numbers, run_starts
 from hornbeam.counting.columns import transformed
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import (
@@ -248,14 +248,14 @@ def hinge_rows(statistics: Statistics, counts: Counts) -> tuple[Ints, Ints, Floa
 
     Where counts are not raw, the n ground clauses of a (sequence, target) share log2(1 + n) or 1.
     """
-    path = np.repeat(np.arange(len(statistics.bodies)), np.diff(statistics.indptr))
+    path = part_numbers(statistics.indptr)
     target = statistics.target.astype(np.int64)
     if statistics.body_truth is None:
         return path, target, np.ones(len(path)), transformed(statistics.count, counts)
     count = statistics.count.astype(np.float64)
     if counts is not Counts.RAW:
         starts = run_starts(path, target)
-        cell = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(path)))
+        cell = part_numbers(np.append(starts, len(path)))
         total = np.bincount(cell, count)
         count = count * (transformed(total, counts) / total)[cell]
     return path, target, statistics.body_truth / ONE, count

@@ -99,6 +99,14 @@ def sequence_key(codes: Sequence[int], bits: int) -> int:
     return key
 
 
+def sequence_keys(codes: Array, bits: int) -> Keys:
+    """`sequence_key` of every row."""
+    keys = np.zeros(len(codes), dtype=np.uint64)
+    for column in codes.T:
+        keys = (keys << np.uint64(bits)) | column.astype(np.uint64)
+    return keys
+
+
 def codes_of_keys(keys: Keys, bits: int, max_length: int) -> Unsigned:
     """Rows of the codes of `sequence_key`, padded with 0 in front."""
     mask = np.uint64((1 << bits) - 1)

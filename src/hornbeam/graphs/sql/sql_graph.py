@@ -14,7 +14,7 @@ from threading import RLock
 
 import numpy as np
 
-from hornbeam.arrays import Array, Bools, Ids, Ints, pointers
+from hornbeam.arrays import Array, Bools, Ids, Ints, part_numbers, pointers
 from hornbeam.counting.projections import projections
 from hornbeam.counting.sql.database import Database
 from hornbeam.counting.sql.sql_engine import SqlEngine
@@ -241,7 +241,7 @@ class SqlGraph:
         """Which path rules fire for which candidates of a pool of the rules' step."""
         n = len(pool.source)
         chosen: dict[str, Array] = {
-            "query": np.repeat(np.arange(n), np.diff(pool.offsets)),
+            "query": part_numbers(pool.offsets),
             "entity": pool.entity,
             "place": np.arange(len(pool.entity)),
         }
