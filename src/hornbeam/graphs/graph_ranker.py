@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids, Ints, part_numbers, pointers, ranges
+from hornbeam.arrays import Floats, Ids, Ints, part_numbers
 from hornbeam.compiled import announced
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import pair_keys
@@ -18,7 +18,7 @@ from hornbeam.graphs.asked import as_queries
 from hornbeam.graphs.calibration import log_odds, probabilities
 from hornbeam.graphs.model_parts import StepModel, numbered_model
 from hornbeam.graphs.path_rules import PathRules
-from hornbeam.graphs.pools import Pool
+from hornbeam.graphs.pools import Features, Pool
 from hornbeam.graphs.queries import Answers, Queries
 from hornbeam.graphs.ranked_answers import ranked_answers
 from hornbeam.graphs.ranking import GraphEvaluation, evaluate_ranks
@@ -119,11 +119,19 @@ class GraphRanker(ABC):
         Known answers, those among the facts, are no candidates. A query whose entity or relation
         the facts or the model lack has none.
         """
-        pool, score, place = self._asked(queries, progress)
-        sizes = np.append(np.diff(pool.offsets), 0)[place]
-        starts = pool.offsets[place]  # of a query without a source: the end
-        rows = ranges(starts, starts + sizes)
-        return Answers(pointers(sizes), pool.entity[rows], score[rows])
+        step = step_code(queries.relation.astype(np.int64), queries.asks_subject)
+        known = np.array([code in self.steps for code in step.tolist()], dtype=np.bool_)
+        known &= (queries.known >= 0) & (queries.relation >= 0)
+        key = pair_keys(step, queries.known, len(self.facts.entities))
+        distinct = np.unique(key[known])
+        parts = self._parts(distinct)
+        work = Workload(progress, "Ranking answers", threads=self.threads)
+        with announced(progress):
+            self.prepare()
+            found = work.each(self._ranked, parts, [len(part[1]) + 5.0 for part in parts], 1.0)
+        done = [one for one in found if one is not None]
+        place = np.where(known, np.searchsorted(distinct, key), len(distinct))
+        return Answers.concatenated([*done, Answers.none(1)]).take(place)
 
     def probabilities(self, answers: Answers) -> Floats:
         """How likely every answer is right, by the model's calibration."""
@@ -140,26 +148,6 @@ class GraphRanker(ABC):
             score += fired_scores(self.firings(model.rules, pool), model.rule_weights)
         return pool, score
 
-    def _asked(self, queries: Queries, progress: Progress) -> tuple[Pool, Floats, Ints]:
-        """Ranked pools of the distinct sources, and the source of every query (the last: none)."""
-        step = step_code(queries.relation.astype(np.int64), queries.asks_subject)
-        known = np.array([code in self.steps for code in step.tolist()], dtype=np.bool_)
-        known &= (queries.known >= 0) & (queries.relation >= 0)
-        key = pair_keys(step, queries.known, len(self.facts.entities))
-        distinct = np.unique(key[known])
-        parts = self._parts(distinct)
-        work = Workload(progress, "Ranking answers", threads=self.threads)
-        with announced(progress):
-            self.prepare()
-            found = work.each(self._ranked, parts, [len(part[1]) + 5.0 for part in parts], 1.0)
-        done = [one for one in found if one is not None]
-        place = np.where(known, np.searchsorted(distinct, key), len(distinct))
-        if not done:
-            nothing = np.empty(0, dtype=np.int32)
-            return _empty_pool(nothing), np.empty(0), place
-        pool = Pool.concatenated([one for one, _ in done])
-        return pool, np.concatenate([score for _, score in done]), place
-
     def _parts(self, distinct: Ints) -> list[tuple[int, Ids]]:
         step, source = np.divmod(distinct, max(len(self.facts.entities), 1))
         parts = []
@@ -168,29 +156,16 @@ class GraphRanker(ABC):
             parts += [(one, sources[i : i + PART]) for i in range(0, len(sources), PART)]
         return parts
 
-    def _ranked(self, part: tuple[int, Ids]) -> tuple[Pool, Floats]:
-        """The pool of some sources of one step, best candidates first, without its features."""
-        step, sources = part
-        pool, score = self.scored(step, sources)
-        of = part_numbers(pool.offsets)
-        order = np.lexsort((pool.entity, -score, of))
-        ranked = Pool(
-            pool.step, pool.source, pool.offsets, pool.entity[order], pool.feature[:, :0],
-            pool.truth, pool.missed, pool.fold,
-        )  # fmt: skip
-        return ranked, score[order]
+    def _ranked(self, part: tuple[int, Ids]) -> Answers:
+        """The candidates of some sources of one step, best first."""
+        pool, score = self.scored(*part)
+        order = np.lexsort((pool.entity, -score, part_numbers(pool.offsets)))
+        return Answers(pool.offsets, pool.entity[order], score[order])
 
 
-def _columns(pool: Pool, columns: Ints) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+def _columns(pool: Pool, columns: Ints) -> Features:
     """Features of a pool; those of a ridge that the graph is too large for are 0."""
     wide = np.zeros((len(pool.entity), len(columns)), dtype=np.float32)
     there = columns < pool.feature.shape[1]
     wide[:, there] = pool.feature[:, columns[there]]
     return wide
-
-
-def _empty_pool(nothing: Ids) -> Pool:
-    offsets = np.zeros(1, dtype=np.int64)
-    empty = np.empty((0, 0), dtype=np.float32)
-    truth, missed = np.empty(0, dtype=np.bool_), np.empty(0, dtype=np.int64)
-    return Pool(nothing, nothing, offsets, nothing, empty, truth, missed, nothing)

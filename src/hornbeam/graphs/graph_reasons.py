@@ -21,10 +21,10 @@ from hornbeam.graphs.evidence_kernels import MILLION
 from hornbeam.graphs.graph_text import entity_text, rule_atom, rule_head, rule_text
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.memory_ranker import MemoryRanker
-from hornbeam.graphs.model_parts import direction_of, property_of, step_of
+from hornbeam.graphs.model_parts import direction_of, named_constant, property_of, step_of
 from hornbeam.graphs.path_rules import SMOOTHING
 from hornbeam.graphs.pools import Pool
-from hornbeam.graphs.ranking_model import ConstantRule, GraphRule
+from hornbeam.graphs.ranking_model import ConstantRule, CountedRule, GraphRule
 from hornbeam.rules.codes import predicate_of, turned
 
 Triple = tuple[str, str, str]
@@ -113,14 +113,26 @@ def _paths(ranker: MemoryRanker, pool: Pool, row: int, most: int) -> Iterator[Gr
             int(rules.predicted[number]),
         )
         walks = connecting_walks(ranker.graph, int(pool.source[0]), int(pool.entity[row]), codes)
-        yield GraphReason(
-            RuleClass.PATH,
-            rule_text(facts.predicates[predicate_of(step)], direction_of(step), rule),
-            rule.confidence,
-            rule.hits,
-            rule.predicted,
-            groundings=tuple(_triples(facts, codes, walk) for walk in islice(walks, most)),
-        )
+        shown = tuple(_triples(facts, codes, walk) for walk in islice(walks, most))
+        yield _counted(RuleClass.PATH, facts, step, rule, shown)
+
+
+def _counted(
+    kind: RuleClass,
+    facts: Facts,
+    step: int,
+    rule: CountedRule,
+    groundings: tuple[tuple[Triple, ...], ...] = (),
+) -> GraphReason:
+    """A rule that is judged alone as a reason."""
+    text = _text(facts, step, rule)
+    return GraphReason(
+        kind, text, rule.confidence, rule.hits, rule.predicted, groundings=groundings
+    )
+
+
+def _text(facts: Facts, step: int, rule: CountedRule) -> str:
+    return rule_text(facts.predicates[predicate_of(step)], direction_of(step), rule)
 
 
 def connecting_walks(graph: LinkedGraph, a: int, c: int, codes: list[int]) -> Iterator[list[int]]:
@@ -187,22 +199,8 @@ def _forward(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[GraphR
     facts, graph = ranker.facts, ranker.graph
     rules = ranker.evidence.constants(step, np.array([a], dtype=np.int32))
     spoken: Bools = (rules.answer == c) & np.isin(rules.property, properties_of(graph, a))
-    for number in np.flatnonzero(spoken).tolist():
-        code, entity = property_of(graph, int(rules.property[number]))
-        rule = ConstantRule(
-            step_of(facts.predicates, code),
-            None if entity is None else facts.entities[entity],
-            facts.entities[c],
-            int(rules.hits[number]),
-            int(rules.predicted[number]),
-        )
-        yield GraphReason(
-            RuleClass.FORWARD,
-            rule_text(facts.predicates[predicate_of(step)], direction_of(step), rule),
-            rule.confidence,
-            rule.hits,
-            rule.predicted,
-        )
+    for row in np.flatnonzero(spoken).tolist():
+        yield _counted(RuleClass.FORWARD, facts, step, named_constant(graph, facts, rules, row))
 
 
 def _backward(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
@@ -247,8 +245,7 @@ def _linked(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[GraphRe
         weight = int(weights[code, step]) / MILLION
         if abs(weight) >= LEAST_WEIGHT and c in graph.ends(a, code):
             rule = GraphRule((step_of(facts.predicates, code),), 0, 0)
-            text = rule_text(facts.predicates[predicate_of(step)], direction_of(step), rule)
-            found.append((weight, text))
+            found.append((weight, _text(facts, step, rule)))
     found.sort(key=lambda one: (-abs(one[0]), one[1]))
     for weight, text in found[:RIDGE_SHOWN]:
         yield GraphReason(RuleClass.LINKED, text, weight=weight)
@@ -267,8 +264,7 @@ def _ridge_reasons(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[
         rule = ConstantRule(
             step_of(facts.predicates, code), facts.entities[entity], facts.entities[c], 0, 0
         )
-        text = rule_text(facts.predicates[predicate_of(step)], direction_of(step), rule)
-        found.append((weight, text))
+        found.append((weight, _text(facts, step, rule)))
     for number, weight in ridge_weights(ranker, c, _property(graph, turned(step), a)):
         found.append((weight, _about_answers(ranker, step, a, number)))
     found.sort(key=lambda one: (-abs(one[0]), one[1]))

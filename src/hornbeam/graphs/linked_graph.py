@@ -20,9 +20,10 @@ import numpy as np
 
 from hornbeam.arrays import Bools, Ids, Integers, Ints, Positions, pointers, run_starts
 from hornbeam.facts.atom_keys import pair_keys
-from hornbeam.facts.table import HALF, Facts
+from hornbeam.facts.table import Facts
 from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.graphs.sorting_kernels import sort_by_key
+from hornbeam.graphs.triples import Triples
 from hornbeam.rules.codes import code_limit, step_code
 
 #: Facts above which the loops over a graph are compiled.
@@ -67,13 +68,8 @@ class LinkedGraph:
     @classmethod
     def of(cls, facts: Facts) -> LinkedGraph:
         """Take the binary facts that round to true."""
-        atoms = facts.binary
-        kept = np.ones(len(atoms), dtype=np.bool_)
-        if atoms.millionths is not None:
-            kept = atoms.millionths >= HALF
-        subject, object_ = (ids[kept].astype(np.int32) for ids in atoms.arguments)
-        predicate = atoms.predicate[kept].astype(np.int32)
-        return cls(len(facts.entities), len(facts.predicates), subject, predicate, object_)
+        true, sizes = Triples.of(facts), (len(facts.entities), len(facts.predicates))
+        return cls(*sizes, true.subject, true.relation, true.object)
 
     def __len__(self) -> int:
         return len(self.subject)

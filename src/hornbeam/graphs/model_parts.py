@@ -80,23 +80,26 @@ def _path_rules(
     )
 
 
+def named_constant(
+    graph: LinkedGraph, facts: Facts, rules: ConstantRules, row: int
+) -> ConstantRule:
+    """The rule with constants at a row."""
+    code, entity = property_of(graph, int(rules.property[row]))
+    return ConstantRule(
+        step_of(facts.predicates, code),
+        None if entity is None else facts.entities[entity],
+        facts.entities[int(rules.answer[row])],
+        int(rules.hits[row]),
+        int(rules.predicted[row]),
+    )
+
+
 def best_constants(
     graph: LinkedGraph, facts: Facts, rules: ConstantRules
 ) -> tuple[ConstantRule, ...]:
     """The rules with constants of the highest confidence."""
-    shown = []
-    for row in np.lexsort((-rules.hits, -rules.confidence))[:SHOWN].tolist():
-        code, entity = property_of(graph, int(rules.property[row]))
-        shown.append(
-            ConstantRule(
-                step_of(facts.predicates, code),
-                None if entity is None else facts.entities[entity],
-                facts.entities[int(rules.answer[row])],
-                int(rules.hits[row]),
-                int(rules.predicted[row]),
-            )
-        )
-    return tuple(shown)
+    best = np.lexsort((-rules.hits, -rules.confidence))[:SHOWN].tolist()
+    return tuple(named_constant(graph, facts, rules, row) for row in best)
 
 
 class StepModel(NamedTuple):

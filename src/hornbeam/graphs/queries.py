@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -67,6 +68,20 @@ class Answers:
     offsets: Integers
     entities: Ids
     scores: Floats
+
+    @classmethod
+    def none(cls, queries: int) -> Answers:
+        """No answers of so many queries."""
+        return cls(np.zeros(queries + 1, np.int64), np.empty(0, np.int32), np.empty(0))
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[Answers]) -> Answers:
+        """Answers of some queries, then of others; of at least one part."""
+        return cls(
+            pointers(np.concatenate([part.sizes for part in parts])),
+            np.concatenate([part.entities for part in parts]),
+            np.concatenate([part.scores for part in parts]),
+        )
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

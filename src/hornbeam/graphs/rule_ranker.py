@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -109,7 +109,8 @@ class RuleRanker:
                               len(queries))  # fmt: skip
             parts.append(self._from(relation, int(asks_subject), starts, part).take(place))
             part.finish()
-        return _in_order(rows, parts)
+        back = np.argsort(np.concatenate([np.empty(0, np.int64), *rows]))
+        return Answers.concatenated([*parts, Answers.none(0)]).take(back)
 
     def _from(self, relation: int, near: int, starts: Ids, progress: Progress) -> Answers:
         """Answers of the queries of one relation and direction, by their known arguments."""
@@ -164,13 +165,3 @@ class ConnectedScores:
             order = np.lexsort((asked, -scores, known))
             row = np.searchsorted(starts, known[order])
             yield ProposedBlock(done, row, asked[order], scores[order])
-
-
-def _in_order(rows: Sequence[Positions], parts: Sequence[Answers]) -> Answers:
-    """Put the answers of parts of the queries into the order of the queries."""
-    together = Answers(
-        pointers(np.concatenate([np.empty(0, np.int64), *(part.sizes for part in parts)])),
-        np.concatenate([np.empty(0, np.int32), *(part.entities for part in parts)]),
-        np.concatenate([np.empty(0), *(part.scores for part in parts)]),
-    )
-    return together.take(np.argsort(np.concatenate([np.empty(0, np.int64), *rows])))

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Array, Ids, Ints, pointers
+from hornbeam.arrays import Array, Ids, Ints
 from hornbeam.counting.sql.database import Database
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.graphs.asked_links import Asked
@@ -17,7 +16,7 @@ from hornbeam.graphs.evidence_kernels import gather_fired
 from hornbeam.graphs.graph_evidence import CandidateArrays
 from hornbeam.graphs.linked_graph import WORTH_COMPILING
 from hornbeam.graphs.path_rules import SMOOTHING
-from hornbeam.graphs.pools import Pool, truth_of
+from hornbeam.graphs.pools import Features, Pool
 
 #: Rows of fired rules, and of candidates, that come to Python at a time.
 ROWS = 1_000_000
@@ -29,7 +28,7 @@ class _Gathered(NamedTuple):
 
     sizes: Ints
     entity: Ids
-    feature: npt.NDArray[np.float32]
+    feature: Features
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,14 +115,8 @@ class FiredPools:
         return np.append(np.log((answers + 0.5) / total), np.log(0.5 / total))
 
     def _pool(self, step: int, parts: Sequence[_Gathered]) -> Pool:
-        count, entity, feature = (np.concatenate(column) for column in zip(*parts, strict=True))
-        asked, offsets = self.asked[step], pointers(count)
-        truth, missed = truth_of(asked, offsets, entity)
-        n = len(asked.sources)
-        return Pool(
-            np.full(n, step, dtype=np.int32), asked.sources, offsets, entity, feature, truth,
-            missed, np.full(n, self.fold, dtype=np.int32),
-        )  # fmt: skip
+        sizes, entity, feature = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return Pool.of(step, self.asked[step], sizes, entity, feature, self.fold)
 
 
 def _itself(there: Mapping[str, Array], sources: Array, offsets: Array) -> Ints:
