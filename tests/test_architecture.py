@@ -7,6 +7,7 @@ import os
 import re
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,21 @@ OUTSIDE = {"__init__", "examples"}
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 
 MODULES = sorted(ROOT.rglob("*.py"))
+#: Modules by their full names; packages import nothing themselves.
+NAMES = {
+    ".".join(("hornbeam", *path.relative_to(ROOT).with_suffix("").parts)): path
+    for path in MODULES
+    if path.stem != "__init__"
+}
+#: Imports against the direction of all others: of types, and of how a thing shows itself.
+BACKWARDS = {
+    ("hornbeam.learning.learner", "hornbeam.learning.ppll"),
+    ("hornbeam.counting.sql.spark_reading", "hornbeam.counting.sql.spark_engine"),
+    ("hornbeam.explaining.explanation_html", "hornbeam.explaining.explanation"),
+    ("hornbeam.explaining.explanation_text", "hornbeam.explaining.explanation"),
+    ("hornbeam.explaining.waterfall", "hornbeam.explaining.explanation_html"),
+    ("hornbeam.explaining.waterfall", "hornbeam.explaining.explanation_text"),
+}
 
 
 @cache
@@ -112,6 +128,25 @@ def test_a_part_imports_only_from_above() -> None:
             if not allowed:
                 wrong.append(f"{path} imports {imported or 'the public names'}")
     assert not wrong
+
+
+def imported_modules(path: Path) -> set[str]:
+    """Modules of the package that a module imports, wherever in its text, for types as well."""
+    found = set[str]()
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found & NAMES.keys()
+
+
+def test_modules_import_each_other_in_one_direction() -> None:
+    """A module can be read after those that it imports, and none has to be imported late."""
+    graph = {name: imported_modules(path) for name, path in NAMES.items()}
+    for importer, imported in BACKWARDS:
+        graph[importer].discard(imported)
+    TopologicalSorter(graph).prepare()  # raises the first cycle
 
 
 def test_flags_are_for_the_command_line() -> None:

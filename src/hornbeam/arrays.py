@@ -47,6 +47,17 @@ def pointers(sizes: npt.ArrayLike) -> Ints:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
+def part_numbers(starts: Integers) -> Positions:
+    """The number of the part that every element is in; parts begin as `pointers` says.
+
+    Examples
+    --------
+    >>> part_numbers(pointers([2, 0, 1])).tolist()
+    [0, 0, 2]
+    """
+    return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+
+
 def ranges(low: Integers, high: Integers) -> Ints:
     """All numbers from each low to below its high, one range after the other.
 

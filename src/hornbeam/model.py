@@ -23,6 +23,7 @@ from hornbeam.reporting.rule_quality import judged_rules
 from hornbeam.result_table import ResultTable
 from hornbeam.rules.model_file import load_model, model_text, parse_model
 from hornbeam.rules.rule_model import RuleModel
+from hornbeam.rules.rule_words import rule_table
 from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
 from hornbeam.scoring.model_checks import labels_for, pairs_for
 from hornbeam.scoring.scored_links import propose_links, score_pairs
@@ -47,6 +48,9 @@ class Model(RuleModel):
     """
 
     trace: Trace | None = None
+
+    def _repr_html_(self) -> str:
+        return rule_table(self).html()
 
     @property
     def text(self) -> str:

@@ -11,13 +11,13 @@ import hornbeam as hb
 from hornbeam.errors import InputError
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.graphs.graph_explanation import explain_triple, graph_explanation_in_names
-from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_reasons import (
     RuleClass,
     properties_of,
     reasons_for,
     ridge_weights,
 )
+from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.pools import FEATURES
 from hornbeam.graphs.queries import Direction
 from hornbeam.rules.codes import step_code
@@ -40,18 +40,27 @@ def world() -> list[tuple[str, str, str]]:
 
 
 @pytest.fixture(scope="module")
-def ranker() -> GraphRanker:
-    facts = hb.read_facts([row for i, row in enumerate(world()) if i % 7])
-    return hb.learn_graph(facts).ranker(facts)
+def facts() -> hb.Facts:
+    return hb.read_facts([row for i, row in enumerate(world()) if i % 7])
 
 
-def steps(ranker: GraphRanker) -> list[int]:
+@pytest.fixture(scope="module")
+def model(facts: hb.Facts) -> hb.GraphModel:
+    return hb.learn_graph(facts)
+
+
+@pytest.fixture(scope="module")
+def ranker(model: hb.GraphModel, facts: hb.Facts) -> MemoryRanker:
+    return MemoryRanker.of(model, facts)
+
+
+def steps(ranker: MemoryRanker) -> list[int]:
     predicates = range(len(ranker.facts.predicates))
     return [int(step_code(p, inverse)) for p in predicates for inverse in (False, True)]
 
 
 @pytest.mark.slow
-def test_the_best_of_every_class_is_the_feature_of_the_ranking(ranker: GraphRanker) -> None:
+def test_the_best_of_every_class_is_the_feature_of_the_ranking(ranker: MemoryRanker) -> None:
     from hornbeam.graphs.asked_links import unasked
     from hornbeam.graphs.pools import pool_of
 
@@ -62,7 +71,7 @@ def test_the_best_of_every_class_is_the_feature_of_the_ranking(ranker: GraphRank
     }
     for step in steps(ranker):
         source = ranker.graph.holders(step)[:1].astype(np.int32)
-        rules, _ = ranker.rules_of(step)
+        rules = ranker.steps[step].rules
         pool = pool_of(ranker.evidence, rules, unasked(source), ranker.model.pool)
         for row in range(0, len(pool.entity), 7):
             found = reasons_for(ranker, pool, row)
@@ -76,9 +85,9 @@ def test_the_best_of_every_class_is_the_feature_of_the_ranking(ranker: GraphRank
 
 
 @pytest.mark.slow
-def test_weights_of_the_ridge_add_up_to_its_scores(ranker: GraphRanker) -> None:
+def test_weights_of_the_ridge_add_up_to_its_scores(ranker: MemoryRanker) -> None:
     penalty = 20.0
-    ranker = replace(ranker.model, ridge=penalty).ranker(ranker.facts)
+    ranker = MemoryRanker.of(replace(ranker.model, ridge=penalty), ranker.facts)
     ridge = ranker.evidence.ridge
     assert ridge is not None
     checked = 0
@@ -97,7 +106,7 @@ def test_weights_of_the_ridge_add_up_to_its_scores(ranker: GraphRanker) -> None:
     assert checked > 5
 
 
-def test_weights_of_a_pairs_links_add_up_to_the_feature(ranker: GraphRanker) -> None:
+def test_weights_of_a_pairs_links_add_up_to_the_feature(ranker: MemoryRanker) -> None:
     allies = [(f"c{i}", "ally", f"c{j}") for i in range(6) for j in range(i)]
     trade = [(b, "trades", a) for a, _, b in allies[3:]]
     facts = hb.read_facts([*allies, *trade, ("c0", "trades", "c0")])
@@ -105,8 +114,8 @@ def test_weights_of_a_pairs_links_add_up_to_the_feature(ranker: GraphRanker) -> 
     model = replace(
         ranker.model, relations=relations, features=("linked_together",), weights=(1.0,), ridge=None
     )
-    asked = model.ranker(facts)
-    step = asked.steps[0]
+    asked = MemoryRanker.of(model, facts)
+    step = next(iter(asked.steps))
     pool, score = asked.scored(step, np.array([0], dtype=np.int32))
     heard = 0
     for row in range(len(pool.entity)):
@@ -118,7 +127,7 @@ def test_weights_of_a_pairs_links_add_up_to_the_feature(ranker: GraphRanker) -> 
     assert heard
 
 
-def test_parts_add_up_and_the_rank_is_that_of_the_ranker(ranker: GraphRanker) -> None:
+def test_parts_add_up_and_the_rank_is_that_of_the_ranker(ranker: MemoryRanker) -> None:
     facts, model = ranker.facts, ranker.model
     held = [row for i, row in enumerate(world()) if i % 7 == 0 and row[1] == "citizen"][:3]
     for triple in held:
@@ -145,9 +154,9 @@ def test_parts_add_up_and_the_rank_is_that_of_the_ranker(ranker: GraphRanker) ->
             assert all(other.rank < (one.rank or 0.0) for other in one.above)
 
 
-def test_a_fact_is_explained_as_if_it_were_none(ranker: GraphRanker) -> None:
+def test_a_fact_is_explained_as_if_it_were_none(model: hb.GraphModel, facts: hb.Facts) -> None:
     triple = next(row for i, row in enumerate(world()) if i % 7 and row[1] == "citizen")
-    found = ranker.model.explain(ranker.facts, triple)
+    found = model.explain(facts, triple)
     assert found.is_fact
     assert found.directions[0].rank is not None
     text = str(found)
@@ -163,9 +172,11 @@ def test_a_fact_is_explained_as_if_it_were_none(ranker: GraphRanker) -> None:
     assert "<pre>" in found._repr_html_()
 
 
-def test_names_stand_in_the_place_of_ids_but_not_of_relations(ranker: GraphRanker) -> None:
+def test_names_stand_in_the_place_of_ids_but_not_of_relations(
+    model: hb.GraphModel, facts: hb.Facts
+) -> None:
     names = EntityNames({"land, 0": 'the "first"', "lives": "no relation", "p1": "Ann"})
-    found = ranker.model.explain(ranker.facts, ("p1", "citizen", "land, 0"), reasons=50)
+    found = model.explain(facts, ("p1", "citizen", "land, 0"), reasons=50)
     assert '"land, 0"' in str(found)
     shown = str(graph_explanation_in_names(found, names))
     assert '"land, 0"' not in shown
@@ -174,8 +185,8 @@ def test_names_stand_in_the_place_of_ids_but_not_of_relations(ranker: GraphRanke
     assert "lives(" in shown
 
 
-def test_what_cannot_be_explained_is_told(ranker: GraphRanker) -> None:
+def test_what_cannot_be_explained_is_told(model: hb.GraphModel, facts: hb.Facts) -> None:
     with pytest.raises(InputError, match="no fact has the entity 'nobody'"):
-        ranker.model.explain(ranker.facts, ("nobody", "citizen", "land, 0"))
+        model.explain(facts, ("nobody", "citizen", "land, 0"))
     with pytest.raises(InputError, match=r"no rules for the relation 'owns'.*knows"):
-        ranker.model.explain(ranker.facts, ("p1", "owns", "land, 0"))
+        model.explain(facts, ("p1", "owns", "land, 0"))

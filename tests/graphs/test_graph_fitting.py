@@ -13,12 +13,12 @@ from scipy.optimize import check_grad, minimize
 from hornbeam.arrays import Floats
 from hornbeam.graphs.asked_links import asked_along
 from hornbeam.graphs.calibration import fit_calibration, log_odds, probabilities
-from hornbeam.graphs.graph_model import Calibration
 from hornbeam.graphs.graph_settings import Extent
 from hornbeam.graphs.graph_stages import with_held
 from hornbeam.graphs.lbfgs import minimise
 from hornbeam.graphs.pools import FEATURES, Pool
 from hornbeam.graphs.ranking_fit import USUAL_PENALTY, Trial, fit_ranking
+from hornbeam.graphs.ranking_model import Calibration
 from hornbeam.graphs.softmax import (
     CandidateRows,
     Firings,

@@ -13,18 +13,17 @@ from hornbeam.graphs.discovery import longest_path
 from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.graph_learning import learn_graph
 from hornbeam.graphs.graph_model import GraphModel
-from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_stages import held_triples
 from hornbeam.graphs.hidden_folds import folds_of, hidden_folds
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.linked_pairs import linked_shares
 from hornbeam.graphs.memory_graph import MemoryGraph
+from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.path_rules import counted
 from hornbeam.graphs.pools import pool_of
 from hornbeam.graphs.queries import Direction, Queries
 from hornbeam.graphs.ranking import evaluate_ranks
-from hornbeam.graphs.ridge import Ridge
 from hornbeam.rules.codes import step_code
 from tests.support.kernels import kernels_are
 
@@ -70,7 +69,7 @@ def test_a_planted_rule_is_found_and_ranks_well(
     )
     best = max(part.rules, key=lambda rule: rule.hits)
     assert [step.predicate for step in best.path] == ["lives", "in"]
-    found = evaluate_ranks(GraphRanker(model, train), train, held)
+    found = evaluate_ranks(MemoryRanker.of(model, train), train, held)
     objects = [one for one in found.relations if one.direction == Direction.OBJECT]
     assert objects[0].mrr > 0.9
 
@@ -78,7 +77,7 @@ def test_a_planted_rule_is_found_and_ranks_well(
 def test_entities_that_training_never_saw(learned: tuple[hb.Facts, hb.Facts, GraphModel]) -> None:
     _, _, model = learned
     train, held = split(planted(seed=5, prefix="new_"))
-    found = evaluate_ranks(GraphRanker(model, train), train, held)
+    found = evaluate_ranks(MemoryRanker.of(model, train), train, held)
     objects = [one for one in found.relations if one.direction == Direction.OBJECT]
     assert objects[0].mrr > 0.9
 
@@ -123,9 +122,9 @@ def test_answers_do_not_depend_on_threads_or_company(
         np.arange(n, dtype=np.int32),
         np.arange(n) % 2 == 0,
     )
-    together = GraphRanker(model, train, threads=3).answers(queries)
+    together = MemoryRanker.of(model, train, threads=3).answers(queries)
     for row in (0, 7, n - 1):
-        alone = GraphRanker(model, train, threads=1).answers(
+        alone = MemoryRanker.of(model, train, threads=1).answers(
             Queries(queries.relation[[row]], queries.known[[row]], queries.asks_subject[[row]])
         )
         part = slice(together.offsets[row], together.offsets[row + 1])
@@ -142,7 +141,7 @@ def test_random_triples_are_answered_by_chance() -> None:
     train = hb.read_facts([listed[i] for i in order[150:]])
     test = hb.read_facts([listed[i] for i in order[:150]])
     model = learn_graph(train)
-    mrr = evaluate_ranks(GraphRanker(model, train), train, test).mrr
+    mrr = evaluate_ranks(MemoryRanker.of(model, train), train, test).mrr
     # some 40 - 9 candidates are left per query
     chance = np.mean(1 / np.arange(1, 32))
     assert mrr == pytest.approx(chance, abs=0.04)
@@ -176,7 +175,7 @@ def test_features_do_not_see_their_own_hidden_fold() -> None:
         asked = asked_along(hidden, step)
         pools = [
             pool_of(
-                GraphEvidence(some, Ridge.fit(some, 5.0)),
+                GraphEvidence(some, 5.0),
                 counted(some, step, paths, asked_along(some, step)),
                 asked,
                 100,
@@ -237,7 +236,7 @@ def test_a_time_limit_ends_with_a_model() -> None:
     model = learn_graph(train, held, time_limit=0.0)
     assert model.chosen["stopped_early"] == "yes"
     assert GraphModel.from_text(model.to_text()) == model
-    evaluate_ranks(GraphRanker(model, train), train, held)
+    evaluate_ranks(MemoryRanker.of(model, train), train, held)
 
 
 @pytest.mark.slow
@@ -271,7 +270,9 @@ def test_linked_candidates_can_be_left_out(
     graph = LinkedGraph.of(train)
     linked = {int(o) for s, o in zip(graph.subject, graph.object, strict=True) if s == p0}
     linked |= {int(s) for s, o in zip(graph.subject, graph.object, strict=True) if o == p0}
-    usual = set(GraphRanker(model, train).answers(query).entities.tolist())
-    without = set(GraphRanker(model, train, leave_out_linked=True).answers(query).entities.tolist())
+    usual = set(MemoryRanker.of(model, train).answers(query).entities.tolist())
+    without = set(
+        MemoryRanker.of(model, train, leave_out_linked=True).answers(query).entities.tolist()
+    )
     assert usual & linked
     assert not without & linked

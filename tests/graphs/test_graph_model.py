@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.errors import DataError
-from hornbeam.graphs.graph_model import (
+from hornbeam.graphs.graph_model import GraphModel
+from hornbeam.graphs.queries import Direction
+from hornbeam.graphs.ranking_model import (
     Calibration,
     ConstantRule,
-    GraphModel,
     GraphRule,
     LinkedShares,
     RelationRules,
 )
-from hornbeam.graphs.queries import Direction
 from hornbeam.rules.body import Step
 
 names = st.one_of(

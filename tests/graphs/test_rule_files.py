@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.errors import DataError, InputError
-from hornbeam.graphs.graph_model import (
+from hornbeam.graphs.graph_model import GraphModel
+from hornbeam.graphs.queries import Direction
+from hornbeam.graphs.ranking_model import (
     Calibration,
     ConstantRule,
-    GraphModel,
     GraphRule,
     LinkedShares,
     RelationRules,
 )
-from hornbeam.graphs.queries import Direction
 from hornbeam.graphs.rule_files import read_rules, save_rules
 from hornbeam.rules.body import Step
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -194,6 +196,25 @@ def test_models_have_the_same_text(
     assert list(answers) == list(expected.rank(hb.read_facts(*inputs), queries, top=4))
     assert model.to_text() == expected.to_text()
     assert any(part.rules for part in model.relations)
+
+
+@pytest.mark.slow
+def test_models_are_the_same_without_assertions(tmp_path: Path) -> None:
+    """Nothing that threads or queries need is made by an `assert`, which `python -O` leaves out."""
+    rng, facts = np.random.default_rng(3), tmp_path / "facts.tsv"
+    rows = {tuple(row) for row in rng.integers((20, 3, 20), size=(90, 3)).tolist()}
+    facts.write_text("".join(f"e{s}\tr{p}\te{o}\n" for s, p, o in sorted(rows)))
+    program = (
+        "import sys, hornbeam as hb\n"
+        "hb.learn_graph(sys.argv[1], max_length=2, threads=2).save(sys.argv[2])\n"
+        "with hb.open_duckdb(sys.argv[1]) as engine:\n"
+        "    hb.learn_graph(engine, max_length=2).save(sys.argv[3])\n"
+    )
+    saved = [tmp_path / "memory", tmp_path / "duckdb"]
+    subprocess.run([sys.executable, "-O", "-c", program, facts, *saved], check=True)
+    with hb.open_duckdb(facts) as engine:
+        expected = [learn_graph(given, max_length=2) for given in (facts, engine)]
+    assert [hb.GraphModel.load(path) for path in saved] == expected
 
 
 @pytest.mark.slow

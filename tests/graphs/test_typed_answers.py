@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import hornbeam as hb
+from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.new_facts import new_facts
 
 pytestmark = pytest.mark.slow
@@ -46,7 +47,7 @@ def test_answers(model: hb.GraphModel) -> None:
 
 
 def test_new_facts(model: hb.GraphModel) -> None:
-    found = new_facts(model.ranker(FACTS), relations=["treats"], top=100)
+    found = new_facts(MemoryRanker.of(model, FACTS), relations=["treats"], top=100)
     assert len(found)
     assert {entity.split("::")[0] for entity in found["object"]} == {"Disease"}
 
@@ -67,7 +68,7 @@ def test_loops_are_proposed_only_where_some_fact_is_one(loop: bool) -> None:
     """Everybody likes the next two, so that paths lead back to everybody."""
     facts = hb.read_facts([*LIKED, ("p0", "likes", "p0")] if loop else LIKED)
     model = hb.learn_graph(facts, max_length=2)
-    found = new_facts(model.ranker(facts), top=1000)
+    found = new_facts(MemoryRanker.of(model, facts), top=1000)
     asked = model.rank(facts, [(f"p{i}", "likes", "?") for i in range(1, 12)], top=1000)
     for table in (found, asked):
         loops = [s for s, o in zip(table["subject"], table["object"], strict=True) if s == o]

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from hornbeam.errors import DataError
 from hornbeam.language.brackets import Bracket, ThresholdSpan
+from hornbeam.language.places import Place
 from hornbeam.language.rule_texts import parse_logical_rules, parse_rules
-from hornbeam.language.syntax import Literal, LogicalRule, Place
+from hornbeam.language.syntax import Literal, LogicalRule
 from hornbeam.machine import LARGEST_NUMBER
 from tests.language.test_syntax import HEADS, NAMES, SIDES, WEIGHTS
 

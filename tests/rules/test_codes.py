@@ -17,9 +17,9 @@ from hornbeam.rules.codes import (
     path_codes,
     predicate_of,
     sequence_key,
+    sequence_keys,
     step_code,
     turned,
-    turned_each,
     turned_sequence,
 )
 
@@ -36,7 +36,11 @@ def test_a_code_says_predicate_and_direction(predicate: int, inverse: bool) -> N
 
 def test_no_predicate_has_no_code_in_either_direction() -> None:
     assert step_code(-1) == turned(0) == 0
-    assert turned_each(np.array([0, 2, 5], dtype=np.uint32)).tolist() == [0, 3, 4]
+    codes = np.array([0, 2, 5], dtype=np.uint32)
+    assert turned(codes).tolist() == [0, 3, 4]
+    assert turned(codes).dtype == codes.dtype
+    assert is_inverse(codes).tolist() == [False, False, True]
+    assert step_code(predicate_of(codes[1:]), is_inverse(codes[1:])).tolist() == [2, 5]
 
 
 @given(st.lists(st.tuples(PREDICATES, st.booleans()), min_size=1, max_size=MAX_LENGTH))
@@ -46,6 +50,7 @@ def test_a_key_gives_its_sequence_back_from_either_end(steps: list[tuple[int, bo
     for flipped in (False, True):
         walked = turned_sequence(codes) if flipped else codes
         key = np.array([sequence_key(walked, bits)], dtype=np.uint64)
+        assert sequence_keys(np.array([walked], dtype=np.int32), bits).tolist() == key.tolist()
         rows = from_subject(codes_of_keys(key, bits, MAX_LENGTH), flipped)
         assert rows.tolist() == [codes + [0] * (MAX_LENGTH - len(codes))]
 

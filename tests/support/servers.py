@@ -14,15 +14,15 @@ from urllib.parse import urlencode
 
 import hornbeam as hb
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
-from hornbeam.graphs.graph_model import (
+from hornbeam.graphs.graph_model import GraphModel
+from hornbeam.graphs.queries import Direction
+from hornbeam.graphs.ranking_model import (
     Calibration,
     ConstantRule,
-    GraphModel,
     GraphRule,
     LinkedShares,
     RelationRules,
 )
-from hornbeam.graphs.queries import Direction
 from hornbeam.rules.body import Step
 from hornbeam.serve.access import Access
 from hornbeam.serve.app import make_app

@@ -220,7 +220,9 @@ def _of_graph(
     console: options.ConsoleOptions,
 ) -> ResultTable:
     """What a model of a whole graph answers, or the likeliest new facts of every relation."""
+    from hornbeam.facts.reading.readers import as_facts
     from hornbeam.graphs.asked import read_queries
+    from hornbeam.graphs.memory_ranker import MemoryRanker
     from hornbeam.graphs.new_facts import new_facts
 
     table.check(console.as_json)
@@ -233,15 +235,17 @@ def _of_graph(
         raise InputError(f"--engine {engine.engine} looks for no new facts: give --queries")
     with console.progress() as progress, ExitStack() as stack:
         called = entity_names(names, None, progress) if names else None
-        known = stack.enter_context(open_evidence(given.facts, engine, reading, progress))
-        ranker = model.ranker(
-            graph_evidence(known), engine.threads, leave_out_linked=wanted.leave_out_linked
-        )
+        opened = stack.enter_context(open_evidence(given.facts, engine, reading, progress))
+        known, apart = graph_evidence(opened), wanted.leave_out_linked
         top = wanted.top or 10
         if wanted.queries:
+            answering = model.ranker(known, engine.threads, leave_out_linked=apart)
             asked = reading.read(read_queries, wanted.queries, progress)
-            tell_unanswerable(asked, relation_names(model), ranker.facts, progress)
-            return ranker.rank(asked, top=top, names=called, progress=progress)
+            tell_unanswerable(asked, relation_names(model), answering.facts, progress)
+            return answering.rank(asked, top=top, names=called, progress=progress)
+        ranker = MemoryRanker.of(
+            model, as_facts(known), threads=engine.threads, leave_out_linked=apart
+        )
         warn_of_another_graph(model, ranker.facts.predicates)
         found = new_facts(
             ranker, relations=[wanted.target] if wanted.target else None,

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids, Integers, Ints, pointers, run_starts
+from hornbeam.arrays import Floats, Ids, Integers, Ints, part_numbers, pointers, run_starts
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE
@@ -136,7 +136,7 @@ def count_columns(statistics: Statistics, counts: Counts, relaxation: Relaxation
             "facts with truth values between 0 and 1 need the boolean relaxation here: "
             'use `relaxation="boolean"`, or round the facts'
         )
-    column = np.repeat(np.arange(len(statistics.bodies)), np.diff(statistics.indptr))
+    column = part_numbers(statistics.indptr)
     starts = run_starts(column, statistics.target)
     body = statistics.body_truth / ONE
     if counts is Counts.EXISTS:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hornbeam.arrays import Ints
+from hornbeam.arrays import Ints, part_numbers
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.opening import discover_bodies
 from hornbeam.counting.statistics import Statistics
@@ -98,7 +98,7 @@ def _seen(candidates: Candidates, counted: Statistics, pairs: Targets) -> Candid
     """
     if counted.body_truth is not None:
         return candidates
-    body = np.repeat(np.arange(len(candidates)), np.diff(counted.indptr))
+    body = part_numbers(counted.indptr)
     paths = np.zeros(len(candidates), dtype=np.int64)
     np.add.at(paths, body, counted.count)
     true = np.bincount(body, pairs.positive[counted.target], len(candidates)).astype(np.int64)

@@ -14,7 +14,17 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, Millionths, pointers, ranges
+from hornbeam.arrays import (
+    Bools,
+    Floats,
+    Ids,
+    Integers,
+    Ints,
+    Millionths,
+    part_numbers,
+    pointers,
+    ranges,
+)
 from hornbeam.facts.table import ONE
 from hornbeam.rules.body import Body
 
@@ -143,7 +153,7 @@ class Statistics:
     def dense(self) -> Ints:
         """Counts as a (targets, sequences) array; for small tables and 0/1 facts only."""
         table = np.zeros((self.n_targets, len(self.bodies)), dtype=np.int64)
-        column = np.repeat(np.arange(len(self.bodies)), np.diff(self.indptr))
+        column = part_numbers(self.indptr)
         table[self.target, column] = self.count
         return table
 

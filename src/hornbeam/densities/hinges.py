@@ -38,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Bools, Floats, Ints, pointers, run_starts
+from hornbeam.arrays import Bools, Floats, Ints, part_numbers, pointers, run_starts
 from hornbeam.densities import hinge_kernels as kernels
 from hornbeam.densities.integrals import segments
 from hornbeam.rules.rule_model import Relaxation
@@ -66,12 +66,12 @@ class Hinges:
     @property
     def group(self) -> Ints:
         """The group of each hinge."""
-        return np.repeat(np.arange(self.rule.size), np.diff(self.group_ptr))
+        return part_numbers(self.group_ptr)
 
     @property
     def target(self) -> Ints:
         """The target of each group."""
-        return np.repeat(np.arange(self.target_ptr.size - 1), np.diff(self.target_ptr))
+        return part_numbers(self.target_ptr)
 
 
 #: Power of the hinges: the same for all, or for each rule whether it is squared.

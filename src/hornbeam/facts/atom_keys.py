@@ -11,12 +11,17 @@ from hornbeam.errors import InputError
 LIMIT = 1 << 63
 
 
-def pair_keys(subject: Integers, object_: Integers, n_entities: int) -> Ints:
-    """One integer per pair, in the order of subject, then object; ids are below `n_entities`.
+def pair_keys(first: Integers, second: Integers | int, limit: int = 1 << 32) -> Ints:
+    """One integer per pair of ids, in the order of the first, then the second.
 
-    Ids have 32 bits, so that a key always fits.
+    Second ids are below `limit`. Ids have 32 bits, so that a key always fits.
+
+    Examples
+    --------
+    >>> pair_keys(np.array([0, 2]), np.array([1, 0]), 3).tolist()
+    [1, 6]
     """
-    return subject.astype(np.int64) * n_entities + object_
+    return first.astype(np.int64) * limit + second
 
 
 def contained(keys: Integers, among: Integers) -> Bools:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids, Ints, Positions, run_starts
+from hornbeam.arrays import Bools, Ids, Ints, Positions, part_numbers, run_starts
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.table import Facts, Targets
 
@@ -164,7 +164,7 @@ def _distinct(columns: list[Ids]) -> Ints:
     order = np.lexsort(columns)
     starts = run_starts(*(column[order] for column in columns))
     number = np.empty(len(order), dtype=np.int64)
-    number[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
+    number[order] = part_numbers(np.append(starts, len(order)))
     return number
 
 

@@ -18,6 +18,7 @@ from hornbeam.graphs.constant_kernels import (
 )
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.path_rules import SMOOTHING
+from hornbeam.rules.codes import turned
 
 #: A rule needs so many hits and this confidence.
 LEAST_HITS, LEAST_CONFIDENCE = 2, 0.005
@@ -111,7 +112,7 @@ def constant_rules(graph: LinkedGraph, step: int, sources: Ids | None = None) ->
 def open_rules(graph: LinkedGraph, step: int) -> ConstantRules:
     """Count rules t(X, c) <- s(X, _) of a step, exactly; keep those above the thresholds."""
     asked = asked_along(graph, step)
-    answers = graph.holders(step ^ 1)
+    answers = graph.holders(turned(step))
     number = np.empty(graph.n_entities, dtype=np.int32)
     number[answers] = np.arange(len(answers))
     count = count_open.for_size(len(graph), WORTH_COMPILING)
@@ -144,7 +145,7 @@ class Priors(NamedTuple):
 def priors(graph: LinkedGraph, step: int) -> Priors:
     """Count the answers of a step; half a link is added to every entity."""
     links = graph.links
-    inverse = step ^ 1
+    inverse = turned(step)
     entities, runs = graph.holders(inverse), graph.runs_along(inverse)
     counts = links.run_start[runs + 1] - links.run_start[runs]
     times = np.arange(int(counts.max(initial=0)) + 1)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from hornbeam.arrays import Ids, Ints
+from hornbeam.arrays import Ids
 from hornbeam.graphs.asked_links import Asked
 from hornbeam.graphs.discovery_kernels import paths_between
 from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
-from hornbeam.rules.codes import codes_of_keys, key_bits, turned_each
+from hornbeam.rules.codes import codes_of_keys, from_subject, key_bits
 
 #: A path rule as its steps, padded with 0 behind: one row per rule.
 PathTable = Ids
@@ -61,18 +63,18 @@ def discover_paths(
     often = 2 if len(asked.answers) > 20 else 1
     found, counts = found[counts >= often], counts[counts >= often]
     best = np.sort(np.argsort(-counts, kind="stable")[:kept])
-    return _unpadded(found[best], bits, length)
+    codes = codes_of_keys(found[best].astype(np.uint64), bits, length)
+    return from_subject(codes, flipped=False).astype(np.int32)
 
 
-def _unpadded(keys: Ints, bits: int, length: int) -> PathTable:
-    codes = codes_of_keys(keys.astype(np.uint64), bits, length)
-    order = np.argsort(codes == 0, axis=1, kind="stable")
-    return np.take_along_axis(codes, order, axis=1).astype(np.int32)
+def path_table(paths: Sequence[Sequence[int]], length: int) -> PathTable:
+    """Paths of up to `length` codes each as a table."""
+    table = np.zeros((len(paths), length), dtype=np.int32)
+    for row, codes in enumerate(paths):
+        table[row, : len(codes)] = codes
+    return table
 
 
 def turned_paths(paths: PathTable) -> PathTable:
     """The same paths from their other ends: rules of the inverse step."""
-    codes = turned_each(paths)[:, ::-1]
-    order = np.argsort(codes == 0, axis=1, kind="stable")
-    turned: PathTable = np.take_along_axis(codes, order, axis=1)
-    return turned
+    return from_subject(paths, flipped=True)

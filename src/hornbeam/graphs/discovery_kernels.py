@@ -24,14 +24,19 @@ kernel = kernels("the discovery of paths")
 PRIME, FACTOR = 1_500_450_271, 1_103_515_245
 
 
+def open_links(links, entity, path, level):
+    """Begin with the links of an entity that a path leads to: from, to, their run, the path."""
+    level[0] = links.run_start[links.first_run[entity]]
+    level[1] = links.run_start[links.first_run[entity + 1]]
+    level[2] = links.first_run[entity]
+    level[3] = path
+
+
 def list_tails(links, a, c, tail, bits, node, key, size, stack):
     """List walks from c by their end, as paths from there to c; the number of them."""
     found = 0
     depth = 0
-    stack[0, 0] = links.run_start[links.first_run[c]]
-    stack[0, 1] = links.run_start[links.first_run[c + 1]]
-    stack[0, 2] = links.first_run[c]
-    stack[0, 3] = 0
+    open_links(links, c, 0, stack[0])
     while depth >= 0 and found < len(node):
         at = stack[depth, 0]
         if at == stack[depth, 1]:
@@ -51,10 +56,7 @@ def list_tails(links, a, c, tail, bits, node, key, size, stack):
         found += 1
         if depth + 1 < tail:
             depth += 1
-            stack[depth, 0] = links.run_start[links.first_run[v]]
-            stack[depth, 1] = links.run_start[links.first_run[v + 1]]
-            stack[depth, 2] = links.first_run[v]
-            stack[depth, 3] = path
+            open_links(links, v, path, stack[depth])
     return found
 
 
@@ -63,10 +65,7 @@ def run_heads(links, a, c, own, head, bits, first, last, key, size, stack, out, 
     found = 0
     looked = 0
     depth = 0
-    stack[0, 0] = links.run_start[links.first_run[a]]
-    stack[0, 1] = links.run_start[links.first_run[a + 1]]
-    stack[0, 2] = links.first_run[a]
-    stack[0, 3] = 0
+    open_links(links, a, 0, stack[0])
     while depth >= 0 and looked < most:
         at = stack[depth, 0]
         if at == stack[depth, 1]:
@@ -89,10 +88,7 @@ def run_heads(links, a, c, own, head, bits, first, last, key, size, stack, out, 
             continue
         if depth + 1 < head:
             depth += 1
-            stack[depth, 0] = links.run_start[links.first_run[v]]
-            stack[depth, 1] = links.run_start[links.first_run[v + 1]]
-            stack[depth, 2] = links.first_run[v]
-            stack[depth, 3] = path
+            open_links(links, v, path, stack[depth])
         else:
             for i in range(first[v], last[v]):
                 if found < len(out):

@@ -367,21 +367,17 @@ def chosen_candidates(evidence, listed, limit, strength, has_ridge):
     other = np.argsort(by_ridge, kind="mergesort") if has_ridge else order
     taken = np.zeros(n, dtype=np.bool_)
     chosen = np.empty(limit, dtype=np.int32)
-    filled, i, j = 0, 0, 0
+    at = np.zeros(2, dtype=np.int64)
+    filled, turn = 0, 0
     while filled < limit:
-        while i < n and taken[order[i]]:
-            i += 1
-        if i < n:
-            taken[order[i]] = True
-            chosen[filled] = listed[order[i]]
+        ranked = order if turn == 0 else other
+        while at[turn] < n and taken[ranked[at[turn]]]:
+            at[turn] += 1
+        if at[turn] < n:
+            taken[ranked[at[turn]]] = True
+            chosen[filled] = listed[ranked[at[turn]]]
             filled += 1
-        if filled < limit:
-            while j < n and taken[other[j]]:
-                j += 1
-            if j < n:
-                taken[other[j]] = True
-                chosen[filled] = listed[other[j]]
-                filled += 1
+        turn = 1 - turn
     return chosen
 
 

@@ -14,11 +14,11 @@ from hornbeam.arrays import Bools, Ids, Ints
 from hornbeam.facts.names import Names
 from hornbeam.graphs.asked_links import Asked
 from hornbeam.graphs.discovery import PathTable
-from hornbeam.graphs.graph_model import ConstantRule, LinkedShares
 from hornbeam.graphs.graph_settings import Extent
 from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
+from hornbeam.graphs.ranking_model import ConstantRule, LinkedShares
 from hornbeam.graphs.softmax import Firings
 from hornbeam.graphs.workload import Item, Result, Workload
 

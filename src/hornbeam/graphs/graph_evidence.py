@@ -103,18 +103,31 @@ class StepCommon(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GraphEvidence:
-    """A graph that queries are answered from, and its ridge.
+    """A graph that queries are answered from.
 
-    `remembered` says of how many steps tables are kept for further queries.
+    Its constants are fitted together where there is a `penalty` for it; `remembered` says of how
+    many steps tables are kept for further queries.
     """
 
     graph: LinkedGraph
-    ridge: Ridge | None = None
+    penalty: float | None = None
     classes: Classes = Classes()
     remembered: int = 0
     _tables: dict[int, StepTables] = field(default_factory=dict, repr=False)
     _common: dict[int, StepCommon] = field(default_factory=dict, repr=False)
     _free: list[GatherScratch] = field(default_factory=list, repr=False)
+
+    def prepare(self) -> None:
+        """Make what all queries share, once, before several threads ask for it."""
+        self.graph.prepare()
+        _ = self.ridge, self.pair_weights
+        if self.ridge is not None:
+            _ = self.graph.run_keys  # it looks runs up by them
+
+    @cached_property
+    def ridge(self) -> Ridge | None:
+        """The constants fitted together."""
+        return None if self.penalty is None else Ridge.fit(self.graph, self.penalty)
 
     @cached_property
     def pair_weights(self) -> Ints:

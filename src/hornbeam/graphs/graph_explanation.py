@@ -15,12 +15,12 @@ from hornbeam.errors import InputError
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.table import Atoms, Facts
 from hornbeam.graphs.calibration import log_odds, probabilities
-from hornbeam.graphs.graph_model import GraphModel
-from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_reasons import GraphReason, RuleClass, reasons_for
 from hornbeam.graphs.graph_rule_words import graph_rule_words
-from hornbeam.graphs.pools import Pool, firings_of
+from hornbeam.graphs.memory_ranker import MemoryRanker
+from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.queries import Direction
+from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.graphs.softmax import fired_scores
 from hornbeam.printable import printable
 from hornbeam.result_table import ResultTable
@@ -218,13 +218,13 @@ def _reason(reason: GraphReason) -> Iterator[tuple[str, str]]:
 
 
 def explain_triple(
-    model: GraphModel,
+    model: RankingModel,
     facts: Facts,
     triple: tuple[str, str, str],
     *,
     reasons: int = 5,
     groundings: int = 3,
-    ranker: GraphRanker | None = None,
+    ranker: MemoryRanker | None = None,
 ) -> GraphExplanation:
     """Explain a triple by the rules of a model over facts, which it is left out of.
 
@@ -244,7 +244,7 @@ def explain_triple(
         raise InputError(f"the model has no rules for the relation {relation!r}.{hint}")
     facts, is_fact = _without(facts, s, p, o)
     if ranker is None or is_fact:
-        ranker = GraphRanker(model, facts)
+        ranker = MemoryRanker.of(model, facts)
     return GraphExplanation(
         subject,
         relation,
@@ -253,7 +253,7 @@ def explain_triple(
         tuple(
             _ranked_reasons(ranker, step_code(p, inverse), *ends, reasons, groundings)
             for inverse, ends in ((False, (s, o)), (True, (o, s)))
-            if ranker.knows(step_code(p, inverse))
+            if step_code(p, inverse) in ranker.steps
         ),
     )
 
@@ -274,7 +274,7 @@ def _without(facts: Facts, s: int, p: int, o: int) -> tuple[Facts, bool]:
 
 
 def _ranked_reasons(
-    ranker: GraphRanker, step: int, known: int, answer: int, reasons: int, groundings: int
+    ranker: MemoryRanker, step: int, known: int, answer: int, reasons: int, groundings: int
 ) -> RankedReasons:
     pool, score = ranker.scored(step, np.array([known], dtype=np.int32))
     chance = probabilities(log_odds(pool.offsets, score), ranker.model.calibration)
@@ -316,15 +316,14 @@ def _rank(score: Floats, row: int) -> float:
     return float(better + (equal + 1) / 2)
 
 
-def _parts(ranker: GraphRanker, step: int, pool: Pool, row: int) -> dict[RuleClass, float]:
+def _parts(ranker: MemoryRanker, step: int, pool: Pool, row: int) -> dict[RuleClass, float]:
     """How far each class of rules lifts a candidate above the mean of its pool."""
-    weights = ranker.weights_of(step)
+    model = ranker.steps[step]
     lifted = pool.feature[row].astype(np.float64) - pool.feature.mean(axis=0, dtype=np.float64)
     parts = dict.fromkeys(RuleClass, 0.0)
-    for name, weight, lift in zip(ranker.model.features, weights, lifted, strict=True):
+    for name, weight, lift in zip(ranker.model.features, model.weights, lifted, strict=True):
         parts[RuleClass.of_feature(name)] += float(weight * lift)
-    rules, own = ranker.rules_of(step)
-    if own.any():
-        fired = fired_scores(firings_of(ranker.graph, rules, pool), own)
+    if model.rule_weights.any():
+        fired = fired_scores(ranker.firings(model.rules, pool), model.rule_weights)
         parts[RuleClass.PATH] += float(fired[row] - fired.mean())
     return {kind: value for kind, value in parts.items() if value != 0.0}

@@ -17,7 +17,7 @@ from hornbeam.facts.table import Facts
 from hornbeam.graphs.calibration import fit_calibration, log_odds
 from hornbeam.graphs.discovery import THIN, is_keyed, longest_path
 from hornbeam.graphs.graph_counter import GraphCounter, Portion
-from hornbeam.graphs.graph_model import Calibration, GraphModel, LinkedShares
+from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_stages import (
     GraphLearning,
@@ -40,6 +40,7 @@ from hornbeam.graphs.ranking_fit import (
     refit,
     scores_of,
 )
+from hornbeam.graphs.ranking_model import Calibration, LinkedShares
 from hornbeam.graphs.ridge import MOST_ENTITIES
 from hornbeam.graphs.rule_files import read_rules
 from hornbeam.graphs.rule_weights import fit_rule_weights
@@ -194,18 +195,18 @@ def _ranked(
     portion = Portion(work, learning.shares.naming)
     constants = graph.best_constants(sorted(rules), portion) if settings.constants else {}
     return GraphModel(
-        relation_rules(graph.predicates, rules, constants, ranking, own, queries),
-        ranking.features,
-        tuple(ranking.weights.tolist()),
-        graph.ridge_penalty if uses_ridge else None,
-        settings.constants,
-        settings.backward,
-        learning.extent.pool,
-        learning.length,
-        fitted.calibration,
-        linked,
-        learning.seed,
-        {
+        relations=relation_rules(graph.predicates, rules, constants, ranking, own, queries),
+        features=ranking.features,
+        weights=tuple(ranking.weights.tolist()),
+        ridge=graph.ridge_penalty if uses_ridge else None,
+        constants=settings.constants,
+        backward=settings.backward,
+        pool=learning.extent.pool,
+        max_length=learning.length,
+        calibration=fitted.calibration,
+        linked=linked,
+        seed=learning.seed,
+        chosen={
             "facts": graph.size.facts,
             "entities": graph.size.entities,
             "penalty": ranking.penalty,

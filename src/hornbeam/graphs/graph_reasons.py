@@ -6,7 +6,6 @@ confidences only. Here one candidate is looked at, and every rule that fired is 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,14 +18,14 @@ from hornbeam.facts.atom_keys import contained
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.constants import LEAST_CONFIDENCE, LEAST_HITS
 from hornbeam.graphs.evidence_kernels import MILLION
-from hornbeam.graphs.graph_model import ConstantRule, GraphRule
-from hornbeam.graphs.graph_ranker import GraphRanker
-from hornbeam.graphs.graph_text import rule_atom, rule_head, rule_text
+from hornbeam.graphs.graph_text import entity_text, rule_atom, rule_head, rule_text
 from hornbeam.graphs.linked_graph import LinkedGraph
-from hornbeam.graphs.model_parts import direction_of, property_of, step_of
+from hornbeam.graphs.memory_ranker import MemoryRanker
+from hornbeam.graphs.model_parts import direction_of, named_constant, property_of, step_of
 from hornbeam.graphs.path_rules import SMOOTHING
-from hornbeam.graphs.pools import Pool, firings_of
-from hornbeam.rules.codes import predicate_of
+from hornbeam.graphs.pools import Pool
+from hornbeam.graphs.ranking_model import ConstantRule, CountedRule, GraphRule
+from hornbeam.rules.codes import predicate_of, turned
 
 Triple = tuple[str, str, str]
 
@@ -79,7 +78,7 @@ class GraphReason:
 
 
 def reasons_for(
-    ranker: GraphRanker, pool: Pool, row: int, groundings: int = 3
+    ranker: MemoryRanker, pool: Pool, row: int, groundings: int = 3
 ) -> tuple[GraphReason, ...]:
     """All rules that fire for the candidate at a row of a pool of one source, the best first.
 
@@ -102,10 +101,10 @@ def reasons_for(
 # --- paths ----------------------------------------------------------------------------------------
 
 
-def _paths(ranker: GraphRanker, pool: Pool, row: int, most: int) -> Iterator[GraphReason]:
+def _paths(ranker: MemoryRanker, pool: Pool, row: int, most: int) -> Iterator[GraphReason]:
     step = int(pool.step[0])
-    facts, (rules, _) = ranker.facts, ranker.rules_of(step)
-    fired = firings_of(ranker.graph, rules, pool)
+    facts, rules = ranker.facts, ranker.steps[step].rules
+    fired = ranker.firings(rules, pool)
     for number in fired.rule[fired.start[row] : fired.start[row + 1]].tolist():
         codes = [code for code in rules.paths[number].tolist() if code]
         rule = GraphRule(
@@ -114,14 +113,26 @@ def _paths(ranker: GraphRanker, pool: Pool, row: int, most: int) -> Iterator[Gra
             int(rules.predicted[number]),
         )
         walks = connecting_walks(ranker.graph, int(pool.source[0]), int(pool.entity[row]), codes)
-        yield GraphReason(
-            RuleClass.PATH,
-            rule_text(facts.predicates[predicate_of(step)], direction_of(step), rule),
-            rule.confidence,
-            rule.hits,
-            rule.predicted,
-            groundings=tuple(_triples(facts, codes, walk) for walk in islice(walks, most)),
-        )
+        shown = tuple(_triples(facts, codes, walk) for walk in islice(walks, most))
+        yield _counted(RuleClass.PATH, facts, step, rule, shown)
+
+
+def _counted(
+    kind: RuleClass,
+    facts: Facts,
+    step: int,
+    rule: CountedRule,
+    groundings: tuple[tuple[Triple, ...], ...] = (),
+) -> GraphReason:
+    """A rule that is judged alone as a reason."""
+    text = _text(facts, step, rule)
+    return GraphReason(
+        kind, text, rule.confidence, rule.hits, rule.predicted, groundings=groundings
+    )
+
+
+def _text(facts: Facts, step: int, rule: CountedRule) -> str:
+    return rule_text(facts.predicates[predicate_of(step)], direction_of(step), rule)
 
 
 def connecting_walks(graph: LinkedGraph, a: int, c: int, codes: list[int]) -> Iterator[list[int]]:
@@ -132,7 +143,7 @@ def connecting_walks(graph: LinkedGraph, a: int, c: int, codes: list[int]) -> It
     """
     leading = [{c}]
     for code in reversed(codes[1:]):
-        before = {int(v) for end in leading[-1] for v in graph.ends(end, code ^ 1)}
+        before = {int(v) for end in leading[-1] for v in graph.ends(end, turned(code))}
         leading.append(before - {a})
     leading.reverse()
     if len(codes) > 1:
@@ -183,34 +194,20 @@ def holders_of(graph: LinkedGraph, number: int) -> Ids:
     return links.end[links.run_start[number] : links.run_start[number + 1]]
 
 
-def _forward(ranker: GraphRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
+def _forward(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
     """The rules t(X, c) <- property of X, for the properties of a."""
     facts, graph = ranker.facts, ranker.graph
     rules = ranker.evidence.constants(step, np.array([a], dtype=np.int32))
     spoken: Bools = (rules.answer == c) & np.isin(rules.property, properties_of(graph, a))
-    for number in np.flatnonzero(spoken).tolist():
-        code, entity = property_of(graph, int(rules.property[number]))
-        rule = ConstantRule(
-            step_of(facts.predicates, code),
-            None if entity is None else facts.entities[entity],
-            facts.entities[c],
-            int(rules.hits[number]),
-            int(rules.predicted[number]),
-        )
-        yield GraphReason(
-            RuleClass.FORWARD,
-            rule_text(facts.predicates[predicate_of(step)], direction_of(step), rule),
-            rule.confidence,
-            rule.hits,
-            rule.predicted,
-        )
+    for row in np.flatnonzero(spoken).tolist():
+        yield _counted(RuleClass.FORWARD, facts, step, named_constant(graph, facts, rules, row))
 
 
-def _backward(ranker: GraphRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
+def _backward(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
     """The rules t(a, Y) <- property of Y, for the properties of c that known answers of a share."""
     graph = ranker.graph
     known = graph.ends(a, step)
-    own = {_property(graph, step ^ 1, a), len(graph.links.run_step) + (step ^ 1)}
+    own = {_property(graph, turned(step), a), len(graph.links.run_step) + turned(step)}
     for number in properties_of(graph, c).tolist():
         if number in own:
             continue
@@ -224,28 +221,23 @@ def _backward(ranker: GraphRanker, step: int, a: int, c: int) -> Iterator[GraphR
 
 def _property(graph: LinkedGraph, step: int, entity: int) -> int:
     """Number of the property 'linked to an entity by a step', -1 where nobody has it."""
-    return int(graph.run_of(np.array([entity]), step ^ 1)[0])
+    return int(graph.run_of(np.array([entity]), turned(step))[0])
 
 
-def _about_answers(ranker: GraphRanker, step: int, a: int, number: int) -> str:
+def _about_answers(ranker: MemoryRanker, step: int, a: int, number: int) -> str:
     """A rule t(a, Y) <- property of Y as text."""
     facts = ranker.facts
     code, entity = property_of(ranker.graph, number)
-    head = rule_head(
-        facts.predicates[predicate_of(step)], direction_of(step), known=_quoted(facts, a)
-    )
-    there = "_" if entity is None else _quoted(facts, entity)
+    relation, known = facts.predicates[predicate_of(step)], entity_text(facts.entities[a])
+    head = rule_head(relation, direction_of(step), known=known)
+    there = "_" if entity is None else entity_text(facts.entities[entity])
     return f"{head} <- {rule_atom(step_of(facts.predicates, code), 'Y', there)}"
-
-
-def _quoted(facts: Facts, entity: int) -> str:
-    return json.dumps(facts.entities[entity], ensure_ascii=False)
 
 
 # --- links of the pair, fitted together --------------------------------------------------------
 
 
-def _linked(ranker: GraphRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
+def _linked(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
     """The heaviest weights of other links between the two."""
     graph, facts, weights = ranker.graph, ranker.facts, ranker.evidence.pair_weights
     found = []
@@ -253,8 +245,7 @@ def _linked(ranker: GraphRanker, step: int, a: int, c: int) -> Iterator[GraphRea
         weight = int(weights[code, step]) / MILLION
         if abs(weight) >= LEAST_WEIGHT and c in graph.ends(a, code):
             rule = GraphRule((step_of(facts.predicates, code),), 0, 0)
-            text = rule_text(facts.predicates[predicate_of(step)], direction_of(step), rule)
-            found.append((weight, text))
+            found.append((weight, _text(facts, step, rule)))
     found.sort(key=lambda one: (-abs(one[0]), one[1]))
     for weight, text in found[:RIDGE_SHOWN]:
         yield GraphReason(RuleClass.LINKED, text, weight=weight)
@@ -263,7 +254,7 @@ def _linked(ranker: GraphRanker, step: int, a: int, c: int) -> Iterator[GraphRea
 # --- constants fitted together --------------------------------------------------------------------
 
 
-def _ridge_reasons(ranker: GraphRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
+def _ridge_reasons(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
     """The heaviest weights of the ridge class, about the known argument and about the answer."""
     facts, graph = ranker.facts, ranker.graph
     found = []
@@ -273,9 +264,8 @@ def _ridge_reasons(ranker: GraphRanker, step: int, a: int, c: int) -> Iterator[G
         rule = ConstantRule(
             step_of(facts.predicates, code), facts.entities[entity], facts.entities[c], 0, 0
         )
-        text = rule_text(facts.predicates[predicate_of(step)], direction_of(step), rule)
-        found.append((weight, text))
-    for number, weight in ridge_weights(ranker, c, _property(graph, step ^ 1, a)):
+        found.append((weight, _text(facts, step, rule)))
+    for number, weight in ridge_weights(ranker, c, _property(graph, turned(step), a)):
         found.append((weight, _about_answers(ranker, step, a, number)))
     found.sort(key=lambda one: (-abs(one[0]), one[1]))
     for weight, text in found[:RIDGE_SHOWN]:
@@ -284,7 +274,7 @@ def _ridge_reasons(ranker: GraphRanker, step: int, a: int, c: int) -> Iterator[G
         yield GraphReason(RuleClass.RIDGE, text, weight=weight)
 
 
-def ridge_weights(ranker: GraphRanker, entity: int, asked: int) -> list[tuple[int, float]]:
+def ridge_weights(ranker: MemoryRanker, entity: int, asked: int) -> list[tuple[int, float]]:
     """Properties of an entity with their weights for the property `asked` (-1: nobody has it).
 
     With the matrices of `hornbeam.graphs.ridge` the weight of property i for property j is

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Ids, Ints
+from hornbeam.arrays import Ids, Ints, part_numbers
 from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.asked_links import asked_of
-from hornbeam.graphs.discovery import PathTable, turned_paths
+from hornbeam.graphs.discovery import PathTable, path_table, turned_paths
 from hornbeam.graphs.graph_counter import GraphCounter, Portion
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.link_hashes import ASKING, COUNTING, JUDGING
@@ -20,10 +21,25 @@ from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.rule_files import GivenRules
 from hornbeam.graphs.stage_shares import StageShares
 from hornbeam.graphs.workload import Workload
-from hornbeam.rules.codes import predicate_of, step_code
+from hornbeam.rules.codes import predicate_of, step_code, turned
 
 #: Share of the time that is left which a stage may take that begins after its time.
 LATE = 0.2
+
+
+class StageTime(NamedTuple):
+    """A stage's share of the work, and the share of the time limit by which it begins."""
+
+    share: float
+    until: float
+
+
+class FindingTimes(NamedTuple):
+    """When the rules of a graph are found, judged and counted."""
+
+    discovering: StageTime
+    judging: StageTime
+    counting: StageTime
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,38 +70,36 @@ class GraphLearning:
 def find_rules(learning: GraphLearning) -> dict[int, PathRules]:
     """Discover paths of every relation, judge them, and count those that are kept."""
     shares = learning.shares
-    return _found_rules(
-        learning, learning.graph, (shares.discovering, 0.2), (shares.judging, 0.4),
-        (shares.counting, 0.5),
-    )  # fmt: skip
+    times = FindingTimes(
+        StageTime(shares.discovering, 0.2),
+        StageTime(shares.judging, 0.4),
+        StageTime(shares.counting, 0.5),
+    )
+    return _found_rules(learning, learning.graph, times)
 
 
 def _found_rules(
-    learning: GraphLearning,
-    graph: GraphCounter,
-    discovering: tuple[float, float],
-    judging: tuple[float, float],
-    counting: tuple[float, float],
+    learning: GraphLearning, graph: GraphCounter, times: FindingTimes
 ) -> dict[int, PathRules]:
-    """Find the rules of a graph; of every stage its share, and until when it begins."""
+    """Find the rules of a graph."""
     extent, forward, holders = learning.extent, learning.steps[::2], graph.holders_by_step
-    portion = learning.portion(*discovering)
+    portion = learning.portion(*times.discovering)
     found = graph.discover(forward, learning.length, extent, learning.seed, portion)
     paths = {}
     for step in forward:
-        paths[step] = found.get(step, _no_paths(learning))
-        paths[step ^ 1] = turned_paths(paths[step])
+        paths[step] = found.get(step, path_table([], learning.length))
+        paths[turned(step)] = turned_paths(paths[step])
     asked = graph.drawn(learning.steps, extent.judged, learning.seed, JUDGING)
-    judged = graph.count(paths, asked, learning.portion(*judging))
+    judged = graph.count(paths, asked, learning.portion(*times.judging))
     links, same = graph.links_by_predicate, min(extent.judged, extent.counted)
     chosen, left = dict[int, PathRules](), dict[int, PathTable]()
     for step in learning.steps:
         rules = judged.get(step, PathRules.none(step, learning.length))
-        base = 1 / max(int(holders[step ^ 1]), 1)
+        base = 1 / max(int(holders[turned(step)]), 1)
         chosen[step] = rules.select(best_rules(rules, base, extent.kept))
         if links[predicate_of(step)] > same:  # otherwise all were asked, and would be again
             left[step] = chosen[step].paths
-    return chosen | count_rules(learning, graph, left, learning.portion(*counting))
+    return chosen | count_rules(learning, graph, left, learning.portion(*times.counting))
 
 
 def count_given(learning: GraphLearning, given: GivenRules) -> dict[int, PathRules]:
@@ -102,11 +116,9 @@ def count_given(learning: GraphLearning, given: GivenRules) -> dict[int, PathRul
     predicates, paths = learning.graph.predicates, {}
     for step in learning.steps[::2]:
         some = given.paths.get(predicates[predicate_of(step)], ())
-        rows = np.zeros((len(some), learning.length), dtype=np.int32)
-        for row, path in enumerate(some):
-            codes = [step_code(predicates.index(s.predicate), s.inverse) for s in path]
-            rows[row, : len(codes)] = codes
-        paths[step], paths[step ^ 1] = rows, turned_paths(rows)
+        codes = [[step_code(predicates.index(s.predicate), s.inverse) for s in p] for p in some]
+        paths[step] = path_table(codes, learning.length)
+        paths[turned(step)] = turned_paths(paths[step])
     portion = learning.portion(learning.shares.counting, 0.5)
     return count_rules(learning, learning.graph, paths, portion)
 
@@ -121,10 +133,6 @@ def count_rules(
     asked = graph.drawn(list(paths), learning.extent.counted, learning.seed, COUNTING)
     counted = graph.count(paths, asked, portion)
     return {step: counted.get(step, PathRules.none(step, learning.length)) for step in paths}
-
-
-def _no_paths(learning: GraphLearning) -> PathTable:
-    return np.empty((0, learning.length), dtype=np.int32)
 
 
 # --- queries to learn from ------------------------------------------------------------------------
@@ -151,8 +159,8 @@ def training_pool(
         drawn = hidden.drawn(learning.steps, most, learning.seed, ASKING)
         asked = {step: some for step, some in drawn.items() if len(some.sources)}
         if anew:
-            third = learning.shares.recounting / 3, 0.7
-            found = _found_rules(learning, rest, third, third, third)
+            third = StageTime(learning.shares.recounting / 3, 0.7)
+            found = _found_rules(learning, rest, FindingTimes(third, third, third))
             seen = {step: found[step] for step in asked}
         else:
             paths = {step: rules[step].paths for step in asked}
@@ -223,6 +231,6 @@ def held_pool(
 
 def with_held(train: Pool, held: Pool) -> Pool:
     """All queries together; what is held out is no wrong answer of training queries any more."""
-    of = np.repeat(np.arange(len(held.source)), np.diff(held.offsets))[held.truth]
+    of = part_numbers(held.offsets)[held.truth]
     known = train.without(held.step[of], held.source[of], held.entity[held.truth])
     return Pool.concatenated([known, held])

@@ -25,15 +25,16 @@ from typing import Any
 
 from hornbeam.errors import DataError
 from hornbeam.graphs.graph_mark import GRAPH_MARK
-from hornbeam.graphs.graph_model import (
+from hornbeam.graphs.queries import Direction
+from hornbeam.graphs.ranking_model import (
     Calibration,
     ConstantRule,
-    GraphModel,
+    CountedRule,
     GraphRule,
     LinkedShares,
+    RankingModel,
     RelationRules,
 )
-from hornbeam.graphs.queries import Direction
 from hornbeam.rules.body import Step
 
 FIRST = f"{GRAPH_MARK} "
@@ -50,7 +51,7 @@ BETWEEN = "ABCDEFGHIJKLMNOPQRSTUVW"
 # --- writing --------------------------------------------------------------------------------------
 
 
-def write_model(model: GraphModel) -> str:
+def write_model(model: RankingModel) -> str:
     """Write a model as text."""
     header = {
         "format": FORMAT,
@@ -98,6 +99,11 @@ def quoted(name: str) -> str:
     return name if PLAIN.fullmatch(name) else json.dumps(name, ensure_ascii=False)
 
 
+def entity_text(name: str) -> str:
+    """A name of an entity as it stands in rules."""
+    return json.dumps(name, ensure_ascii=False)
+
+
 def rule_head(relation: str, direction: Direction, answer: str = "Y", known: str = "X") -> str:
     """The head of rules of a relation and direction.
 
@@ -109,7 +115,7 @@ def rule_head(relation: str, direction: Direction, answer: str = "Y", known: str
     return rule_atom(Step(relation, direction is Direction.SUBJECT), known, answer)
 
 
-def rule_text(relation: str, direction: Direction, rule: GraphRule | ConstantRule) -> str:
+def rule_text(relation: str, direction: Direction, rule: CountedRule) -> str:
     """A rule as people read it.
 
     Examples
@@ -118,13 +124,10 @@ def rule_text(relation: str, direction: Direction, rule: GraphRule | ConstantRul
     >>> rule_text("lives_in", Direction.OBJECT, GraphRule(path, 1, 1))
     'lives_in(X, Y) <- "born in"(X, A), part_of(A, Y)'
     """
-    if isinstance(rule, ConstantRule):
-        head = rule_head(relation, direction, json.dumps(rule.answer, ensure_ascii=False))
-        constant = "_" if rule.constant is None else json.dumps(rule.constant, ensure_ascii=False)
-        return f"{head} <- {rule_atom(rule.step, 'X', constant)}"
-    names = ["X", *BETWEEN[: len(rule.path) - 1], "Y"]
-    atoms = [rule_atom(step, names[i], names[i + 1]) for i, step in enumerate(rule.path)]
-    return f"{rule_head(relation, direction)} <- {', '.join(atoms)}"
+    answer, last = rule.ends("Y", entity_text, "_")
+    terms = ["X", *BETWEEN[: len(rule.steps) - 1], last]
+    atoms = [rule_atom(step, *terms[i : i + 2]) for i, step in enumerate(rule.steps)]
+    return f"{rule_head(relation, direction, answer)} <- {', '.join(atoms)}"
 
 
 def rule_atom(step: Step, here: str, there: str) -> str:
@@ -152,7 +155,7 @@ class _Section:
         )  # fmt: skip
 
 
-def read_model(text: str, source: str) -> GraphModel:
+def read_model(text: str, source: str) -> RankingModel:
     """Read a text that `write_model` wrote; `source` is named in errors."""
     lines = text.split("\n")
     if not lines[0].startswith(FIRST):
@@ -175,7 +178,7 @@ def read_model(text: str, source: str) -> GraphModel:
     # models of before 0.7 have no such line
     if "end" in header and text.rstrip().rpartition("\n")[2] != header["end"]:
         raise DataError(source, f'is cut off: expected "{header["end"]}" as the last line')
-    return GraphModel(tuple(section.frozen() for section in sections), **model)
+    return RankingModel(tuple(section.frozen() for section in sections), **model)
 
 
 def _of_header(header: dict[str, Any]) -> dict[str, Any]:

@@ -19,9 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.arrays import Bools, Ids, Integers, Ints, Positions, pointers, run_starts
-from hornbeam.facts.table import HALF, Facts
+from hornbeam.facts.atom_keys import pair_keys
+from hornbeam.facts.table import Facts
 from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.graphs.sorting_kernels import sort_by_key
+from hornbeam.graphs.triples import Triples
 from hornbeam.rules.codes import code_limit, step_code
 
 #: Facts above which the loops over a graph are compiled.
@@ -66,13 +68,8 @@ class LinkedGraph:
     @classmethod
     def of(cls, facts: Facts) -> LinkedGraph:
         """Take the binary facts that round to true."""
-        atoms = facts.binary
-        kept = np.ones(len(atoms), dtype=np.bool_)
-        if atoms.millionths is not None:
-            kept = atoms.millionths >= HALF
-        subject, object_ = (ids[kept].astype(np.int32) for ids in atoms.arguments)
-        predicate = atoms.predicate[kept].astype(np.int32)
-        return cls(len(facts.entities), len(facts.predicates), subject, predicate, object_)
+        true, sizes = Triples.of(facts), (len(facts.entities), len(facts.predicates))
+        return cls(*sizes, true.subject, true.relation, true.object)
 
     def __len__(self) -> int:
         return len(self.subject)
@@ -157,15 +154,19 @@ class LinkedGraph:
         out = np.bincount(self.subject, minlength=self.n_entities)
         return (out + np.bincount(self.object, minlength=self.n_entities)).astype(np.int64)
 
+    def prepare(self) -> None:
+        """Make what kernels look at, once, before several threads ask for it."""
+        _ = self.links, self.degree
+
     @cached_property
     def run_keys(self) -> Ints:
         """Entity and step of every run as one number, ascending."""
         links = self.links
-        return links.run_entity.astype(np.int64) * self.step_limit + links.run_step
+        return pair_keys(links.run_entity, links.run_step, self.step_limit)
 
     def run_of(self, entities: Integers, step: int) -> Ints:
         """Run of every entity along a step, -1 where there is none."""
-        keys = entities.astype(np.int64) * self.step_limit + step
+        keys = pair_keys(entities, step, self.step_limit)
         at = np.minimum(np.searchsorted(self.run_keys, keys), max(len(self.run_keys) - 1, 0))
         if not len(self.run_keys):
             return np.full(len(keys), -1, dtype=np.int64)

@@ -6,8 +6,8 @@ import numpy as np
 
 from hornbeam.arrays import Ids
 from hornbeam.facts.atom_keys import contained, pair_keys
-from hornbeam.graphs.graph_model import LinkedShares
 from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.ranking_model import LinkedShares
 
 
 def linked_shares(

@@ -17,7 +17,6 @@ from hornbeam.graphs.constants import constant_rules, open_rules
 from hornbeam.graphs.discovery import PathTable, discover_paths
 from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_evidence import Classes, GraphEvidence
-from hornbeam.graphs.graph_model import ConstantRule, LinkedShares
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.graphs.hidden_folds import hidden_folds
@@ -27,7 +26,8 @@ from hornbeam.graphs.linked_pairs import linked_shares
 from hornbeam.graphs.model_parts import best_constants
 from hornbeam.graphs.path_rules import PathRules, counted
 from hornbeam.graphs.pools import Pool, firings_of, pool_of
-from hornbeam.graphs.ridge import MOST_ENTITIES, Ridge
+from hornbeam.graphs.ranking_model import ConstantRule, LinkedShares
+from hornbeam.graphs.ridge import MOST_ENTITIES
 from hornbeam.graphs.ridge_choice import CHEAP, JUDGED, PENALTIES, USUAL, choose_penalty
 from hornbeam.graphs.shared_counts import shared_counts
 from hornbeam.graphs.softmax import Firings
@@ -167,21 +167,16 @@ class MemoryGraph:
         portion: Portion,
     ) -> list[Pool]:
         """At most `limit` candidates of every source, with their features."""
-        ridge = None
-        if self.fits_constants:
-            ridge = Ridge.fit(self.graph, self.penalty)
-            assert len(ridge.rest)  # before threads ask for it
-            portion.work.advance(portion.ahead)
         classes = Classes(self.settings.constants, self.settings.backward)
-        evidence = GraphEvidence(self.graph, ridge, classes)
+        evidence = GraphEvidence(self.graph, self.ridge_penalty, classes)
+        evidence.prepare()
+        if self.fits_constants:
+            portion.work.advance(portion.ahead)
 
         def one(part: tuple[int, Asked]) -> Pool:
             step, some = part
             return pool_of(evidence, rules[step], some, limit, fold)
 
-        # built before threads ask for them
-        assert len(self.graph.links.first_run)
-        assert evidence.pair_weights is not None
         parts = [(step, part) for step in rules for part in asked[step].parts(TOGETHER)]
         found = portion.each(one, parts, [len(some.sources) + 10.0 for _, some in parts])
         return [pool for pool in found if pool is not None]
@@ -215,7 +210,7 @@ class MemoryGraph:
         portion: Portion,
     ) -> dict[int, Result]:
         """Work on every step; what there is no time for is left out."""
-        assert len(self.graph.links.first_run)  # built before threads ask for it
+        self.graph.prepare()
         sizes = [len(asked[step].sources) + 10.0 for step in steps]
         found = portion.each(one, steps, sizes)
         return {step: some for step, some in zip(steps, found, strict=True) if some is not None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,13 +11,14 @@ from hornbeam.arrays import Floats, Ints
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.constants import ConstantRules
-from hornbeam.graphs.graph_model import ConstantRule, GraphModel, GraphRule, RelationRules
+from hornbeam.graphs.discovery import path_table
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.queries import Direction
 from hornbeam.graphs.ranking_fit import Ranking
+from hornbeam.graphs.ranking_model import ConstantRule, GraphRule, RankingModel, RelationRules
 from hornbeam.rules.body import Step
-from hornbeam.rules.codes import is_inverse, predicate_of, step_code
+from hornbeam.rules.codes import is_inverse, predicate_of, step_code, turned
 
 #: Rules with constants that a model shows per relation and direction.
 SHOWN = 10
@@ -37,7 +39,7 @@ def property_of(graph: LinkedGraph, number: int) -> tuple[int, int | None]:
     links = graph.links
     if number >= len(links.run_step):
         return number - len(links.run_step), None
-    return int(links.run_step[number]) ^ 1, int(links.run_entity[number])
+    return turned(int(links.run_step[number])), int(links.run_entity[number])
 
 
 def relation_rules(
@@ -78,46 +80,60 @@ def _path_rules(
     )
 
 
+def named_constant(
+    graph: LinkedGraph, facts: Facts, rules: ConstantRules, row: int
+) -> ConstantRule:
+    """The rule with constants at a row."""
+    code, entity = property_of(graph, int(rules.property[row]))
+    return ConstantRule(
+        step_of(facts.predicates, code),
+        None if entity is None else facts.entities[entity],
+        facts.entities[int(rules.answer[row])],
+        int(rules.hits[row]),
+        int(rules.predicted[row]),
+    )
+
+
 def best_constants(
     graph: LinkedGraph, facts: Facts, rules: ConstantRules
 ) -> tuple[ConstantRule, ...]:
     """The rules with constants of the highest confidence."""
-    shown = []
-    for row in np.lexsort((-rules.hits, -rules.confidence))[:SHOWN].tolist():
-        code, entity = property_of(graph, int(rules.property[row]))
-        shown.append(
-            ConstantRule(
-                step_of(facts.predicates, code),
-                None if entity is None else facts.entities[entity],
-                facts.entities[int(rules.answer[row])],
-                int(rules.hits[row]),
-                int(rules.predicted[row]),
-            )
-        )
-    return tuple(shown)
+    best = np.lexsort((-rules.hits, -rules.confidence))[:SHOWN].tolist()
+    return tuple(named_constant(graph, facts, rules, row) for row in best)
 
 
-def numbered_rules(model: GraphModel, facts: Facts) -> dict[int, tuple[PathRules, Floats]]:
-    """Path rules of a model and their weights by step, in the ids of facts.
+class StepModel(NamedTuple):
+    """What a model has for one step, in the ids of facts.
+
+    Path rules and the weight of each of its own, and the weights of the model's features.
+    """
+
+    rules: PathRules
+    rule_weights: Floats
+    weights: Floats
+
+
+def numbered_model(model: RankingModel, predicates: Names) -> dict[int, StepModel]:
+    """The sections of a model by step, ascending, for the relations that facts have.
 
     Rules with relations that the facts lack fall out: they say nothing there.
     """
-    numbers = {name: number for number, name in enumerate(facts.predicates)}
+    numbers = {name: number for number, name in enumerate(predicates)}
     found = {}
     for part in model.relations:
         if part.relation not in numbers:
             continue
         target = step_code(numbers[part.relation], part.direction is Direction.SUBJECT)
-        rows, codes = [], []
-        for rule in part.rules:
-            if all(step.predicate in numbers for step in rule.path):
-                rows.append(rule)
-                codes.append([step_code(numbers[s.predicate], s.inverse) for s in rule.path])
-        paths = np.zeros((len(rows), model.max_length), dtype=np.int32)
-        for row, path in enumerate(codes):
-            paths[row, : len(path)] = path
-        hits = np.array([rule.hits for rule in rows], dtype=np.int64)
-        predicted = np.array([rule.predicted for rule in rows], dtype=np.int64)
-        weights = np.array([rule.weight for rule in rows])
-        found[target] = (PathRules(target, paths, hits, predicted), weights)
-    return found
+        rules = [rule for rule in part.rules if all(s.predicate in numbers for s in rule.path)]
+        codes = [[step_code(numbers[s.predicate], s.inverse) for s in r.path] for r in rules]
+        found[target] = StepModel(
+            PathRules(
+                target,
+                path_table(codes, model.max_length),
+                np.array([rule.hits for rule in rules], dtype=np.int64),
+                np.array([rule.predicted for rule in rules], dtype=np.int64),
+            ),
+            np.array([rule.weight for rule in rules]),
+            np.array(model.weights if part.weights is None else part.weights),
+        )
+    return dict(sorted(found.items()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input
-from hornbeam.graphs.graph_ranker import GraphRanker
+from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.queries import Queries, answered
 from hornbeam.graphs.ranked_answers import fitting
 from hornbeam.progress import SILENT, Progress
@@ -20,13 +21,19 @@ from hornbeam.rules.codes import step_code
 from hornbeam.scoring.scored_links import with_names
 from hornbeam.suggestions import did_you_mean
 
-#: Subject, relation, object, probability, rank.
-NewFact = tuple[str, str, str, float, int]
-COLUMNS = ("subject", "relation", "object", "probability", "rank")
+
+class NewFact(NamedTuple):
+    """A fact that the model believes, with the rank of its object among its subject's answers."""
+
+    subject: str
+    relation: str
+    object: str
+    probability: float
+    rank: int
 
 
 def new_facts(
-    ranker: GraphRanker,
+    ranker: MemoryRanker,
     *,
     relations: Sequence[str] | None = None,
     subjects: Sequence[str] | None = None,
@@ -41,8 +48,7 @@ def new_facts(
     subject where no fact of the relation is such a loop.
     """
     facts, model = ranker.facts, ranker.model
-    called = as_names(names)
-    types = ArgumentTypes(facts, called)
+    called, types = as_names(names), ranker.types(names)
     there = sorted({part.relation for part in model.relations})
     for name in relations or ():
         if name not in there:
@@ -63,12 +69,12 @@ def new_facts(
         if predicate >= 0:
             known = ranker.graph.holders(step_code(predicate)) if given is None else given
             rows += _best_of(ranker, predicate, known, top, types, progress)
-    columns: list[tuple[object, ...]] = list(zip(*rows, strict=True)) or [()] * len(COLUMNS)
-    return with_names(ResultTable(dict(zip(COLUMNS, columns, strict=True))), names)
+    columns = {name: [getattr(row, name) for row in rows] for name in NewFact._fields}
+    return with_names(ResultTable(columns), names)
 
 
 def _best_of(
-    ranker: GraphRanker,
+    ranker: MemoryRanker,
     predicate: int,
     known: Ids,
     top: int,
@@ -85,7 +91,7 @@ def _best_of(
     chosen: Integers = np.lexsort((found.entities, known[query], -likely))[:top]
     rank = chosen - found.offsets[query[chosen]] + 1
     return [
-        (facts.entities[s], facts.predicates[predicate], facts.entities[o], p, r)
+        NewFact(facts.entities[s], facts.predicates[predicate], facts.entities[o], p, r)
         for s, o, p, r in zip(
             known[query[chosen]].tolist(), found.entities[chosen].tolist(),
             likely[chosen].tolist(), rank.tolist(), strict=True,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from hornbeam.counting.engine import Engine
-from hornbeam.errors import InputError
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.graph_counter import GraphCounter
-from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_settings import GraphSettings
 from hornbeam.graphs.memory_graph import MemoryGraph
+from hornbeam.graphs.memory_ranker import MemoryRanker
+from hornbeam.graphs.ranking_model import RankingModel
 
 #: Files, frames, tuples or `Facts`; or an engine of `open_duckdb` or `open_spark`.
 GraphInput = Input | Facts | Engine
@@ -27,7 +27,7 @@ def open_graph(facts: GraphInput, settings: GraphSettings) -> GraphCounter:
 
 
 def open_ranker(
-    model: GraphModel,
+    model: RankingModel,
     facts: GraphInput,
     *,
     test: Facts | None = None,
@@ -42,20 +42,11 @@ def open_ranker(
         Where an engine does not offer it.
     """
     from hornbeam.counting.sql.sql_engine import SqlEngine
-    from hornbeam.graphs.sql.answered_facts import SqlPools, facts_about
-    from hornbeam.graphs.sql.sql_graph import SqlGraph
+    from hornbeam.graphs.sql.sql_ranker import SqlRanker
 
-    if not isinstance(facts, SqlEngine):
-        return GraphRanker(model, as_facts(facts), leave_out_linked, threads)
-    graph = SqlGraph.of(facts, GraphSettings(model.constants, model.backward))
-    if graph.only_counts:
-        raise InputError("Spark answers no queries: give the facts in memory, or by DuckDB")
-    if leave_out_linked:
-        raise InputError("`leave_out_linked` needs facts in memory")
-    if model.ridge is not None:
-        raise InputError(
-            "the model fits constants together, which a database does not: learn it there, or give "
-            "the facts in memory"
-        )
-    # one query at a time is answered by one connection
-    return GraphRanker(model, facts_about(graph, test), threads=1, source=SqlPools(graph))
+    ranker: GraphRanker
+    if isinstance(facts, SqlEngine):
+        ranker = SqlRanker.of(model, facts, test)
+    else:
+        ranker = MemoryRanker.of(model, as_facts(facts), threads=threads)
+    return ranker.without_linked() if leave_out_linked else ranker

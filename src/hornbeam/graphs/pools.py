@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Bools, Ids, Integers, Ints, pointers, ranges
+from hornbeam.arrays import Bools, Ids, Ints, part_numbers, pointers, ranges
+from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.graphs.asked_links import Asked
 from hornbeam.graphs.constants import LEAST_CONFIDENCE
 from hornbeam.graphs.evidence_kernels import fired_paths, gather
@@ -38,6 +39,10 @@ NEARLY_ALL = 0.9
 BLOCK = 64
 
 
+#: A row per candidate, a column per feature.
+Features = npt.NDArray[np.float32]
+
+
 @dataclass(frozen=True, eq=False)
 class Pool:
     """Candidates of sources along steps: those of source i stand from offsets[i] to offsets[i+1].
@@ -50,7 +55,7 @@ class Pool:
     source: Ids
     offsets: Ints
     entity: Ids
-    feature: npt.NDArray[np.float32]
+    feature: Features
     truth: Bools
     missed: Ints
     fold: Ids
@@ -61,19 +66,24 @@ class Pool:
         return int(self.truth.sum() + self.missed.sum())
 
     @classmethod
+    def of(
+        cls, step: int, asked: Asked, sizes: Ints, entity: Ids, feature: Features, fold: int
+    ) -> Pool:
+        """Candidates of the sources of queries along a step, so many of each."""
+        n, offsets, of_row = len(asked.sources), pointers(sizes), part_numbers(pointers(sizes))
+        wanted = pair_keys(part_numbers(asked.offsets), asked.answers)
+        truth = np.isin(pair_keys(of_row, entity), wanted)
+        missed = np.diff(asked.offsets) - np.bincount(of_row[truth], minlength=n)
+        steps, folds = (np.full(n, number, dtype=np.int32) for number in (step, fold))
+        return cls(steps, asked.sources, offsets, entity, feature, truth, missed, folds)
+
+    @classmethod
     def concatenated(cls, pools: Sequence[Pool]) -> Pool:
         """Put pools one after the other."""
         sizes = np.concatenate([np.diff(pool.offsets) for pool in pools])
-        return cls(
-            np.concatenate([pool.step for pool in pools]),
-            np.concatenate([pool.source for pool in pools]),
-            pointers(sizes),
-            np.concatenate([pool.entity for pool in pools]),
-            np.concatenate([pool.feature for pool in pools]),
-            np.concatenate([pool.truth for pool in pools]),
-            np.concatenate([pool.missed for pool in pools]),
-            np.concatenate([pool.fold for pool in pools]),
-        )
+        names = [one.name for one in fields(cls) if one.name != "offsets"]
+        parts = {name: np.concatenate([getattr(pool, name) for pool in pools]) for name in names}
+        return cls(offsets=pointers(sizes), **parts)
 
     def select(self, sources: Ints | Bools) -> Pool:
         """Keep some sources."""
@@ -92,19 +102,19 @@ class Pool:
 
     def informative(self) -> Pool:
         """The sources with both true and other candidates: no others move weights."""
-        of = np.repeat(np.arange(len(self.source)), np.diff(self.offsets))
+        of = part_numbers(self.offsets)
         true = np.bincount(of[self.truth], minlength=len(self.source))
         chosen = (true > 0) & (true < np.diff(self.offsets))
         return self if chosen.mean() > NEARLY_ALL else self.select(chosen)
 
     def without(self, step: Ids, source: Ids, answer: Ids) -> Pool:
         """Leave out candidates that are true answers by other links, which are not asked for."""
-        sources, place = np.unique(_pairs(self.step, self.source), return_inverse=True)
-        asked = _pairs(step, source)
+        sources, place = np.unique(pair_keys(self.step, self.source), return_inverse=True)
+        asked = pair_keys(step, source)
         at = np.minimum(np.searchsorted(sources, asked), len(sources) - 1)
         there = sources[at] == asked
-        of = np.repeat(np.arange(len(self.source)), np.diff(self.offsets))
-        right = np.isin(_pairs(place[of], self.entity), _pairs(at[there], answer[there]))
+        of = part_numbers(self.offsets)
+        right = np.isin(pair_keys(place[of], self.entity), pair_keys(at[there], answer[there]))
         kept = self.truth | ~right
         return replace(
             self,
@@ -113,12 +123,6 @@ class Pool:
             feature=self.feature[kept],
             truth=self.truth[kept],
         )
-
-
-def _pairs(first: Integers, second: Integers) -> Ints:
-    """Two numbers as one."""
-    keys: Ints = first.astype(np.int64) << 32 | second
-    return keys
 
 
 def pool_of(
@@ -148,19 +152,8 @@ def pool_of(
             counts.append(count)
             entities.append(entity[used])
             features.append(feature[used])
-    offsets = pointers(np.concatenate(counts))
-    entity = np.concatenate(entities)
-    truth, missed = truth_of(asked, offsets, entity)
-    return Pool(
-        np.full(len(asked.sources), step, dtype=np.int32),
-        asked.sources,
-        offsets,
-        entity,
-        np.concatenate(features),
-        truth,
-        missed,
-        np.full(len(asked.sources), fold, dtype=np.int32),
-    )
+    sizes, entity, feature = map(np.concatenate, (counts, entities, features))
+    return Pool.of(step, asked, sizes, entity, feature, fold)
 
 
 def firings_of(graph: LinkedGraph, rules: PathRules, pool: Pool) -> Firings:
@@ -184,13 +177,3 @@ def _ridge_rows(ridge: Ridge | None, step: int, sources: Ids) -> tuple[RidgeRows
     n = both.shape[1]
     best = np.argpartition(-both, min(2 * PROPOSED, n - 1), axis=1)[:, : 2 * PROPOSED]
     return forward, backward, np.sort(best, axis=1)
-
-
-def truth_of(asked: Asked, offsets: Ints, entity: Ids) -> tuple[Bools, Ints]:
-    """Which candidates are asked for, and how many of these are missed per source."""
-    of_answer = np.repeat(np.arange(len(asked.sources)), np.diff(asked.offsets))
-    wanted = of_answer << 32 | asked.answers
-    of_row = np.repeat(np.arange(len(asked.sources)), np.diff(offsets))
-    truth = np.isin(of_row << 32 | entity, wanted)
-    found = np.bincount(of_row[truth], minlength=len(asked.sources))
-    return truth, np.diff(asked.offsets) - found

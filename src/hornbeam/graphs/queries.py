@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Integers, Positions, pointers, ranges
+from hornbeam.arrays import Bools, Floats, Ids, Integers, Positions, part_numbers, pointers, ranges
 from hornbeam.progress import SILENT, Progress
 
 
@@ -68,6 +69,20 @@ class Answers:
     entities: Ids
     scores: Floats
 
+    @classmethod
+    def none(cls, queries: int) -> Answers:
+        """No answers of so many queries."""
+        return cls(np.zeros(queries + 1, np.int64), np.empty(0, np.int32), np.empty(0))
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[Answers]) -> Answers:
+        """Answers of some queries, then of others; of at least one part."""
+        return cls(
+            pointers(np.concatenate([part.sizes for part in parts])),
+            np.concatenate([part.entities for part in parts]),
+            np.concatenate([part.scores for part in parts]),
+        )
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
@@ -79,7 +94,7 @@ class Answers:
     @property
     def query(self) -> Positions:
         """The query that each answer is of."""
-        return np.repeat(np.arange(len(self)), self.sizes)
+        return part_numbers(self.offsets)
 
     def take(self, rows: Integers) -> Answers:
         """Answers of some of the queries, in that order; a query may come several times."""

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -136,13 +136,8 @@ def evaluate_ranks(
     in_facts = int(np.count_nonzero(united.among(chosen, united.tables[0])))
     _tell(unknown, in_facts, len(triples) - len(chosen), progress)
     ranks = filtered_ranks(ranker, united, chosen, progress)
-    mrr, hits_1, hits_3, hits_10, queries = _figures(ranks, np.ones(len(ranks.rank), np.bool_))
     return GraphEvaluation(
-        mrr,
-        hits_1,
-        hits_3,
-        hits_10,
-        queries,
+        *RankFigures.of(ranks, np.ones(len(ranks.rank), np.bool_)),
         relations=_by_relation(ranks),
         candidates=united.n_entities,
         unknown=unknown,
@@ -207,12 +202,24 @@ def _by_relation(ranks: Ranks) -> tuple[RelationRanks, ...]:
     for relation in np.unique(ranks.queries.relation).tolist():
         mine = ranks.queries.relation == relation
         for asks_subject in (False, True):
-            figures = _figures(ranks, mine & (ranks.queries.asks_subject == asks_subject))
+            figures = RankFigures.of(ranks, mine & (ranks.queries.asks_subject == asks_subject))
             direction = Direction.SUBJECT if asks_subject else Direction.OBJECT
             found.append(RelationRanks(ranks.united.relation(relation), direction.value, *figures))
     return tuple(sorted(found, key=lambda one: one.relation))
 
 
-def _figures(ranks: Ranks, rows: Bools) -> tuple[float, float, float, float, int]:
-    hits = [float(np.mean(ranks.hits(k)[rows])) for k in (1, 3, 10)]
-    return float(np.mean(ranks.reciprocal[rows])), *hits, int(np.count_nonzero(rows))  # type: ignore[return-value]
+class RankFigures(NamedTuple):
+    """MRR, Hits@1, Hits@3 and Hits@10 of some queries, and how many these are."""
+
+    mrr: float
+    hits_1: float
+    hits_3: float
+    hits_10: float
+    queries: int
+
+    @classmethod
+    def of(cls, ranks: Ranks, rows: Bools) -> RankFigures:
+        """Figures of the queries at some rows."""
+        hits_1, hits_3, hits_10 = (float(np.mean(ranks.hits(k)[rows])) for k in (1, 3, 10))
+        mrr = float(np.mean(ranks.reciprocal[rows]))
+        return cls(mrr, hits_1, hits_3, hits_10, int(np.count_nonzero(rows)))

@@ -17,7 +17,6 @@ Backward it is the same with the row of c and the property (inverse t, a).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +26,7 @@ from scipy.linalg import lapack
 from hornbeam.arrays import Floats, Integers, pointers, ranges
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.ridge_kernels import add_quadratic, add_shared
+from hornbeam.rules.codes import turned
 
 #: Entities up to which the matrix is held.
 MOST_ENTITIES = 20_000
@@ -64,31 +64,28 @@ def inverted(gram: Single, penalty: float) -> Single:
 
 @dataclass(frozen=True, eq=False)
 class Ridge:
-    """The inverse A of a graph, ready to score."""
+    """The inverse A of a graph, ready to score; `rest` is 1 - x^T A x of every property."""
 
     graph: LinkedGraph
     inverse: Single
+    rest: Floats
 
     @classmethod
     def fit(cls, graph: LinkedGraph, penalty: float) -> Ridge:
         """Invert the Gram matrix of a graph."""
-        return cls(graph, inverted(gram_matrix(graph), penalty))
-
-    @cached_property
-    def rest(self) -> Floats:
-        """1 - x^T A x of every property."""
-        links = self.graph.links
+        links, inverse = graph.links, inverted(gram_matrix(graph), penalty)
         out = np.zeros(len(links.run_step))
-        add = add_quadratic.for_size(len(self.graph), WORTH_COMPILING)
-        add(links.run_start, links.end, self.inverse, 0, len(out), out)
-        return np.maximum(1.0 - out, 1e-6)
+        add = add_quadratic.for_size(len(graph), WORTH_COMPILING)
+        add(links.run_start, links.end, inverse, 0, len(out), out)
+        return cls(graph, inverse, np.maximum(1.0 - out, 1e-6))
 
     def scores(self, step: int, sources: Integers) -> tuple[Single, Single]:
         """Scores forward and backward of all entities as answers of the sources' queries."""
         graph = self.graph
         forward = np.zeros((len(sources), graph.n_entities), dtype=np.float32)
-        answers = self._columns(graph.runs_along(step ^ 1))  # (step, c) is the run of c
-        forward[:, graph.holders(step ^ 1)] = (answers @ self.inverse[sources].T).T
+        inverse = turned(step)  # (step, c) is the run of c along it
+        answers = self._columns(graph.runs_along(inverse))
+        forward[:, graph.holders(inverse)] = (answers @ self.inverse[sources].T).T
         backward = np.zeros_like(forward)
         runs = graph.run_of(sources, step)
         found = np.flatnonzero(runs >= 0)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from hornbeam.arrays import part_numbers
 from hornbeam.graphs.asked_links import Asked
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.ridge import Ridge
@@ -34,7 +35,7 @@ def _sum_of_ranks(ridge: Ridge, asked: Mapping[int, Asked]) -> float:
         forward, backward = ridge.scores(step, queries.sources)
         score = (np.maximum(forward, 0) + np.maximum(backward, 0)).astype(np.float64)
         truth = np.zeros(score.shape, dtype=np.bool_)
-        of = np.repeat(np.arange(len(queries.sources)), np.diff(queries.offsets))
+        of = part_numbers(queries.offsets)
         truth[of, queries.answers] = True
         for row, source in enumerate(queries.sources.tolist()):
             score[row, graph.ends(source, step)] = -np.inf

@@ -28,9 +28,9 @@ from typing import NamedTuple
 
 from hornbeam.errors import DataError, InputError
 from hornbeam.files import save_text
-from hornbeam.graphs.graph_model import ConstantRule, GraphModel, GraphRule, RelationRules
 from hornbeam.graphs.graph_text import BETWEEN, rule_text
 from hornbeam.graphs.queries import Direction
+from hornbeam.graphs.ranking_model import CountedRule, RankingModel, RelationRules
 from hornbeam.rules.body import Step
 
 AnyPath = tuple[Step, ...]
@@ -206,7 +206,7 @@ def _chain(head: _Atom, body: Sequence[_Atom]) -> AnyPath | None:
 # --- writing --------------------------------------------------------------------------------------
 
 
-def save_rules(model: GraphModel, path: str | os.PathLike[str]) -> None:
+def save_rules(model: RankingModel, path: str | os.PathLike[str]) -> None:
     """Write all rules of a model: `.csv`, `.jsonl`, or `.anyburl` and `.txt` as AnyBURL does.
 
     In AnyBURL's format a rule that answers in both directions is one line, with the predictions and
@@ -219,22 +219,18 @@ def save_rules(model: GraphModel, path: str | os.PathLike[str]) -> None:
     save_text(path, writers[suffix](model))
 
 
-def _rules(part: RelationRules) -> tuple[GraphRule | ConstantRule, ...]:
-    return (*part.rules, *part.constants)
-
-
 #: What a record of a rule has.
 RECORD_FIELDS = ("relation", "direction", "kind", "rule", "confidence", "hits", "predicted")
 
 
-def rule_records(model: GraphModel) -> Iterator[dict[str, str | float | int]]:
+def rule_records(model: RankingModel) -> Iterator[dict[str, str | float | int]]:
     """All rules as plain values."""
     for part in model.relations:
-        for rule in _rules(part):
+        for rule in part.all_rules:
             yield {
                 "relation": part.relation,
                 "direction": str(part.direction),
-                "kind": "path" if isinstance(rule, GraphRule) else "constant",
+                "kind": rule.kind,
                 "rule": rule_text(part.relation, part.direction, rule),
                 "confidence": rule.confidence,
                 "hits": rule.hits,
@@ -242,11 +238,11 @@ def rule_records(model: GraphModel) -> Iterator[dict[str, str | float | int]]:
             }
 
 
-def _as_json(model: GraphModel) -> str:
+def _as_json(model: RankingModel) -> str:
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in rule_records(model))
 
 
-def _as_csv(model: GraphModel) -> str:
+def _as_csv(model: RankingModel) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, RECORD_FIELDS, lineterminator="\n")
     writer.writeheader()
@@ -254,10 +250,10 @@ def _as_csv(model: GraphModel) -> str:
     return out.getvalue()
 
 
-def _as_anyburl(model: GraphModel) -> str:
+def _as_anyburl(model: RankingModel) -> str:
     figures = defaultdict[str, list[int]](lambda: [0, 0])
     for part in model.relations:
-        for rule in _rules(part):
+        for rule in part.all_rules:
             total = figures[_anyburl(part, rule)]
             total[0] += rule.predicted
             total[1] += rule.hits
@@ -268,18 +264,16 @@ def _as_anyburl(model: GraphModel) -> str:
     )
 
 
-def _anyburl(part: RelationRules, rule: GraphRule | ConstantRule) -> str:
+def _anyburl(part: RelationRules, rule: CountedRule) -> str:
+    """A rule as AnyBURL writes it: from X to Y, whichever of them is known."""
     asks_subject = part.direction is Direction.SUBJECT
-    if isinstance(rule, GraphRule):
-        steps = rule.path
-        if asks_subject:
-            steps = tuple(step.reversed() for step in reversed(steps))
-        names = ["X", *BETWEEN[: len(steps) - 1], "Y"]
-        atoms = [_bare(step, *names[i : i + 2]) for i, step in enumerate(steps)]
-        return f"{part.relation}(X,Y) <= {', '.join(atoms)}"
-    known = "Y" if asks_subject else "X"
-    head = _bare(Step(part.relation, asks_subject), known, rule.answer)
-    return f"{head} <= {_bare(rule.step, known, 'A' if rule.constant is None else rule.constant)}"
+    known, asked = ("Y", "X") if asks_subject else ("X", "Y")
+    answer, last = rule.ends(asked, str, "A")
+    between = BETWEEN[: len(rule.steps) - 1]
+    terms = [known, *(reversed(between) if asks_subject else between), last]
+    atoms = [_bare(step, *terms[i : i + 2]) for i, step in enumerate(rule.steps)]
+    head = _bare(Step(part.relation, asks_subject), known, answer)
+    return f"{head} <= {', '.join(atoms[::-1] if asks_subject else atoms)}"
 
 
 def _bare(step: Step, here: str, there: str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids, Integers, Positions, pointers
+from hornbeam.arrays import Ids, Positions, pointers
 from hornbeam.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
@@ -22,7 +22,7 @@ from hornbeam.graphs.asked import as_queries
 from hornbeam.graphs.queries import Answers, Queries
 from hornbeam.graphs.ranked_answers import ranked_answers
 from hornbeam.graphs.ranking import GraphEvaluation, evaluate_ranks
-from hornbeam.graphs.separable_scores import SeparableScores, is_separable
+from hornbeam.graphs.separable_scores import ProposedBlock, SeparableScores, is_separable
 from hornbeam.progress import SILENT, PartOfWork, Progress
 from hornbeam.result_table import ResultTable
 from hornbeam.rules.rule_model import RuleModel
@@ -106,20 +106,21 @@ class RuleRanker:
                               len(queries))  # fmt: skip
             parts.append(self._from(relation, int(asks_subject), starts, part).take(place))
             part.finish()
-        return _in_order(rows, parts)
+        back = np.argsort(np.concatenate([np.empty(0, np.int64), *rows]))
+        return Answers.concatenated([*parts, Answers.none(0)]).take(back)
 
     def _from(self, relation: int, near: int, starts: Ids, progress: Progress) -> Answers:
         """Answers of the queries of one relation and direction, by their known arguments."""
-        target, parts = self.facts.predicates[relation], list[tuple[Integers, Ids, Floats]]()
-        proposing = self._proposing(target, near)
-        for done, query, entities, scores in proposing.blocks(starts):
-            parts.append((query, entities, scores))
-            progress.advance("Following rules", done, len(starts))
-        query, entities, found = (
-            np.concatenate([np.empty(0, kind), *(part[i] for part in parts)])
-            for i, kind in enumerate((np.int64, np.int32, np.float64))
+        blocks = list[ProposedBlock]()
+        for block in self._proposing(self.facts.predicates[relation], near).blocks(starts):
+            blocks.append(block)
+            progress.advance("Following rules", block.done, len(starts))
+        row = np.concatenate([np.empty(0, np.int64), *(block.row for block in blocks)])
+        return Answers(
+            pointers(np.bincount(row, minlength=len(starts))),
+            np.concatenate([np.empty(0, np.int32), *(block.entity for block in blocks)]),
+            np.concatenate([np.empty(0), *(block.score for block in blocks)]),
         )
-        return Answers(pointers(np.bincount(query, minlength=len(starts))), entities, found)
 
     def _proposing(self, target: str, near: int) -> ConnectedScores | SeparableScores:
         """What proposes answers of one target in one direction, made when first asked for."""
@@ -149,8 +150,8 @@ class ConnectedScores:
     def _reach(self) -> Reach:
         return target_reach(self.model, self.engine, self.target, self.near)
 
-    def blocks(self, starts: Ids) -> Iterator[tuple[int, Integers, Ids, Floats]]:
-        """Rows of known arguments, proposed entities and scores, best first in each row."""
+    def blocks(self, starts: Ids) -> Iterator[ProposedBlock]:
+        """What is proposed to known arguments, a block of them at a time."""
         for done, pairs, scores in scored_pairs(
             self.model, self.engine, self._reach, starts, self.score
         ):
@@ -158,14 +159,5 @@ class ConnectedScores:
             if self.near:
                 known, asked = asked, known
             order = np.lexsort((asked, -scores, known))
-            yield done, np.searchsorted(starts, known[order]), asked[order], scores[order]
-
-
-def _in_order(rows: Sequence[Positions], parts: Sequence[Answers]) -> Answers:
-    """Put the answers of parts of the queries into the order of the queries."""
-    together = Answers(
-        pointers(np.concatenate([np.empty(0, np.int64), *(part.sizes for part in parts)])),
-        np.concatenate([np.empty(0, np.int32), *(part.entities for part in parts)]),
-        np.concatenate([np.empty(0), *(part.scores for part in parts)]),
-    )
-    return together.take(np.argsort(np.concatenate([np.empty(0, np.int64), *rows])))
+            row = np.searchsorted(starts, known[order])
+            yield ProposedBlock(done, row, asked[order], scores[order])

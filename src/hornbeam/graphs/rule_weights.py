@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Floats
+from hornbeam.arrays import Floats, pointers
 from hornbeam.graphs.graph_counter import GraphCounter
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
@@ -30,6 +31,23 @@ from hornbeam.graphs.workload import Workload
 RULE_PENALTY, FEATURE_PENALTY = 3.0, 30.0
 
 
+class WeightedRules(NamedTuple):
+    """A ranking, weights of path rules by step beside it, and scores of held-out queries."""
+
+    ranking: Ranking
+    own: dict[int, Floats]
+    held: Floats
+
+
+class _StepFit(NamedTuple):
+    """Weights of features and rules of a step, scores of its held-out queries, and their gain."""
+
+    features: Floats
+    rules: Floats
+    score: Floats
+    gain: float
+
+
 def fit_rule_weights(
     train: Pool,
     held: Pool,
@@ -39,10 +57,8 @@ def fit_rule_weights(
     ranking: Ranking,
     work: Workload,
     share: float,
-) -> tuple[Ranking, dict[int, Floats], Floats]:
+) -> WeightedRules:
     """Weights of features and path rules per step; those of `ranking` where `held` gains nothing.
-
-    The third value are the scores of `held`.
 
     Parameters
     ----------
@@ -61,7 +77,7 @@ def fit_rule_weights(
     steps = [step for step in np.unique(train.step).tolist() if len(rules[step])]
     sizes = [float(np.diff(train.offsets)[train.step == step].sum()) for step in steps]
 
-    def one(step: int) -> tuple[Floats, Floats, float]:
+    def one(step: int) -> _StepFit:
         part = train.select(train.step == step)
         firings = _by_fold(part, rules[step], graphs)
         rows = rows_of(part, columns)._replace(firings=firings)
@@ -77,22 +93,22 @@ def fit_rule_weights(
         before = linear_scores(feature, ranking.of(step))
         after = linear_scores(feature, weights[: len(columns)])
         after += fired_scores(full.firings(rules[step], test), weights[len(columns) :])
-        return weights, after, _sum(test, after) - _sum(test, before)
+        gain = _sum(test, after) - _sum(test, before)
+        return _StepFit(weights[: len(columns)], weights[len(columns) :], after, gain)
 
     fitted = work.each(one, steps, sizes, share)
     found = {step: fit for step, fit in zip(steps, fitted, strict=True) if fit is not None}
     score = scores_of(held, ranking)
-    gain = sum(one_gain for _, _, one_gain in found.values())
+    gain = sum(fit.gain for fit in found.values())
     if gain <= 0:
-        return ranking, {}, score
+        return WeightedRules(ranking, {}, score)
     of = np.repeat(held.step, np.diff(held.offsets))
-    for step, (_, after, _) in found.items():
-        score[of == step] = after
-    n = len(columns)
-    by_step = dict(ranking.by_step) | {step: weights[:n] for step, (weights, _, _) in found.items()}
+    for step, fit in found.items():
+        score[of == step] = fit.score
+    by_step = dict(ranking.by_step) | {step: fit.features for step, fit in found.items()}
     mrr = ranking.mrr + gain / max(held.n_queries, 1)
-    own = {step: weights[n:] for step, (weights, _, _) in found.items()}
-    return replace(ranking, by_step=by_step, mrr=mrr), own, score
+    own = {step: fit.rules for step, fit in found.items()}
+    return WeightedRules(replace(ranking, by_step=by_step, mrr=mrr), own, score)
 
 
 def _by_fold(pool: Pool, rules: PathRules, graphs: Sequence[GraphCounter]) -> Firings:
@@ -102,8 +118,7 @@ def _by_fold(pool: Pool, rules: PathRules, graphs: Sequence[GraphCounter]) -> Fi
         for fold in np.unique(pool.fold).tolist()
     ]
     sizes = np.concatenate([np.diff(part.start) for part in parts])
-    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return Firings(start, np.concatenate([part.rule for part in parts]))
+    return Firings(pointers(sizes), np.concatenate([part.rule for part in parts]))
 
 
 def _sum(pool: Pool, score: Floats) -> float:

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Positions
+from hornbeam.arrays import Bools, Floats, Ids, Integers, Positions
 from hornbeam.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.densities.integrals import score_map, score_mean
@@ -44,6 +45,19 @@ def is_separable(model: RuleModel, facts: Facts, near: int) -> bool:
     return wide and apart and not facts.soft and not model.semantics.distinct_variables
 
 
+class ProposedBlock(NamedTuple):
+    """Entities proposed to some known arguments, the best of each argument first.
+
+    `row` is the place of the argument among all that are asked, and `done` the number of those
+    that have had their turn.
+    """
+
+    done: int
+    row: Integers
+    entity: Ids
+    score: Floats
+
+
 @dataclass(frozen=True, eq=False)
 class SeparableScores:
     """Scores of pairs of one target from known arguments to all entities.
@@ -57,15 +71,12 @@ class SeparableScores:
     near: int
     score: Score = Score.MEAN
 
-    def blocks(self, starts: Ids) -> Iterator[tuple[int, Positions, Ids, Floats]]:
-        """Rows of known arguments, proposed entities and scores, best first in each row.
-
-        Comes a block of known arguments at a time, with the number of those done.
-        """
+    def blocks(self, starts: Ids) -> Iterator[ProposedBlock]:
+        """What is proposed to known arguments, a block of them at a time."""
         size = max(1, MOST_PAIRS // len(self.engine.facts.entities))
         for low in range(0, len(starts), size):
             row, end, scores = self._scored(starts[low : low + size])
-            yield min(low + size, len(starts)), row + low, end, scores
+            yield ProposedBlock(min(low + size, len(starts)), row + low, end, scores)
 
     def _scored(self, starts: Ids) -> tuple[Positions, Ids, Floats]:
         far_up, far_down, met = self._far

@@ -20,6 +20,7 @@ from hornbeam.graphs.evidence_kernels import count_shared
 from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.path_rules import MOST_PROPOSED, PathRules, TrieWalk, build_trie
+from hornbeam.rules.codes import key_bits, sequence_keys
 
 #: Sources that are walked from at a time.
 TOGETHER = 16
@@ -56,7 +57,7 @@ def shared_counts(
     steps = [step for step in paths if len(paths[step])]
     if not steps or not len(graph.links.run_at):
         return None
-    distinct, uses = _uses([paths[step] for step in steps], graph.step_limit)
+    distinct, uses = _uses([paths[step] for step in steps])
     sources, queries = _by_source([asked[step] for step in steps])
     apart = sum(len(asked[step].sources) * len(paths[step]) for step in steps)
     if len(sources) * len(distinct) > apart:
@@ -87,12 +88,10 @@ def shared_counts(
     return found
 
 
-def _uses(tables: list[PathTable], step_limit: int) -> tuple[PathTable, PathUses]:
+def _uses(tables: list[PathTable]) -> tuple[PathTable, PathUses]:
     """The distinct paths of some steps, and which rules, numbered step after step, they are."""
     rows = np.concatenate(tables)
-    keys = np.zeros(len(rows), dtype=np.int64)
-    for column in rows.T:
-        keys = keys * step_limit + column
+    keys = sequence_keys(rows, key_bits(rows.shape[1]))
     _, first, path = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(path, kind="stable")
     step = np.repeat(np.arange(len(tables)), [len(table) for table in tables])

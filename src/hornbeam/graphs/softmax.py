@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Bools, Floats, Ids, Ints
+from hornbeam.arrays import Bools, Floats, Ids, Ints, part_numbers
 from hornbeam.graphs.lbfgs import minimise
 from hornbeam.graphs.softmax_kernels import (
     add_curvature,
@@ -135,7 +135,7 @@ def linear_scores(feature: npt.NDArray[np.float32], weights: Floats) -> Floats:
 
 def fired_scores(firings: Firings, weights: Floats) -> Floats:
     """Sum of the weights of the rules that fire for every row."""
-    of = np.repeat(np.arange(len(firings.start) - 1), np.diff(firings.start))
+    of = part_numbers(firings.start)
     sums: Floats = np.bincount(of, weights[firings.rule], len(firings.start) - 1).astype(np.float64)
     return sums
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Ints, Kinds, pointers
+from hornbeam.arrays import Bools, Floats, Ids, Ints, Kinds, part_numbers, pointers
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -68,7 +68,7 @@ class Potentials:
     @cached_property
     def row(self) -> Ints:
         """Row of every literal."""
-        return np.repeat(np.arange(len(self)), np.diff(self.indptr))
+        return part_numbers(self.indptr)
 
     @property
     def is_constraint(self) -> Bools:

@@ -8,11 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 from typing import Literal as Literally
 
-if TYPE_CHECKING:
-    from hornbeam.language.syntax import Place
+from hornbeam.language.places import Place
 
 BracketOperator = Literally["", "/", ">=", ">"]
 

@@ -16,6 +16,7 @@ from lark import Token, Tree
 
 from hornbeam.language.arithmetic_rules import SumAtom, SumVariable
 from hornbeam.language.brackets import Bracket, BracketOperator, ThresholdSpan
+from hornbeam.language.places import Place
 from hornbeam.language.syntax import (
     Atom,
     Comparison,
@@ -23,7 +24,6 @@ from hornbeam.language.syntax import (
     Literal,
     LogicalRule,
     Operator,
-    Place,
     Term,
     Variable,
 )

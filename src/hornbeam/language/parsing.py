@@ -22,8 +22,8 @@ from hornbeam.errors import DataError
 from hornbeam.language.arithmetic_rules import PslRule
 from hornbeam.language.grammar import END, STRAY, TokenLine, parser, token_lines
 from hornbeam.language.logical_trees import MisplacedError
+from hornbeam.language.places import Place, error_at
 from hornbeam.language.rule_shapes import MOST_SHAPES, Shape
-from hornbeam.language.syntax import Place, error_at
 from hornbeam.language.syntax_trees import TOO_DEEP, rule_of
 
 #: Names of the grammar's tokens in messages, in the order in which they are listed.

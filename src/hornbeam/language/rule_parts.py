@@ -17,16 +17,8 @@ from hornbeam.language.arithmetic_rules import (
     SumAtom,
     SumVariable,
 )
-from hornbeam.language.syntax import (
-    Atom,
-    Comparison,
-    Constant,
-    Literal,
-    LogicalRule,
-    Place,
-    Variable,
-    error_at,
-)
+from hornbeam.language.places import Place, error_at
+from hornbeam.language.syntax import Atom, Comparison, Constant, Literal, LogicalRule, Variable
 
 Argument = Variable | Constant | SumVariable
 

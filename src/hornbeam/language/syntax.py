@@ -24,25 +24,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
 
-from hornbeam.errors import DataError
 from hornbeam.language.brackets import Bracket, ThresholdSpan, check_spans, with_thresholds
+from hornbeam.language.places import Place
 
 _ESCAPES = str.maketrans({"\\": r"\\", "'": r"\'", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
-
-
-class Place(NamedTuple):
-    """Where something stands in a text; lines and columns count from 1."""
-
-    line: int
-    column: int
-
-
-def error_at(place: Place | None, name: str, problem: str) -> DataError:
-    """Make an error at a place (if known) of the text that messages call `name`."""
-    line, column = (place.line, place.column) if place else (None, None)
-    return DataError(name, problem, line=line, column=column)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,8 @@ from hornbeam.language.logical_trees import (
     place_of,
     sum_atom_of,
 )
-from hornbeam.language.syntax import Comparison, Place
+from hornbeam.language.places import Place
+from hornbeam.language.syntax import Comparison
 
 _ONE = Number(1.0)
 

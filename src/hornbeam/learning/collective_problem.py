@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Ints, pointers
+from hornbeam.arrays import Ints, part_numbers, pointers
 from hornbeam.counting.collective.collective_statistics import (
     CollectiveStatistics,
     clause_numbers,
@@ -90,7 +90,7 @@ def _bodies(statistics: CollectiveStatistics, times: tuple[int, ...]) -> Iterato
 
 def _table_rows(table: Statistics, negated: bool, side: int) -> CountEntries:
     """Rows of a table of sequences, as those of the clauses or of the negations."""
-    sequence = np.repeat(np.arange(len(table.bodies)), np.diff(table.indptr))
+    sequence = part_numbers(table.indptr)
     return _rows(side, clause_numbers(sequence, negated), table.target, table.count)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hornbeam.arrays import Ints, pointers, run_starts
+from hornbeam.arrays import Ints, part_numbers, pointers, run_starts
 from hornbeam.counting.columns import LaidOut
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.atom_keys import pair_keys
@@ -53,7 +53,7 @@ def shares_by_median(
     that the same model comes out.
     """
     indptr, row, x = laid_out
-    column = group[np.repeat(np.arange(len(group)), np.diff(indptr))]
+    column = group[part_numbers(indptr)]
     order = np.lexsort((x, column))
     found, start, size = np.unique(column[order], return_index=True, return_counts=True)
     middle = 0.5 * (x[order[start + (size - 1) // 2]] + x[order[start + size // 2]])

@@ -16,7 +16,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, run_starts
+from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, part_numbers, run_starts
 from hornbeam.counting.columns import transformed
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import (
@@ -264,9 +264,9 @@ def hinge_rows(statistics: Statistics, counts: Counts) -> HingeRows:
         return HingeRows(target, np.ones(len(target)), transformed(statistics.count, counts))
     count = statistics.count.astype(np.float64)
     if counts is not Counts.RAW:
-        path = np.repeat(np.arange(len(statistics.bodies)), np.diff(statistics.indptr))
+        path = part_numbers(statistics.indptr)
         starts = run_starts(path, target)
-        cell = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(path)))
+        cell = part_numbers(np.append(starts, len(path)))
         total = np.bincount(cell, count)
         count = count * (transformed(total, counts) / total)[cell]
     return HingeRows(target, statistics.body_truth / ONE, count)

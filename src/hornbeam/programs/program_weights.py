@@ -34,7 +34,8 @@ from hornbeam.errors import DataError, InputError
 from hornbeam.files import save_text
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule
-from hornbeam.language.syntax import LogicalRule, error_at, weight_text
+from hornbeam.language.places import error_at
+from hornbeam.language.syntax import LogicalRule, weight_text
 from hornbeam.learning.hinge_problem import HingeProblem
 from hornbeam.learning.newton import Fit, Newton
 from hornbeam.machine import LARGEST_NUMBER

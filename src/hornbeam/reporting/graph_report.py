@@ -21,8 +21,8 @@ from hornbeam.graphs.graph_explanation import (
     graph_explanation_in_names,
 )
 from hornbeam.graphs.graph_model import GraphModel
-from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_text import rule_text
+from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.queries import Direction, Queries, answered
 from hornbeam.graphs.ranking import GraphEvaluation, RelationRanks, evaluate_ranks
 from hornbeam.progress import SILENT, Progress
@@ -91,7 +91,7 @@ def graph_report(
     if test is None:
         values |= {"evaluation": None, "relations": _relations(model, None)}
         return fitting_page("graph_report.html.j2", values)
-    ranker = GraphRanker(model, facts, threads=threads)
+    ranker = MemoryRanker.of(model, facts, threads=threads)
     found = evaluate_ranks(ranker, facts, test, filters, relations=relations, progress=progress)
     values |= {
         "evaluation": found,
@@ -141,7 +141,7 @@ def _rank_figure(ranks: Ranks) -> Figure:
     )
 
 
-def _reliability(ranker: GraphRanker, ranks: Ranks, progress: Progress) -> Figure:
+def _reliability(ranker: MemoryRanker, ranks: Ranks, progress: Progress) -> Figure:
     """Draw how often answers of a probability are right, by what the test knows."""
     stated, true = _stated_and_true(ranker, ranks, progress)
     judged = evaluate(true, stated)
@@ -157,7 +157,7 @@ def _reliability(ranker: GraphRanker, ranks: Ranks, progress: Progress) -> Figur
 
 
 def _stated_and_true(
-    ranker: GraphRanker, ranks: Ranks, progress: Progress
+    ranker: MemoryRanker, ranks: Ranks, progress: Progress
 ) -> tuple[Floats, Floats]:
     """Probabilities of answers to test queries, and whether the test knows them to be true.
 
@@ -194,7 +194,7 @@ def _stated_and_true(
 
 
 def _hardest(
-    ranker: GraphRanker, ranks: Ranks, names: EntityNames, progress: Progress
+    ranker: MemoryRanker, ranks: Ranks, names: EntityNames, progress: Progress
 ) -> list[HardQuery]:
     """The true answers of the lowest ranks, at most one per relation and direction."""
     united, queries = ranks.united, ranks.queries

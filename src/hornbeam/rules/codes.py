@@ -1,7 +1,7 @@
 """Codes of steps: a predicate walked forwards or backwards as one number.
 
 A step along predicate id p has the code 2(p+1), its inverse 2(p+1)+1. So `code ^ 1` turns a step
-around (kernels write it out), and 0 is never a code: it pads sequences that are shorter than
+around (kernels alone write it out), and 0 is never a code: it pads sequences that are shorter than
 others, and is what an unknown predicate, of id -1, gets. All engines and whatever else walks the
 graph take their codes from here.
 """
@@ -9,11 +9,11 @@ graph take their codes from here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import TypeVar, overload
 
 import numpy as np
 
-from hornbeam.arrays import Array, Keys, Unsigned
+from hornbeam.arrays import Array, Bools, Keys, Unsigned
 from hornbeam.facts.names import Names
 from hornbeam.rules.body import MAX_LENGTH, Body
 
@@ -21,7 +21,11 @@ from hornbeam.rules.body import MAX_LENGTH, Body
 Code = TypeVar("Code", int, Array)
 
 
-def step_code(predicate: Code, inverse: bool = False) -> Code:
+@overload
+def step_code(predicate: int, inverse: bool = False) -> int: ...
+@overload
+def step_code(predicate: Array, inverse: bool | Bools = False) -> Array: ...
+def step_code(predicate: int | Array, inverse: bool | Bools = False) -> int | Array:
     """Code of a step along a predicate, by its id."""
     return 2 * (predicate + 1) + inverse
 
@@ -31,12 +35,16 @@ def predicate_of(code: Code) -> Code:
     return code // 2 - 1
 
 
-def is_inverse(code: int) -> bool:
+@overload
+def is_inverse(code: int) -> bool: ...
+@overload
+def is_inverse(code: Array) -> Bools: ...
+def is_inverse(code: int | Array) -> bool | Bools:
     """Whether a code walks its predicate backwards."""
     return code % 2 == 1
 
 
-def turned(code: int) -> int:
+def turned(code: Code) -> Code:
     """Code of the same step walked the other way; there is none of 0.
 
     Examples
@@ -45,12 +53,7 @@ def turned(code: int) -> int:
     >>> code, predicate_of(code), turned(code) == step_code(3)
     (9, 3, True)
     """
-    return code ^ 1 if code else 0
-
-
-def turned_each(codes: Array) -> Array:
-    """Turn every code of an array; 0 stays 0."""
-    return np.where(codes > 0, codes ^ 1, 0).astype(codes.dtype)
+    return code ^ (code > 0)
 
 
 def turned_sequence(codes: Sequence[int]) -> list[int]:
@@ -71,14 +74,14 @@ def path_codes(body: Body, predicates: Names) -> list[int] | None:
     return [step_code(p, step.inverse) for p, step in zip(ids, body.steps, strict=True)]
 
 
-def from_subject(codes: Unsigned, flipped: bool) -> Unsigned:
+def from_subject(codes: Array, flipped: bool) -> Array:
     """Rows of codes as sequences from subject to object, padded with 0 behind.
 
     The rows have their codes in order, zeros anywhere between them; `flipped` says that they were
     walked from the object.
     """
     if flipped:
-        codes = turned_each(codes)[:, ::-1]
+        codes = turned(codes)[:, ::-1]
     order = np.argsort(codes == 0, axis=1, kind="stable")
     return np.take_along_axis(codes, order, axis=1)
 
@@ -96,6 +99,14 @@ def sequence_key(codes: Sequence[int], bits: int) -> int:
     return key
 
 
+def sequence_keys(codes: Array, bits: int) -> Keys:
+    """`sequence_key` of every row."""
+    keys = np.zeros(len(codes), dtype=np.uint64)
+    for column in codes.T:
+        keys = (keys << np.uint64(bits)) | column.astype(np.uint64)
+    return keys
+
+
 def codes_of_keys(keys: Keys, bits: int, max_length: int) -> Unsigned:
     """Rows of the codes of `sequence_key`, padded with 0 in front."""
     mask = np.uint64((1 << bits) - 1)
@@ -108,9 +119,14 @@ def step_code_sql(predicate: str, inverse: bool) -> str:
     return f"2 * {predicate} + {step_code(0, inverse)}"
 
 
+def inverse_sql(code: str) -> str:
+    """`is_inverse` in SQL, of a column of codes: 1 or 0."""
+    return f"{code} % 2"
+
+
 def turned_sql(code: str) -> str:
     """`turned` in SQL, of a column of codes; not every dialect has ^ for exclusive or."""
-    return f"{code} + 1 - 2 * ({code} % 2)"
+    return f"{code} + 1 - 2 * ({inverse_sql(code)})"
 
 
 # a sequence of the longest length must leave codes enough bits for tens of thousands of predicates

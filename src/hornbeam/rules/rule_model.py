@@ -181,8 +181,3 @@ class RuleModel:
     def of_target(self, target: str) -> Self:
         """The rules of one target predicate."""
         return self.with_rules(rule for rule in self.rules if rule.clause.target == target)
-
-    def _repr_html_(self) -> str:
-        from hornbeam.rules.rule_words import rule_table
-
-        return rule_table(self).html()

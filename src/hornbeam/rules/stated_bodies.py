@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from hornbeam.language.places import Place
 from hornbeam.language.rule_parts import RefusedError, variables_of
-from hornbeam.language.syntax import Atom, Comparison, Constant, Place, Variable
+from hornbeam.language.syntax import Atom, Comparison, Constant, Variable
 from hornbeam.rules.body import MAX_LENGTH, Body, Kind, Step
 
 #: What the names of entities do not have: ends of fields and lines, and what is no text.

@@ -14,11 +14,13 @@ from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.graph_explanation import GraphExplanation, RankedReasons, explain_triple
-from hornbeam.graphs.graph_model import GraphModel, RelationRules
+from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_reasons import GraphReason, RuleClass
+from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.model_parts import step_of
 from hornbeam.graphs.queries import Direction, Queries
 from hornbeam.graphs.ranked_answers import fitting, tied_ranks
+from hornbeam.graphs.ranking_model import RelationRules
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code
@@ -120,7 +122,7 @@ class GraphExplorer:
         self.model = model
         self.name = name
         self.entity_names = entity_names
-        self.ranker = model.ranker(facts, threads)
+        self.ranker = MemoryRanker.of(model, facts, threads=threads)
         self.search = EntitySearch.of(facts.entities, entity_names)
         self.expected = ExpectedSteps(self.ranker.graph)
         self._missing: Bounded[list[MissingFacts]] = Bounded(CACHED, lambda _: 1)
@@ -212,7 +214,7 @@ class GraphExplorer:
         self.relation(relation)
         number = self.facts.predicates.index(relation)
         step = step_code(number, asks is Direction.SUBJECT)
-        if number < 0 or not self.ranker.knows(step):
+        if number < 0 or step not in self.ranker.steps:
             return AskedOne(relation, asks, known, 0, ())
         return self._asked(entity, [step], top)[0]
 

@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Integers, Ints
+from hornbeam.arrays import Bools, Floats, Integers, Ints, part_numbers
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
@@ -213,7 +213,7 @@ class BelievedPairs:
         both = engine.count(
             as_beliefs(targets, ~stated), [*bodies, *renamed], language, progress=progress
         )
-        body = np.repeat(np.arange(len(both.bodies)) % len(bodies), np.diff(both.indptr))
+        body = part_numbers(both.indptr) % len(bodies)
         rows = (body, both.target, both.all_truths, both.count)
         return Statistics.of(bodies, len(targets), *rows)
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from hornbeam.arrays import Bools, Ids, Integers, Ints, pointers, ranges, run_starts
 from hornbeam.counting.memory.graph import Adjacency
+from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE, Facts
 from hornbeam.rules.body import Body, Kind
@@ -85,8 +86,8 @@ def condition_key(
     kind: Ints, argument: Ints, code: Ints, constant: Ints, n_codes: int, n_entities: int
 ) -> Ints:
     """One integer per condition; codes are below `n_codes`, constants are -1 or ids."""
-    place = (kind * 2 + argument) * n_codes + code
-    return place * (n_entities + 1) + constant + 1
+    place = pair_keys(kind * 2 + argument, code, n_codes)
+    return pair_keys(place, constant + 1, n_entities + 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +149,7 @@ class ConditionCounter:
             others = replace(others, neighbour=np.full(len(others.node), -1))
             yield _cells(OPEN, argument, others, unseen, place)
         if Kind.ANCHORED in kinds:
-            key = edges.code.astype(np.int64) * self.n_entities + edges.neighbour
+            key = pair_keys(edges.code, edges.neighbour, self.n_entities)
             if wanted is None:
                 found, group = np.unique(key, return_inverse=True)
                 frequent = np.bincount(group, size[edges.node], len(found)) >= least

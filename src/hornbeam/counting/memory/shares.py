@@ -20,11 +20,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Array, Floats, Ids, Ints, run_starts
+from hornbeam.arrays import Array, Floats, Ids, Ints, part_numbers, run_starts
 from hornbeam.counting.memory.conditions import LocatedPairs
 from hornbeam.counting.memory.graph import Adjacency, Graph
 from hornbeam.counting.memory.share_kernels import propagate, walk
 from hornbeam.counting.statistics import Statistics
+from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import ONE
 from hornbeam.rules.body import MAX_LENGTH
 from hornbeam.rules.codes import turned
@@ -84,8 +85,8 @@ class ShareCounter:
     def _degrees(self) -> tuple[Ints, Ids]:
         """Every (node, code) of the whole graph as a sorted key, and how many edges above 0."""
         offsets, _, code, value = self.whole.forward
-        node = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        key = node * np.int64(self.whole.n_codes) + code
+        node = part_numbers(offsets)
+        key = pair_keys(node, code, self.whole.n_codes)
         if len(value):
             key = key[value > 0]
         starts = run_starts(key)
@@ -93,7 +94,7 @@ class ShareCounter:
 
     def _degree(self, node: Array, code: Array) -> Ids:
         keys, size = self._degrees
-        key = node.astype(np.int64) * self.whole.n_codes + code
+        key = pair_keys(node, code, self.whole.n_codes)
         at = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
         found: Ids = np.where(keys[at] == key, size[at], 0)
         return found
@@ -101,8 +102,8 @@ class ShareCounter:
     def _at_edges(self, adjacency: Adjacency) -> tuple[Ids, Ids]:
         """Degrees of both ends of every edge, along it."""
         offsets, neighbour, code, _ = adjacency
-        node = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        return self._degree(node, code), self._degree(neighbour, code ^ 1)
+        node = part_numbers(offsets)
+        return self._degree(node, code), self._degree(neighbour, turned(code))
 
     @cached_property
     def _forward(self) -> Weights:

@@ -15,7 +15,7 @@ from hornbeam.graphs.constants import FREQUENT, LEAST_CONFIDENCE, LEAST_HITS
 from hornbeam.graphs.evidence_kernels import BACKWARD, FORWARD, PATH
 from hornbeam.graphs.path_rules import SMOOTHING
 from hornbeam.graphs.sql.link_tables import LinkTables
-from hornbeam.rules.codes import turned_sql
+from hornbeam.rules.codes import inverse_sql, turned_sql
 
 #: The entity of a property that any entity gives.
 ANY = -1
@@ -184,7 +184,8 @@ def linked(tables: LinkTables) -> str:
 
     And what all these weigh together.
     """
-    same, own = "l.step % 2 = a.step % 2", f"l.step = {turned_sql('a.step')}"
+    same = f"{inverse_sql('l.step')} = {inverse_sql('a.step')}"
+    own = f"l.step = {turned_sql('a.step')}"
     sums = (
         f"CAST(sum(CASE WHEN {condition} THEN 1 ELSE 0 END) AS BIGINT) AS {name}"
         for name, condition in (

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Array, Ints, pointers
+from hornbeam.arrays import Array, Ids, Ints
 from hornbeam.counting.sql.database import Database
+from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.graphs.asked_links import Asked
 from hornbeam.graphs.evidence_kernels import gather_fired
 from hornbeam.graphs.graph_evidence import CandidateArrays
 from hornbeam.graphs.linked_graph import WORTH_COMPILING
 from hornbeam.graphs.path_rules import SMOOTHING
-from hornbeam.graphs.pools import Pool, truth_of
+from hornbeam.graphs.pools import Features, Pool
 
 #: Rows of fired rules, and of candidates, that come to Python at a time.
 ROWS = 1_000_000
 _NONE = np.empty(0, dtype=np.int32)
+
+
+class _Gathered(NamedTuple):
+    """Candidates of some queries of one step, and how many each query has."""
+
+    sizes: Ints
+    entity: Ids
+    feature: Features
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +46,7 @@ class FiredPools:
 
     def pools(self) -> list[Pool]:
         """One pool per step."""
-        found = dict[int, list[tuple[Array, Array, Array]]]()
+        found = dict[int, list[_Gathered]]()
         for start, stop in self._chunks():
             for step, some in self._gathered(start, stop):
                 found.setdefault(step, []).append(some)
@@ -59,7 +69,7 @@ class FiredPools:
             held += size
         yield start, n_queries
 
-    def _gathered(self, start: int, stop: int) -> list[tuple[int, tuple[Array, Array, Array]]]:
+    def _gathered(self, start: int, stop: int) -> list[tuple[int, _Gathered]]:
         """Sizes, entities and features of the candidates of some queries, by step."""
         some = f"WHERE query >= {start} AND query < {stop}"
         there = self.database.fetch(
@@ -70,7 +80,8 @@ class FiredPools:
             "SELECT query, entity, kind, hits, predicted FROM firing "  # noqa: S608
             f"{some} ORDER BY query, entity, kind, order_1, order_2, order_3"
         )
-        rows = np.searchsorted(_keys(fired), _keys(there))
+        firing, listed = (pair_keys(rows["query"], rows["entity"]) for rows in (fired, there))
+        rows = np.searchsorted(firing, listed)
         rows = np.append(rows, len(fired["query"])).astype(np.int64)
         counted = ("along", "against", "reverse", "together")
         linked = np.stack([there[name] for name in counted], axis=1)
@@ -94,7 +105,7 @@ class FiredPools:
                     self._prior(step, there["answers"][part]), there["degree"][part], linked[part],
                     self.limit, all_listed,
                 )  # fmt: skip
-                found.append((step, (count, there["entity"][part][chosen], feature)))
+                found.append((step, _Gathered(count, there["entity"][part][chosen], feature)))
             first += len(asked.sources)
         return found
 
@@ -103,21 +114,9 @@ class FiredPools:
         total = self.totals[step] + 1.0
         return np.append(np.log((answers + 0.5) / total), np.log(0.5 / total))
 
-    def _pool(self, step: int, parts: Sequence[tuple[Array, Array, Array]]) -> Pool:
-        count, entity, feature = (np.concatenate(column) for column in zip(*parts, strict=True))
-        asked, offsets = self.asked[step], pointers(count)
-        truth, missed = truth_of(asked, offsets, entity)
-        n = len(asked.sources)
-        return Pool(
-            np.full(n, step, dtype=np.int32), asked.sources, offsets, entity, feature, truth,
-            missed, np.full(n, self.fold, dtype=np.int32),
-        )  # fmt: skip
-
-
-def _keys(columns: Mapping[str, Array]) -> Ints:
-    """Query and entity as one number."""
-    keys: Ints = columns["query"].astype(np.int64) << 32 | columns["entity"].astype(np.int64)
-    return keys
+    def _pool(self, step: int, parts: Sequence[_Gathered]) -> Pool:
+        sizes, entity, feature = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return Pool.of(step, self.asked[step], sizes, entity, feature, self.fold)
 
 
 def _itself(there: Mapping[str, Array], sources: Array, offsets: Array) -> Ints:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from hornbeam.counting.sql.database import Database
 from hornbeam.counting.sql.step_queries import BACKWARDS, FORWARDS
 from hornbeam.graphs.path_rules import MOST_PROPOSED
+from hornbeam.graphs.sql.pair_weight_queries import weight_columns
 
 #: What a link that leads to too many entities leads to.
 NOWHERE = -1
@@ -30,17 +31,13 @@ class LinkTables:
 
     database: Database
     suffix: str
+    n_predicates: int
     _made: set[str] = field(default_factory=set)
 
     @property
     def triples(self) -> str:
         """Name of the table of triples, which is there from the start."""
         return f"triples_{self.suffix}"
-
-    @property
-    def pair_weights(self) -> str:
-        """Name of the table of what links of a pair weigh for each other, put there by its user."""
-        return f"pair_weights_{self.suffix}"
 
     @property
     def links(self) -> str:
@@ -91,6 +88,15 @@ class LinkTables:
             f"UNION ALL SELECT entity, step, {NOWHERE} AS other FROM {long}",
             stored=False,
         )
+
+    @property
+    def pair_weights(self) -> str:
+        """Name of the table of what links of a pair weigh for each other."""
+        name = f"pair_weights_{self.suffix}"
+        if name not in self._made:
+            self.database.upload(name, weight_columns(self.database, self.links, self.n_predicates))
+            self._made.add(name)
+        return name
 
     def number(self, select: str) -> int:
         """The one number `n` that a select returns."""

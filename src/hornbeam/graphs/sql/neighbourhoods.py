@@ -20,7 +20,7 @@ from hornbeam.graphs.discovery import MOST
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.sql.link_tables import LinkTables
 from hornbeam.graphs.sql.path_tries import asked_columns
-from hornbeam.rules.codes import predicate_of
+from hornbeam.rules.codes import is_inverse, predicate_of
 
 #: Links that come to Python at a time; a relation alone may have more.
 ROWS = 2_000_000
@@ -115,7 +115,7 @@ def _fetched(tables: LinkTables, steps: list[int], n_predicates: int) -> Neighbo
 
 def _local(entity: Integers, step: Integers, other: Integers, n_predicates: int) -> Neighbourhood:
     """Links as a graph with ids of its own; those that were found from both ends once."""
-    back = step % 2 == 1
+    back = is_inverse(step)
     subject, object_ = np.where(back, other, entity), np.where(back, entity, other)
     predicate = predicate_of(step).astype(np.int32)
     order = np.lexsort((object_, predicate, subject))

@@ -14,7 +14,7 @@ from threading import RLock
 
 import numpy as np
 
-from hornbeam.arrays import Array, Bools, Ids, Ints, pointers
+from hornbeam.arrays import Array, Bools, Ids, Ints, part_numbers, pointers
 from hornbeam.counting.projections import projections
 from hornbeam.counting.sql.database import Database
 from hornbeam.counting.sql.sql_engine import SqlEngine
@@ -24,13 +24,13 @@ from hornbeam.facts.table import HALF
 from hornbeam.graphs.asked_links import Asked, asked_of
 from hornbeam.graphs.discovery import PathTable, discover_paths
 from hornbeam.graphs.graph_counter import Portion
-from hornbeam.graphs.graph_model import ConstantRule, LinkedShares
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.graphs.link_hashes import DISCOVERING, HIDING
 from hornbeam.graphs.model_parts import SHOWN, step_of
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
+from hornbeam.graphs.ranking_model import ConstantRule, LinkedShares
 from hornbeam.graphs.softmax import Firings
 from hornbeam.graphs.sql import constant_queries, hash_queries, walk_queries
 from hornbeam.graphs.sql.evidence_tables import count_constants, fire_rules, walk_paths
@@ -38,7 +38,6 @@ from hornbeam.graphs.sql.fired_pools import FiredPools
 from hornbeam.graphs.sql.link_tables import LinkTables
 from hornbeam.graphs.sql.linked_pair_queries import linked_shares
 from hornbeam.graphs.sql.neighbourhoods import neighbourhoods
-from hornbeam.graphs.sql.pair_weight_queries import put_pair_weights
 from hornbeam.graphs.sql.path_tries import PathTries
 from hornbeam.graphs.workload import Result, Workload
 from hornbeam.rules.codes import predicate_of
@@ -84,7 +83,7 @@ class SqlGraph:
                 "SELECT f.subject, r.new AS predicate, f.object FROM facts AS f "  # noqa: S608
                 f"JOIN renumbered AS r ON r.old = f.predicate WHERE f.value >= {HALF}"
             )
-        tables = LinkTables(engine.database, "graph")
+        tables = LinkTables(engine.database, "graph", len(predicates))
         engine.database.view(tables.triples, select)
         return cls(engine, predicates, tables, settings)
 
@@ -184,7 +183,7 @@ class SqlGraph:
                 asked = near.localised(drawn[step])  # noqa: B023
                 return discover_paths(near.graph, step, length, asked, extent.found)  # noqa: B023
 
-            assert len(near.graph.links.first_run)  # before threads ask for it
+            near.graph.prepare()
             share = portion.share * len(some) / len(steps)
             paths = portion.work.each(one, some, [1.0] * len(some), share)
             found.update({s: p for s, p in zip(some, paths, strict=True) if p is not None})
@@ -228,8 +227,6 @@ class SqlGraph:
             np.maximum(predicate_of(np.arange(self.size.step_limit)), 0)
         ]
 
-        assert self.pair_weights is not None  # its table is joined
-
         def one(steps: list[int]) -> list[Pool]:
             some = {step: asked[step] for step in steps}
             fire_rules(self.tables, self.settings, {step: rules[step] for step in steps}, some)
@@ -240,16 +237,11 @@ class SqlGraph:
         done = self._each(one, _batches(steps, sizes, self._at_a_time(SOURCES)), sizes, portion)
         return [pool for some in done for pool in some]
 
-    @cached_property
-    def pair_weights(self) -> Ints:
-        """What links of a pair weigh for each other; from then on in a table, too."""
-        return put_pair_weights(self.tables, self.size.step_limit)
-
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
         """Which path rules fire for which candidates of a pool of the rules' step."""
         n = len(pool.source)
         chosen: dict[str, Array] = {
-            "query": np.repeat(np.arange(n), np.diff(pool.offsets)),
+            "query": part_numbers(pool.offsets),
             "entity": pool.entity,
             "place": np.arange(len(pool.entity)),
         }
@@ -308,7 +300,7 @@ class SqlGraph:
             yield rest, hidden
 
     def _part(self, folds: int, number: int, hidden: bool) -> SqlGraph:
-        tables = LinkTables(self.database, f"part_{next(self.numbers)}")
+        tables = LinkTables(self.database, f"part_{next(self.numbers)}", len(self.predicates))
         select = hash_queries.of_fold(self.tables.triples, folds, number, hidden)
         self.database.create(tables.triples, select)
         return SqlGraph(

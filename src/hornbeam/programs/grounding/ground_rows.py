@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Bools, Floats, Ids, Ints, pointers, run_starts
+from hornbeam.arrays import Bools, Floats, Ids, Ints, part_numbers, pointers, run_starts
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
 #: A form that stays below this for all states counts as never violated.
@@ -89,7 +89,7 @@ class GroundRows:
         return self._summed(np.abs(self.coefficient))
 
     def _summed(self, values: Floats) -> Floats:
-        row = np.repeat(np.arange(len(self)), np.diff(self.indptr))
+        row = part_numbers(self.indptr)
         return np.bincount(row, values, len(self)).astype(np.float64)
 
     def take(self, keep: Bools) -> GroundRows:

@@ -12,12 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from hornbeam.arrays import Ids, run_starts
+from hornbeam.counting.sql.sql_engine import SqlEngine
+from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
+from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Atoms, Facts, narrow_type
 from hornbeam.graphs.asked_links import unasked
 from hornbeam.graphs.graph_counter import Portion
+from hornbeam.graphs.graph_ranker import GraphRanker
+from hornbeam.graphs.graph_settings import GraphSettings
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
+from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.graphs.softmax import Firings
 from hornbeam.graphs.sql.sql_graph import SqlGraph
 from hornbeam.graphs.triples import Triples
@@ -33,16 +39,46 @@ SIDES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class SqlPools:
-    """Candidates from a database; see `hornbeam.graphs.graph_ranker.PoolSource`."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SqlRanker(GraphRanker):
+    """Answers queries from links in a database, one at a time; see `GraphRanker`."""
 
     graph: SqlGraph
 
-    def pool(self, rules: PathRules, sources: Ids, limit: int) -> Pool:
-        """At most `limit` candidates of every source along the rules' step."""
+    @classmethod
+    def of(cls, model: RankingModel, engine: SqlEngine, test: Facts | None = None) -> SqlRanker:
+        """Leave the links where they are; those that answer the queries of a `test` are fetched.
+
+        Raises
+        ------
+        hornbeam.errors.InputError
+            Where the engine answers no queries, or not by such a model.
+        """
+        graph = SqlGraph.of(engine, GraphSettings(model.constants, model.backward))
+        if graph.only_counts:
+            raise InputError("Spark answers no queries: give the facts in memory, or by DuckDB")
+        if model.ridge is not None:
+            raise InputError(
+                "the model fits constants together, which a database does not: learn it there, or "
+                "give the facts in memory"
+            )
+        # one query at a time is answered by one connection
+        return cls(model, facts_about(graph, test), threads=1, graph=graph)
+
+    def without_linked(self) -> SqlRanker:
+        """Refuse: candidates are not looked up by their links."""
+        raise InputError("`leave_out_linked` needs facts in memory")
+
+    def types(self, names: Input | None) -> None:
+        """Nothing is known of them: the facts stay where they are."""
+
+    def prepare(self) -> None:
+        """Tables are made as queries need them."""
+
+    def pool(self, rules: PathRules, sources: Ids) -> Pool:
+        """As many candidates of every source along the rules' step as the model takes."""
         asked, portion = {rules.step: unasked(sources)}, Portion(Workload(), 1.0)
-        (pool,) = self.graph.pools({rules.step: rules}, asked, limit, 0, portion)
+        (pool,) = self.graph.pools({rules.step: rules}, asked, self.model.pool, 0, portion)
         return pool
 
     def firings(self, rules: PathRules, pool: Pool) -> Firings:

@@ -1,0 +1,78 @@
+"""A model over facts in memory, which reasons for its answers can be found in, too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from hornbeam.arrays import Ids
+from hornbeam.facts.argument_types import ArgumentTypes
+from hornbeam.facts.reading.name_files import as_names
+from hornbeam.facts.reading.readers import Input
+from hornbeam.facts.table import Facts
+from hornbeam.graphs.asked_links import unasked
+from hornbeam.graphs.graph_evidence import Classes, GraphEvidence
+from hornbeam.graphs.graph_ranker import GraphRanker
+from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.path_rules import PathRules
+from hornbeam.graphs.pools import Pool, firings_of, pool_of
+from hornbeam.graphs.ranking_model import RankingModel
+from hornbeam.graphs.ridge import MOST_ENTITIES
+from hornbeam.graphs.softmax import Firings
+
+#: Relations and directions whose constants are kept for further queries.
+REMEMBERED = 64
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MemoryRanker(GraphRanker):
+    """Answers queries from links in arrays; see `GraphRanker`.
+
+    `evidence` has the graph and, where the model has it and the graph is not too large, its ridge.
+    """
+
+    evidence: GraphEvidence = field(repr=False)
+    leave_out_linked: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        model: RankingModel,
+        facts: Facts,
+        *,
+        threads: int | None = None,
+        leave_out_linked: bool = False,
+    ) -> MemoryRanker:
+        """Take the binary facts that round to true; nothing is counted before the first query."""
+        graph = LinkedGraph.of(facts)
+        penalty = model.ridge if graph.n_entities <= MOST_ENTITIES else None
+        classes = Classes(model.constants, model.backward)
+        evidence = GraphEvidence(graph, penalty, classes, REMEMBERED)
+        return cls(model, facts, threads, evidence=evidence, leave_out_linked=leave_out_linked)
+
+    @property
+    def graph(self) -> LinkedGraph:
+        """The facts as a graph."""
+        return self.evidence.graph
+
+    def without_linked(self) -> MemoryRanker:
+        """The same with `leave_out_linked`; nothing is counted again."""
+        return replace(self, leave_out_linked=True)
+
+    def types(self, names: Input | None) -> ArgumentTypes:
+        """What stands where by the facts."""
+        return ArgumentTypes(self.facts, as_names(names))
+
+    def prepare(self) -> None:
+        """Make what all queries share, once, before several threads ask for it."""
+        self.evidence.prepare()
+
+    def pool(self, rules: PathRules, sources: Ids) -> Pool:
+        """As many candidates of every source along the rules' step as the model takes."""
+        return pool_of(
+            self.evidence, rules, unasked(sources), self.model.pool,
+            leave_out_linked=self.leave_out_linked,
+        )  # fmt: skip
+
+    def firings(self, rules: PathRules, pool: Pool) -> Firings:
+        """Which path rules fire for which candidates."""
+        return firings_of(self.graph, rules, pool)

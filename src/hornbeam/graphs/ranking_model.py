@@ -1,0 +1,188 @@
+"""The model of a whole graph as data: rules and ranking weights per relation and direction.
+
+Path rules carry their own hits and predictions, so that they apply to any facts that have their
+relations. Rules with constants, frequent answers and the ridge class are about single entities:
+they are counted anew from the facts that a model is used with, and the best of them are listed to
+be read.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from hornbeam.graphs.path_rules import SMOOTHING
+from hornbeam.graphs.queries import Direction
+from hornbeam.rules.body import Step
+
+#: Shares of linked pairs in train and valid that differ by more than this are worth a warning.
+LINKED_APART = 0.15
+
+
+class CountedRule(ABC):
+    """A rule about what follows from the known argument, with what it got right in training."""
+
+    hits: int
+    predicted: int
+    #: What such rules are called in tables.
+    kind: ClassVar[str]
+
+    @property
+    def confidence(self) -> float:
+        """Hits / (predicted + 5)."""
+        return self.hits / (self.predicted + SMOOTHING)
+
+    @property
+    @abstractmethod
+    def steps(self) -> tuple[Step, ...]:
+        """The body, from the known argument on."""
+
+    @abstractmethod
+    def ends(self, asked: str, spelt: Callable[[str], str], anyone: str) -> tuple[str, str]:
+        """The answer of the head, and whom the last step leads to, as text.
+
+        `asked` and `anyone` are the texts of the variable that is asked for and of one that stands
+        nowhere else, and entities are `spelt`.
+        """
+
+
+@dataclass(frozen=True)
+class GraphRule(CountedRule):
+    """A path from the known argument to the answer."""
+
+    path: tuple[Step, ...]
+    hits: int
+    predicted: int
+    weight: float = 0.0
+
+    kind = "path"
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The path."""
+        return self.path
+
+    def ends(self, asked: str, spelt: Callable[[str], str], anyone: str) -> tuple[str, str]:
+        """The variable that is asked for, twice."""
+        return asked, asked
+
+
+@dataclass(frozen=True)
+class ConstantRule(CountedRule):
+    """The answer is `answer` where the known argument is linked by `step`, to `constant` if any."""
+
+    step: Step
+    constant: str | None
+    answer: str
+    hits: int
+    predicted: int
+
+    kind = "constant"
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The one step."""
+        return (self.step,)
+
+    def ends(self, asked: str, spelt: Callable[[str], str], anyone: str) -> tuple[str, str]:
+        """Two entities, or the answer and anyone."""
+        return spelt(self.answer), anyone if self.constant is None else spelt(self.constant)
+
+
+@dataclass(frozen=True)
+class RelationRules:
+    """Rules and ranking weights of one relation in one direction.
+
+    `weights` belong to the model's features; None stands for the weights of the whole graph.
+    `constants` are the best rules with constants, to be read.
+    """
+
+    relation: str
+    direction: Direction
+    queries: int
+    rules: tuple[GraphRule, ...] = ()
+    constants: tuple[ConstantRule, ...] = ()
+    weights: tuple[float, ...] | None = None
+
+    @property
+    def all_rules(self) -> tuple[CountedRule, ...]:
+        """Path rules, then those with constants."""
+        return (*self.rules, *self.constants)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Probability that an answer is right: 1 / (1 + exp(-(slope z + intercept))).
+
+    z is the log odds of the answer's softmax share among the candidates of its query.
+    """
+
+    slope: float = 1.0
+    intercept: float = 0.0
+
+
+@dataclass(frozen=True)
+class LinkedShares:
+    """Share of pairs that have a further link in train: of train's own pairs, and of valid's.
+
+    Where they differ, the split was made by looking at links, and leaving out linked candidates
+    would use knowledge of the split, not of the graph.
+    """
+
+    train: float
+    valid: float | None = None
+
+    @property
+    def caution(self) -> str | None:
+        """What to say where they differ."""
+        if self.valid is None or abs(self.train - self.valid) <= LINKED_APART:
+            return None
+        return (
+            f"{self.train:.0%} of the pairs of the facts have a further link, and {self.valid:.0%} "
+            "of the held-out ones: the split was made by looking at links, and figures on it say "
+            "less about new facts. Evaluate without linked candidates, too, to see how much."
+        )
+
+
+@dataclass(frozen=True)
+class RankingModel:
+    """What ranks the missing links of a graph; `hornbeam.GraphModel` adds what users do with it.
+
+    Attributes
+    ----------
+    relations
+        Rules and weights, by relation and direction.
+    features, weights
+        The features that were chosen, and their weights for the whole graph.
+    ridge
+        The penalty of the ridge class, None where it is left out.
+    constants, backward
+        Whether rules with constants and backward rules take part.
+    pool
+        The most candidates per query.
+    max_length
+        The longest path that was looked for.
+    calibration
+        From scores to probabilities.
+    linked
+        How far train's pairs are linked, and valid's.
+    seed
+        What the random choices began with.
+    chosen
+        What else learning decided, and the MRR on held-out queries that it decided by.
+    """
+
+    relations: tuple[RelationRules, ...]
+    features: tuple[str, ...]
+    weights: tuple[float, ...]
+    ridge: float | None
+    constants: bool
+    backward: bool
+    pool: int
+    max_length: int
+    calibration: Calibration
+    linked: LinkedShares
+    seed: int = 0
+    chosen: Mapping[str, float | int | str | None] = field(default_factory=dict)
