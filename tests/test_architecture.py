@@ -133,14 +133,6 @@ def test_one_worker_has_all_of_a_group(request: pytest.FixtureRequest) -> None:
         assert request.node.nodeid.endswith("@architecture")
 
 
-def test_the_public_names_are_there() -> None:
-    assert dir(hornbeam) == sorted(hornbeam.__all__)
-    for name in hornbeam.__all__:
-        assert getattr(hornbeam, name) is not None
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        hornbeam.nothing  # noqa: B018
-
-
 def test_no_two_modules_have_one_name() -> None:
     """The commands are called as what they run, so that folder is left out."""
     places: dict[str, list[str]] = {}
