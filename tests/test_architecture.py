@@ -133,6 +133,19 @@ def test_one_worker_has_all_of_a_group(request: pytest.FixtureRequest) -> None:
         assert request.node.nodeid.endswith("@architecture")
 
 
+def test_tests_import_no_tests() -> None:
+    """What several of them need is in `tests/support/`: any module of tests may be left out."""
+    wrong = [
+        f"{path}, line {node.lineno}: {node.module}"
+        for path in sorted(Path(__file__).parent.rglob("*.py"))
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ImportFrom)
+        for module in [node.module or "", *(f"{node.module}.{name.name}" for name in node.names)]
+        if module.startswith("tests.") and module.rpartition(".")[2].startswith("test_")
+    ]
+    assert not wrong
+
+
 def test_no_two_modules_have_one_name() -> None:
     """The commands are called as what they run, so that folder is left out."""
     places: dict[str, list[str]] = {}
