@@ -203,9 +203,8 @@ def test_the_site_has_every_command_and_option(site: Path) -> None:
 def test_the_site_has_every_public_name(site: Path) -> None:
     inventory = (site / "objects.inv").read_bytes()
     listed = zlib.decompress(inventory.split(b"zlib.\n", 1)[1]).decode()
-    documented = {line.split()[0] for line in listed.splitlines()}
-    public = set(hornbeam.__all__) - {"__version__", "errors"}
-    assert {f"hornbeam.{name}" for name in public} <= documented
+    documented = set(re.findall(r"^hornbeam\.(\w+) py:", listed, re.MULTILINE))
+    assert documented == set(hornbeam.__all__) - {"__version__"}
 
 
 def test_the_notebook_was_run(site: Path) -> None:

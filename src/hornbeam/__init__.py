@@ -39,6 +39,7 @@ _HOMES = {
     "ResultTable": "hornbeam.result_table",
     "cross_validate": "hornbeam.crossval",
     "learn_graph": "hornbeam.graphs.graph_learning",
+    "GraphSettings": "hornbeam.graphs.graph_settings",
     "GraphModel": "hornbeam.graphs.graph_model",
     "GraphExplanation": "hornbeam.graphs.graph_explanation",
     "read_program": "hornbeam.programs.program",
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from hornbeam.graphs.graph_explanation import GraphExplanation
     from hornbeam.graphs.graph_learning import learn_graph
     from hornbeam.graphs.graph_model import GraphModel
+    from hornbeam.graphs.graph_settings import GraphSettings
     from hornbeam.graphs.ranking import GraphEvaluation
     from hornbeam.labelled_search import discover
     from hornbeam.learning.boost import Boost
@@ -86,6 +88,7 @@ __all__ = [
     "GraphEvaluation",
     "GraphExplanation",
     "GraphModel",
+    "GraphSettings",
     "Greedy",
     "Joint",
     "Language",

@@ -12,20 +12,22 @@ from hypothesis import strategies as st
 from hornbeam.facts.table import Targets
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.candidates import Language
-from tests.contracts.test_engines import (
+from tests.support.brute_force import ONE, search
+from tests.support.engine_contract import (
     FIRST,
-    SPARK,
+    HAND_MADE,
     STEPS,
+    WITH_FIXTURES,
     Make,
     check,
     check_shares,
     every_engine,
     figures_of,
     first_of_every_engine,
+    joined,
     rows_of,
     values,
 )
-from tests.support.brute_force import ONE, search
 from tests.support.worlds import (
     CLASSES,
     PREDICATES,
@@ -133,7 +135,7 @@ SEARCHES = [
     ("make", "language", "soft"),
     [
         *(pytest.param(*first.values, *search) for first in FIRST for search in SEARCHES),
-        pytest.param("spark", *SEARCHES[0], marks=SPARK),
+        *(pytest.param(*make.values, *SEARCHES[0], marks=make.marks) for make in WITH_FIXTURES),
     ],
     indirect=["make"],
 )
@@ -181,10 +183,8 @@ def test_order_of_targets_only_numbers_the_rows(
 @first_of_every_engine
 def test_own_edge_is_no_evidence_for_conditions(make: Make) -> None:
     """Of the two facts t(a, b) and t(a, c), the pair (a, b) sees one; a loop is two edges."""
-    facts = {("a", "t", "b"): ONE, ("a", "t", "c"): ONE, ("d", "t", "d"): ONE}
-    world = World(facts, [(("a", "t", "b"), ONE), (("d", "t", "d"), ONE), (("c", "t", "a"), 0)])
-    kinds = (Kind.OPEN, Kind.ANCHORED)
-    discovery = check(make, world, Language(1, 1, bodies=kinds))
+    world = HAND_MADE["its own edge among conditions"]
+    discovery = check(make, world, Language(1, 1, bodies=(Kind.OPEN, Kind.ANCHORED)))
     counts = {c.text: (c.coverage, c.paths) for c in discovery.candidates}
     assert counts["t(A, C) -> t(A, B)"] == (1, 1)
     assert counts["t(A, 'c') -> t(A, B)"] == (1, 1)
@@ -196,10 +196,7 @@ def test_own_edge_is_no_evidence_for_conditions(make: Make) -> None:
 @first_of_every_engine
 def test_shares_are_of_the_degrees_that_a_pair_sees(make: Make) -> None:
     """Without its own fact, a has one t-edge and b, the hub, two: not two and three."""
-    facts = {("a", "t", "hub"): ONE, ("a", "t", "x"): ONE} | {
-        (f"y{i}", "t", "hub"): ONE for i in range(2)
-    } | {("y0", "t", "x"): ONE}  # fmt: skip
-    world = World(facts, [(("a", "t", "hub"), ONE), (("a", "s", "hub"), 0)])
+    world = HAND_MADE["degrees that a pair sees"]
     body = Body((Step("t"), Step("t", inverse=True), Step("t")), "t")
     language = Language(3, 1, shares=True)
     counted = make(world.facts).count(world.targets, [body, replace(body, target="s")], language)
@@ -225,9 +222,25 @@ def test_nothing_to_count_has_no_shares(make: Make) -> None:
 @first_of_every_engine
 def test_facts_of_classes_alone(make: Make) -> None:
     """Entities that no edge has are known, and have conditions."""
-    world = World({}, [(("a", "t", "b"), ONE), (("b", "t", "a"), 0)], {("a", "student"): ONE})
+    world = HAND_MADE["a class alone"]
     discovery = check(make, world, Language(3, 1, bodies=ALL, shares=True))
     assert discovery.unseen == 2
     both = replace(world, unary={("a", "student"): ONE, ("b", "student"): ONE})
     discovery = check(make, both, Language(3, 1, bodies=ALL, shares=True))
     assert "student(A) -> t(A, B)" in {c.text for c in discovery.candidates}
+
+
+@pytest.mark.parametrize("make", FIRST + WITH_FIXTURES, indirect=True)
+def test_all_hand_made_worlds_at_once(make: Make) -> None:
+    """For databases in which every query takes long: what is odd about each world, in one search.
+
+    What is found is counted again, with a body that nothing is known of.
+    """
+    world = joined(HAND_MADE.values())
+    language = Language(2, 1, max_fanout=2, bodies=ALL, shares=True)
+    discovery = check(make, world, language)
+    bodies = [candidate.body for candidate in discovery.candidates]
+    unknown = Body((Step("unknown"),), "t")
+    counted = make(world.facts).count(world.targets, [*bodies, unknown], language)
+    assert discovery.statistics is not None
+    assert rows_of(counted) == [*rows_of(discovery.statistics), []]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 
@@ -16,22 +15,28 @@ from hypothesis import strategies as st
 
 import hornbeam.counting
 from hornbeam import read_facts, read_labels
-from hornbeam.counting.engine import Discovery, Engine
-from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.engine import Engine
 from hornbeam.counting.sql.database import Database
-from hornbeam.counting.sql.duckdb_engine import DuckDB, duckdb_engine
-from hornbeam.counting.sql.spark_engine import Spark
-from hornbeam.counting.sql.sql_engine import SqlEngine
-from hornbeam.counting.statistics import Statistics
-from hornbeam.facts.table import Facts, Targets
-from hornbeam.language.naming import identifiers
+from hornbeam.facts.table import Targets
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.candidates import Language
-from hornbeam.rules.clause import Clause
-from tests.support.brute_force import ONE, Figures, Rows, kept, search
+from tests.support.brute_force import ONE, Figures, Rows, search
+from tests.support.engine_contract import (
+    DATABASES,
+    ENGINES,
+    FIRST,
+    HAND_MADE,
+    STEPS,
+    WITH_FIXTURES,
+    Make,
+    check,
+    every_engine,
+    figures_of,
+    first_of_every_engine,
+    rows_of,
+    values,
+)
 from tests.support.worlds import (
-    CRISP,
-    PREDICATES,
     SOFT,
     TARGETS,
     World,
@@ -43,50 +48,15 @@ from tests.support.worlds import (
     worlds,
 )
 
-Make = Callable[[Facts], Engine]
-
-#: Every engine, by the class that implements it. A new engine adds a line here.
-ENGINES: dict[type, list[Make]] = {
-    MemoryEngine: [
-        lambda facts: MemoryEngine(facts, threads=1),
-        lambda facts: MemoryEngine(facts, threads=2),
-        lambda facts: MemoryEngine(facts, threads=3),
-    ],
-    SqlEngine: [duckdb_engine],
-}
-
-
-def few_examples(engine: type, number: int) -> list[pytest.MarkDecorator]:
-    """One thread in memory sees all examples, what else there is a few.
-
-    Threads run the same kernel on blocks of targets. A database takes as long for one world as
-    for a hundred, and sees hundreds of them in `test_many_worlds_at_once`.
-    """
-    return [pytest.mark.examples(15)] if number > 1 or engine is not MemoryEngine else []
-
-
-FIRST, OTHERS = (
-    [
-        pytest.param(make, id=f"{engine.__name__}-{number}", marks=few_examples(engine, number))
-        for engine, makers in ENGINES.items()
-        for number, make in enumerate(makers, start=1)
-        if (number == 1) is first
-    ]
-    for first in (True, False)
-)
-every_engine = pytest.mark.parametrize("make", FIRST + OTHERS)
-first_of_every_engine = pytest.mark.parametrize("make", FIRST)
-values = pytest.mark.parametrize("value", [CRISP, SOFT], ids=["crisp", "soft"])
-
 
 def implementations(protocol: type, methods: set[str]) -> set[type]:
-    """Every class that has the methods of a protocol of engines."""
+    """Every class that has the methods of a protocol of engines, its own or inherited."""
     asked = {name for name, _ in inspect.getmembers(protocol, inspect.isfunction) if name[0] != "_"}
     assert asked == methods
     found = set()
     for module in pkgutil.walk_packages(hornbeam.counting.__path__, "hornbeam.counting."):
         classes = inspect.getmembers(importlib.import_module(module.name), inspect.isclass)
-        found |= {kind for _, kind in classes if kind is not protocol and asked <= set(vars(kind))}
+        found |= {kind for _, kind in classes if kind is not protocol and asked <= set(dir(kind))}
     return found
 
 
@@ -112,77 +82,11 @@ def test_an_engine_opens_another_over_other_facts(make: Make) -> None:
 
 
 def test_every_database_is_held_to_the_contract() -> None:
-    """One engine runs on several databases: DuckDB in ENGINES, Spark as a parameter of its own."""
+    """One engine runs on several databases."""
     found = implementations(
         Database, {"create", "view", "upload", "fetch", "drop", "write_parquet"}
     )
-    assert found == {DuckDB, Spark}, "add an engine on it to ENGINES: it must pass this suite"
-
-
-def rows_of(statistics: Statistics) -> list[Rows]:
-    """Rows of every sequence as plain tuples."""
-    truth = statistics.body_truth
-    body = np.full_like(statistics.target, ONE) if truth is None else truth
-    columns = (statistics.target, body, statistics.count)
-    return [
-        list(zip(*(column[statistics.column(i)].tolist() for column in columns), strict=True))
-        for i in range(len(statistics.bodies))
-    ]
-
-
-def figures_of(discovery: Discovery) -> list[tuple[Body, int, int, int]]:
-    """Candidates as plain tuples; the figures of true and false targets add up."""
-    listed = list(discovery.candidates)
-    assert all(c.coverage == c.coverage_true + c.coverage_false for c in listed)
-    return [(c.body, c.coverage, c.coverage_true, c.paths) for c in listed]
-
-
-def texts_of(world: World, bodies: list[Body], distinct: bool) -> dict[Body, str]:
-    """Texts of the clauses, under the identifiers of all names in play."""
-    names = [p for _, p, _ in world.values] + [t for (_, t, _), _ in world.labels]
-    spelt = identifiers(names + [p for _, p in world.unary])
-    return {body: Clause(body).text(spelt, distinct=distinct) for body in bodies}
-
-
-def check_shares(statistics: Statistics, found: Mapping[Body, Figures], language: Language) -> None:
-    """Compare shares, added up over the rows of each target, with those of brute force."""
-    if not language.shares:
-        assert statistics.share is None
-        return
-    assert statistics.share is not None
-    column = np.repeat(np.arange(len(statistics.bodies)), np.diff(statistics.indptr))
-    sums = np.zeros((len(statistics.bodies), statistics.n_targets))
-    np.add.at(sums, (column, statistics.target), statistics.share)
-    expected = np.zeros_like(sums)
-    for row, body in enumerate(statistics.bodies):
-        for target, share in found[body].shares.items() if body in found else ():
-            expected[row, target] = share
-    np.testing.assert_allclose(sums, expected, rtol=1e-9, atol=0)
-
-
-def check(
-    make: Make, world: World, language: Language, found: dict[Body, Figures] | None = None
-) -> Discovery:
-    """Compare a discovery with what brute force finds, in every figure."""
-    discovery = make(world.facts).discover(world.targets, language)
-    if found is None:
-        found = search(world.values, world.labels, language, world.unary)
-    texts = texts_of(world, list(found), language.distinct_variables)
-    expected = kept(found, world.labels, language, texts)
-    assert figures_of(discovery) == expected
-    assert [c.text for c in discovery.candidates] == [texts[path] for path, *_ in expected]
-    assert discovery.statistics is not None
-    assert list(discovery.statistics.bodies) == [path for path, *_ in expected]
-    assert rows_of(discovery.statistics) == [found[path].rows for path, *_ in expected]
-    check_shares(discovery.statistics, found, language)
-    if discovery.found is None:
-        assert language.min_coverage > 1, "only what is pruned may go uncounted"
-    else:
-        assert discovery.found == sum(bool(figures.covered) for figures in found.values())
-    assert discovery.own_edges == sum(target in world.values for target, _ in world.labels)
-    seen = {name for s, _, o in world.values for name in (s, o)} | {e for e, _ in world.unary}
-    assert discovery.unseen == sum(not {s, o} <= seen for (s, _, o), _ in world.labels)
-    return discovery
+    assert found == set(DATABASES), "add the database to DATABASES: it must pass this suite"
 
 
 @every_engine
@@ -253,7 +157,6 @@ SEARCHES = [
     (Language(3, 1), False),
     (Language(3, 3, top=20), True),
 ]
-SPARK = [pytest.mark.java, pytest.mark.xdist_group("spark")]
 
 
 @pytest.mark.slow
@@ -262,7 +165,7 @@ SPARK = [pytest.mark.java, pytest.mark.xdist_group("spark")]
     ("make", "language", "soft"),
     [
         *(pytest.param(*first.values, *search) for first in FIRST for search in SEARCHES),
-        *(pytest.param("spark", *search, marks=SPARK) for search in SEARCHES[:1]),
+        *(pytest.param(*make.values, *SEARCHES[0], marks=make.marks) for make in WITH_FIXTURES),
     ],
     indirect=["make"],
 )
@@ -307,7 +210,6 @@ def test_labels_are_optional(make: Make, world: World, language: Language) -> No
     assert figures_of(engine.discover(pairs, language)) == expected
 
 
-STEPS = st.builds(Step, st.sampled_from([*PREDICATES, "unknown"]), st.booleans())
 PATHS = st.builds(
     Body,
     st.lists(STEPS, min_size=1, max_size=4).map(tuple),
@@ -437,18 +339,16 @@ def test_order_of_facts_does_not_matter(make: Make, world: World, data: st.DataO
 
 @first_of_every_engine
 def test_a_target_repeated_is_a_target_each_time(make: Make) -> None:
-    world = World({("a", "p", "b"): ONE}, [(("a", "t", "b"), 0), (("a", "t", "b"), 0)])
-    discovery = check(make, world, Language(1, 1))
+    discovery = check(make, HAND_MADE["a target repeated"], Language(1, 1))
     assert [c.coverage for c in discovery.candidates] == [2]
 
 
 @first_of_every_engine
 def test_own_edge_is_no_evidence_anywhere(make: Make) -> None:
     """With t(a, b) alone there is one edge, and every walk from a to b takes it."""
-    alone = World({("a", "t", "b"): ONE}, [(("a", "t", "b"), ONE)])
+    alone, others = HAND_MADE["its own edge alone"], HAND_MADE["the edge of others"]
     assert len(check(make, alone, Language(4, 1)).candidates) == 0
     # the same edge is evidence for other targets, t(b, a) and s(a, b) among them
-    others = World(alone.values, [(("b", "t", "a"), 0), (("a", "s", "b"), 0)])
     paths = {str(c.text) for c in check(make, others, Language(1, 1)).candidates}
     assert paths == {"t(B, A) -> t(A, B)", "t(A, B) -> s(A, B)"}
 
@@ -471,11 +371,10 @@ def test_the_papers_citations(make: Make, stated: bool) -> None:
 @first_of_every_engine
 def test_fanout_counts_edges_of_one_relation_in_one_direction(make: Make) -> None:
     """The hub's p-edges are not walked from the hub, but are walked to it."""
-    spokes = {("hub", "p", f"s{i}"): ONE for i in range(3)} | {("hub", "q", "s0"): ONE}
-    world = World(spokes, [(("hub", "t", "s0"), ONE), (("s0", "t", "s1"), ONE)])
+    world = HAND_MADE["fan-out"]
     texts = {c.text for c in check(make, world, Language(2, 1, max_fanout=2)).candidates}
     assert texts == {"q(A, B) -> t(A, B)"}
-    backwards = World(spokes, [(("s0", "t", "hub"), ONE)])
+    backwards = World(world.values, [(("s0", "t", "hub"), ONE)])
     texts = {c.text for c in check(make, backwards, Language(1, 1, max_fanout=2)).candidates}
     assert texts == {"p(B, A) -> t(A, B)", "q(B, A) -> t(A, B)"}
 
@@ -491,8 +390,7 @@ def test_facts_without_binary_atoms(make: Make) -> None:
 
 @first_of_every_engine
 def test_no_target_is_seen(make: Make) -> None:
-    world = World({("a", "p", "b"): ONE}, [(("x", "t", "y"), ONE), (("a", "t", "y"), 0)])
-    discovery = check(make, world, Language(3, 1))
+    discovery = check(make, HAND_MADE["unseen"], Language(3, 1))
     assert discovery.unseen == 2
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -11,19 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.counting.engine import Discovery, Engine
+from hornbeam.counting.engine import Discovery
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.projections import walked
-from hornbeam.counting.sql.duckdb_engine import duckdb_engine
 from hornbeam.counting.statistics import Statistics
-from hornbeam.facts.table import Facts
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.candidates import Language
 from tests.support.brute_force import ONE, WideWorld, wide_conditions, wide_search
+from tests.support.engine_contract import Make, first_of_every_engine, values
 from tests.support.kernels import both_ways, kernels_are
 from tests.support.worlds import (
-    CRISP,
     SOFT,
     World,
     entities_of,
@@ -33,17 +30,7 @@ from tests.support.worlds import (
     worlds,
 )
 
-Make = Callable[[Facts], Engine]
 Cells = dict[Body, dict[tuple[int, int], int]]
-
-every_engine = pytest.mark.parametrize(
-    "make",
-    [
-        pytest.param(lambda facts: MemoryEngine(facts, threads=1), id="memory"),
-        pytest.param(duckdb_engine, id="duckdb", marks=pytest.mark.examples(20)),
-    ],
-)
-values = pytest.mark.parametrize("value", [CRISP, SOFT], ids=["crisp", "soft"])
 
 
 def drawn(data: st.DataObject, value: st.SearchStrategy[int]) -> tuple[World, WideWorld]:
@@ -68,7 +55,7 @@ def figures_of(discovery: Discovery) -> dict[Body, tuple[int, int]]:
     return found
 
 
-@every_engine
+@first_of_every_engine
 @values
 @given(st.data(), languages(3))
 def test_paths_walk_atoms_between_any_two_places(
@@ -92,7 +79,7 @@ def test_paths_walk_atoms_between_any_two_places(
 
 
 @pytest.mark.slow
-@every_engine
+@first_of_every_engine
 @values
 @given(st.data(), languages(3))
 def test_shares_count_parallel_edges(
@@ -112,7 +99,7 @@ def test_shares_count_parallel_edges(
         assert found[key] == pytest.approx(share, rel=1e-12)
 
 
-@every_engine
+@first_of_every_engine
 @values
 @given(st.data(), languages(1))
 def test_conditions_see_atoms_of_any_arity(

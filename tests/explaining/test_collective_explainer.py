@@ -13,8 +13,8 @@ from hornbeam.errors import InputError
 from hornbeam.explaining.collective_explainer import CollectiveExplainer
 from hornbeam.rules.clause import prior
 from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
-from tests.scoring.test_collective_scorer import RELAXATIONS, RULES, Energy, at, chain, models
 from tests.support.brute_force import ONE, Triple
+from tests.support.collective_worlds import RELAXATIONS, RULES, Energy, at, chain, models
 from tests.support.worlds import World, worlds
 
 MAP = CollectiveMethod.MAP

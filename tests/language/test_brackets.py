@@ -14,7 +14,7 @@ from hornbeam.language.places import Place
 from hornbeam.language.rule_texts import parse_logical_rules, parse_rules
 from hornbeam.language.syntax import Literal, LogicalRule
 from hornbeam.machine import LARGEST_NUMBER
-from tests.language.test_syntax import HEADS, NAMES, SIDES, WEIGHTS
+from tests.support.rule_strategies import HEADS, NAMES, SIDES, WEIGHTS
 
 
 def parse_one(text: str) -> LogicalRule:

@@ -40,7 +40,15 @@ from hornbeam.language.syntax import (
     Variable,
     weight_text,
 )
-from hornbeam.machine import LARGEST_NUMBER
+from tests.support.rule_strategies import (
+    COMPARISONS,
+    HEADS,
+    LITERALS,
+    NAMES,
+    SIDES,
+    TERMS,
+    WEIGHTS,
+)
 
 
 def parse_one(text: str) -> PslRule:
@@ -382,14 +390,6 @@ def test_rules_that_have_no_text_do_not_exist(
         LogicalRule(weight, (), tuple(atom(name, "A") for name in head), squared)
 
 
-NAMES = st.from_regex(r"[A-Za-z$_][A-Za-z0-9$_]{0,6}", fullmatch=True)
-TERMS = st.builds(Variable, NAMES) | st.builds(Constant, st.text())
-ATOMS = st.builds(Atom, NAMES, st.lists(TERMS, min_size=1, max_size=4).map(tuple))
-COMPARISONS = st.builds(Comparison, TERMS, st.sampled_from(Operator), TERMS)
-LITERALS = st.builds(Literal, ATOMS | COMPARISONS, st.booleans())
-SIDES = st.lists(LITERALS, max_size=4).map(tuple)
-HEADS = SIDES.filter(bool)
-WEIGHTS = st.floats(-LARGEST_NUMBER, LARGEST_NUMBER)
 LOGICAL = st.builds(LogicalRule, WEIGHTS, SIDES, HEADS, st.booleans()) | st.builds(
     LogicalRule, st.none(), SIDES, HEADS
 )

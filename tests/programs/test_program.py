@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -466,22 +465,6 @@ def test_options_that_cannot_be_read(name: str, text: str, expected: str) -> Non
     assert f"program.json: the option {name!r} is {text!r}; expected {expected}" in str(
         caught.value
     )
-
-
-@pytest.mark.java
-def test_options_have_the_names_and_defaults_of_psl(psl_runtime: Path) -> None:
-    from hornbeam.programs.program_options import _READERS
-    from tests.programs.test_psl_agreement import psl_options
-
-    theirs = psl_options(psl_runtime)
-    assert set(_READERS) <= set(theirs)
-    assert {field for field, _ in _READERS.values()} == {
-        field.name for field in fields(InferenceOptions) if field.name != "ignored"
-    }
-    ours = InferenceOptions()
-    for name, (field, read) in _READERS.items():
-        if (text := theirs[name]) is not None and getattr(ours, field) is not None:
-            assert read(text) == pytest.approx(getattr(ours, field)), name
 
 
 @pytest.mark.shared

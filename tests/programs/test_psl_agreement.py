@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -27,6 +28,7 @@ from hornbeam.language.rule_texts import parse_rules
 from hornbeam.language.syntax import Literal, LogicalRule
 from hornbeam.programs.checks import check_rules
 from hornbeam.programs.normal_form import normal_rules
+from hornbeam.programs.program_options import _READERS, InferenceOptions
 from hornbeam.programs.program_predicates import ProgramPredicate
 from tests.support.psl_corpus import ACCEPTED, OURS_ALONE, PREDICATES, PSL_ALONE, REFUSED
 
@@ -258,3 +260,16 @@ def test_the_corpus_has_every_kind_of_rule() -> None:
     assert {rule.relation for rule in arithmetic} == {"<=", ">=", "="}
     assert any(rule.filters and rule.weight is None for rule in arithmetic)
     assert any(rule.filters and rule.squared for rule in arithmetic)
+
+
+@pytest.mark.java
+def test_options_have_the_names_and_defaults_of_psl(psl_runtime: Path) -> None:
+    theirs = psl_options(psl_runtime)
+    assert set(_READERS) <= set(theirs)
+    assert {field for field, _ in _READERS.values()} == {
+        field.name for field in fields(InferenceOptions) if field.name != "ignored"
+    }
+    ours = InferenceOptions()
+    for name, (field, read) in _READERS.items():
+        if (text := theirs[name]) is not None and getattr(ours, field) is not None:
+            assert read(text) == pytest.approx(getattr(ours, field)), name

@@ -11,8 +11,8 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.files import save_text
-from tests.reporting.test_report import NASTY, nasty_world, world
 from tests.support.accessibility import grave_findings
+from tests.support.report_worlds import NASTY, nasty_world, world
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -15,34 +15,10 @@ from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
 from hornbeam.scoring import best_of_each
-from hornbeam.scoring.independent_scorer import score_targets
 from hornbeam.scoring.proposals import best_new_links, subjects_of
-from tests.support.brute_force import ONE, Triple
+from tests.support.proposed import Scored, expected_links
 from tests.support.random_rules import ReferenceModel, rule_models
-from tests.support.worlds import CRISP, SOFT, World, targets_of, worlds
-
-Scored = list[tuple[str, str, float]]
-
-
-def expected_links(
-    model: ReferenceModel, world: World, target: str, subjects: list[str], score: Score
-) -> dict[str, Scored]:
-    """Every reached new pair by subject, best first: all pairs are looked at."""
-    entities = sorted({name for s, _, o in world.values for name in (s, o)})
-    pairs: list[Triple] = [(s, target, o) for s in subjects for o in entities]
-    wanted = [
-        pair for pair in pairs if pair not in world.values and model.reaches(world.values, pair)
-    ]
-    if not wanted:
-        return {}
-    targets = targets_of([(pair, ONE) for pair in wanted])
-    engine = MemoryEngine(world.facts, threads=1)
-    counted = engine.count(targets, model.bodies, model.language)
-    found = score_targets(model, counted, targets, score)
-    links: dict[str, Scored] = {}
-    for (s, _, o), value in zip(wanted, found.tolist(), strict=True):
-        links.setdefault(s, []).append((s, o, value))
-    return {s: sorted(rows, key=lambda row: (-row[2], row[1])) for s, rows in links.items()}
+from tests.support.worlds import CRISP, SOFT, World, worlds
 
 
 def proposed_links(

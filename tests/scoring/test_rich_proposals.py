@@ -9,38 +9,18 @@ from hypothesis import strategies as st
 import hornbeam as hb
 from hornbeam.choices import Score
 from hornbeam.scoring import best_of_each
+from tests.support.proposed import Scored, with_groundings
 from tests.support.rich_worlds import (
     CRISP,
     ENTITIES,
     SOFT,
-    Pair,
     RichWorld,
     pairs_of,
-    positive_bodies,
     rich_models,
     rich_worlds,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
-
-Scored = list[tuple[str, str, float]]
-
-
-def with_groundings(model: hb.Model, world: RichWorld, target: str, given: int = 0) -> set[Pair]:
-    """New pairs that a rule speaks for, looked for from the subject (0) or the object (1) given.
-
-    What speaks of that one alone counts only where no rule asks of the other.
-    """
-    pulling, asking = positive_bodies(model, given)
-    known = {atom[2 - given] for atom in world.values if atom[0] == target}
-    return {
-        (s, target, o)
-        for s in ENTITIES
-        for o in ENTITIES
-        if (asking or (s, o)[1 - given] in known)
-        and (target, s, o) not in world.values
-        and any(world.count(body, (s, target, o), model.semantics) for body in asking or pulling)
-    }
 
 
 def expected_links(

@@ -23,7 +23,7 @@ from hornbeam.serve.edits import NO_EDITS
 from hornbeam.serve.pages import Pages
 from hornbeam.serve.state import Explorer
 from hornbeam.serve.visits import Visit
-from tests.scoring.test_collective_scorer import RELAXATIONS, models
+from tests.support.collective_worlds import RELAXATIONS, models
 from tests.support.commands import HOSTILE
 from tests.support.servers import (
     COLLECTIVE_FACTS,

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.serve.test_browser import check_pages, every_look, opened
+from tests.support.browsers import check_pages, every_look, opened
 from tests.support.commands import HOSTILE
 from tests.support.servers import SCRIPT, graph_explorer, serving
 

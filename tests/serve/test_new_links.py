@@ -25,8 +25,7 @@ from hornbeam.serve.edits import NO_EDITS
 from hornbeam.serve.independent_pairs import IndependentPairs
 from hornbeam.serve.new_links import NewLinkFinder
 from hornbeam.serve.state import Explorer
-from tests.scoring.test_proposals import expected_links
-from tests.scoring.test_rich_proposals import with_groundings
+from tests.support.proposed import expected_links, with_groundings
 from tests.support.random_rules import ReferenceModel, rule_models
 from tests.support.rich_worlds import ENTITIES, pairs_of, rich_models, rich_worlds
 from tests.support.rich_worlds import SOFT as RICH_SOFT

@@ -22,7 +22,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.candidates import Language
-from tests.contracts.test_engines import check, rows_of
+from tests.support.engine_contract import check, rows_of
 from tests.support.kernels import both_ways, kernels_are
 from tests.support.synthetic import random_facts
 from tests.support.worlds import CRISP, SOFT, World, languages, rich_languages, worlds

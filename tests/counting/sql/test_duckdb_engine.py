@@ -23,7 +23,7 @@ from hornbeam.facts.reading.sources import literal
 from hornbeam.facts.reading.workspace import resource_error
 from hornbeam.facts.table import ONE
 from hornbeam.rules.candidates import Language
-from tests.contracts.test_engines import figures_of, rows_of
+from tests.support.engine_contract import figures_of, rows_of
 from tests.support.synthetic import planted, random_facts
 from tests.support.worlds import (
     CLASSES,

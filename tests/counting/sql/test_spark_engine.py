@@ -30,8 +30,8 @@ from hornbeam.facts.reading.readers import read_labels
 from hornbeam.facts.reading.sources import literal
 from hornbeam.rules.body import Kind
 from hornbeam.rules.candidates import Language
-from tests.contracts.test_engines import figures_of, rows_of
 from tests.support.brute_force import ONE
+from tests.support.engine_contract import figures_of, rows_of
 from tests.support.worlds import CLASSES, World, many_worlds
 
 pytestmark = pytest.mark.java
