@@ -28,7 +28,7 @@ TOLERANCE = 1e-3
 SIZES = (100_000, 1_000_000, 3_000_000)
 SMALL = 3_000
 #: Hinges up to which the NumPy reference is run.
-LARGEST_REFERENCE = 1_000_000
+MAX_REFERENCE = 1_000_000
 #: CPU seconds allowed for a million squared hinges.
 CPU_LIMIT = 3.0
 
@@ -194,7 +194,7 @@ def large_programs(repeat: int) -> list[list[object]]:
                 for threads in ("1", "2")
             )
             reference: list[object] = [""] * 5
-            if size <= LARGEST_REFERENCE:
+            if size <= MAX_REFERENCE:
                 numpy = in_fresh_process(__file__, "--case", "textbook", *case)
                 reference = [
                     f"{numpy['cpu']:.1f}", numpy["iterations"], f"{numpy['objective']:,.1f}",

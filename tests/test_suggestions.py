@@ -21,7 +21,7 @@ from hornbeam.suggestions import did_you_mean
 def test_near_names_are_suggested(
     monkeypatch: pytest.MonkeyPatch, many: int, name: str, expected: str
 ) -> None:
-    monkeypatch.setattr(suggestions, "MANY", many)
+    monkeypatch.setattr(suggestions, "MAX_COMPARED_NAMES", many)
     assert did_you_mean(name, ["ukraine", "uganda", "peru"]) == expected
 
 

@@ -16,7 +16,7 @@ _HOMES = {
     "read_labels": "hornbeam.facts.reading.readers",
     "read_pairs": "hornbeam.facts.reading.readers",
     "read_names": "hornbeam.facts.reading.name_files",
-    "read_queries": "hornbeam.graphs.asked",
+    "read_queries": "hornbeam.graphs.named_queries",
     "Facts": "hornbeam.facts.table",
     "Targets": "hornbeam.facts.table",
     "Language": "hornbeam.rules.candidates",
@@ -59,11 +59,11 @@ if TYPE_CHECKING:
     from hornbeam.facts.symmetry import with_known
     from hornbeam.facts.table import Facts, Targets
     from hornbeam.flow import learn
-    from hornbeam.graphs.asked import read_queries
     from hornbeam.graphs.graph_explanation import GraphExplanation
     from hornbeam.graphs.graph_learning import learn_graph
     from hornbeam.graphs.graph_model import GraphModel
     from hornbeam.graphs.graph_settings import GraphSettings
+    from hornbeam.graphs.named_queries import read_queries
     from hornbeam.graphs.ranking import GraphEvaluation
     from hornbeam.labelled_search import discover
     from hornbeam.learning.boost import Boost

@@ -29,7 +29,7 @@ import numpy as np
 from hornbeam.progress import Progress, Silent
 
 #: Objects made between two searches for garbage while compiling: it makes many and drops few.
-RARELY = 200_000
+GC_THRESHOLD = 200_000
 
 #: Compiles what only kernels call, into them: without the bridges to Python, which take longer.
 INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -232,7 +232,7 @@ def _listener() -> Any:  # noqa: ANN401
         def on_start(self, event: Event) -> None:
             if self.depth == 0:
                 self.thresholds = gc.get_threshold()
-                gc.set_threshold(RARELY, *self.thresholds[1:])
+                gc.set_threshold(GC_THRESHOLD, *self.thresholds[1:])
             self.depth += 1
             purpose = _purposes.get(event.data["dispatcher"].py_func.__module__)
             if purpose is not None:

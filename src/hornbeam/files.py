@@ -21,7 +21,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from hornbeam.errors import DataError, InputError
-from hornbeam.locks import held_by_nobody, hold, release
+from hornbeam.locks import hold, release, unlocked_now
 
 #: Names of what is being written; also those of folders that gave way and are being deleted.
 TEMPORARY = re.compile(r"\.hornbeam-[0-9a-f]{16}\.tmp")
@@ -193,7 +193,7 @@ def _delete_abandoned(folder: Path) -> None:
         names = [name for name in os.listdir(folder) if TEMPORARY.fullmatch(name)]
     for name in names:
         # in use, not ours to delete, or just gone
-        with suppress(OSError), held_by_nobody(folder / name):
+        with suppress(OSError), unlocked_now(folder / name):
             _delete(folder / name)
 
 

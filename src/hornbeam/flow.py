@@ -144,13 +144,13 @@ def _search(
     if plan.two_steps:  # refuses evidence that it cannot have, before anything is searched
         collective_engine(search.engine)
     if plan.recursive:
-        discovery, problem = search.collectively(plan.semantics)
+        discovery, problem = search.discover_collectively(plan.semantics)
         found = _SearchResult(discovery, problem=problem)
     elif search.sampling is not None or cross_evidence:
         folds = search.deal(seed)
         found = _SearchResult(search.by_folds(folds), folds)
     else:
-        found = _SearchResult(search.plainly())
+        found = _SearchResult(search.discover_plain())
     _check_candidates(found.discovery, search.labels, plan.language)
     warn_of_leaks(found.discovery.candidates, search.labels)
     return found

@@ -17,7 +17,7 @@ from hornbeam.counting.mirrors import with_mirrors
 from hornbeam.counting.opening import discover_bodies, facts_in_memory, open_engine, select_target
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
-from hornbeam.facts.evidence_folds import EvidenceFolds, deal_evidence, pair_groups
+from hornbeam.facts.evidence_folds import EvidenceFolds, assign_evidence_folds, pair_groups
 from hornbeam.facts.negatives import origins, with_negatives_of_each
 from hornbeam.facts.reading.readers import Input, as_labels
 from hornbeam.facts.symmetry import is_symmetric, with_known
@@ -52,7 +52,7 @@ class LabelledSearch:
         facts = self.engine.facts
         return facts is not None and is_symmetric(facts, self.labels)
 
-    def plainly(self) -> Discovery:
+    def discover_plain(self) -> Discovery:
         """Over the facts as they are."""
         found = discover_bodies(self.engine, self.labels, self.language, progress=self.progress)
         return self._with_mirrors(found, self.engine)
@@ -67,7 +67,7 @@ class LabelledSearch:
         else:
             origin = origins(self.labels, self.sampling, np.random.default_rng([seed, 1]))
         rng = np.random.default_rng([seed, 2])
-        return deal_evidence(facts, self.labels, rng, origin, self.symmetric)
+        return assign_evidence_folds(facts, self.labels, rng, origin, self.symmetric)
 
     def by_folds(self, folds: EvidenceFolds) -> Discovery:
         """Over the facts and the true pairs, each fold over those that it sees."""
@@ -75,7 +75,7 @@ class LabelledSearch:
         found = folded.discover(self.language, progress=self.progress)
         return self._with_mirrors(found, folded)
 
-    def collectively(self, semantics: Semantics) -> tuple[Discovery, Problem]:
+    def discover_collectively(self, semantics: Semantics) -> tuple[Discovery, Problem]:
         """Over facts and labelled targets together, and laid out."""
         found = discover_collective(
             self.engine, self.labels, self.language, progress=self.progress,

@@ -44,7 +44,7 @@ def release(owner: int) -> None:
 
 
 @contextmanager
-def held_by_nobody(path: Path) -> Iterator[None]:
+def unlocked_now(path: Path) -> Iterator[None]:
     """Hold something for a moment; an `OSError` where somebody does, or might."""
     if fcntl is None:
         raise OSError(errno.ENOTSUP, "no locks")

@@ -8,14 +8,14 @@ import sys
 
 #: Largest weight, coefficient, step or tolerance: sums and squares of such stay finite. One over it
 #: is the smallest that is not 0.
-LARGEST_NUMBER = 1e100
+MAX_NUMBER = 1e100
 #: Largest limit on a number of things.
-LARGEST_COUNT = 2**63 - 1
+MAX_COUNT = 2**63 - 1
 #: Most worker threads: each has its own counters.
-MOST_THREADS = 256
+MAX_THREADS = 256
 #: Bytes of addresses that DuckDB, LLVM and their threads reserve on small work, and some to spare;
 #: with less they may end the process without a word.
-LEAST_ADDRESS_SPACE = 2 * 10**9
+MIN_ADDRESS_SPACE = 2 * 10**9
 
 
 def physical_memory() -> int:
@@ -38,11 +38,11 @@ def address_space() -> int | None:
 
 
 def worker_threads(asked: int | None = None) -> int:
-    """As many threads as are asked for, up to `MOST_THREADS`; one per core by default.
+    """As many threads as are asked for, up to `MAX_THREADS`; one per core by default.
 
     Examples
     --------
     >>> worker_threads(3), worker_threads() >= 1
     (3, True)
     """
-    return min(asked or os.cpu_count() or 1, MOST_THREADS)
+    return min(asked or os.cpu_count() or 1, MAX_THREADS)

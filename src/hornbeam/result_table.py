@@ -232,7 +232,7 @@ class ResultTable:
         rows = [self.names, *([*map(_text, row)] for row in self[:SHOWN])]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         if sys.stdout.isatty():
-            widths = narrowed(widths, shutil.get_terminal_size().columns)
+            widths = fitted_widths(widths, shutil.get_terminal_size().columns)
             rows = [list(map(elided, row, widths)) for row in rows]
         lines = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -243,7 +243,7 @@ class ResultTable:
         return "\n".join(lines)
 
 
-def narrowed(widths: Sequence[int], room: int) -> list[int]:
+def fitted_widths(widths: Sequence[int], room: int) -> list[int]:
     """Widths of columns, two apart, of which the widest give way until they fit.
 
     Examples

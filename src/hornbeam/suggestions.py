@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from hornbeam.printable import printable
 
 #: Of more names only those that begin alike are compared letter by letter.
-MANY = 100_000
+MAX_COMPARED_NAMES = 100_000
 #: Fewest letters of a part by which names are suggested that contain it.
 SHORTEST_PART = 3
 #: Most names that are suggested.
-MOST = 3
+MAX_SUGGESTIONS = 3
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -38,11 +38,11 @@ def nearest(name: str, known: Sequence[str]) -> list[str]:
     by_fold: dict[str, list[str]] = {}
     for one in known:
         other = one.casefold()
-        if len(known) <= MANY or other[:2] == folded[:2]:
+        if len(known) <= MAX_COMPARED_NAMES or other[:2] == folded[:2]:
             by_fold.setdefault(other, []).append(one)
-    near = get_close_matches(folded, by_fold, n=MOST)
+    near = get_close_matches(folded, by_fold, n=MAX_SUGGESTIONS)
     if not near and len(folded) >= SHORTEST_PART:
         near = sorted(
             (other for other in by_fold if folded in other), key=lambda one: (len(one), one)
         )
-    return [one for other in near for one in by_fold[other]][:MOST]
+    return [one for other in near for one in by_fold[other]][:MAX_SUGGESTIONS]

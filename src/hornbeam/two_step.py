@@ -28,8 +28,8 @@ from hornbeam.choices import CollectiveMethod
 from hornbeam.counting.collective.believed_pairs import (
     BelievedPairs,
     as_beliefs,
-    asked_pairs,
     is_linked,
+    pair_density,
 )
 from hornbeam.counting.cross_evidence import united_table
 from hornbeam.counting.memory.memory_engine import MemoryEngine
@@ -232,7 +232,7 @@ def _both_steps(
     semantics = replace(
         plain.semantics,
         collective=CollectiveMethod.TWO_STEP,
-        asked=asked_pairs(first.labels, view),
+        asked=pair_density(first.labels, view),
     )
     beliefs = plain.rules
     if asked_only:

@@ -8,7 +8,7 @@ import pytest
 import hornbeam as hb
 from hornbeam.counting.mirrors import with_mirrors
 from hornbeam.counting.opening import open_engine
-from hornbeam.facts.symmetry import ENOUGH, is_symmetric
+from hornbeam.facts.symmetry import MIN_EDGES, is_symmetric
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.rules.body import AnyBody, Kind
 from hornbeam.rules.weighing import Counts
@@ -32,7 +32,7 @@ def chain(n: int, mirrored: int, name: str = "t") -> list[tuple[str, str, str]]:
         (chain(40, 20), False),
         (chain(40, 0), False),
         (chain(40, 40, "other"), False),
-        ([(f"x{k}", "t", f"x{k}") for k in range(ENOUGH)], True),
+        ([(f"x{k}", "t", f"x{k}") for k in range(MIN_EDGES)], True),
     ],
 )
 def test_a_target_is_symmetric_by_its_facts(

@@ -14,7 +14,7 @@ from hornbeam.arrays import Ints
 from hornbeam.choices import Sampling
 from hornbeam.counting.cross_evidence import FoldedEvidence
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.facts.evidence_folds import FOLDS, EvidenceFolds, deal_evidence
+from hornbeam.facts.evidence_folds import FOLDS, EvidenceFolds, assign_evidence_folds
 from hornbeam.facts.known import with_targets
 from hornbeam.facts.negatives import origins, with_negatives, with_negatives_of_each
 from hornbeam.rules.body import Body, Kind, Step
@@ -62,7 +62,7 @@ def sampled(
     table = hb.read_facts(facts)
     pairs = with_negatives(table, "t", 1.0, sampling, rng=rng)
     origin = origins(pairs, sampling, rng)
-    return facts, deal_evidence(table, pairs, rng, origin, symmetric), origin
+    return facts, assign_evidence_folds(table, pairs, rng, origin, symmetric), origin
 
 
 def some_world(seed: int) -> bool:
@@ -150,7 +150,7 @@ def test_target_facts_that_are_no_training_pair_are_always_seen(seed: int, symme
     pairs = hb.read_labels([(*pair, y) for pair, y in labels.items()])
     true = {pair for pair, y in labels.items() if y}
     table = with_targets(hb.read_facts(facts), pairs.select(pairs.positive))
-    folds = deal_evidence(table, pairs, rng, symmetric=symmetric)
+    folds = assign_evidence_folds(table, pairs, rng, symmetric=symmetric)
     mirrors = {(o, p, s) for s, p, o in true} if symmetric else set()
     named = triples(pairs)
     for rows, view in folds.views():
@@ -172,7 +172,7 @@ def test_new_entities_stay_new() -> None:
     facts = [("film0", "p", "film1")]
     facts += [(f"old{k}", "t", f"user{u}") for k in range(5) for u in range(40)]
     table = with_targets(hb.read_facts(facts), pairs.select(pairs.positive))
-    folds = deal_evidence(table, pairs, rng)
+    folds = assign_evidence_folds(table, pairs, rng)
     for rows, view in folds.views():
         films = set(pairs.entities.take(pairs.subject[rows]))
         assert not films & {s for s, p, _ in seen(view) if p == "t"}
@@ -272,7 +272,7 @@ def test_several_targets_have_folds_of_their_own(seed: int, sampling: Sampling) 
     origin = origins(pairs, sampling, rng)
     assert (pairs.predicate[origin] == pairs.predicate).all()
     assert pairs.positive[origin].all()
-    dealt = deal_evidence(table, pairs, rng, origin)
+    dealt = assign_evidence_folds(table, pairs, rng, origin)
     everything = seen(table)
     for rows, view in dealt.views():
         if not len(rows):

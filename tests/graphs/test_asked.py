@@ -9,7 +9,7 @@ import pytest
 
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.readers import read_facts
-from hornbeam.graphs.asked import as_queries, read_queries, tell_unknown
+from hornbeam.graphs.named_queries import as_queries, read_queries, report_unknown
 from hornbeam.graphs.queries import Answers, Queries, answered
 from hornbeam.progress import SILENT, Progress
 from tests.support.commands import HOSTILE, write
@@ -77,12 +77,12 @@ def test_unknown_names_are_counted_and_said() -> None:
     queries = asked.located(facts)
     assert queries.relation.tolist() == [0, 0, -1, 0]
     assert queries.known.tolist() == [0, -1, 1, 1]
-    assert tell_unknown(queries, told) == 2
+    assert report_unknown(queries, told) == 2
     assert told.messages == [
         "2 queries name an entity or a relation that no fact has; they get no answer."
     ]
-    assert tell_unknown(queries.select(np.array([0])), told) == 0
-    tell_unknown(queries.select(np.array([1])), told)
+    assert report_unknown(queries.select(np.array([0])), told) == 0
+    report_unknown(queries.select(np.array([1])), told)
     assert told.messages[1:] == [
         "1 query names an entity or a relation that no fact has; it gets no answer."
     ]
@@ -118,7 +118,7 @@ def test_names_may_be_anything(tmp_path: Path) -> None:
 def test_plain_tuples_are_read_without_a_database(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [*ROWS, *((name, "near", "?") for name in HOSTILE)]
     read = read_queries(rows)
-    monkeypatch.setattr("hornbeam.graphs.asked.read_queries", None)
+    monkeypatch.setattr("hornbeam.graphs.named_queries.read_queries", None)
     for given in (rows, tuple(map(list, rows))):
         plain = as_queries(given)
         assert plain.rows.entities == read.rows.entities

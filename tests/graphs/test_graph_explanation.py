@@ -61,7 +61,7 @@ def steps(ranker: MemoryRanker) -> list[int]:
 
 @pytest.mark.slow
 def test_the_best_of_every_class_is_the_feature_of_the_ranking(ranker: MemoryRanker) -> None:
-    from hornbeam.graphs.asked_links import unasked
+    from hornbeam.graphs.grouped_queries import no_queries
     from hornbeam.graphs.pools import pool_of
 
     classes = {
@@ -72,7 +72,7 @@ def test_the_best_of_every_class_is_the_feature_of_the_ranking(ranker: MemoryRan
     for step in steps(ranker):
         source = ranker.graph.holders(step)[:1].astype(np.int32)
         rules = ranker.steps[step].rules
-        pool = pool_of(ranker.evidence, rules, unasked(source), ranker.model.pool)
+        pool = pool_of(ranker.evidence, rules, no_queries(source), ranker.model.pool)
         for row in range(0, len(pool.entity), 7):
             found = reasons_for(ranker, pool, row)
             for name, kind in classes.items():

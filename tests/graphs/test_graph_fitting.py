@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy.optimize import check_grad, minimize
 
 from hornbeam.arrays import Floats
-from hornbeam.graphs.asked_links import asked_along
 from hornbeam.graphs.calibration import fit_calibration, log_odds, probabilities
 from hornbeam.graphs.graph_settings import Extent
 from hornbeam.graphs.graph_stages import with_held
+from hornbeam.graphs.grouped_queries import queries_along
 from hornbeam.graphs.lbfgs import minimise
 from hornbeam.graphs.pools import FEATURES, Pool
 from hornbeam.graphs.ranking_fit import USUAL_PENALTY, Trial, fit_ranking
@@ -115,7 +115,7 @@ def test_a_search_ends_where_time_does() -> None:
 
 def test_queries_come_in_parts() -> None:
     graph = graph_of([(0, 0, 4), (0, 0, 5), (1, 0, 4), (2, 0, 5)])
-    asked = asked_along(graph, 2)
+    asked = queries_along(graph, 2)
     parts = list(asked.parts(2))
     assert [part.sources.tolist() for part in parts] == [[0, 1], [2]]
     assert [part.answers.tolist() for part in parts] == [[4, 5, 4], [5]]

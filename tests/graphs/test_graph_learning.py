@@ -8,13 +8,13 @@ import pytest
 import hornbeam as hb
 from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.graphs import graph_learning
-from hornbeam.graphs.asked_links import asked_along
 from hornbeam.graphs.discovery import longest_path
 from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.graph_learning import learn_graph
 from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_stages import held_triples
+from hornbeam.graphs.grouped_queries import queries_along
 from hornbeam.graphs.hidden_folds import folds_of, hidden_folds
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.linked_pairs import linked_shares
@@ -172,11 +172,11 @@ def test_features_do_not_see_their_own_hidden_fold() -> None:
         )
         step = int(step_code(number % 3))
         paths = np.array([[2, 0], [5, 4], [6, 7]], dtype=np.int32)
-        asked = asked_along(hidden, step)
+        asked = queries_along(hidden, step)
         pools = [
             pool_of(
                 GraphEvidence(some, 5.0),
-                counted(some, step, paths, asked_along(some, step)),
+                counted(some, step, paths, queries_along(some, step)),
                 asked,
                 100,
             )
@@ -211,7 +211,7 @@ def test_what_cannot_be_learned_is_told() -> None:
 def test_held_out_facts_choose_unless_they_are_too_few(
     monkeypatch: pytest.MonkeyPatch, enough: int, judge: str
 ) -> None:
-    monkeypatch.setattr(graph_learning, "ENOUGH", enough)
+    monkeypatch.setattr(graph_learning, "MIN_QUERIES", enough)
     train, held = split(planted())
     model = learn_graph(train, held, settings=GraphSettings(rule_weights=False))
     assert model.linked.caution is None

@@ -86,11 +86,11 @@ def test_weights_go_by_their_names() -> None:
         model, features=("path_best", "ridge_sum"), weights=(1.0, 2.0), relations=(section,)
     )
     text = model.to_text()
-    turned = text.replace(
+    inverse_code = text.replace(
         '{"path_best": 0.25, "ridge_sum": -1.0}', '{"ridge_sum": -1.0, "path_best": 0.25}'
     )
-    assert turned != text
-    assert GraphModel.from_text(turned) == model
+    assert inverse_code != text
+    assert GraphModel.from_text(inverse_code) == model
     with pytest.raises(DataError, match="expected weights of path_best, ridge_sum"):
         GraphModel.from_text(text.replace(', "ridge_sum": -1.0}', "}"))
 

@@ -12,18 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.graphs.asked_links import asked_along, unasked
 from hornbeam.graphs.constants import (
-    LEAST_CONFIDENCE,
+    MIN_CONFIDENCE,
     ConstantRules,
     constant_rules,
     open_rules,
     priors,
 )
-from hornbeam.graphs.discovery import discover_paths, turned_paths
+from hornbeam.graphs.discovery import discover_paths, reversed_paths
 from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.graph_reasons import connecting_walks, properties_of
+from hornbeam.graphs.grouped_queries import no_queries, queries_along
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import property_of
 from hornbeam.graphs.pair_weights import PENALTY, shared_pairs, weights_of
@@ -76,7 +76,7 @@ def test_path_confidences(
 ) -> None:
     graph, brute = graph_of(some), BruteGraph(some)
     with kernels_are(compiled):
-        rules = counted(graph, step, padded(listed), asked_along(graph, step))
+        rules = counted(graph, step, padded(listed), queries_along(graph, step))
     for row, path in enumerate(listed):
         assert (rules.hits[row], rules.predicted[row]) == brute.path_counts(path, step)
 
@@ -90,7 +90,9 @@ def test_paths_of_all_steps_are_counted_in_one_walk(
     tables = {step: padded(of_step) for step, of_step in listed.items()}
     # some sources are not asked about some steps
     asked = {
-        step: next(asked_along(graph, step).parts(ENTITIES // (1 + step % every)), unasked(NOBODY))
+        step: next(
+            queries_along(graph, step).parts(ENTITIES // (1 + step % every)), no_queries(NOBODY)
+        )
         for step in listed
     }
     portion = Portion(Workload(SILENT, "counting", None, 2), 1.0)
@@ -116,7 +118,7 @@ def test_kernels_let_go_of_what_they_were_given(compiled: bool) -> None:
     graph = graph_of([(0, 0, 4), (1, 0, 4), (4, 1, 5), (2, 0, 5)])
     given_to = [ref(column) for column in graph.links]
     with kernels_are(compiled):
-        asked = asked_along(graph, STEPS[0])
+        asked = queries_along(graph, STEPS[0])
         rules = counted(graph, STEPS[0], padded([(STEPS[0], STEPS[2])]), asked)
         pool = pool_of(GraphEvidence(graph), rules, asked, limit=100)
         firings_of(graph, rules, pool)
@@ -140,7 +142,7 @@ def test_constant_confidences(compiled: bool, some: set[Triple], step: int) -> N
     expected = {
         rule: (hits, predicted)
         for rule, (hits, predicted) in brute.constant_counts(step).items()
-        if hits >= 2 and hits / (predicted + 5) >= LEAST_CONFIDENCE
+        if hits >= 2 and hits / (predicted + 5) >= MIN_CONFIDENCE
     }
     assert found == expected
 
@@ -170,7 +172,7 @@ def test_features(
 ) -> None:
     graph, brute = graph_of(some), BruteGraph(some)
     with kernels_are(compiled):
-        asked = asked_along(graph, step)
+        asked = queries_along(graph, step)
         rules = counted(graph, step, padded(listed), asked)
         if not len(asked.sources):
             return
@@ -247,7 +249,7 @@ def test_firings_and_groundings_agree(
     some: set[Triple], step: int, listed: list[tuple[int, ...]]
 ) -> None:
     graph = graph_of(some)
-    asked = asked_along(graph, step)
+    asked = queries_along(graph, step)
     if not len(asked.sources):
         return
     rules = counted(graph, step, padded(listed), asked)
@@ -270,7 +272,7 @@ def test_discovered_paths_are_the_distinct_ones(compiled: bool, some: set[Triple
     graph, brute = graph_of(some), BruteGraph(some)
     step = STEPS[0]
     with kernels_are(compiled):
-        found = discover_paths(graph, step, 3, asked_along(graph, step), 10**6)
+        found = discover_paths(graph, step, 3, queries_along(graph, step), 10**6)
     every: dict[tuple[int, ...], int] = {}
     for path in (p for n in (1, 2, 3) for p in product(STEPS, repeat=n)):
         links = sum(_simple(brute, path, a, c) for a, c in brute.queries(step) if a != c)
@@ -279,8 +281,8 @@ def test_discovered_paths_are_the_distinct_ones(compiled: bool, some: set[Triple
     often = 2 if len(brute.queries(step)) > 20 else 1
     expected = {path for path, links in every.items() if links >= often}
     assert {tuple(code for code in row if code) for row in found.tolist()} == expected
-    turned = {tuple(code for code in row if code) for row in turned_paths(found).tolist()}
-    assert turned == {tuple(code ^ 1 for code in reversed(path)) for path in expected}
+    inverse_code = {tuple(code for code in row if code) for row in reversed_paths(found).tolist()}
+    assert inverse_code == {tuple(code ^ 1 for code in reversed(path)) for path in expected}
 
 
 def _simple(brute: BruteGraph, path: tuple[int, ...], a: int, c: int) -> bool:
@@ -348,7 +350,7 @@ def test_the_ridges_penalty_is_the_one_that_ranks_hidden_links_best(
     graph = graph_of(some)
     is_hidden = np.arange(len(graph)) % data.draw(st.integers(2, 3)) == 0
     hidden, rest = graph.select(is_hidden), graph.select(~is_hidden)
-    asked = {step: asked_along(hidden, step) for step in STEPS}
+    asked = {step: queries_along(hidden, step) for step in STEPS}
 
     def naive(penalty: float) -> float:
         total, ridge = 0.0, Ridge.fit(rest, penalty)

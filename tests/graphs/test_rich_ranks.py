@@ -51,7 +51,7 @@ def test_answers_are_what_rules_speak_for_by_their_scores(
     n = len(ENTITIES)
     ids = np.tile(np.arange(n, dtype=np.int32), 2)
     relation = np.full(2 * n, ranker.facts.predicates.index("t"), dtype=np.int32)
-    with patch.object(separable_scores, "MOST_PAIRS", block * n):
+    with patch.object(separable_scores, "MAX_PAIRS", block * n):
         found = ranker.answers(Queries(relation, ids, np.repeat([False, True], n)))
     for near in (0, 1):
         expected = with_groundings(model, world, near)

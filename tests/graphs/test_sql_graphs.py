@@ -19,7 +19,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Atoms, Facts
 from hornbeam.graphs import discovery
-from hornbeam.graphs.discovery import turned_paths
+from hornbeam.graphs.discovery import reversed_paths
 from hornbeam.graphs.graph_counter import GraphCounter, Portion
 from hornbeam.graphs.graph_learning import learn_graph
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
@@ -78,7 +78,7 @@ def test_every_stage_is_the_same(some: set[Triple], length: int, most: int, seed
     paths = memory.discover(forward, length, extent, seed, PORTION)
     found = database.discover(forward, length, extent, seed, PORTION)
     assert {s: p.tolist() for s, p in found.items()} == {s: p.tolist() for s, p in paths.items()}
-    paths |= {step ^ 1: turned_paths(some) for step, some in paths.items()}
+    paths |= {step ^ 1: reversed_paths(some) for step, some in paths.items()}
     folds = zip(memory.hidden_folds(extent, seed), database.hidden_folds(extent, seed), strict=True)
     for number, ((rest, hidden), (other, other_hidden)) in enumerate(folds):
         asked = rest.drawn(present, most, seed, COUNTING)
@@ -142,8 +142,8 @@ def test_a_search_that_ends_early_ends_where_that_in_memory_ends(
     some = {(int(s), int(p), int(o)) for s, p, o in rng.integers((12, 3, 12), size=(60, 3))}
     memory, database = both(facts_of(some, 12))
     for most in (3, 10, 30):
-        monkeypatch.setattr(discovery, "MOST", most)
-        monkeypatch.setattr(neighbourhoods, "MOST", most)
+        monkeypatch.setattr(discovery, "MAX_VISITED_LINKS", most)
+        monkeypatch.setattr(neighbourhoods, "MAX_VISITED_LINKS", most)
         monkeypatch.setattr(neighbourhoods, "ROWS", 20 * most)
         extent = Extent(sampled=8)
         expected = memory.discover(STEPS[::2], length, extent, 0, PORTION)

@@ -13,7 +13,7 @@ from hornbeam.language.brackets import Bracket, ThresholdSpan
 from hornbeam.language.places import Place
 from hornbeam.language.rule_texts import parse_logical_rules, parse_rules
 from hornbeam.language.syntax import Literal, LogicalRule
-from hornbeam.machine import LARGEST_NUMBER
+from hornbeam.machine import MAX_NUMBER
 from tests.support.rule_strategies import HEADS, NAMES, SIDES, WEIGHTS
 
 
@@ -157,7 +157,7 @@ def test_brackets_stand_where_they_belong() -> None:
         rule(None, ThresholdSpan(0, 1, weighing))
 
 
-NUMBERS = st.floats(-LARGEST_NUMBER, LARGEST_NUMBER)
+NUMBERS = st.floats(-MAX_NUMBER, MAX_NUMBER)
 WEIGHINGS = st.builds(Bracket, NAMES) | st.builds(Bracket, NAMES, st.just("/"), NUMBERS)
 THRESHOLDS = st.builds(Bracket, NAMES, st.sampled_from([">=", ">"]), NUMBERS)
 

@@ -129,7 +129,7 @@ def test_shapes_change_nothing(text: str, brackets: bool) -> None:
     """A line whose kinds of tokens are known is read as the parser reads it, mistakes included."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parsing, "_shapes", {})
-        patch.setattr(parsing, "MOST_SHAPES", 0)
+        patch.setattr(parsing, "MAX_SHAPES", 0)
         expected = _read(text, brackets)
     assert _read(text, brackets) == expected
     assert _read(text, brackets) == expected  # the shapes of before

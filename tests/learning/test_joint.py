@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hornbeam.arrays import Floats
 from hornbeam.counting.columns import transformed
 from hornbeam.errors import InputError
-from hornbeam.learning.count_problem import LEAST_SPREAD, CountProblem
+from hornbeam.learning.count_problem import MIN_SPREAD, CountProblem
 from hornbeam.learning.joint import Joint, deal, log_loss
 from hornbeam.learning.newton import Newton
 from hornbeam.learning.rule_learning import LearnedRules, learn_rules
@@ -108,8 +108,8 @@ def test_a_column_that_hardly_varies_has_a_share_of_its_size_for_its_spread() ->
         problem_of([[7], [7], [7]], [0, 1, 1]),
         problem_of([[7], [7], [8]], [0, 1, 1]),
     )
-    np.testing.assert_allclose(constant.scales[:2], LEAST_SPREAD * 7)
-    np.testing.assert_allclose(hardly.scales[:2], LEAST_SPREAD * np.sqrt(162 / 3))
+    np.testing.assert_allclose(constant.scales[:2], MIN_SPREAD * 7)
+    np.testing.assert_allclose(hardly.scales[:2], MIN_SPREAD * np.sqrt(162 / 3))
     assert np.std([7, 7, 8]) < hardly.scales[0]
 
 

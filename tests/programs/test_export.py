@@ -15,7 +15,7 @@ import hornbeam as hb
 from hornbeam.choices import CollectiveMethod, Score
 from hornbeam.counting.opening import open_in_memory
 from hornbeam.errors import InputError
-from hornbeam.programs.computed_rules import MOST_VALUES, Addends
+from hornbeam.programs.computed_rules import MAX_VALUES, Addends
 from hornbeam.programs.export import export_program
 from hornbeam.programs.plain_rules import RuleNotPlainError
 from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
@@ -277,9 +277,9 @@ def test_addends_add_up(numbers: list[float]) -> None:
     for value, some in zip(found.values, found.rows, strict=True):
         assert len(np.unique(some)) == len(some) > 0
         total[some] += value
-    few = len(np.unique(x)) <= MOST_VALUES
+    few = len(np.unique(x)) <= MAX_VALUES
     np.testing.assert_allclose(total[rows], x, rtol=0 if few else 2.0**-17)
-    assert len(found.values) <= max(MOST_VALUES, 18 + np.log2(x.max() / x.min()))
+    assert len(found.values) <= max(MAX_VALUES, 18 + np.log2(x.max() / x.min()))
 
 
 def test_many_whole_numbers_are_exact() -> None:

@@ -30,7 +30,7 @@ from tests.support.line_coverage import LineCoverage
 
 CORPUS = Path(__file__).with_name("corpus")
 #: What one input may take: CPU seconds, and megabytes beyond what all before it took.
-MOST_SECONDS, MOST_MEGABYTES = 30, 512
+MAX_SECONDS, MAX_MEGABYTES = 30, 512
 #: Where an input is kept while it is tried: it stays if the process dies of it.
 UNDER_WAY = "under-way"
 #: Of so many inputs one is watched for new lines: watching takes as long as reading.
@@ -80,19 +80,19 @@ class Tried:
 
 def too_long(signal: int, frame: FrameType | None) -> None:
     """What the alarm of an input does."""
-    raise TimeoutError(f"more than {MOST_SECONDS} CPU seconds")
+    raise TimeoutError(f"more than {MAX_SECONDS} CPU seconds")
 
 
 def judge(target: Fuzzed, data: bytes, folder: Path) -> bool:
     """Check an input within its limits."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS)
     try:
         accepted = target.check(data, folder)
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
     more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    assert more < MOST_MEGABYTES, f"{more:.0f} MB more than all inputs before"
+    assert more < MAX_MEGABYTES, f"{more:.0f} MB more than all inputs before"
     return accepted
 
 

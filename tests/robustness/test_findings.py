@@ -19,7 +19,7 @@ import pytest
 import hornbeam as hb
 from hornbeam.cli import doctor
 from hornbeam.errors import DataError, InputError
-from hornbeam.machine import MOST_THREADS, worker_threads
+from hornbeam.machine import MAX_THREADS, worker_threads
 from tests.support import small_inputs as small
 from tests.support.commands import command, hornbeam_
 from tests.support.small_inputs import PREDICT, PROGRAM
@@ -83,7 +83,7 @@ def test_odd_options_and_files(words: tuple[str, ...], said: str) -> None:
 
 
 def test_endless_inputs_are_cut_at_a_limit_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hornbeam.facts.reading.input_files.LARGEST_COPY", 3_000_000)
+    monkeypatch.setattr("hornbeam.facts.reading.input_files.MAX_COPY", 3_000_000)
     Path("long.tsv.gz").write_bytes(gzip.compress(small.FACTS.encode() * 20_000, 1))
     said = "cannot be read: longer than 3 MB, where a pipe or gzipped file is cut"
     assert f"long.tsv.gz: {said}" in _refused(*LEARN, "--facts", "long.tsv.gz")
@@ -219,7 +219,7 @@ def test_messages_are_short() -> None:
 
 
 def test_threads_are_bounded() -> None:
-    assert worker_threads(100_000) == MOST_THREADS
+    assert worker_threads(100_000) == MAX_THREADS
     assert hornbeam_(*PREDICT, "--threads", "100000").code == 0
 
 

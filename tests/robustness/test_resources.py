@@ -22,10 +22,10 @@ from pathlib import Path
 import pytest
 
 import hornbeam as hb
-from hornbeam.cli.work_left import StageProgress
+from hornbeam.cli.remaining_time import StageProgress
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.interning import intern_facts
-from hornbeam.machine import LEAST_ADDRESS_SPACE
+from hornbeam.machine import MIN_ADDRESS_SPACE
 from tests.support.commands import command, hornbeam_
 from tests.support.small_inputs import FACTS, LEARN, PREDICT
 
@@ -255,7 +255,7 @@ def test_a_temporary_folder_that_is_missing() -> None:
 @pytest.mark.parametrize("words", [(*LEARN, "-o", "new.psl"), PREDICT, ("infer", "program.json")])
 def test_little_memory(words: tuple[str, ...]) -> None:
     """The least that is allowed is enough for small work."""
-    kilobytes = LEAST_ADDRESS_SPACE // 1024 + 1
+    kilobytes = MIN_ADDRESS_SPACE // 1024 + 1
     assert _run(*words, shell=f"ulimit -v {kilobytes}").returncode == 0
     assert "not enough memory" in _message(_run(*words, shell="ulimit -v 900000"))
 

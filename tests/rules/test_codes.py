@@ -12,15 +12,15 @@ from hornbeam.rules.codes import (
     code_limit,
     codes_of_keys,
     from_subject,
+    inverse_code,
     is_inverse,
     key_bits,
     path_codes,
     predicate_of,
+    reversed_sequence,
     sequence_key,
     sequence_keys,
     step_code,
-    turned,
-    turned_sequence,
 )
 
 PREDICATES = st.integers(0, predicate_of(1 << key_bits(MAX_LENGTH)) - 2)
@@ -30,15 +30,15 @@ PREDICATES = st.integers(0, predicate_of(1 << key_bits(MAX_LENGTH)) - 2)
 def test_a_code_says_predicate_and_direction(predicate: int, inverse: bool) -> None:
     code = step_code(predicate, inverse)
     assert (predicate_of(code), is_inverse(code)) == (predicate, inverse)
-    assert turned(code) == step_code(predicate, not inverse)
+    assert inverse_code(code) == step_code(predicate, not inverse)
     assert 0 < code < code_limit(predicate + 1)
 
 
 def test_no_predicate_has_no_code_in_either_direction() -> None:
-    assert step_code(-1) == turned(0) == 0
+    assert step_code(-1) == inverse_code(0) == 0
     codes = np.array([0, 2, 5], dtype=np.uint32)
-    assert turned(codes).tolist() == [0, 3, 4]
-    assert turned(codes).dtype == codes.dtype
+    assert inverse_code(codes).tolist() == [0, 3, 4]
+    assert inverse_code(codes).dtype == codes.dtype
     assert is_inverse(codes).tolist() == [False, False, True]
     assert step_code(predicate_of(codes[1:]), is_inverse(codes[1:])).tolist() == [2, 5]
 
@@ -48,7 +48,7 @@ def test_a_key_gives_its_sequence_back_from_either_end(steps: list[tuple[int, bo
     codes = [step_code(*step) for step in steps]
     bits = key_bits(MAX_LENGTH)
     for flipped in (False, True):
-        walked = turned_sequence(codes) if flipped else codes
+        walked = reversed_sequence(codes) if flipped else codes
         key = np.array([sequence_key(walked, bits)], dtype=np.uint64)
         assert sequence_keys(np.array([walked], dtype=np.int32), bits).tolist() == key.tolist()
         rows = from_subject(codes_of_keys(key, bits, MAX_LENGTH), flipped)

@@ -12,7 +12,7 @@ from hornbeam.errors import DataError, InputError
 from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.model_file import model_text, parse_model
-from hornbeam.rules.rule_model import AskedPairs, Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.rule_model import PairDensity, Relaxation, Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 from tests.support.stated_models import models
 
@@ -73,7 +73,7 @@ def test_both_steps_stand_in_one_file() -> None:
         "!likes(A, B)",
     ]
     assert (model.targets, len(model.rules)) == (["likes"], 2)
-    asked = AskedPairs(2.5, 1.25, 0.1)
+    asked = PairDensity(2.5, 1.25, 0.1)
     told = replace(model, semantics=replace(model.semantics, asked=asked))
     for one in (model, told):
         assert parse_model(model_text(one), "model.psl") == one

@@ -18,14 +18,14 @@ from hornbeam.printable import printable
 from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.model_file import parse_model
-from hornbeam.rules.stated_clauses import StatedClause, stated_clause
+from hornbeam.rules.parsed_clauses import ParsedClause, parsed_clause
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 from tests.support.stated_models import arities, clauses
 
 
-def stated(text: str) -> StatedClause:
+def stated(text: str) -> ParsedClause:
     [rule] = parse_logical_rules(f"1: {text}", "model.psl")
-    return stated_clause(rule, {}, "model.psl")
+    return parsed_clause(rule, {}, "model.psl")
 
 
 P, Q = Step("p"), Step("q")
@@ -157,7 +157,7 @@ def test_a_clause_is_seen_in_any_order_and_by_any_variables(
     names = {identifier: name for name, identifier in spelt.items()}
     [rule] = parse_logical_rules(f"1: {clause.text(spelt, distinct=distinct)}", "model.psl")
     [other] = parse_logical_rules(str(in_other_words(rule, chance)), "model.psl")
-    found = stated_clause(other, names, "model.psl")
+    found = parsed_clause(other, names, "model.psl")
     assert Counter(found.clause.body.parts) == Counter(clause.body.parts)
     assert replace(found.clause, body=clause.body) == clause
     has_atoms = any(part.body.steps for part in clause.body.parts)
@@ -291,5 +291,5 @@ def test_long_rules_are_cut_in_messages(atom: str) -> None:
     for text in (f"1: {body} -> t(A, B)", f"1: p(A, X) [n >= 2] & {body} -> t(A, B)"):
         [rule] = parse_logical_rules(text, "model.psl")
         with pytest.raises(DataError) as caught:
-            stated_clause(rule, {}, "model.psl")
+            parsed_clause(rule, {}, "model.psl")
         assert len(str(caught.value)) < 500

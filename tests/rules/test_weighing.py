@@ -7,19 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.language.rule_texts import parse_logical_rules
-from hornbeam.machine import LARGEST_NUMBER
+from hornbeam.machine import MAX_NUMBER
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 
 
-@given(st.floats(0, LARGEST_NUMBER, exclude_min=True), st.integers(1, 10**100))
+@given(st.floats(0, MAX_NUMBER, exclude_min=True), st.integers(1, 10**100))
 def test_texts_read_back(x: float, n: int) -> None:
     for weighing in (Weighing(Counts.LOG), Weighing(Counts.SHARE, x)):
         for threshold in (Threshold(float(n)), Threshold(x, share=True)):
             text = f"1: p(A, B) {threshold} -> t(A, B) {weighing}"
             [rule] = parse_logical_rules(text, "model.psl")
             assert rule.weighing is not None
-            assert Weighing.stated_by(rule.weighing) == weighing
-            assert Threshold.stated_by(rule.thresholds[0].threshold) == threshold
+            assert Weighing.from_bracket(rule.weighing) == weighing
+            assert Threshold.from_bracket(rule.thresholds[0].threshold) == threshold
 
 
 @pytest.mark.parametrize("median", [0.0, -1.0, math.nan, math.inf])

@@ -104,7 +104,7 @@ def test_they_are_the_best_of_everything(
     with kernels_are(compiled), pytest.MonkeyPatch.context() as patch:
         for module in (bounded_search, best_of_each_module):
             patch.setattr(module, "FIRST_PAIRS", 0)
-            patch.setattr(module, "MOST_SUBJECTS", 2)
+            patch.setattr(module, "MAX_SUBJECTS", 2)
         found = everything.found(top, per_subject)
     assert found == everything.best(top, per_subject)
 

@@ -201,6 +201,6 @@ def test_what_collective_models_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
         infer(counts=Counts.LOG)
     with pytest.raises(InputError, match="`max_fanout`"):
         infer(max_fanout=2)
-    monkeypatch.setattr(linked, "MOST_ROWS", 1)
+    monkeypatch.setattr(linked, "MAX_ROWS", 1)
     with pytest.raises(InputError, match="score fewer pairs at a time"):
         infer()

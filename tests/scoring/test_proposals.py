@@ -58,7 +58,7 @@ def test_they_are_the_best_of_all_pairs(
     everyone = sorted({name for s, _, o in world.values for name in (s, o)})
     links = expected_links(model, world, target, known or everyone, score)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(best_of_each, "MOST_SUBJECTS", block)
+        patch.setattr(best_of_each, "MAX_SUBJECTS", block)
         found = proposed_links(model, world, target, top, per_subject, score)
     if per_subject:
         best = [row for s in sorted(links) for row in links[s][:top]]

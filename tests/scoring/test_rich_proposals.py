@@ -51,7 +51,7 @@ def test_they_are_the_best_of_all_pairs(
     known = sorted({atom[1] for atom in world.values if atom[0] == "t"}) or list(ENTITIES)
     everything = expected_links(model, world, "t", known, score)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(best_of_each, "MOST_PAIRS", most_pairs)
+        patch.setattr(best_of_each, "MAX_PAIRS", most_pairs)
         found = model.propose(
             world.facts, target="t", top=top, per_subject=per_subject, score=score, threads=1
         )

@@ -16,8 +16,8 @@ from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 from hornbeam.scoring import rule_columns
+from hornbeam.scoring.cached_counts import CachedCounts
 from hornbeam.scoring.independent_scorer import score_targets, strengths
-from hornbeam.scoring.kept_counts import KeptCounts
 from hornbeam.scoring.proposals import grounded_for
 from hornbeam.scoring.rule_columns import RuleLayout, targets_of
 
@@ -98,12 +98,12 @@ def test_they_add_up_to_the_same_bytes(
     at_once: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(rule_columns, "MOST_ENTRIES", at_once)
+    monkeypatch.setattr(rule_columns, "MAX_ENTRIES", at_once)
     rng = np.random.default_rng(n_targets)
     semantics = Semantics(counts=counts, relaxation=relaxation)
     counted, pairs = counted_at_random(rng, n_targets, soft), pairs_of(n_targets)
     first = model_of(rng, semantics)
-    kept = KeptCounts(first, RuleLayout.of(first, BODIES), counted, pairs)
+    kept = CachedCounts(first, RuleLayout.of(first, BODIES), counted, pairs)
     for on in (1.0, 0.5, 0.0):
         model = model_of(rng, semantics, on)
         expected = one_by_one(model, counted, pairs)
@@ -119,7 +119,7 @@ def test_they_know_what_rules_reach(soft: bool) -> None:
     rng = np.random.default_rng(3)
     model = model_of(rng, Semantics(relaxation=Relaxation.LINEAR))
     counted, pairs = counted_at_random(rng, 40, soft), pairs_of(40)
-    kept = KeptCounts(model, RuleLayout.of(model, BODIES), counted, pairs)
+    kept = CachedCounts(model, RuleLayout.of(model, BODIES), counted, pairs)
     pulling = np.array(
         [not rule.clause.is_prior and not rule.clause.negated for rule in model.rules]
     )
@@ -134,7 +134,7 @@ def test_soft_groundings_of_continuous_targets_are_scored_one_by_one() -> None:
     rules = tuple(Rule(1.0 + k, Clause(body)) for k, body in enumerate(BODIES))
     model = RuleModel(rules, Semantics(relaxation=Relaxation.SQUARED))
     counted, pairs = counted_at_random(rng, 30, soft=True), pairs_of(30)
-    kept = KeptCounts(model, RuleLayout.of(model, BODIES), counted, pairs)
+    kept = CachedCounts(model, RuleLayout.of(model, BODIES), counted, pairs)
     heavier = [Rule(2 * rule.weight, rule.clause) for rule in rules]
     expected = score_targets(model.with_rules(heavier), counted, pairs)
     assert kept.scores(heavier).tolist() == expected.tolist()

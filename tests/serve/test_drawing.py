@@ -11,10 +11,10 @@ from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.named_facts import Fact, Grounding, MetCondition
 from hornbeam.explaining.reason import Reason
 from hornbeam.rules.body import Kind
-from hornbeam.serve.drawing import GUTTER, MOST_BANDS, NODE_HEIGHT, WIDTH, Drawing, draw
-from hornbeam.serve.strands import MOST_NODES
-from hornbeam.serve.upright import MOST_NODES as UPRIGHT_NODES
-from hornbeam.serve.upright import draw_upright
+from hornbeam.serve.drawing import GUTTER, MAX_BANDS, NODE_HEIGHT, WIDTH, Drawing, draw
+from hornbeam.serve.drawn_groundings import MAX_NODES
+from hornbeam.serve.vertical_drawing import MAX_NODES as UPRIGHT_NODES
+from hornbeam.serve.vertical_drawing import draw_vertical
 
 
 def path(*entities: str, inverse: bool = False) -> Grounding:
@@ -113,13 +113,13 @@ def test_edges_end_at_their_entities_and_point_as_their_facts_do(inverse: bool) 
 
 def test_of_many_paths_some_are_drawn_and_the_rest_counted() -> None:
     drawing = drawn(
-        *([path("s", f"m{k}{i:02}", "o") for i in range(30)] for k in range(MOST_BANDS + 2))
+        *([path("s", f"m{k}{i:02}", "o") for i in range(30)] for k in range(MAX_BANDS + 2))
     )
-    assert len(drawing.bands) == MOST_BANDS
+    assert len(drawing.bands) == MAX_BANDS
     assert drawing.undrawn == 2
     for band in drawing.bands:
-        assert len(band.nodes) == MOST_NODES
-        assert band.hidden == 30 - MOST_NODES
+        assert len(band.nodes) == MAX_NODES
+        assert band.hidden == 30 - MAX_NODES
 
 
 def test_the_ends_may_be_passed_on_the_way_and_names_be_long() -> None:
@@ -135,7 +135,7 @@ def test_a_prior_alone_draws_nothing() -> None:
 
 def test_upright_bands_lead_from_subject_to_object() -> None:
     many = [path("s", f"m{i}", f"n{k}", "o") for i in range(4) for k in range(5)]
-    drawing = draw_upright(explained(many, [path("s", "o")], [path("s", "a", "o", inverse=True)]))
+    drawing = draw_vertical(explained(many, [path("s", "o")], [path("s", "a", "o", inverse=True)]))
     assert drawing is not None
     for band in drawing.bands:
         assert [node.name for node in band.nodes if node.is_end] == ["s", "o"]
@@ -157,4 +157,4 @@ def test_upright_bands_lead_from_subject_to_object() -> None:
 
 
 def test_upright_a_prior_alone_draws_nothing() -> None:
-    assert draw_upright(explained([])) is None
+    assert draw_vertical(explained([])) is None

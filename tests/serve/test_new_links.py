@@ -112,7 +112,7 @@ def test_where_much_is_reached_the_best_connected_are_counted(
         + [(f"m{i}", "q", f"o{k}") for i in range(3) for k in range(i + 1)]
     )
     model = Model.parse("1.0: p(A, B) & q(B, C) & (A != B) & (A != C) & (B != C) -> t(A, C)")
-    monkeypatch.setattr(new_links, "MOST_COUNTED", 2)
+    monkeypatch.setattr(new_links, "MAX_COUNTED", 2)
     finder = NewLinkFinder(MemoryEngine(facts, threads=1), model, ArgumentTypes(facts))
     found = finder.connected("t", facts.entities.index("a"), True)
     pairs, _, total = finder.best(found, model.rules, 10)

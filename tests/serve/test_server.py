@@ -334,7 +334,7 @@ def test_idle_connections_are_closed(explorer: Explorer, monkeypatch: pytest.Mon
 def test_a_crowd_of_silent_connections_makes_room(
     explorer: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "MOST_CONNECTIONS", 5)
+    monkeypatch.setattr(server, "MAX_CONNECTIONS", 5)
     with serving(explorer) as client:
         crowd = [client.connect() for _ in range(20)]
         try:
@@ -359,7 +359,7 @@ def test_slow_pages_do_not_stop_quick_ones(
         return original(self, *args, flip=flip, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Explorer, "explain", explain)
-    monkeypatch.setattr(web_app, "MOST_SLOW_WAITING", 2)
+    monkeypatch.setattr(web_app, "MAX_SLOW_WAITING", 2)
     page = "/flip?subject=ann&predicate=trusts&object=dora"
     with serving(explorer) as client:
         statuses: list[int] = []

@@ -14,7 +14,7 @@ import hornbeam as hb
 from hornbeam.errors import HornbeamWarning
 from hornbeam.model import Model
 from hornbeam.rules.rule_model import Relaxation
-from hornbeam.serve.cache import Bounded
+from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.comparison import compare, paired_rules
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.links import largest
@@ -146,7 +146,7 @@ def test_facts_without_edges_and_rules_without_facts() -> None:
 
 
 def test_the_cache_is_bounded() -> None:
-    cache = Bounded[list[int]](limit=10, size=len)
+    cache = BoundedCache[list[int]](limit=10, size=len)
     for n in range(6):
         assert cache.get(n, lambda n=n: [0] * n) == [0] * n  # type: ignore[misc]
     assert len(cache) == 2, "4 + 5 <= 10"

@@ -15,7 +15,7 @@ from hornbeam.serve.drawing import NODE_HEIGHT
 from hornbeam.serve.entity_facts import known_edges
 from hornbeam.serve.unfolded_drawing import UnfoldedDrawing, draw_columns, draw_outline
 from hornbeam.serve.unfolding import (
-    MOST_OPEN,
+    MAX_OPEN,
     NEIGHBOURS,
     RELATIONS,
     Branch,
@@ -46,7 +46,7 @@ def leaves(branch: Branch) -> list[tuple[str, Leaf]]:
     return found
 
 
-@given(opened=st.lists(NAMES, unique=True, max_size=MOST_OPEN), pages=PAGES, name=NAMES)
+@given(opened=st.lists(NAMES, unique=True, max_size=MAX_OPEN), pages=PAGES, name=NAMES)
 def test_an_address_says_what_is_open(
     opened: list[str], pages: dict[tuple[str, str], int], name: str
 ) -> None:
@@ -54,7 +54,7 @@ def test_an_address_says_what_is_open(
     view = Unfolding(name, tuple(opened), kept)
     assert Unfolding.of(dict(parse_qsl(urlsplit(view.address).query))) == view
     assert view.toggled("other").toggled("other") == Unfolding(
-        name, tuple(opened)[-(MOST_OPEN - 1) :], kept
+        name, tuple(opened)[-(MAX_OPEN - 1) :], kept
     )
 
 

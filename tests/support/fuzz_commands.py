@@ -46,7 +46,7 @@ TEXTS = (
 #: It would start a Java machine.
 LEFT_OUT = ("spark",)
 #: More than any of these small inputs may take.
-MOST_SECONDS = 30.0
+MAX_SECONDS = 30.0
 
 FACTS, LABELS = ("--facts", "facts.tsv"), ("--labels", "labels.tsv")
 FIT = ("--method", "ppll", "--min-coverage", "1")

@@ -24,8 +24,8 @@ import hornbeam as hb
 from hornbeam.errors import InputError
 from hornbeam.facts.reading.name_files import read_names
 from hornbeam.facts.table import Targets
-from hornbeam.graphs.asked import read_queries
 from hornbeam.graphs.graph_model import GraphModel
+from hornbeam.graphs.named_queries import read_queries
 from hornbeam.graphs.rule_files import read_rules
 from hornbeam.language.rule_texts import parse_rules
 from hornbeam.learning.trace import trace_of

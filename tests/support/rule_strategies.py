@@ -12,7 +12,7 @@ from hornbeam.language.syntax import (
     Operator,
     Variable,
 )
-from hornbeam.machine import LARGEST_NUMBER
+from hornbeam.machine import MAX_NUMBER
 
 NAMES = st.from_regex(r"[A-Za-z$_][A-Za-z0-9$_]{0,6}", fullmatch=True)
 
@@ -35,4 +35,4 @@ SIDES = st.lists(LITERALS, max_size=4).map(tuple)
 HEADS = SIDES.filter(bool)
 
 
-WEIGHTS = st.floats(-LARGEST_NUMBER, LARGEST_NUMBER)
+WEIGHTS = st.floats(-MAX_NUMBER, MAX_NUMBER)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from hypothesis import strategies as st
 
 from hornbeam.choices import CollectiveMethod
-from hornbeam.machine import LARGEST_NUMBER
+from hornbeam.machine import MAX_NUMBER
 from hornbeam.rules.body import MAX_CONDITIONS, MAX_LENGTH, Body, Kind, Part, Step, simplest
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
@@ -17,8 +17,8 @@ from hornbeam.rules.weighing import Counts, Threshold, Weighing
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\t\r\n\0"), min_size=1) | st.text(
     "aA_1 /'\"\\#", min_size=1, max_size=4
 )
-WEIGHTS = st.floats(0, LARGEST_NUMBER) | st.sampled_from([5e-324, 1e-300, LARGEST_NUMBER])
-ABOVE_ZERO = st.floats(0, LARGEST_NUMBER, exclude_min=True)
+WEIGHTS = st.floats(0, MAX_NUMBER) | st.sampled_from([5e-324, 1e-300, MAX_NUMBER])
+ABOVE_ZERO = st.floats(0, MAX_NUMBER, exclude_min=True)
 SEMANTICS = st.builds(
     Semantics,
     st.sampled_from([Counts.RAW, Counts.LOG, Counts.EXISTS]),
@@ -86,7 +86,7 @@ def clauses(draw: st.DrawFn, known: Arities, constants: st.SearchStrategy[str] =
 
 def _thresholds(body: Body) -> st.SearchStrategy[Threshold]:
     by_number = (st.integers(1, 5) | st.integers(1, 10**12)).map(Threshold)
-    bound = st.floats(0, 1) | st.floats(0, LARGEST_NUMBER)
+    bound = st.floats(0, 1) | st.floats(0, MAX_NUMBER)
     by_share = st.builds(Threshold, bound, st.just(True))
     return by_number | by_share if body.kind is Kind.PATH else by_number
 

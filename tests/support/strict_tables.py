@@ -13,7 +13,7 @@ Rows = list[list[str]]
 Atom = tuple[str, ...]
 UNSURE = "unsure"
 ASKED = "?"
-MOST_ARGUMENTS = 8
+MAX_ARGUMENTS = 8
 
 
 def rows_of(data: bytes, delimiter: str) -> Rows | None:
@@ -80,7 +80,7 @@ def queries_in(rows: Rows | None) -> list[Atom] | None:
 
 def arguments_in(rows: Rows | None) -> set[Atom] | None:
     """Atoms of one predicate, a field per argument, all with as many as the first."""
-    if not rows or len(rows[0]) > MOST_ARGUMENTS:
+    if not rows or len(rows[0]) > MAX_ARGUMENTS:
         return None
     wrong = any(len(row) != len(rows[0]) or _misnamed(row) for row in rows)
     return None if wrong else {tuple(row) for row in rows}

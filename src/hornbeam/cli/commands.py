@@ -17,7 +17,7 @@ from hornbeam.cli.option_groups import with_options
 from hornbeam.cli.outputs import check_outputs
 from hornbeam.cli.plain_values import without_pydantic
 from hornbeam.errors import InputError
-from hornbeam.machine import LEAST_ADDRESS_SPACE, address_space
+from hornbeam.machine import MIN_ADDRESS_SPACE, address_space
 from hornbeam.printable import message_text
 
 #: A context of Click, which older Typers import and newer ones bring along.
@@ -74,10 +74,10 @@ def _printable_messages() -> Iterator[None]:
 def _check_address_space() -> None:
     """Refuse what native libraries would crash in, before any of them is loaded."""
     limit = address_space()
-    if limit is not None and limit < LEAST_ADDRESS_SPACE:
+    if limit is not None and limit < MIN_ADDRESS_SPACE:
         raise InputError(
             f"not enough memory: ulimit -v allows {limit // 1024:,} kB of addresses; expected at "
-            f"least {LEAST_ADDRESS_SPACE // 1024:,} (to limit memory itself, give --memory-limit)"
+            f"least {MIN_ADDRESS_SPACE // 1024:,} (to limit memory itself, give --memory-limit)"
         )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hornbeam.cli.work_left import Shown, StageProgress, WholeProgress, WholeWork
+from hornbeam.cli.remaining_time import OverallProgress, ProgressLine, StagePlan, StageProgress
 from hornbeam.printable import message_text, printable
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ class TerminalProgress:
     """
 
     def __init__(
-        self, quiet: bool = False, verbose: bool = False, whole: WholeWork | None = None
+        self, quiet: bool = False, verbose: bool = False, whole: StagePlan | None = None
     ) -> None:
-        self._whole = None if whole is None else WholeProgress(whole)
+        self._whole = None if whole is None else OverallProgress(whole)
         self.quiet = quiet
         self.verbose = verbose and not quiet
         self._began = self._last_line = self._bar_from = time.monotonic()
@@ -55,9 +55,9 @@ class TerminalProgress:
     def message(self, text: str) -> None:
         """Print something once."""
         if self.verbose:
-            say(f"[{time.monotonic() - self._began:7.2f} s] {text}")
+            print_message(f"[{time.monotonic() - self._began:7.2f} s] {text}")
         elif not self.quiet:
-            say(text)
+            print_message(text)
 
     def detail(self, text: str) -> None:
         """Print something that only matters when verbose."""
@@ -85,7 +85,7 @@ class TerminalProgress:
             del self._stages[stage]
             self.detail(f"{stage}: {known.shown}.")
 
-    def _draw(self, name: str, shown: Shown, now: float) -> None:
+    def _draw(self, name: str, shown: ProgressLine, now: float) -> None:
         if self._bar is None:
             if now - self._bar_from < BAR_AFTER_SECONDS:
                 return
@@ -103,7 +103,7 @@ class TerminalProgress:
             self._tasks.clear()
         self._bar_from = time.monotonic()
 
-    def say_cost(self) -> None:
+    def print_cost(self) -> None:
         """When verbose, print what the work has cost."""
         self.detail(f"Done. CPU {time.process_time():.2f} s{_peak_memory()}.")
 
@@ -134,7 +134,7 @@ def _peak_memory() -> str:
 
 @contextmanager
 def progress_shown(
-    quiet: bool, verbose: bool = False, whole: WholeWork | None = None
+    quiet: bool, verbose: bool = False, whole: StagePlan | None = None
 ) -> Iterator[TerminalProgress]:
     """Progress that is taken off the screen however the work ends."""
     from hornbeam.compiled import announced
@@ -145,7 +145,7 @@ def progress_shown(
             yield progress
     finally:
         progress.close()
-    progress.say_cost()
+    progress.print_cost()
 
 
 def read_files(reader: Callable[..., T], files: Sequence[str], progress: TerminalProgress) -> T:
@@ -160,7 +160,7 @@ def read_files(reader: Callable[..., T], files: Sequence[str], progress: Termina
     return found
 
 
-def say(text: str) -> None:
+def print_message(text: str) -> None:
     """A message to stderr; what it quotes of the data moves no cursor."""
     print(message_text(text), file=sys.stderr, flush=True)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from hornbeam.cli.console import say
+from hornbeam.cli.console import print_message
 from hornbeam.errors import HornbeamWarning, InputError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def messages_in_flags(flags: Callable[[], Mapping[str, str]]) -> Iterator[None]:
     def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
         if not issubclass(category, HornbeamWarning):
             return  # of NumPy and others, about our code: nothing a user could act on
-        say(f"hornbeam: warning: {in_flags(str(message), flags())}")
+        print_message(f"hornbeam: warning: {in_flags(str(message), flags())}")
 
     before, warnings.showwarning = warnings.showwarning, show
     try:

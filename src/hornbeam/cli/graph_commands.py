@@ -16,15 +16,15 @@ from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, screen, screen_text
 from hornbeam.cli.evidence import graph_evidence, open_evidence
 from hornbeam.cli.option_groups import Options
-from hornbeam.cli.work_left import WholeWork
+from hornbeam.cli.remaining_time import StagePlan
 from hornbeam.errors import HornbeamWarning, InputError
 
 if TYPE_CHECKING:
     from hornbeam.cli.console import TerminalProgress
     from hornbeam.facts.names import Names
     from hornbeam.facts.table import Facts
-    from hornbeam.graphs.asked import AskedQueries
     from hornbeam.graphs.graph_model import GraphModel
+    from hornbeam.graphs.named_queries import NamedQueries
 
 #: How learning calls its one stage.
 LEARNING = "Learning the graph"
@@ -104,7 +104,7 @@ def learn_graph_model(
         check_only_counted(graph.rules, graph.valid)  # before it is started
 
     clock = time.perf_counter()
-    whole = WholeWork(LEARNING, {LEARNING: 1.0})  # in percent: its units mean nothing to a reader
+    whole = StagePlan(LEARNING, {LEARNING: 1.0})  # in percent: its units mean nothing to a reader
     with (
         console.progress(whole) as progress,
         open_evidence(training.facts, engine, reading, progress) as known,
@@ -209,8 +209,8 @@ def warn_of_another_graph(model: GraphModel, predicates: Names) -> None:
     )
 
 
-def tell_unanswerable(
-    asked: AskedQueries, relations: Collection[str], facts: Facts, progress: TerminalProgress
+def report_unanswerable(
+    asked: NamedQueries, relations: Collection[str], facts: Facts, progress: TerminalProgress
 ) -> None:
     """Say which relation of queries the model does not know, and the first name that no fact has.
 

@@ -9,7 +9,7 @@ import typer
 
 from hornbeam.choices import Solver
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, say, screen, screen_text
+from hornbeam.cli.console import print_json, print_message, print_table, screen, screen_text
 
 if TYPE_CHECKING:
     from hornbeam.programs.inference import Inference
@@ -135,8 +135,10 @@ def _show(found: Inference, written: list[Path]) -> None:
         shown = ", ".join(f"{what} {value:.4f}" for what, value in figures if value is not None)
         out.print(screen_text(f"{name}: {shown} ({one.n:,} targets with truth)"), soft_wrap=True)
     for row in state.violated[:SHOWN_BROKEN].tolist():
-        say(f"hornbeam: broken constraint: {found.ground.row_text(row)}")
+        print_message(f"hornbeam: broken constraint: {found.ground.row_text(row)}")
     if len(state.violated) > SHOWN_BROKEN:
-        say(f"hornbeam: and {len(state.violated) - SHOWN_BROKEN:,} more broken constraints")
+        print_message(
+            f"hornbeam: and {len(state.violated) - SHOWN_BROKEN:,} more broken constraints"
+        )
     for path in written:
         out.print(f"Wrote {screen_text(path)}.", soft_wrap=True)

@@ -19,7 +19,7 @@ from select import select
 from hornbeam.files import delete_unfinished
 
 #: Seconds that a command gets to leave by itself.
-PATIENCE = 1.2
+GRACE_SECONDS = 1.2
 #: Exit code of what Ctrl-C has ended: 128 and the signal's number, as shells have it.
 INTERRUPTED = 130
 STDERR = 2
@@ -29,7 +29,7 @@ SHOW_CURSOR = b"\r\x1b[2K\x1b[?25h"
 _left_to_others = False
 
 
-def leave_interrupted() -> None:
+def exit_interrupted() -> None:
     """End the process, as Ctrl-C does, with nothing half-written left behind."""
     delete_unfinished()
     with suppress(OSError):  # a terminal that is gone
@@ -42,7 +42,7 @@ def leave_interrupted() -> None:
 
 
 @contextmanager
-def interrupts_answered() -> Iterator[None]:
+def interrupts_handled() -> Iterator[None]:
     """Answer Ctrl-C within two seconds in this block."""
     if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
         yield
@@ -50,7 +50,7 @@ def interrupts_answered() -> Iterator[None]:
     read, write = os.pipe()
     os.set_blocking(write, False)
     before = signal.set_wakeup_fd(write, warn_on_full_buffer=False)
-    hook, sys.unraisablehook = sys.unraisablehook, _said_of_unraisable
+    hook, sys.unraisablehook = sys.unraisablehook, _ignore_unraisable_interrupt
     left = threading.Event()
     watching = threading.Thread(target=_watch, args=[read, left], daemon=True)
     watching.start()
@@ -65,7 +65,7 @@ def interrupts_answered() -> Iterator[None]:
 
 
 @contextmanager
-def left_to_others() -> Iterator[None]:
+def interrupts_delegated() -> Iterator[None]:
     """Let somebody else answer Ctrl-C in this block: a server that takes leave of its clients."""
     global _left_to_others
     _left_to_others = True
@@ -79,12 +79,12 @@ def _watch(read: int, left: threading.Event) -> None:
     """Wait for a signal, or for the end of the block."""
     while received := os.read(read, 1):
         is_ours = received[0] == signal.SIGINT and not _left_to_others
-        if is_ours and not left.wait(PATIENCE):
-            leave_interrupted()
+        if is_ours and not left.wait(GRACE_SECONDS):
+            exit_interrupted()
     os.close(read)
 
 
-def _said_of_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
+def _ignore_unraisable_interrupt(unraisable: sys.UnraisableHookArgs) -> None:
     """Say nothing of Ctrl-C where Python cannot raise it, in a finalizer: the thread sees to it."""
     if not isinstance(unraisable.exc_value, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)

@@ -19,7 +19,7 @@ from hornbeam.cli.graph_commands import GraphOptions, learn_graph_model
 from hornbeam.cli.language_options import LanguageOptions
 from hornbeam.cli.learner_options import FitOptions
 from hornbeam.cli.outputs import check_output, input_files
-from hornbeam.cli.work_left import WholeWork
+from hornbeam.cli.remaining_time import StagePlan
 from hornbeam.errors import InputError
 from hornbeam.files import cannot_be_written, refuse_inputs, save_text
 
@@ -110,11 +110,11 @@ def learn(
         _show(model, trace, output)
 
 
-def _stages(learning: str, by_folds: bool, two_steps: bool) -> WholeWork:
+def _stages(learning: str, by_folds: bool, two_steps: bool) -> StagePlan:
     """The stages of learning in one line; rounded shares of what three data sets took."""
     counting = {"Counting paths": 5.0, "Counting fold by fold": 30.0 if by_folds else 0.0}
     fitting = {learning: 55.0, "Second step": 300.0 if two_steps else 0.0}
-    return WholeWork("Learning", counting | fitting | {"What follows": 10.0})
+    return StagePlan("Learning", counting | fitting | {"What follows": 10.0})
 
 
 def _refuse(training: options.TrainingOptions, fitting: FitOptions, rules: LanguageOptions) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from hornbeam.choices import CollectiveMethod, Sampling
 from hornbeam.cli import options
-from hornbeam.cli.console import say
+from hornbeam.cli.console import print_message
 from hornbeam.cli.option_groups import OneOf, Options
 from hornbeam.errors import InputError
 from hornbeam.learning.registry import (
@@ -203,7 +203,7 @@ def _settings_of_others() -> dict[str, dict[str, Setting]]:
 @cache
 def _warn_once(text: str) -> None:
     """Warn, however often options are listed."""
-    say(f"hornbeam: warning: {text}")
+    print_message(f"hornbeam: warning: {text}")
 
 
 def _own_settings(learner: type[Any]) -> dict[str, Setting]:

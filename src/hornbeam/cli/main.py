@@ -12,8 +12,8 @@ import typer
 
 from hornbeam import __version__
 from hornbeam.cli.commands import LazyGroup
-from hornbeam.cli.console import say
-from hornbeam.cli.interrupts import INTERRUPTED, interrupts_answered, leave_interrupted
+from hornbeam.cli.console import print_message
+from hornbeam.cli.interrupts import INTERRUPTED, exit_interrupted, interrupts_handled
 from hornbeam.errors import InputError
 
 app = typer.Typer(
@@ -53,13 +53,13 @@ def run() -> None:
     code: str | int | None = 0
     _provide_streams()
     try:
-        with interrupts_answered():
+        with interrupts_handled():
             app()
     except InputError as error:
-        say(f"hornbeam: {error}")
+        print_message(f"hornbeam: {error}")
         code = 2
     except MemoryError:
-        say(
+        print_message(
             "hornbeam: not enough memory (ulimit -v?); give it more, or use --engine duckdb with "
             "--memory-limit and --spill-dir"
         )
@@ -68,7 +68,7 @@ def run() -> None:
         # of a file its reader or writer tells; another is a fault of ours, or what a machine lacks
         if error.errno not in LACKING:
             raise
-        say(f"hornbeam: {error}")
+        print_message(f"hornbeam: {error}")
         code = 2
     except SystemExit as ended:
         # the reader of our output (head, less) went away: not an error, whatever Typer says
@@ -77,7 +77,7 @@ def run() -> None:
         code = INTERRUPTED
     _flush()
     if code == INTERRUPTED:
-        leave_interrupted()
+        exit_interrupted()
     sys.exit(code)
 
 

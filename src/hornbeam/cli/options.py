@@ -16,7 +16,7 @@ import typer
 from hornbeam.choices import EngineName, Score
 from hornbeam.cli.console import TerminalProgress, progress_shown, read_files
 from hornbeam.cli.option_groups import Options
-from hornbeam.cli.work_left import WholeWork
+from hornbeam.cli.remaining_time import StagePlan
 from hornbeam.errors import InputError
 
 T = TypeVar("T")
@@ -240,6 +240,6 @@ class ConsoleOptions(Options):
         ),
     ] = False
 
-    def progress(self, whole: WholeWork | None = None) -> AbstractContextManager[TerminalProgress]:
+    def progress(self, whole: StagePlan | None = None) -> AbstractContextManager[TerminalProgress]:
         """Show how far the work is, unless quiet; the stages of a `whole` in one line."""
         return progress_shown(self.quiet, self.verbose, whole)

@@ -17,7 +17,7 @@ from hornbeam.cli.graph_commands import (
     LeaveOutLinked,
     refuse_engine,
     relation_names,
-    tell_unanswerable,
+    report_unanswerable,
     warn_of_another_graph,
 )
 from hornbeam.cli.option_groups import Options
@@ -175,7 +175,7 @@ def _predicted(
 ) -> ResultTable:
     """Scores of pairs, answers of queries, or new links."""
     from hornbeam.counting.opening import facts_in_memory
-    from hornbeam.graphs.asked import read_queries
+    from hornbeam.graphs.named_queries import read_queries
 
     score, threads = wanted.score, engine.threads
     if pairs is not None:
@@ -183,7 +183,7 @@ def _predicted(
     facts = facts_in_memory(evidence, f"--engine {engine.engine} scores given pairs: give --pairs")
     if wanted.queries:
         asked = reading.read(read_queries, wanted.queries, progress)
-        tell_unanswerable(asked, model.targets, facts, progress)
+        report_unanswerable(asked, model.targets, facts, progress)
         return model.rank(
             facts,
             asked,
@@ -221,8 +221,8 @@ def _of_graph(
 ) -> ResultTable:
     """What a model of a whole graph answers, or the likeliest new facts of every relation."""
     from hornbeam.facts.reading.readers import as_facts
-    from hornbeam.graphs.asked import read_queries
     from hornbeam.graphs.memory_ranker import MemoryRanker
+    from hornbeam.graphs.named_queries import read_queries
     from hornbeam.graphs.new_facts import new_facts
 
     table.check(console.as_json)
@@ -241,7 +241,7 @@ def _of_graph(
         if wanted.queries:
             answering = model.ranker(known, engine.threads, leave_out_linked=apart)
             asked = reading.read(read_queries, wanted.queries, progress)
-            tell_unanswerable(asked, relation_names(model), answering.facts, progress)
+            report_unanswerable(asked, relation_names(model), answering.facts, progress)
             return answering.rank(asked, top=top, names=called, progress=progress)
         ranker = MemoryRanker.of(
             model, as_facts(known), threads=engine.threads, leave_out_linked=apart

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, say
+from hornbeam.cli.console import print_json, print_message
 from hornbeam.cli.evidence import entity_names, facts_for
-from hornbeam.cli.interrupts import left_to_others
+from hornbeam.cli.interrupts import interrupts_delegated
 from hornbeam.cli.option_groups import Options
 from hornbeam.errors import InputError, MissingExtraError
 
@@ -123,7 +123,7 @@ def serve(
 
         told = partial(_tell, access, console.as_json, listening.open_browser)
         try:
-            with left_to_others():
+            with interrupts_delegated():
                 run(make_app(explorer, access), opened, told, progress)
         except KeyboardInterrupt:
             progress.message("Stopped.")
@@ -206,7 +206,7 @@ def _tell(access: Access, as_json: bool, open_browser: bool) -> None:
         )
     else:
         print(f"Hornbeam is at {access.url}")
-        say("Ctrl-C stops it.")
+        print_message("Ctrl-C stops it.")
     sys.stdout.flush()
     if open_browser:
         import webbrowser

@@ -12,7 +12,7 @@ from hornbeam.rules.candidates import Candidates
 #: Shares of the true and of the false pairs that a copy covers at least and at most.
 NEARLY_ALL, HARDLY_ANY = 0.9, 0.01
 #: Pairs of a class from which on that can be said.
-ENOUGH = 30
+MIN_PAIRS = 30
 
 
 def warn_of_leaks(candidates: Candidates, labels: Targets) -> None:
@@ -20,7 +20,7 @@ def warn_of_leaks(candidates: Candidates, labels: Targets) -> None:
     for p, target in enumerate(labels.predicates):
         true = labels.positive[labels.predicate == p]
         positives, negatives = int(true.sum()), int((~true).sum())
-        if min(positives, negatives) < ENOUGH:
+        if min(positives, negatives) < MIN_PAIRS:
             continue
         false = candidates.coverage - candidates.coverage_true
         copies = (candidates.target == p) & (candidates.lengths == 1)

@@ -29,7 +29,7 @@ from hornbeam.facts.table import ONE
 from hornbeam.rules.body import Body
 
 #: Largest of the integers that rows are sorted by.
-LARGEST_KEY = 2**63 - 1
+MAX_KEY = 2**63 - 1
 #: Bytes of one row of the sparse table while it is put together.
 ROW_BYTES = 60
 
@@ -81,7 +81,7 @@ class Statistics:
         if crisp:
             # a (sequence, target) has one row, so the order of equal keys does not matter
             order = np.argsort(key)
-        elif len(bodies) * n_targets < LARGEST_KEY // (ONE + 1):
+        elif len(bodies) * n_targets < MAX_KEY // (ONE + 1):
             # one sort of a joint key takes a tenth of the time of three
             order = np.argsort(key * (ONE + 1) + body_truth, kind="stable")
         else:

@@ -43,7 +43,7 @@ from hornbeam.scoring.linked_clauses import ClauseCounts, LinkedPairs
 from hornbeam.scoring.model_checks import collective_path
 
 #: Truth below half a millionth is none.
-LEAST = 0.5 / ONE
+MIN_TRUTH = 0.5 / ONE
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +218,7 @@ class CollectiveExplainer:
         """Literals of a pair in ground clauses with other pairs whose hinges are not empty."""
         every = self._conditional
         mine = np.flatnonzero(self._links.variable == variable)
-        return mine[(every.height[mine] > LEAST) & (every.strength[mine] > 0)]
+        return mine[(every.height[mine] > MIN_TRUTH) & (every.strength[mine] > 0)]
 
     def _mean(self, hinges: _PairHinges) -> float:
         """E[y] of one pair; a half where it has no hinge."""

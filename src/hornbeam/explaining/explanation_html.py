@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hornbeam.explaining.explanation import Explanation
 
 #: Rules that get a bar of their own.
-MOST_BARS = 12
+MAX_BARS = 12
 
 
 def explanation_html(explained: Explanation) -> str:
@@ -29,7 +29,7 @@ def explanation_html(explained: Explanation) -> str:
         f"score {explained.score:.4g}, "
         f"{'true' if explained.decision else 'false'} (true from {explained.threshold:.4g})"
     )
-    fall = explained.waterfall(MOST_BARS)
+    fall = explained.waterfall(MAX_BARS)
     parts = [str(Markup("<p><strong>{}</strong></p>").format(printable(title)))]
     if fall is not None and explained.reasons:
         parts.append(waterfall_html(fall))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: Letters of the widest bar of a waterfall.
 BAR = 24
 #: Rules that get a bar of their own.
-MOST_BARS = 20
+MAX_BARS = 20
 #: What stands before the lines below a rule.
 INDENT = " " * 11
 
@@ -32,7 +32,7 @@ def explanation_lines(explained: Explanation) -> Iterator[Line]:
         yield "note", f"alone it scores {explained.alone:.4g}; the rest comes from other pairs"
     for name in explained.unseen:
         yield "note", f"no fact has {printable(repr(name))}: only the prior counts"
-    fall = explained.waterfall(MOST_BARS)
+    fall = explained.waterfall(MAX_BARS)
     if not explained.reasons:
         yield "note", "no rule has groundings for this pair: it scores a half"
     elif fall is not None:

@@ -47,7 +47,7 @@ class FlipStatus(StrEnum):
         }[self]
 
 
-class _SpentError(Exception):
+class _BudgetError(Exception):
     """The exact search has done as much work as it may."""
 
 
@@ -73,7 +73,7 @@ class _SmallestSet:
         total, carries = removals.left(chosen)
         self.left -= BRANCH_WORK + carries.size
         if self.left < 0:
-            raise _SpentError
+            raise _BudgetError
         scores = removals.scores(removals.best_worlds(total, carries[more], size))
         may = removals.flips(scores)
         if size == 1:
@@ -100,7 +100,7 @@ def smallest_flip(removals: Removals) -> tuple[FlipStatus, FactSet]:
     """
     try:
         found = _SmallestSet(removals, _candidates(removals), EXACT_WORK).smallest()
-    except _SpentError:
+    except _BudgetError:
         found = greedy_flip(removals)
         return (FlipStatus.UPPER_BOUND, found) if found else (FlipStatus.NOT_FOUND, ())
     return (FlipStatus.EXACT, found) if found else (FlipStatus.IMPOSSIBLE, ())

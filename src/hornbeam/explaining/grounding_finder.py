@@ -22,7 +22,7 @@ from hornbeam.explaining.named_facts import Grounding
 from hornbeam.facts.table import ONE, Facts
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body, Kind, Step
-from hornbeam.rules.codes import path_codes, step_code, turned
+from hornbeam.rules.codes import inverse_code, path_codes, step_code
 from hornbeam.rules.rule_model import RuleModel
 
 
@@ -166,7 +166,7 @@ class GroundingFinder:
         """Steps from one argument: to any entity, or to the constant."""
         here, there, own = ends.source, ends.sink, ends.own_code
         if body.argument == 1:
-            here, there, own = there, here, turned(own)
+            here, there, own = there, here, inverse_code(own)
         [step], [code] = body.steps, self._codes(body)
         edge, to = self._edges(here, code), self.graph.forward.neighbour
         if body.constant is not None:
@@ -174,7 +174,7 @@ class GroundingFinder:
         elif self.distinct:
             # a constant is no variable, X is one
             edge = edge[(to[edge] != here) & (to[edge] != there)]
-        if code == own or (here == there and code == turned(own)):
+        if code == own or (here == there and code == inverse_code(own)):
             edge = edge[to[edge] != there]
         edge = edge[:limit]
         nodes = np.stack([np.full(len(edge), here, dtype=np.int32), to[edge]], axis=1)

@@ -22,7 +22,7 @@ from hornbeam.compiled import Kernel, announced, kernels
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.facts.table import ONE
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.codes import turned
+from hornbeam.rules.codes import inverse_code
 
 kernel = kernels("the path walk")
 
@@ -96,7 +96,7 @@ def useful_nodes(graph: Graph, steps: Sequence[int], pair: PathEnds) -> list[Ids
     back = [np.array([pair.sink], dtype=np.int32)]
     count_edges, list_ends = _run_on(graph, _cost), _run_on(graph, _ends)
     while len(front) + len(back) < len(steps) + 2:
-        forth, towards = steps[len(front) - 1], turned(steps[-len(back)])
+        forth, towards = steps[len(front) - 1], inverse_code(steps[-len(back)])
         cost_forth = count_edges(*graph.forward[:3], front[-1], forth)
         cost_back = count_edges(*graph.backward[:3], back[-1], towards)
         if cost_forth <= cost_back:

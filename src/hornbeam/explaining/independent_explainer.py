@@ -39,7 +39,7 @@ from hornbeam.scoring.independent_scorer import score_targets
 EXACT_PATHS = 10_000
 #: Sets of facts that are taken away and scored again until one flips the decision: only the counts
 #: of a model without shares and fan-out limit say for sure what follows.
-MOST_RESCORED = 12
+MAX_RESCORED = 12
 #: Numbers of no facts.
 NO_FACTS: Ints = np.empty(0, dtype=np.int64)
 
@@ -190,7 +190,7 @@ class IndependentExplainer:
         status, sets = self._sets_that_flip(scored, progress)
         # where facts go, paths may appear and shares grow: another set may be smaller
         uncertain = self.finder.hides_facts or scored.model.shares
-        for facts in islice(sets, MOST_RESCORED):
+        for facts in islice(sets, MAX_RESCORED):
             after = self._score_without(scored, facts)
             if scored.flips(after):
                 named = tuple(self.finder.numbers.named(fact) for fact in facts.tolist())

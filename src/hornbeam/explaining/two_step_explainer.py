@@ -22,7 +22,7 @@ from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import AnyBody, Body
 from hornbeam.rules.rule_model import RuleModel
-from hornbeam.scoring.two_step_scorer import believe, warn_of_other_pairs
+from hornbeam.scoring.two_step_scorer import first_step_beliefs, warn_of_other_pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class TwoStepExplainer:
     def of(cls, model: RuleModel, engine: MemoryEngine, pairs: Targets) -> TwoStepExplainer:
         """Prepare to explain some of the pairs, which are asked together."""
         warn_of_other_pairs(model, pairs)
-        beliefs, semantics = believe(model, engine, pairs), model.semantics
+        beliefs, semantics = first_step_beliefs(model, engine, pairs), model.semantics
         finder = BeliefFinder(
             beliefs.over_beliefs, semantics.max_fanout, semantics.distinct_variables, beliefs
         )
@@ -94,7 +94,7 @@ class TwoStepExplainer:
         Whatever `flip` asks, what would flip the decision is not looked for: a fact less would
         move what is believed of other pairs.
         """
-        alone = self.asked.beliefs.belief_in(subject, target, object_)
+        alone = self.asked.beliefs.belief_of(subject, target, object_)
         if alone is None:
             raise not_among_pairs(subject, target, object_)
         explained = self.walker.explain(
@@ -127,7 +127,7 @@ class BeliefFinder(GroundingFinder):
         self, body: Body, subject: str, object_: str, limit: int, progress: Progress = SILENT
     ) -> FoundGroundings:
         """The first groundings of a body; see `GroundingFinder.first`."""
-        pair = self.beliefs.as_asked(one_pair(subject, body.target, object_))
+        pair = self.beliefs.in_scored_direction(one_pair(subject, body.target, object_))
         subject, target, object_ = pair.names_at(0)
         own = self.beliefs.own_predicate(subject, target, object_)
         return super().first(body.with_target(own), subject, object_, limit, progress)

@@ -12,7 +12,7 @@ import numpy as np
 from hornbeam.arrays import Bools, Ids
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.names import Names
-from hornbeam.facts.reading.learned_names import types_in
+from hornbeam.facts.reading.names_in_facts import types_in
 from hornbeam.facts.table import Facts, Targets
 
 

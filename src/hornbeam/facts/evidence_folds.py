@@ -27,7 +27,7 @@ FOLDS = 10
 #: Columns of the two arguments.
 ENDS = ("subject", "object")
 #: Share of entities with another target fact below which their pairs stay in one fold.
-RARELY = 0.05
+RARE_SHARE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class EvidenceFolds:
             yield np.flatnonzero(self.fold == k), without_targets(self.facts, hidden)
 
 
-def deal_evidence(
+def assign_evidence_folds(
     facts: Facts,
     pairs: Targets,
     rng: np.random.Generator,
@@ -116,7 +116,7 @@ def pair_groups(facts: Facts, pairs: Targets, drawn: bool) -> Ints:
         training = 1 if drawn else np.bincount(end[true], minlength=n)
         others = _degrees(facts, pairs, place) - training
         mine = np.unique(end[true])
-        if np.mean(others[mine] > 0) < RARELY:
+        if np.mean(others[mine] > 0) < RARE_SHARE:
             return pair_keys(pairs.predicate, end, n)
     low, high = np.minimum(pairs.subject, pairs.object), np.maximum(pairs.subject, pairs.object)
     _, pair = np.unique(pair_keys(low, high, n), return_inverse=True)

@@ -28,7 +28,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Facts, Targets
 
 #: Draws per wanted negative before rejection gives up on a relation that is nearly complete.
-PATIENCE = 50
+DRAWS_PER_NEGATIVE = 50
 #: The most pairs that are drawn at once, or listed where that is out of proportion to the facts.
 BLOCK = 1 << 22
 
@@ -82,7 +82,7 @@ def with_negatives(
     wanted = round(ratio * len(subject))
     found = _drawn(region, wanted, rng)
     if len(found) < wanted:
-        _tell_shortage(predicate, sampling, wanted, len(found))
+        _warn_of_shortage(predicate, sampling, wanted, len(found))
     subjects = np.append(subject, found // n_entities).astype(np.int32)
     objects = np.append(object_, found % n_entities).astype(np.int32)
     labels = np.repeat([ONE, 0], [len(subject), len(found)]).astype(np.int32)
@@ -274,7 +274,7 @@ def _drawn(region: _Region, wanted: int, rng: np.random.Generator) -> Ints:
 def _rejected(region: _Region, wanted: int, rng: np.random.Generator) -> Ints:
     """Draw until there are enough new pairs or patience ends."""
     found = np.empty(0, dtype=np.int64)
-    left = PATIENCE * wanted + 1000
+    left = DRAWS_PER_NEGATIVE * wanted + 1000
     while len(found) < wanted and left > 0:
         count = min(2 * (wanted - len(found)) + 100, left, BLOCK)
         left -= count
@@ -285,7 +285,7 @@ def _rejected(region: _Region, wanted: int, rng: np.random.Generator) -> Ints:
     return found
 
 
-def _tell_shortage(predicate: str, sampling: str, wanted: int, found: int) -> None:
+def _warn_of_shortage(predicate: str, sampling: str, wanted: int, found: int) -> None:
     advice = "" if sampling == "uniform" else "; sampling 'uniform' has more to draw from"
     if not found:
         raise InputError(

@@ -12,9 +12,9 @@ from hornbeam.facts.reading.readers import Input, as_facts, as_labels
 from hornbeam.facts.table import Facts, Targets
 
 #: Share of a relation's edges that must have their mirror image.
-NEARLY_ALL = 0.95
+SYMMETRIC_SHARE = 0.95
 #: Edges from which on that share can be judged.
-ENOUGH = 20
+MIN_EDGES = 20
 
 
 def is_symmetric(facts: Facts, labels: Targets) -> bool:
@@ -27,14 +27,14 @@ def is_symmetric(facts: Facts, labels: Targets) -> bool:
         return False
     subject, object_ = facts.links(labels.predicates[0])
     n = len(facts.entities)
-    if len(subject) < ENOUGH:
+    if len(subject) < MIN_EDGES:
         subject, object_ = labels.subject[labels.positive], labels.object[labels.positive]
         n = len(labels.entities)
-    if len(subject) < ENOUGH:
+    if len(subject) < MIN_EDGES:
         return False
     edges = np.sort(pair_keys(subject, object_, n))
     mirrored = contained(pair_keys(object_, subject, n), edges)
-    return bool(mirrored.mean() > NEARLY_ALL)
+    return bool(mirrored.mean() > SYMMETRIC_SHARE)
 
 
 def with_mirror_images(pairs: Targets) -> Targets:

@@ -111,7 +111,7 @@ class Facts:
     def __getitem__(self, rows: int | slice | Bools | Integers) -> Facts | tuple[Any, ...]:
         """One fact as a tuple, or some in their order; entities and predicates keep their ids."""
         if isinstance(rows, (int, np.integer)):
-            return next(iter(self[_just(rows, len(self))]))
+            return next(iter(self[_row_slice(rows, len(self))]))
         chosen = np.zeros(len(self), dtype=np.bool_)
         chosen[rows] = True
         ends = np.cumsum([len(table) for table in self.atoms.values()])[:-1]
@@ -260,7 +260,7 @@ class Targets:
     def __getitem__(self, rows: int | slice | Bools | Integers) -> Targets | tuple[Any, ...]:
         """One target as a tuple, or some of them."""
         if isinstance(rows, (int, np.integer)):
-            return next(iter(self[_just(rows, len(self))]))
+            return next(iter(self[_row_slice(rows, len(self))]))
         return self.select(np.arange(len(self), dtype=np.int32)[rows])
 
     def to_table(self) -> ResultTable:
@@ -326,7 +326,7 @@ class Targets:
         return html_table("Targets", ["predicate", "pairs", "true"], rows)
 
 
-def _just(row: int, length: int) -> slice:
+def _row_slice(row: int, length: int) -> slice:
     """The slice of one row, which may be counted from the end."""
     if not -length <= row < length:
         raise IndexError(f"row {row} of {length:,}")

@@ -2,9 +2,9 @@
 
 In reading order, each group after those that it is made of:
 
-* questions and ranks, of any model: `queries`, `asked`, `triples`, `ranked_answers`,
+* questions and ranks, of any model: `queries`, `named_queries`, `triples`, `ranked_answers`,
   `filtered_ranks`, `ranking`; of rule models: `rule_ranker`, `separable_scores`;
-* links as arrays: `linked_graph`, `asked_links`, `link_hashes`, `hidden_folds`, `linked_pairs`;
+* links as arrays: `linked_graph`, `grouped_queries`, `link_hashes`, `hidden_folds`, `linked_pairs`;
 * rules and what they say: `discovery`, `path_rules`, `shared_counts`, `constants`, `ridge`,
   `pair_weights`, `graph_evidence`, `evidence_kernels`, `pools`;
 * who counts them: `graph_counter`, `memory_graph`, `sql/`;

@@ -9,20 +9,20 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.arrays import Floats, Ids, Ints, ranges, run_starts
-from hornbeam.graphs.asked_links import asked_along
 from hornbeam.graphs.constant_kernels import (
     ANSWER,
     common_properties,
     count_constants,
     count_open,
 )
+from hornbeam.graphs.grouped_queries import queries_along
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.path_rules import SMOOTHING
-from hornbeam.rules.codes import turned
+from hornbeam.rules.codes import inverse_code
 
 #: A rule needs so many hits and this confidence.
-LEAST_HITS, LEAST_CONFIDENCE = 2, 0.005
-THRESHOLDS = (LEAST_HITS, LEAST_CONFIDENCE, SMOOTHING)
+MIN_HITS, MIN_CONFIDENCE = 2, 0.005
+THRESHOLDS = (MIN_HITS, MIN_CONFIDENCE, SMOOTHING)
 #: So many of a step's most frequent answers are candidates of every query.
 FREQUENT = 50
 
@@ -111,8 +111,8 @@ def constant_rules(graph: LinkedGraph, step: int, sources: Ids | None = None) ->
 
 def open_rules(graph: LinkedGraph, step: int) -> ConstantRules:
     """Count rules t(X, c) <- s(X, _) of a step, exactly; keep those above the thresholds."""
-    asked = asked_along(graph, step)
-    answers = graph.holders(turned(step))
+    asked = queries_along(graph, step)
+    answers = graph.holders(inverse_code(step))
     number = np.empty(graph.n_entities, dtype=np.int32)
     number[answers] = np.arange(len(answers))
     count = count_open.for_size(len(graph), WORTH_COMPILING)
@@ -145,7 +145,7 @@ class Priors(NamedTuple):
 def priors(graph: LinkedGraph, step: int) -> Priors:
     """Count the answers of a step; half a link is added to every entity."""
     links = graph.links
-    inverse = turned(step)
+    inverse = inverse_code(step)
     entities, runs = graph.holders(inverse), graph.runs_along(inverse)
     counts = links.run_start[runs + 1] - links.run_start[runs]
     times = np.arange(int(counts.max(initial=0)) + 1)

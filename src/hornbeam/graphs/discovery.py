@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from hornbeam.arrays import Ids
-from hornbeam.graphs.asked_links import Asked
 from hornbeam.graphs.discovery_kernels import paths_between
 from hornbeam.graphs.graph_size import GraphSize
+from hornbeam.graphs.grouped_queries import GroupedQueries
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.rules.codes import codes_of_keys, from_subject, key_bits
 
@@ -19,7 +19,7 @@ PathTable = Ids
 #: Links per entity above which paths of two, three and four steps are the longest that pay.
 DENSE, MEDIUM, THIN = 50.0, 12.0, 7.0
 #: Links that are looked at, and paths that are kept, per link that is searched.
-MOST = 200_000
+MAX_VISITED_LINKS = 200_000
 
 
 def longest_path(size: GraphSize) -> int:
@@ -39,7 +39,7 @@ def is_keyed(size: GraphSize, length: int) -> bool:
 
 
 def discover_paths(
-    graph: LinkedGraph, step: int, length: int, asked: Asked, kept: int
+    graph: LinkedGraph, step: int, length: int, asked: GroupedQueries, kept: int
 ) -> PathTable:
     """Find the paths that connect the ends of a step's links most often.
 
@@ -58,7 +58,9 @@ def discover_paths(
     head, tail = (length + 1) // 2, length // 2
     search = paths_between.for_size(len(graph), WORTH_COMPILING)
     starts, ends = asked.known, asked.answers
-    keys = search(graph.links, starts, ends, step, head, tail, bits, MOST, graph.n_entities)
+    keys = search(
+        graph.links, starts, ends, step, head, tail, bits, MAX_VISITED_LINKS, graph.n_entities
+    )
     found, counts = np.unique(keys, return_counts=True)
     often = 2 if len(asked.answers) > 20 else 1
     found, counts = found[counts >= often], counts[counts >= often]
@@ -75,6 +77,6 @@ def path_table(paths: Sequence[Sequence[int]], length: int) -> PathTable:
     return table
 
 
-def turned_paths(paths: PathTable) -> PathTable:
+def reversed_paths(paths: PathTable) -> PathTable:
     """The same paths from their other ends: rules of the inverse step."""
     return from_subject(paths, flipped=True)

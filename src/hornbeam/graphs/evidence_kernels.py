@@ -30,7 +30,7 @@ PATH, FORWARD, BACKWARD = 0, 1, 2
 TOTAL, FIRED = 3, 4
 #: Confidences below this are taken for it, in logarithms; ridge scores below a share of the best.
 LEAST = 1e-4
-LEAST_SHARE = 1e-3
+MIN_SHARE = 1e-3
 #: Weights of links are in such parts of 1.
 MILLION = 1_000_000
 
@@ -434,9 +434,9 @@ def describe_ridge(listed, chosen, forward, backward, feature):
     for k in range(len(chosen)):
         c = chosen[k]
         ahead, back = max(float(forward[c]), 0.0), max(float(backward[c]), 0.0)
-        feature[k, 28] = math.log(max(ahead / best_forward, LEAST_SHARE))
-        feature[k, 29] = math.log(max(back / best_backward, LEAST_SHARE))
-        feature[k, 30] = math.log(max((ahead + back) / best_sum, LEAST_SHARE))
+        feature[k, 28] = math.log(max(ahead / best_forward, MIN_SHARE))
+        feature[k, 29] = math.log(max(back / best_backward, MIN_SHARE))
+        feature[k, 30] = math.log(max((ahead + back) / best_sum, MIN_SHARE))
 
 
 @kernel

@@ -21,7 +21,7 @@ from hornbeam.progress import SILENT, PartOfWork, Progress
 
 #: Distinct queries that are asked at once, at most and at least; between them, so many that all
 #: entities may be proposed to each of them.
-MOST_QUERIES, FEWEST_QUERIES, MOST_ANSWERS = 5000, 200, 10_000_000
+MAX_QUERIES, MIN_QUERIES, MAX_ANSWERS = 5000, 200, 10_000_000
 STAGE = "Ranking answers"
 
 
@@ -89,7 +89,7 @@ def _one_direction(
     order = np.argsort(group, kind="stable")
     starts = pointers(np.bincount(group, minlength=len(first)))
     rank = np.empty(len(test))
-    size = min(max(MOST_ANSWERS // united.n_entities, FEWEST_QUERIES), MOST_QUERIES)
+    size = min(max(MAX_ANSWERS // united.n_entities, MIN_QUERIES), MAX_QUERIES)
     for low in range(0, len(first), size):
         high = min(low + size, len(first))
         distinct = queries.select(first[low:high])

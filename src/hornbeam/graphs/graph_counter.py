@@ -12,10 +12,10 @@ from typing import Protocol
 
 from hornbeam.arrays import Bools, Ids, Ints
 from hornbeam.facts.names import Names
-from hornbeam.graphs.asked_links import Asked
 from hornbeam.graphs.discovery import PathTable
 from hornbeam.graphs.graph_settings import Extent
 from hornbeam.graphs.graph_size import GraphSize
+from hornbeam.graphs.grouped_queries import GroupedQueries
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import ConstantRule, LinkedShares
@@ -72,7 +72,7 @@ class GraphCounter(Protocol):
         """The same graph; the ridge, if there is time, has the penalty that hidden links choose."""
 
     @property
-    def only_counts(self) -> bool:
+    def counts_given_rules_only(self) -> bool:
         """Whether rules must be given, and are counted but not ranked by."""
 
     @property
@@ -94,7 +94,7 @@ class GraphCounter(Protocol):
 
     def drawn(
         self, steps: Sequence[int], most: int | None, seed: int, purpose: int
-    ) -> dict[int, Asked]:
+    ) -> dict[int, GroupedQueries]:
         """Links along steps as queries, at most so many of each relation."""
 
     def discover(
@@ -103,14 +103,14 @@ class GraphCounter(Protocol):
         """The paths that connect the ends of the steps' links most often."""
 
     def count(
-        self, paths: Mapping[int, PathTable], asked: Mapping[int, Asked], portion: Portion
+        self, paths: Mapping[int, PathTable], asked: Mapping[int, GroupedQueries], portion: Portion
     ) -> dict[int, PathRules]:
         """Hits and predictions of paths, by step."""
 
     def pools(
         self,
         rules: Mapping[int, PathRules],
-        asked: Mapping[int, Asked],
+        asked: Mapping[int, GroupedQueries],
         limit: int,
         fold: int,
         portion: Portion,

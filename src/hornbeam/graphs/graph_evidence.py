@@ -94,7 +94,7 @@ class StepTables(NamedTuple):
     priors: Priors
 
 
-class StepCommon(NamedTuple):
+class StepStatistics(NamedTuple):
     """What all queries of one step share, whatever their sources."""
 
     open_rules: ConstantRules
@@ -114,7 +114,7 @@ class GraphEvidence:
     classes: Classes = Classes()
     remembered: int = 0
     _tables: dict[int, StepTables] = field(default_factory=dict, repr=False)
-    _common: dict[int, StepCommon] = field(default_factory=dict, repr=False)
+    _common: dict[int, StepStatistics] = field(default_factory=dict, repr=False)
     _free: list[GatherScratch] = field(default_factory=list, repr=False)
 
     def prepare(self) -> None:
@@ -138,13 +138,13 @@ class GraphEvidence:
         """Rules with constants of a step: all, or those about some sources and s(X, _) of all."""
         return self._rules(step, sources, self.common(step))
 
-    def common(self, step: int) -> StepCommon:
+    def common(self, step: int) -> StepStatistics:
         """What does not depend on the sources of queries."""
 
-        def made() -> StepCommon:
+        def made() -> StepStatistics:
             has_rules = self.classes.constants
             rules = open_rules(self.graph, step) if has_rules else ConstantRules.none(step)
-            return StepCommon(rules, priors(self.graph, step))
+            return StepStatistics(rules, priors(self.graph, step))
 
         found = self._common.get(step) or made()
         if self.remembered:  # there is little of it, however many steps are asked
@@ -168,7 +168,7 @@ class GraphEvidence:
             self._tables[step] = found
         return found
 
-    def _rules(self, step: int, sources: Ids | None, common: StepCommon) -> ConstantRules:
+    def _rules(self, step: int, sources: Ids | None, common: StepStatistics) -> ConstantRules:
         if not self.classes.constants:
             return ConstantRules.none(step)
         return constant_rules(self.graph, step, sources).and_then(common.open_rules)

@@ -41,7 +41,7 @@ from hornbeam.graphs.ranking_fit import (
     scores_of,
 )
 from hornbeam.graphs.ranking_model import Calibration, LinkedShares
-from hornbeam.graphs.ridge import MOST_ENTITIES
+from hornbeam.graphs.ridge import MAX_ENTITIES
 from hornbeam.graphs.rule_files import read_rules
 from hornbeam.graphs.rule_weights import fit_rule_weights
 from hornbeam.graphs.stage_shares import StageShares
@@ -51,7 +51,7 @@ from hornbeam.rules.codes import step_code
 
 #: Held-out queries from which on they choose: fewer would by chance; and from which on they do
 #: nothing else, of fewer each is needed to fit weights to, too.
-ENOUGH, PLENTY = 200, 10_000
+MIN_QUERIES, MANY_QUERIES = 200, 10_000
 
 
 def learn_graph(
@@ -106,7 +106,7 @@ def learn_graph(
     size = graph.size
     if not size.facts:
         raise InputError("there are no facts of two arguments: a graph needs links")
-    if graph.only_counts:
+    if graph.counts_given_rules_only:
         check_only_counted(rules, valid)
     held = None if valid is None else as_facts(valid)
     if max_length != "auto" and not 1 <= max_length <= MAX_PATH:
@@ -126,7 +126,7 @@ def learn_graph(
     if settings.ridge and not graph.fits_constants:
         progress.message(
             "Constants are not fitted together: the ridge's matrix is held in memory, for up to "
-            f"{MOST_ENTITIES:,} entities."
+            f"{MAX_ENTITIES:,} entities."
         )
     with announced(progress):
         if rules is None:
@@ -171,10 +171,10 @@ def _ranked(
     graph = learning.graph.with_chosen_ridge(learning.extent, learning.seed, learning.work)
     learning = replace(learning, graph=graph)
     work, settings = learning.work, learning.settings
-    if graph.only_counts:
+    if graph.counts_given_rules_only:
         settings = replace(settings, constants=False, backward=False)
     train, graphs = None, list[GraphCounter]()
-    if not graph.only_counts:
+    if not graph.counts_given_rules_only:
         anew = anew and learning.extent.anew
         train, graphs = training_pool(learning, rules, anew)
     triples = None if valid is None else held_triples(graph, valid)
@@ -240,8 +240,8 @@ def _fitted(
     available = FEATURES[: train.feature.shape[1]]
     if linked.caution:  # how pairs are linked says how the facts were split
         available = tuple(name for name in available if name not in LINKED)
-    decides = held is not None and _decides_alone(held, learning, linked)
-    if held is not None and (decides or held.n_queries >= ENOUGH):
+    decides = held is not None and _only_chooses(held, learning, linked)
+    if held is not None and (decides or held.n_queries >= MIN_QUERIES):
         trials, judged_by = [Trial(train, held)], "valid"
     else:
         trials, judged_by = crossed(train), "train"
@@ -264,13 +264,13 @@ def _fitted(
     return _Fitted(ranking, own, calibration, judged_by)
 
 
-def _decides_alone(held: Pool, learning: GraphLearning, linked: LinkedShares) -> bool:
+def _only_chooses(held: Pool, learning: GraphLearning, linked: LinkedShares) -> bool:
     """Whether held-out facts choose in any case, and are no queries to fit to.
 
     So it is where they are many, where rules get weights, which they decide on, and where they were
     split off by looking at links, which weights would learn to tell.
     """
-    many = held.n_queries >= PLENTY
+    many = held.n_queries >= MANY_QUERIES
     return many or learning.shares.weighting > 0 or linked.caution is not None
 
 

@@ -14,9 +14,9 @@ from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.asked import as_queries
 from hornbeam.graphs.calibration import log_odds, probabilities
 from hornbeam.graphs.model_parts import StepModel, numbered_model
+from hornbeam.graphs.named_queries import as_queries
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Features, Pool
 from hornbeam.graphs.queries import Answers, Queries
@@ -91,7 +91,7 @@ class GraphRanker(ABC):
         names: Input | None = None,
         progress: Progress = SILENT,
     ) -> ResultTable:
-        """The best new answers of queries by names; see `hornbeam.graphs.asked.read_queries`."""
+        """The best new answers of queries by names; see `hornbeam.graphs.named_queries`."""
         asked = as_queries(queries)
         # known answers are no candidates, so that none has to be looked for
         found = ranked_answers(

@@ -16,7 +16,7 @@ import numpy as np
 from hornbeam.arrays import Bools, Ids, Ints
 from hornbeam.facts.atom_keys import contained
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.constants import LEAST_CONFIDENCE, LEAST_HITS
+from hornbeam.graphs.constants import MIN_CONFIDENCE, MIN_HITS
 from hornbeam.graphs.evidence_kernels import MILLION
 from hornbeam.graphs.graph_text import entity_text, rule_atom, rule_head, rule_text
 from hornbeam.graphs.linked_graph import LinkedGraph
@@ -25,12 +25,12 @@ from hornbeam.graphs.model_parts import direction_of, named_constant, property_o
 from hornbeam.graphs.path_rules import SMOOTHING
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import ConstantRule, CountedRule, GraphRule
-from hornbeam.rules.codes import predicate_of, turned
+from hornbeam.rules.codes import inverse_code, predicate_of
 
 Triple = tuple[str, str, str]
 
 #: Properties whose weights the ridge class shows, and the least weight that is worth it.
-RIDGE_SHOWN, LEAST_WEIGHT = 5, 1e-3
+RIDGE_SHOWN, MIN_WEIGHT = 5, 1e-3
 
 
 class RuleClass(StrEnum):
@@ -143,7 +143,7 @@ def connecting_walks(graph: LinkedGraph, a: int, c: int, codes: list[int]) -> It
     """
     leading = [{c}]
     for code in reversed(codes[1:]):
-        before = {int(v) for end in leading[-1] for v in graph.ends(end, turned(code))}
+        before = {int(v) for end in leading[-1] for v in graph.ends(end, inverse_code(code))}
         leading.append(before - {a})
     leading.reverse()
     if len(codes) > 1:
@@ -207,21 +207,21 @@ def _backward(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[Graph
     """The rules t(a, Y) <- property of Y, for the properties of c that known answers of a share."""
     graph = ranker.graph
     known = graph.ends(a, step)
-    own = {_property(graph, turned(step), a), len(graph.links.run_step) + turned(step)}
+    own = {_property(graph, inverse_code(step), a), len(graph.links.run_step) + inverse_code(step)}
     for number in properties_of(graph, c).tolist():
         if number in own:
             continue
         holders = holders_of(graph, number)
         hits = int(contained(known, holders).sum())  # both ascend
         confidence = hits / (len(holders) + SMOOTHING)
-        if hits >= LEAST_HITS and confidence >= LEAST_CONFIDENCE:
+        if hits >= MIN_HITS and confidence >= MIN_CONFIDENCE:
             rule = _about_answers(ranker, step, a, number)
             yield GraphReason(RuleClass.BACKWARD, rule, confidence, hits, len(holders))
 
 
 def _property(graph: LinkedGraph, step: int, entity: int) -> int:
     """Number of the property 'linked to an entity by a step', -1 where nobody has it."""
-    return int(graph.run_of(np.array([entity]), turned(step))[0])
+    return int(graph.run_of(np.array([entity]), inverse_code(step))[0])
 
 
 def _about_answers(ranker: MemoryRanker, step: int, a: int, number: int) -> str:
@@ -243,7 +243,7 @@ def _linked(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[GraphRe
     found = []
     for code in range(2, len(weights)):
         weight = int(weights[code, step]) / MILLION
-        if abs(weight) >= LEAST_WEIGHT and c in graph.ends(a, code):
+        if abs(weight) >= MIN_WEIGHT and c in graph.ends(a, code):
             rule = GraphRule((step_of(facts.predicates, code),), 0, 0)
             found.append((weight, _text(facts, step, rule)))
     found.sort(key=lambda one: (-abs(one[0]), one[1]))
@@ -265,11 +265,11 @@ def _ridge_reasons(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[
             step_of(facts.predicates, code), facts.entities[entity], facts.entities[c], 0, 0
         )
         found.append((weight, _text(facts, step, rule)))
-    for number, weight in ridge_weights(ranker, c, _property(graph, turned(step), a)):
+    for number, weight in ridge_weights(ranker, c, _property(graph, inverse_code(step), a)):
         found.append((weight, _about_answers(ranker, step, a, number)))
     found.sort(key=lambda one: (-abs(one[0]), one[1]))
     for weight, text in found[:RIDGE_SHOWN]:
-        if abs(weight) < LEAST_WEIGHT:
+        if abs(weight) < MIN_WEIGHT:
             break
         yield GraphReason(RuleClass.RIDGE, text, weight=weight)
 

@@ -11,17 +11,17 @@ import numpy as np
 from hornbeam.arrays import Ids, Ints, part_numbers
 from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.asked_links import asked_of
-from hornbeam.graphs.discovery import PathTable, path_table, turned_paths
+from hornbeam.graphs.discovery import PathTable, path_table, reversed_paths
 from hornbeam.graphs.graph_counter import GraphCounter, Portion
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
+from hornbeam.graphs.grouped_queries import queries_of_links
 from hornbeam.graphs.link_hashes import ASKING, COUNTING, JUDGING
 from hornbeam.graphs.path_rules import PathRules, best_rules
 from hornbeam.graphs.pools import Pool
-from hornbeam.graphs.rule_files import GivenRules
+from hornbeam.graphs.rule_files import ImportedRules
 from hornbeam.graphs.stage_shares import StageShares
 from hornbeam.graphs.workload import Workload
-from hornbeam.rules.codes import predicate_of, step_code, turned
+from hornbeam.rules.codes import inverse_code, predicate_of, step_code
 
 #: Share of the time that is left which a stage may take that begins after its time.
 LATE = 0.2
@@ -88,21 +88,21 @@ def _found_rules(
     paths = {}
     for step in forward:
         paths[step] = found.get(step, path_table([], learning.length))
-        paths[turned(step)] = turned_paths(paths[step])
+        paths[inverse_code(step)] = reversed_paths(paths[step])
     asked = graph.drawn(learning.steps, extent.judged, learning.seed, JUDGING)
     judged = graph.count(paths, asked, learning.portion(*times.judging))
     links, same = graph.links_by_predicate, min(extent.judged, extent.counted)
     chosen, left = dict[int, PathRules](), dict[int, PathTable]()
     for step in learning.steps:
         rules = judged.get(step, PathRules.none(step, learning.length))
-        base = 1 / max(int(holders[turned(step)]), 1)
+        base = 1 / max(int(holders[inverse_code(step)]), 1)
         chosen[step] = rules.select(best_rules(rules, base, extent.kept))
         if links[predicate_of(step)] > same:  # otherwise all were asked, and would be again
             left[step] = chosen[step].paths
     return chosen | count_rules(learning, graph, left, learning.portion(*times.counting))
 
 
-def count_given(learning: GraphLearning, given: GivenRules) -> dict[int, PathRules]:
+def count_given(learning: GraphLearning, given: ImportedRules) -> dict[int, PathRules]:
     """Count paths that were given, and say which rules were none."""
     told = {
         "with constants": given.with_constants,
@@ -118,7 +118,7 @@ def count_given(learning: GraphLearning, given: GivenRules) -> dict[int, PathRul
         some = given.paths.get(predicates[predicate_of(step)], ())
         codes = [[step_code(predicates.index(s.predicate), s.inverse) for s in p] for p in some]
         paths[step] = path_table(codes, learning.length)
-        paths[turned(step)] = turned_paths(paths[step])
+        paths[inverse_code(step)] = reversed_paths(paths[step])
     portion = learning.portion(learning.shares.counting, 0.5)
     return count_rules(learning, learning.graph, paths, portion)
 
@@ -223,7 +223,7 @@ def held_pool(
     asked = {}
     for step in learning.steps:
         rows = np.flatnonzero(predicate == predicate_of(step))
-        asked[step] = asked_of(step, subject[rows], object_[rows])
+        asked[step] = queries_of_links(step, subject[rows], object_[rows])
     portion = learning.portion(learning.shares.held, 0.9, learning.shares.ridge)
     pools = learning.graph.pools(rules, asked, learning.extent.pool, 0, portion)
     return Pool.concatenated(pools) if pools else None

@@ -12,13 +12,13 @@ from hornbeam.arrays import Bools, Ids, Ints
 from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.asked_links import Asked, asked_of, drawn_links
 from hornbeam.graphs.constants import constant_rules, open_rules
 from hornbeam.graphs.discovery import PathTable, discover_paths
 from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_evidence import Classes, GraphEvidence
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_size import GraphSize
+from hornbeam.graphs.grouped_queries import GroupedQueries, queries_of_links, sampled_links
 from hornbeam.graphs.hidden_folds import hidden_folds
 from hornbeam.graphs.link_hashes import CHOOSING, DISCOVERING, LinkHash
 from hornbeam.graphs.linked_graph import LinkedGraph
@@ -27,7 +27,7 @@ from hornbeam.graphs.model_parts import best_constants
 from hornbeam.graphs.path_rules import PathRules, counted
 from hornbeam.graphs.pools import Pool, firings_of, pool_of
 from hornbeam.graphs.ranking_model import ConstantRule, LinkedShares
-from hornbeam.graphs.ridge import MOST_ENTITIES
+from hornbeam.graphs.ridge import MAX_ENTITIES
 from hornbeam.graphs.ridge_choice import CHEAP, JUDGED, PENALTIES, USUAL, choose_penalty
 from hornbeam.graphs.shared_counts import shared_counts
 from hornbeam.graphs.softmax import Firings
@@ -36,7 +36,7 @@ from hornbeam.graphs.workload import Result, Workload
 from hornbeam.rules.codes import predicate_of, step_code
 
 #: Sources of a step whose candidates are gathered between two looks at the clock.
-TOGETHER = 2_000
+SOURCES_PER_ITEM = 2_000
 #: Share of the time limit that the ridge's inverses must be made in.
 RIDGE_UNTIL = 0.8
 
@@ -50,7 +50,7 @@ class MemoryGraph:
     settings: GraphSettings
     penalty: float = USUAL
 
-    only_counts = False
+    counts_given_rules_only = False
 
     @classmethod
     def of(cls, facts: Facts, settings: GraphSettings) -> MemoryGraph:
@@ -70,7 +70,7 @@ class MemoryGraph:
     @property
     def fits_constants(self) -> bool:
         """Whether constants are fitted together: their matrix is held for so many entities."""
-        return self.settings.ridge and self.graph.n_entities <= MOST_ENTITIES
+        return self.settings.ridge and self.graph.n_entities <= MAX_ENTITIES
 
     @property
     def ridge_penalty(self) -> float | None:
@@ -124,14 +124,14 @@ class MemoryGraph:
 
     def drawn(
         self, steps: Sequence[int], most: int | None, seed: int, purpose: int
-    ) -> dict[int, Asked]:
+    ) -> dict[int, GroupedQueries]:
         """Links along steps as queries, at most so many of each relation."""
-        found: dict[int, Asked] = {}
+        found: dict[int, GroupedQueries] = {}
         for predicate in sorted({predicate_of(step) for step in steps}):
             draw = LinkHash.of(seed, purpose, predicate)
-            subject, object_ = drawn_links(self.graph, predicate, most, draw)
+            subject, object_ = sampled_links(self.graph, predicate, most, draw)
             for step in (step_code(predicate), step_code(predicate, inverse=True)):
-                found[step] = asked_of(step, subject, object_)
+                found[step] = queries_of_links(step, subject, object_)
         return {step: found[step] for step in steps}
 
     def discover(
@@ -146,7 +146,7 @@ class MemoryGraph:
         return self._each(one, steps, drawn, portion)
 
     def count(
-        self, paths: Mapping[int, PathTable], asked: Mapping[int, Asked], portion: Portion
+        self, paths: Mapping[int, PathTable], asked: Mapping[int, GroupedQueries], portion: Portion
     ) -> dict[int, PathRules]:
         """Hits and predictions of paths, by step."""
         together = shared_counts(self.graph, paths, asked, portion)
@@ -161,7 +161,7 @@ class MemoryGraph:
     def pools(
         self,
         rules: Mapping[int, PathRules],
-        asked: Mapping[int, Asked],
+        asked: Mapping[int, GroupedQueries],
         limit: int,
         fold: int,
         portion: Portion,
@@ -173,11 +173,11 @@ class MemoryGraph:
         if self.fits_constants:
             portion.work.advance(portion.ahead)
 
-        def one(part: tuple[int, Asked]) -> Pool:
+        def one(part: tuple[int, GroupedQueries]) -> Pool:
             step, some = part
             return pool_of(evidence, rules[step], some, limit, fold)
 
-        parts = [(step, part) for step in rules for part in asked[step].parts(TOGETHER)]
+        parts = [(step, part) for step in rules for part in asked[step].parts(SOURCES_PER_ITEM)]
         found = portion.each(one, parts, [len(some.sources) + 10.0 for _, some in parts])
         return [pool for pool in found if pool is not None]
 
@@ -206,7 +206,7 @@ class MemoryGraph:
         self,
         one: Callable[[int], Result],
         steps: Sequence[int],
-        asked: Mapping[int, Asked],
+        asked: Mapping[int, GroupedQueries],
         portion: Portion,
     ) -> dict[int, Result]:
         """Work on every step; what there is no time for is left out."""

@@ -9,14 +9,14 @@ from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.asked_links import unasked
 from hornbeam.graphs.graph_evidence import Classes, GraphEvidence
 from hornbeam.graphs.graph_ranker import GraphRanker
+from hornbeam.graphs.grouped_queries import no_queries
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool, firings_of, pool_of
 from hornbeam.graphs.ranking_model import RankingModel
-from hornbeam.graphs.ridge import MOST_ENTITIES
+from hornbeam.graphs.ridge import MAX_ENTITIES
 from hornbeam.graphs.softmax import Firings
 
 #: Relations and directions whose constants are kept for further queries.
@@ -44,7 +44,7 @@ class MemoryRanker(GraphRanker):
     ) -> MemoryRanker:
         """Take the binary facts that round to true; nothing is counted before the first query."""
         graph = LinkedGraph.of(facts)
-        penalty = model.ridge if graph.n_entities <= MOST_ENTITIES else None
+        penalty = model.ridge if graph.n_entities <= MAX_ENTITIES else None
         classes = Classes(model.constants, model.backward)
         evidence = GraphEvidence(graph, penalty, classes, REMEMBERED)
         return cls(model, facts, threads, evidence=evidence, leave_out_linked=leave_out_linked)
@@ -69,7 +69,7 @@ class MemoryRanker(GraphRanker):
     def pool(self, rules: PathRules, sources: Ids) -> Pool:
         """As many candidates of every source along the rules' step as the model takes."""
         return pool_of(
-            self.evidence, rules, unasked(sources), self.model.pool,
+            self.evidence, rules, no_queries(sources), self.model.pool,
             leave_out_linked=self.leave_out_linked,
         )  # fmt: skip
 

@@ -18,7 +18,7 @@ from hornbeam.graphs.queries import Direction
 from hornbeam.graphs.ranking_fit import Ranking
 from hornbeam.graphs.ranking_model import ConstantRule, GraphRule, RankingModel, RelationRules
 from hornbeam.rules.body import Step
-from hornbeam.rules.codes import is_inverse, predicate_of, step_code, turned
+from hornbeam.rules.codes import inverse_code, is_inverse, predicate_of, step_code
 
 #: Rules with constants that a model shows per relation and direction.
 SHOWN = 10
@@ -39,7 +39,7 @@ def property_of(graph: LinkedGraph, number: int) -> tuple[int, int | None]:
     links = graph.links
     if number >= len(links.run_step):
         return number - len(links.run_step), None
-    return turned(int(links.run_step[number])), int(links.run_entity[number])
+    return inverse_code(int(links.run_step[number])), int(links.run_entity[number])
 
 
 def relation_rules(

@@ -28,7 +28,7 @@ from hornbeam.rules.codes import code_limit, step_code
 #: L2 penalty of the weights.
 PENALTY = 30.0
 #: Steps up to which weights are fitted, of so many relations: the inverse takes their cube.
-MOST_STEPS = code_limit(500)
+MAX_STEPS = code_limit(500)
 NO_WEIGHTS: Ints = np.empty((0, 0), dtype=np.int64)
 
 
@@ -48,7 +48,7 @@ def pair_weights(shared: Ints) -> Ints:
 
 def weights_of(graph: LinkedGraph) -> Ints:
     """The weights of a graph; none where it has too many relations."""
-    return pair_weights(shared_pairs(graph)) if graph.step_limit <= MOST_STEPS else NO_WEIGHTS
+    return pair_weights(shared_pairs(graph)) if graph.step_limit <= MAX_STEPS else NO_WEIGHTS
 
 
 def shared_pairs(graph: LinkedGraph) -> Ints:

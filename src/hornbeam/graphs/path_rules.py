@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, ranges
-from hornbeam.graphs.asked_links import Asked
 from hornbeam.graphs.discovery import PathTable
 from hornbeam.graphs.evidence_kernels import count_paths
+from hornbeam.graphs.grouped_queries import GroupedQueries
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 
 #: Added to predictions: what few cases say is believed less.
@@ -23,7 +23,7 @@ SMOOTHING = 5.0
 #: The longest paths that can be walked.
 MAX_PATH = 5
 #: A rule that proposes more answers than this says nothing about the query.
-MOST_PROPOSED = 500
+MAX_PROPOSED = 500
 
 
 class Trie(NamedTuple):
@@ -130,12 +130,12 @@ class TrieWalk(NamedTuple):
         )
 
 
-def counted(graph: LinkedGraph, step: int, paths: PathTable, asked: Asked) -> PathRules:
+def counted(graph: LinkedGraph, step: int, paths: PathTable, asked: GroupedQueries) -> PathRules:
     """Count hits and predictions of paths over queries."""
     trie = build_trie(step, paths, np.zeros(len(paths)))
     count = count_paths.for_size(len(graph), WORTH_COMPILING)
     walk = TrieWalk.of(graph.n_entities, paths.shape[1])
-    hits, predicted = count(graph.links, trie, len(paths), *asked, walk, MOST_PROPOSED)
+    hits, predicted = count(graph.links, trie, len(paths), *asked, walk, MAX_PROPOSED)
     return PathRules(step, paths, hits, predicted)
 
 

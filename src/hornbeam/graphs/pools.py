@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from hornbeam.arrays import Bools, Ids, Ints, part_numbers, pointers, ranges
 from hornbeam.facts.atom_keys import pair_keys
-from hornbeam.graphs.asked_links import Asked
-from hornbeam.graphs.constants import LEAST_CONFIDENCE
+from hornbeam.graphs.constants import MIN_CONFIDENCE
 from hornbeam.graphs.evidence_kernels import fired_paths, gather
 from hornbeam.graphs.graph_evidence import GraphEvidence, RidgeRows
+from hornbeam.graphs.grouped_queries import GroupedQueries
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
-from hornbeam.graphs.path_rules import MOST_PROPOSED, SMOOTHING, PathRules, TrieWalk
+from hornbeam.graphs.path_rules import MAX_PROPOSED, SMOOTHING, PathRules, TrieWalk
 from hornbeam.graphs.ridge import PROPOSED, Ridge
 from hornbeam.graphs.softmax import Firings
 
@@ -34,7 +34,7 @@ FEATURES = (
     "ridge_forward", "ridge_backward", "ridge_sum",
 )  # fmt: skip
 #: Share of informative sources from which on the others are not worth a copy of all.
-NEARLY_ALL = 0.9
+INFORMATIVE_SHARE = 0.9
 #: Sources whose candidates are gathered at a time.
 BLOCK = 64
 
@@ -67,7 +67,13 @@ class Pool:
 
     @classmethod
     def of(
-        cls, step: int, asked: Asked, sizes: Ints, entity: Ids, feature: Features, fold: int
+        cls,
+        step: int,
+        asked: GroupedQueries,
+        sizes: Ints,
+        entity: Ids,
+        feature: Features,
+        fold: int,
     ) -> Pool:
         """Candidates of the sources of queries along a step, so many of each."""
         n, offsets, of_row = len(asked.sources), pointers(sizes), part_numbers(pointers(sizes))
@@ -105,7 +111,7 @@ class Pool:
         of = part_numbers(self.offsets)
         true = np.bincount(of[self.truth], minlength=len(self.source))
         chosen = (true > 0) & (true < np.diff(self.offsets))
-        return self if chosen.mean() > NEARLY_ALL else self.select(chosen)
+        return self if chosen.mean() > INFORMATIVE_SHARE else self.select(chosen)
 
     def without(self, step: Ids, source: Ids, answer: Ids) -> Pool:
         """Leave out candidates that are true answers by other links, which are not asked for."""
@@ -128,7 +134,7 @@ class Pool:
 def pool_of(
     evidence: GraphEvidence,
     rules: PathRules,
-    asked: Asked,
+    asked: GroupedQueries,
     limit: int,
     fold: int = 0,
     leave_out_linked: bool = False,
@@ -145,7 +151,7 @@ def pool_of(
             count, entity, feature = run(
                 graph.links, rules.trie, constants, sources, prior.frequent, prior.log_share,
                 graph.degree, evidence.pair_weights, forward, backward, proposed, SMOOTHING,
-                LEAST_CONFIDENCE, MOST_PROPOSED, limit, evidence.classes.backward,
+                MIN_CONFIDENCE, MAX_PROPOSED, limit, evidence.classes.backward,
                 leave_out_linked, scratch,
             )  # fmt: skip
             used = np.arange(limit) < count[:, None]
@@ -161,7 +167,7 @@ def firings_of(graph: LinkedGraph, rules: PathRules, pool: Pool) -> Firings:
     run = fired_paths.for_size(len(graph), WORTH_COMPILING)
     walk = TrieWalk.of(graph.n_entities, rules.paths.shape[1])
     row, rule = run(
-        graph.links, rules.trie, pool.source, pool.offsets, pool.entity, walk, MOST_PROPOSED
+        graph.links, rules.trie, pool.source, pool.offsets, pool.entity, walk, MAX_PROPOSED
     )
     order = np.argsort(row, kind="stable")
     sizes = np.bincount(row, minlength=len(pool.entity))

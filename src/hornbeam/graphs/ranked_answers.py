@@ -11,7 +11,7 @@ from hornbeam.arrays import Array, Bools, Floats, Positions, run_starts
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.asked import AskedQueries, tell_unknown
+from hornbeam.graphs.named_queries import NamedQueries, report_unknown
 from hornbeam.graphs.queries import Answers, Queries, Ranker, answered
 from hornbeam.graphs.triples import Triples
 from hornbeam.progress import SILENT, Progress
@@ -28,7 +28,7 @@ class FactRanker(Ranker, Protocol):
 
 def ranked_answers(
     ranker: FactRanker,
-    asked: AskedQueries,
+    asked: NamedQueries,
     top: int = 10,
     known: bool = False,
     probabilities: Callable[[Answers], Floats] | None = None,
@@ -43,7 +43,7 @@ def ranked_answers(
     relation; equal scores share the mean of their ranks.
     """
     queries = asked.located(ranker.facts)
-    tell_unknown(queries, progress)
+    report_unknown(queries, progress)
     found = answered(ranker, queries, progress)
     if not known:
         found = new_answers(found, queries, ranker.facts)

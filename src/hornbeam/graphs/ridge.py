@@ -26,10 +26,10 @@ from scipy.linalg import lapack
 from hornbeam.arrays import Floats, Integers, pointers, ranges
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.ridge_kernels import add_quadratic, add_shared
-from hornbeam.rules.codes import turned
+from hornbeam.rules.codes import inverse_code
 
 #: Entities up to which the matrix is held.
-MOST_ENTITIES = 20_000
+MAX_ENTITIES = 20_000
 #: Candidates that the ridge proposes per query.
 PROPOSED = 50
 
@@ -83,7 +83,7 @@ class Ridge:
         """Scores forward and backward of all entities as answers of the sources' queries."""
         graph = self.graph
         forward = np.zeros((len(sources), graph.n_entities), dtype=np.float32)
-        inverse = turned(step)  # (step, c) is the run of c along it
+        inverse = inverse_code(step)  # (step, c) is the run of c along it
         answers = self._columns(graph.runs_along(inverse))
         forward[:, graph.holders(inverse)] = (answers @ self.inverse[sources].T).T
         backward = np.zeros_like(forward)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from hornbeam.arrays import part_numbers
-from hornbeam.graphs.asked_links import Asked
+from hornbeam.graphs.grouped_queries import GroupedQueries
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.ridge import Ridge
 from hornbeam.graphs.softmax import summed_reciprocal_ranks
@@ -21,12 +21,12 @@ CHEAP = 5_000
 JUDGED = 50
 
 
-def choose_penalty(graph: LinkedGraph, asked: Mapping[int, Asked]) -> float:
+def choose_penalty(graph: LinkedGraph, asked: Mapping[int, GroupedQueries]) -> float:
     """The penalty with the best MRR over hidden links, asked by step of the graph without them."""
     return max(PENALTIES, key=lambda penalty: _sum_of_ranks(Ridge.fit(graph, penalty), asked))
 
 
-def _sum_of_ranks(ridge: Ridge, asked: Mapping[int, Asked]) -> float:
+def _sum_of_ranks(ridge: Ridge, asked: Mapping[int, GroupedQueries]) -> float:
     """Sum of 1 / rank of the answers among all entities that are no known answers."""
     graph, total = ridge.graph, 0.0
     for step, queries in asked.items():

@@ -51,7 +51,7 @@ class _Atom(NamedTuple):
 
 
 @dataclass(frozen=True)
-class GivenRules:
+class ImportedRules:
     """Paths from subject to object, by relation; and how many lines say something else.
 
     Attributes
@@ -77,7 +77,7 @@ class GivenRules:
 
 def read_rules(
     path: str | os.PathLike[str], relations: Collection[str], max_length: int
-) -> GivenRules:
+) -> ImportedRules:
     """Read a file of AnyBURL's or AMIE's, told apart line by line.
 
     Parameters
@@ -124,7 +124,7 @@ def read_rules(
             name, "has no rule: expected lines such as `head <= body` of AnyBURL or `body => head` "
             "of AMIE",
         )  # fmt: skip
-    return GivenRules({key: tuple(sorted(found[key])) for key in sorted(found)}, **left_out)
+    return ImportedRules({key: tuple(sorted(found[key])) for key in sorted(found)}, **left_out)
 
 
 def _atoms(line: str, file: str, number: int) -> list[_Atom] | None:

@@ -18,7 +18,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.graphs.asked import as_queries
+from hornbeam.graphs.named_queries import as_queries
 from hornbeam.graphs.queries import Answers, Queries
 from hornbeam.graphs.ranked_answers import ranked_answers
 from hornbeam.graphs.ranking import GraphEvaluation, evaluate_ranks
@@ -76,7 +76,7 @@ class RuleRanker:
         names: Input | None = None,
         progress: Progress = SILENT,
     ) -> ResultTable:
-        """The best answers of queries by names; see `hornbeam.graphs.asked.read_queries`."""
+        """The best answers of queries by names; see `hornbeam.graphs.named_queries`."""
         asked, types = as_queries(queries), ArgumentTypes(self.facts, as_names(names))
         found = ranked_answers(self, asked, top, known, types=types, progress=progress)
         return with_names(found, names)

@@ -26,11 +26,11 @@ from hornbeam.rules.body import AnyBody, Body, Kind, Step
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.scoring.end_conditions import first_unlinked
 from hornbeam.scoring.independent_scorer import strengths
-from hornbeam.scoring.proposals import grounded_for, pulls_up
+from hornbeam.scoring.proposals import grounded_for, is_positive
 from hornbeam.scoring.reach import Reach
 
 #: About the most pairs held at once.
-MOST_PAIRS = 4_000_000
+MAX_PAIRS = 4_000_000
 
 
 def is_separable(model: RuleModel, facts: Facts, near: int) -> bool:
@@ -40,7 +40,7 @@ def is_separable(model: RuleModel, facts: Facts, near: int) -> bool:
     end may not meet the other (distinct variables), and where bodies are soft.
     """
     ends = [rule for rule in model.rules if not _has_path(rule) and not rule.clause.is_prior]
-    wide = any(pulls_up(rule) and _arguments(rule) == {1 - near} for rule in ends)
+    wide = any(is_positive(rule) and _arguments(rule) == {1 - near} for rule in ends)
     apart = all(len(_arguments(rule)) == 1 for rule in ends)
     return wide and apart and not facts.soft and not model.semantics.distinct_variables
 
@@ -73,7 +73,7 @@ class SeparableScores:
 
     def blocks(self, starts: Ids) -> Iterator[ProposedBlock]:
         """What is proposed to known arguments, a block of them at a time."""
-        size = max(1, MOST_PAIRS // len(self.engine.facts.entities))
+        size = max(1, MAX_PAIRS // len(self.engine.facts.entities))
         for low in range(0, len(starts), size):
             row, end, scores = self._scored(starts[low : low + size])
             yield ProposedBlock(min(low + size, len(starts)), row + low, end, scores)
@@ -187,4 +187,4 @@ def _arguments(rule: Rule) -> set[int]:
 
 def _pulling(model: RuleModel) -> list[AnyBody]:
     """Bodies of the rules that are for their target."""
-    return [rule.clause.body for rule in model.rules if pulls_up(rule)]
+    return [rule.clause.body for rule in model.rules if is_positive(rule)]

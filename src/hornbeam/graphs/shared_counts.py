@@ -14,16 +14,16 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.arrays import Ids, Ints, pointers
-from hornbeam.graphs.asked_links import Asked
 from hornbeam.graphs.discovery import PathTable
 from hornbeam.graphs.evidence_kernels import count_shared
 from hornbeam.graphs.graph_counter import Portion
+from hornbeam.graphs.grouped_queries import GroupedQueries
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
-from hornbeam.graphs.path_rules import MOST_PROPOSED, PathRules, TrieWalk, build_trie
+from hornbeam.graphs.path_rules import MAX_PROPOSED, PathRules, TrieWalk, build_trie
 from hornbeam.rules.codes import key_bits, sequence_keys
 
 #: Sources that are walked from at a time.
-TOGETHER = 16
+SOURCES_PER_ITEM = 16
 
 
 class PathUses(NamedTuple):
@@ -50,7 +50,7 @@ class SourceQueries(NamedTuple):
 def shared_counts(
     graph: LinkedGraph,
     paths: Mapping[int, PathTable],
-    asked: Mapping[int, Asked],
+    asked: Mapping[int, GroupedQueries],
     portion: Portion,
 ) -> dict[int, PathRules] | None:
     """Hits and predictions of paths by step; None where to walk step by step is less work."""
@@ -69,12 +69,14 @@ def shared_counts(
     def one(part: Ints) -> Ints:
         walk = TrieWalk.of(graph.n_entities, distinct.shape[1])
         counts: Ints = run(
-            graph.links, trie, n_rules, uses, targets, sources, part, queries, walk, MOST_PROPOSED
+            graph.links, trie, n_rules, uses, targets, sources, part, queries, walk, MAX_PROPOSED
         )
         return counts
 
     numbers = np.arange(len(sources))
-    parts = [numbers[low : low + TOGETHER] for low in range(0, len(sources), TOGETHER)]
+    parts = [
+        numbers[low : low + SOURCES_PER_ITEM] for low in range(0, len(sources), SOURCES_PER_ITEM)
+    ]
     counted = [
         some for some in portion.each(one, parts, [float(len(part)) for part in parts])
         if some is not None
@@ -98,7 +100,7 @@ def _uses(tables: list[PathTable]) -> tuple[PathTable, PathUses]:
     return rows[first], PathUses(pointers(np.bincount(path)), order, step[order])
 
 
-def _by_source(asked: list[Asked]) -> tuple[Ids, SourceQueries]:
+def _by_source(asked: list[GroupedQueries]) -> tuple[Ids, SourceQueries]:
     """All sources of some steps' queries, and the queries of each."""
     source = np.concatenate([some.sources for some in asked])
     step = np.repeat(np.arange(len(asked)), [len(some.sources) for some in asked])

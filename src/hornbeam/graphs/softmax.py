@@ -23,7 +23,7 @@ from hornbeam.graphs.softmax_kernels import (
 #: Candidates to score above which compiling pays, all calls together.
 WORTH_COMPILING = 2_000
 #: Most rounds of L-BFGS, and the relative gain that ends them.
-ITERATIONS, LEAST_GAIN = 100, 1e-7
+ITERATIONS, MIN_GAIN = 100, 1e-7
 
 
 class Firings(NamedTuple):
@@ -82,7 +82,7 @@ def fit_softmax(
     begin = center if start is None else start
     guide = _inverse_curvature(rows, scale, penalty, begin)
     found = minimise(
-        objective, begin * scale, ITERATIONS, LEAST_GAIN, expired=expired, precondition=guide
+        objective, begin * scale, ITERATIONS, MIN_GAIN, expired=expired, precondition=guide
     )
     return found.x / scale
 

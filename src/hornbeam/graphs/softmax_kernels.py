@@ -20,7 +20,7 @@ from hornbeam.compiled import kernels
 kernel = kernels("the ranking model")
 
 #: Candidates with less than this share of a query do not move the weights, or hardly curve them.
-LEAST_SHARE, LEAST_CURVING = 1e-9, 1e-4
+MIN_SHARE, MIN_CURVING = 1e-9, 1e-4
 
 
 @kernel
@@ -81,7 +81,7 @@ def loss_and_gradient(offsets, feature, truth, fired_start, fired, weights, scor
                         gradient[n + fired[j]] += share - 1.0
         for i in range(start, stop):
             share = score[i - start] * shared
-            if not truth[i] and share > LEAST_SHARE:
+            if not truth[i] and share > MIN_SHARE:
                 for k in range(n):
                     gradient[k] += share * feature[i, k]
                 if sparse:
@@ -122,12 +122,12 @@ def add_curvature(offsets, feature, truth, fired_start, fired, weights, score, m
         mean[:] = 0.0
         for i in range(start, stop):
             score[i - start] /= base
-            if score[i - start] > LEAST_CURVING:
+            if score[i - start] > MIN_CURVING:
                 for k in range(n):
                     mean[k] += score[i - start] * feature[i, k]
         for i in range(start, stop):
             share = score[i - start]
-            if share > LEAST_CURVING:
+            if share > MIN_CURVING:
                 for k in range(n):
                     away = true * share * (feature[i, k] - mean[k])
                     for j in range(k + 1):

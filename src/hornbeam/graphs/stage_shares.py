@@ -12,7 +12,7 @@ from hornbeam.graphs.graph_settings import MIDDLE, Extent
 from hornbeam.graphs.graph_size import GraphSize
 
 #: Seconds for a graph without its ridge: at least, and per fact.
-LEAST_SECONDS, SECONDS_PER_FACT = 3.0, 0.0009
+MIN_SECONDS, SECONDS_PER_FACT = 3.0, 0.0009
 #: Seconds per cubed number of entities, for one inverse.
 SECONDS_PER_CUBE = 2.2e-11
 #: Parts of a hundred, about, that finding the rules of the graph takes.
@@ -49,7 +49,7 @@ class StageShares:
     ) -> StageShares:
         """Estimate the shares of a graph's stages, for paths of a length."""
         folds, finding = extent.hidden, DISCOVERING + JUDGING + COUNTING
-        seconds = LEAST_SECONDS + SECONDS_PER_FACT * size.facts
+        seconds = MIN_SECONDS + SECONDS_PER_FACT * size.facts
         inverse = 100 * inverse_seconds(size) / seconds if ridge else 0.0
         # of large graphs few links are walked from, which takes no time where paths are short
         walking = 0.1 if size.facts > MIDDLE and length <= 2 else 1.0

@@ -60,11 +60,11 @@ from hornbeam.hlmrf.admm_arrays import ArraySteps
 from hornbeam.hlmrf.admm_compiled import CompiledSteps
 from hornbeam.hlmrf.admm_point import (
     PLAIN,
+    AdmmPoint,
     AdmmRows,
     AdmmSteps,
-    Point,
+    AnchorSchedule,
     Residuals,
-    Steering,
     StoppingRule,
 )
 from hornbeam.hlmrf.map_state import MapState, MapStatus, assess, dual_value, start_at
@@ -158,8 +158,8 @@ class _Run:
     settings: Admm
     potentials: Potentials
     rows: AdmmRows
-    point: Point
-    steering: Steering
+    point: AdmmPoint
+    steering: AnchorSchedule
     rule: StoppingRule
     pool: ThreadPoolExecutor
     progress: Progress
@@ -179,8 +179,8 @@ class _Run:
             settings,
             potentials,
             AdmmRows.of(potentials, _largest_weight(potentials), settings.step),
-            Point.at(start_at(potentials, start), len(potentials)),
-            Steering(_relaxation(settings, potentials)),
+            AdmmPoint.at(start_at(potentials, start), len(potentials)),
+            AnchorSchedule(_relaxation(settings, potentials)),
             StoppingRule(len(potentials.variable), *tolerances),
             pool,
             progress,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hornbeam.arrays import Floats, Positions
-from hornbeam.hlmrf.admm_point import SMALLEST_DUAL, AdmmRows, Mixture, Point
+from hornbeam.hlmrf.admm_point import SMALLEST_DUAL, AdmmPoint, AdmmRows, Mixture
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
 
@@ -50,7 +50,7 @@ class ArraySteps:
             degree.astype(np.float64),
         )
 
-    def local_steps(self, point: Point, mixture: Mixture) -> Floats:
+    def local_steps(self, point: AdmmPoint, mixture: Mixture) -> Floats:
         """Solve every row alone."""
         of_step, of_old, of_anchor = mixture
         old = point.s.copy()
@@ -61,7 +61,7 @@ class ArraySteps:
         point.s[np.abs(point.s) <= SMALLEST_DUAL] = 0.0
         return np.array([np.einsum("i,i,i", self.norm, x, x) for x in (old - t, t)])
 
-    def consensus(self, point: Point, mixture: Mixture) -> Floats:
+    def consensus(self, point: AdmmPoint, mixture: Mixture) -> Floats:
         """Move e, and find the consensus there."""
         of_step, of_old, of_anchor = mixture
         degree, e, z, q = self.degree, point.e, point.z, point.q

@@ -11,7 +11,7 @@ import numpy as np
 
 from hornbeam.arrays import Floats
 from hornbeam.hlmrf import admm_kernels as kernels
-from hornbeam.hlmrf.admm_point import PLAIN, AdmmRows, Mixture, Point
+from hornbeam.hlmrf.admm_point import PLAIN, AdmmPoint, AdmmRows, Mixture
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class CompiledSteps:
 
     @classmethod
     def of(
-        cls, rows: AdmmRows, point: Point, threads: int, pool: ThreadPoolExecutor
+        cls, rows: AdmmRows, point: AdmmPoint, threads: int, pool: ThreadPoolExecutor
     ) -> CompiledSteps:
         """Lay out the literals by variable too; compiles the loops, or loads them."""
         n_rows, n_variables = len(point.s), len(point.z)
@@ -49,12 +49,12 @@ class CompiledSteps:
         kernels.consensus.compiled(steps.columns, point, PLAIN, 0, 0, steps.variable_sums)
         return steps
 
-    def local_steps(self, point: Point, mixture: Mixture) -> Floats:
+    def local_steps(self, point: AdmmPoint, mixture: Mixture) -> Floats:
         """Solve every row alone."""
         self._share(kernels.local_steps.compiled, self.rows, point, mixture, self.row_sums)
         return np.asarray(self.row_sums.sum(axis=0))
 
-    def consensus(self, point: Point, mixture: Mixture) -> Floats:
+    def consensus(self, point: AdmmPoint, mixture: Mixture) -> Floats:
         """Move e, and find the consensus there."""
         self._share(kernels.consensus.compiled, self.columns, point, mixture, self.variable_sums)
         return np.asarray(self.variable_sums.sum(axis=0))
@@ -63,7 +63,7 @@ class CompiledSteps:
         self,
         kernel: Callable[..., None],
         side: AdmmRows | kernels.AdmmColumns,
-        point: Point,
+        point: AdmmPoint,
         mixture: Mixture,
         sums: Floats,
     ) -> None:

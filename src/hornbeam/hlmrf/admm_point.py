@@ -1,7 +1,7 @@
 """Where ADMM stands, and how one iterate follows the other; `hornbeam.hlmrf.admm` derives it.
 
 The steps themselves, by row and by variable, are done by whole arrays (`admm_arrays`) or by
-compiled loops (`admm_compiled`); both move the same `Point`.
+compiled loops (`admm_compiled`); both move the same `AdmmPoint`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class AdmmRows(NamedTuple):
         )
 
 
-class Point(NamedTuple):
+class AdmmPoint(NamedTuple):
     """Where ADMM stands, w = e - s a, and the anchor; the steps move them."""
 
     s: Floats  #: a row's part of w
@@ -69,7 +69,7 @@ class Point(NamedTuple):
     anchor_pull: Floats
 
     @classmethod
-    def at(cls, state: Floats, n_rows: int) -> Point:
+    def at(cls, state: Floats, n_rows: int) -> AdmmPoint:
         """Begin where duals are 0: w is the state itself."""
         nothing = np.zeros_like(state)
         return cls(
@@ -92,10 +92,10 @@ class Point(NamedTuple):
 class AdmmSteps(Protocol):
     """The two halves of an iteration; each returns sums for the residuals."""
 
-    def local_steps(self, point: Point, mixture: Mixture) -> Floats:
+    def local_steps(self, point: AdmmPoint, mixture: Mixture) -> Floats:
         """Solve every row alone, which moves s; sums of |a|^2 (s - t)^2 and |a|^2 t^2."""
 
-    def consensus(self, point: Point, mixture: Mixture) -> Floats:
+    def consensus(self, point: AdmmPoint, mixture: Mixture) -> Floats:
         """Move e, and find the consensus there.
 
         Returns the rest of |x - z|^2, |x|^2, |z|^2, |z - z_old|^2, |u|^2 and |T(w) - w|^2.
@@ -142,7 +142,7 @@ class StoppingRule:
 
 
 @dataclass
-class Steering:
+class AnchorSchedule:
     """How the next iterate is mixed; `relaxation` is 0 where the iteration is anchored."""
 
     relaxation: float
@@ -161,7 +161,7 @@ class Steering:
         of_anchor = 1.0 / (self.age + 2.0)
         return 2.0 * (1.0 - of_anchor), of_anchor - 1.0, of_anchor
 
-    def steer(self, point: Point, mixture: Mixture, movement: float) -> None:
+    def steer(self, point: AdmmPoint, mixture: Mixture, movement: float) -> None:
         """After an iteration, decide whether the anchor moves.
 
         It moves once the movement has shrunk much, or has shrunk and grows again, or after a share

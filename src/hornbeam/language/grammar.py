@@ -22,7 +22,7 @@ STRAY, END = "STRAY", "$END"
 #: What the grammar ignores.
 BLANK = frozenset({"COMMENT", "SPACE"})
 #: Most tokens of a line that are cut off at once.
-MOST_TOKENS = 256
+MAX_TOKENS = 256
 
 
 @cache
@@ -85,7 +85,7 @@ def token_lines(text: str) -> Iterator[TokenLine]:
                 number += blank.count("\n")
                 start = match.start() + blank.rindex("\n") + 1
             continue
-        if found and (number > here or len(found) >= MOST_TOKENS):
+        if found and (number > here or len(found) >= MAX_TOKENS):
             yield TokenLine(here, here_start, found, kind if number > here else None)
             found = []
         here, here_start = number, start

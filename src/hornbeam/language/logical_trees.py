@@ -27,7 +27,7 @@ from hornbeam.language.syntax import (
     Term,
     Variable,
 )
-from hornbeam.machine import LARGEST_NUMBER
+from hornbeam.machine import MAX_NUMBER
 from hornbeam.printable import quote
 
 SyntaxNode = Tree[Token]
@@ -201,8 +201,8 @@ def number_of(tree: SyntaxNode, called: str) -> float:
     """Value of a number with its sign, within the range that sums and squares stay finite in."""
     text = "".join(map(str, tree.children))
     value = float(text)
-    if abs(value) > LARGEST_NUMBER:
-        said = f"is too large for a number; expected at most {LARGEST_NUMBER:g}"
+    if abs(value) > MAX_NUMBER:
+        said = f"is too large for a number; expected at most {MAX_NUMBER:g}"
         raise MisplacedError(f"the {called} {quote(text, '')} {said}", place_of(tree))
     return value
 

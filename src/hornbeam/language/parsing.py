@@ -23,7 +23,7 @@ from hornbeam.language.arithmetic_rules import PslRule
 from hornbeam.language.grammar import END, STRAY, TokenLine, parser, token_lines
 from hornbeam.language.logical_trees import MisplacedError
 from hornbeam.language.places import Place, error_at
-from hornbeam.language.rule_shapes import MOST_SHAPES, Shape
+from hornbeam.language.rule_shapes import MAX_SHAPES, Shape
 from hornbeam.language.syntax_trees import TOO_DEEP, rule_of
 
 #: Names of the grammar's tokens in messages, in the order in which they are listed.
@@ -61,8 +61,8 @@ _IN_BRACKETS = "brackets hold a way of counting such as [log], or a threshold su
 _OPERATORS = {"AND", "PIPE", "_THEN", "_IF", "PLUS", "MINUS", "SLASH", "RELATION"}
 
 #: The time of parsing negations grows with the square of their number.
-MOST_TOKENS_OF_A_RULE = 20_000
-_TOO_LONG = f"the rule has more than {MOST_TOKENS_OF_A_RULE:,} names, numbers and signs"
+MAX_TOKENS_OF_A_RULE = 20_000
+_TOO_LONG = f"the rule has more than {MAX_TOKENS_OF_A_RULE:,} names, numbers and signs"
 
 
 class _PartialRule:
@@ -154,7 +154,7 @@ class _Reading:
         text, name, partial = self.text, self.name, self.partial
         if token.type == STRAY:
             raise _error(text, name, token.start_pos or 0, partial, _quoted(token))
-        if len(partial.tokens) >= MOST_TOKENS_OF_A_RULE:
+        if len(partial.tokens) >= MAX_TOKENS_OF_A_RULE:
             first = partial.tokens[0]
             raise error_at(Place(first.line or 1, first.column or 1), name, _TOO_LONG)
         if partial.feed(token):
@@ -195,7 +195,7 @@ def _shape(line: TokenLine, brackets: bool) -> Shape | None:
     """Shape of the one rule that a line is; None where it is not one, or may go on."""
     key = line.kinds, line.following, brackets
     if key not in _shapes:
-        if len(_shapes) >= MOST_SHAPES:
+        if len(_shapes) >= MAX_SHAPES:
             return None
         _shapes[key] = _parsed_shape(line, brackets)
     return _shapes[key]

@@ -23,7 +23,7 @@ from hornbeam.language.syntax import Atom, Comparison, Constant, Literal, Logica
 Argument = Variable | Constant | SumVariable
 
 #: Letters of a rule that a message shows.
-MOST_SHOWN = 200
+MAX_SHOWN = 200
 
 
 class RefusedError(Exception):
@@ -37,7 +37,7 @@ class RefusedError(Exception):
 def refusal(rule: PslRule, why: str, source: str, place: Place | None = None) -> DataError:
     """Error that names a rule, its place (or the given one) and why it is refused."""
     text = str(rule)
-    shown = text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
+    shown = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
     return error_at(place or rule.place, source, f"{why} (the rule is: {shown})")
 
 

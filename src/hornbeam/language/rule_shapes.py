@@ -16,7 +16,7 @@ from lark.tree import Meta
 from hornbeam.language.grammar import TokenLine
 
 #: Most shapes that are remembered.
-MOST_SHAPES = 4096
+MAX_SHAPES = 4096
 
 
 @dataclass(frozen=True)

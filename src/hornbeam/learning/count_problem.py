@@ -41,9 +41,9 @@ from hornbeam.rules.weighing import Counts
 
 #: Sweeps over columns before a Hessian is worked out, and the most weights it may have.
 FIRST_SWEEPS = 2
-LARGEST_HESSIAN = 1000
+MAX_HESSIAN = 1000
 #: Least spread of a column as a share of its root mean square.
-LEAST_SPREAD = 0.3
+MIN_SPREAD = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,7 +294,7 @@ class CountProblem:
             self._layout, active, weights, linear, ridge, slopes, curves, FIRST_SWEEPS
         )
         kept = active[proposed[active] > 0.0]
-        if len(kept) > LARGEST_HESSIAN:
+        if len(kept) > MAX_HESSIAN:
             return descent.descend(
                 self._layout, kept, proposed, linear, ridge, slopes, curves, descent.SWEEPS
             )[0]
@@ -318,7 +318,7 @@ class CountProblem:
         # around the mean: a difference of large squares would lose the digits of small columns
         around = np.bincount(column, (self.x - mean[column]) ** 2, len(sizes))
         squares = around + (n - sizes) * mean**2
-        squares = np.maximum(squares, LEAST_SPREAD**2 * (squares + n * mean**2))
+        squares = np.maximum(squares, MIN_SPREAD**2 * (squares + n * mean**2))
         by_side = np.where(self.columns >= 0, np.append(squares, 0.0)[self.columns], 0.0)
         return np.asarray(np.sqrt(by_side.sum(axis=0) / n))
 

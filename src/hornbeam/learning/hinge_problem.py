@@ -29,7 +29,7 @@ from hornbeam.densities.hinges import (
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.learning.body_clauses import body_clauses, body_lengths, priors_of
-from hornbeam.learning.count_problem import LEAST_SPREAD
+from hornbeam.learning.count_problem import MIN_SPREAD
 from hornbeam.learning.descent import minimise_model
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation
@@ -103,7 +103,7 @@ class HingeProblem(Generic[C]):
         largest = np.bincount(cell, self.count * potential, len(self.clauses) * n)
         by_clause = largest.reshape(len(self.clauses), n)
         size = np.sqrt((by_clause**2).mean(axis=1))
-        return np.asarray(np.maximum(by_clause.std(axis=1), LEAST_SPREAD * size))
+        return np.asarray(np.maximum(by_clause.std(axis=1), MIN_SPREAD * size))
 
     def log_likelihood(self, weights: Floats) -> float:
         """Log pseudolikelihood of the labels."""

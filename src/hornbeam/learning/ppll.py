@@ -24,7 +24,7 @@ from hornbeam.learning.newton import Fit, Status
 from hornbeam.learning.pieces import Piece, gain, maximise
 from hornbeam.learning.problem import Problem, fit_priors
 from hornbeam.learning.settings import Setting, check_settings, option
-from hornbeam.machine import LARGEST_NUMBER
+from hornbeam.machine import MAX_NUMBER
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Kind
 from hornbeam.rules.rule_model import Relaxation
@@ -119,6 +119,6 @@ class Ppll:
             if 0.0 <= improved <= self.tolerance:
                 return weight, True
             weight = max(0.0, weight + self.step_size * (slope - ridge * weight))
-            if not weight <= LARGEST_NUMBER:
+            if not weight <= MAX_NUMBER:
                 raise InputError(f"`step_size` is {self.step_size:g}, and weights grow without end")
         return weight, False

@@ -10,7 +10,7 @@ from dataclasses import Field, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.errors import InputError
-from hornbeam.machine import LARGEST_NUMBER
+from hornbeam.machine import MAX_NUMBER
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -50,8 +50,8 @@ class Setting:
             raise InputError(f"`{name}` is {value:g}; expected a number of at least {self.least:g}")
         if self.above is not None and not value > self.above:
             raise InputError(f"`{name}` is {value:g}; expected a number above {self.above:g}")
-        if self.least is not None and value > LARGEST_NUMBER:
-            raise InputError(f"`{name}` is {value:g}; expected at most {LARGEST_NUMBER:g}")
+        if self.least is not None and value > MAX_NUMBER:
+            raise InputError(f"`{name}` is {value:g}; expected at most {MAX_NUMBER:g}")
 
 
 #: Options of the learners that come with Hornbeam, by the name of the field. They stand here and

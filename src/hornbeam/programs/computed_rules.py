@@ -24,7 +24,7 @@ from hornbeam.rules.body import variables
 from hornbeam.rules.rule_model import Rule
 
 #: Distinct values up to which each is an addend.
-MOST_VALUES = 64
+MAX_VALUES = 64
 #: Significant binary digits of other values.
 BITS = 17
 
@@ -47,7 +47,7 @@ class Addends:
         ([1.0, 3.5], [[0, 2], [1]])
         """
         values, which = np.unique(x, return_inverse=True)
-        if len(values) <= MOST_VALUES:
+        if len(values) <= MAX_VALUES:
             return cls(values, tuple(rows[which == k] for k in range(len(values))))
         mantissa, exponent = np.frexp(x)
         digits = np.round(np.ldexp(mantissa, BITS)).astype(np.int64)

@@ -34,7 +34,7 @@ from hornbeam.programs.plain_rules import PlainRules, RuleNotPlainError, why_not
 from hornbeam.rules.body import Body
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel
 from hornbeam.scoring.model_checks import check_arities
-from hornbeam.scoring.two_step_scorer import believe
+from hornbeam.scoring.two_step_scorer import first_step_beliefs
 
 #: What an export consists of, besides the folder of its data.
 PROGRAM, RULES, NAMES = "program.json", "rules.psl", "names.json"
@@ -178,7 +178,7 @@ class Export:
     def _counter(self) -> PathCounter:
         """What counts: over the facts, and over beliefs where the model has such."""
         if self.model.semantics.two_steps:
-            return believe(self.model, self.engine, self.pairs)
+            return first_step_beliefs(self.model, self.engine, self.pairs)
         return self.engine
 
     def _targets_of(self, rows: Bools) -> frozenset[str]:

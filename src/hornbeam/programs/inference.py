@@ -22,7 +22,7 @@ from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.map_inference import solve
 from hornbeam.hlmrf.map_state import MapState
 from hornbeam.language.arithmetic_rules import PslRule
-from hornbeam.machine import LARGEST_NUMBER
+from hornbeam.machine import MAX_NUMBER
 from hornbeam.programs.grounding.ground import GroundProgram, ground
 from hornbeam.programs.program import Program, read_program
 from hornbeam.programs.program_data import AtomTable, ProgramData
@@ -169,8 +169,8 @@ def infer(
     max_ground_rules
         Refuse to ground more than this; by default what the memory holds.
     """
-    if tolerance is not None and not 0.0 <= tolerance <= LARGEST_NUMBER:
-        raise InputError(f"`tolerance` is {tolerance:g}; expected 0 to {LARGEST_NUMBER:g}")
+    if tolerance is not None and not 0.0 <= tolerance <= MAX_NUMBER:
+        raise InputError(f"`tolerance` is {tolerance:g}; expected 0 to {MAX_NUMBER:g}")
     clock = time.perf_counter()
     seconds = {}
     if not isinstance(program, Program):

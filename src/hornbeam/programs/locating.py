@@ -24,7 +24,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:]|[^\s{}\[\]:,"]+')
 
 
 @dataclass(frozen=True)
-class Placed:
+class LocatedRule:
     """A rule's text, its number in the list, and where it begins."""
 
     text: str
@@ -41,7 +41,9 @@ class Placed:
         return ("\n" + " " * self.indent).join(behind)
 
 
-def rule_entries(file: File, listed: object, text: str, path: tuple[str, ...]) -> Iterator[Placed]:
+def rule_entries(
+    file: File, listed: object, text: str, path: tuple[str, ...]
+) -> Iterator[LocatedRule]:
     """Rules of a list in a document, with their places.
 
     The list is what the keys of the path lead to in the document's text; anything but a list of
@@ -60,7 +62,7 @@ def rule_entries(file: File, listed: object, text: str, path: tuple[str, ...]) -
         return
     places = _json_places(text, path) if is_json(file.name) else _yaml_places(text, path)
     for number, (item, place) in enumerate(zip(listed, places, strict=True), start=1):
-        yield Placed(item, number, *place)
+        yield LocatedRule(item, number, *place)
 
 
 def _json_places(text: str, path: Sequence[str]) -> Iterator[tuple[int, int, int]]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.errors import DataError
-from hornbeam.machine import LARGEST_NUMBER
+from hornbeam.machine import MAX_NUMBER
 
 if TYPE_CHECKING:
     from hornbeam.programs.program import Program
@@ -64,9 +64,9 @@ def _number(least: float, above: bool = False) -> Callable[[str], float]:
             value = float(text)
         except ValueError:
             value = math.nan
-        if not (least <= value <= LARGEST_NUMBER and (value >= 1 / LARGEST_NUMBER or not above)):
+        if not (least <= value <= MAX_NUMBER and (value >= 1 / MAX_NUMBER or not above)):
             lower = f"a number {'above' if above else 'of at least'} {least:g}"
-            raise _OptionError(f"{lower}, and at most {LARGEST_NUMBER:g}")
+            raise _OptionError(f"{lower}, and at most {MAX_NUMBER:g}")
         return value
 
     return read

@@ -8,7 +8,13 @@ from typing import Any
 
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.input_files import File
-from hornbeam.facts.reading.psl_data import AtomList, Declared, declared, kind_of, partitions
+from hornbeam.facts.reading.psl_data import (
+    AtomList,
+    PredicateDeclaration,
+    declared,
+    kind_of,
+    partitions,
+)
 
 #: What a predicate of a 2.4 program may say about itself.
 PROPERTIES = (
@@ -47,7 +53,9 @@ def program_predicates(file: File, document: dict[str, Any], split: str) -> list
     return [_predicate(file, one, lists[key]) for key, one in known.items()]
 
 
-def _predicate(file: File, one: Declared, lists: dict[str, AtomList]) -> ProgramPredicate:
+def _predicate(
+    file: File, one: PredicateDeclaration, lists: dict[str, AtomList]
+) -> ProgramPredicate:
     where = f"predicate {one.name!r}"
     for key in one.about:
         if key not in PROPERTIES:
@@ -76,7 +84,7 @@ def _predicate(file: File, one: Declared, lists: dict[str, AtomList]) -> Program
     )
 
 
-def _check_evaluations(file: File, one: Declared) -> None:
+def _check_evaluations(file: File, one: PredicateDeclaration) -> None:
     """Check the list of evaluators; all that apply are reported, whichever are listed."""
     where = f"evaluations of {one.name}"
     listed = one.about.get("evaluations") or []

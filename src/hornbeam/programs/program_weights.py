@@ -38,7 +38,7 @@ from hornbeam.language.places import error_at
 from hornbeam.language.syntax import LogicalRule, weight_text
 from hornbeam.learning.hinge_problem import HingeProblem
 from hornbeam.learning.newton import Fit, Newton
-from hornbeam.machine import LARGEST_NUMBER
+from hornbeam.machine import MAX_NUMBER
 from hornbeam.programs.grounding.ground import ground
 from hornbeam.programs.program import Program, read_program
 from hornbeam.programs.program_data import ProgramData, atom_places
@@ -106,7 +106,7 @@ def learn_weights(
         Variance of the Gaussian prior on weights.
     """
     method = WeightMethod(method)
-    if not weight_variance >= 1 / LARGEST_NUMBER:
+    if not weight_variance >= 1 / MAX_NUMBER:
         raise InputError(f"`weight_variance` is {weight_variance:g}; expected a number above 0")
     clock = time.perf_counter()
     seconds = {}

@@ -42,7 +42,7 @@ LARGEST = 200_000
 #: Steps of a waterfall besides prior and rest.
 STEPS = 4
 #: Known links on which rules are shown where there are no labels.
-MOST_LINKS = 5_000
+MAX_LINKS = 5_000
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def known_links(facts: Facts, targets: Sequence[str]) -> Targets:
     atoms = facts.binary
     wanted = facts.predicates.find(targets)
     stated = atoms.true & np.isin(atoms.predicate, wanted[wanted >= 0])
-    rows = np.flatnonzero(stated)[:MOST_LINKS]
+    rows = np.flatnonzero(stated)[:MAX_LINKS]
     subject, object_ = (column[rows] for column in atoms.arguments)
     true = np.full(len(rows), ONE, dtype=np.int32)
     return Targets(facts.entities, facts.predicates, atoms.predicate[rows], subject, object_, true)

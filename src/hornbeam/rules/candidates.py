@@ -17,7 +17,7 @@ from hornbeam.arrays import Bools, Ids, Integers, Ints, Unsigned
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.language.naming import identifiers
-from hornbeam.machine import LARGEST_COUNT
+from hornbeam.machine import MAX_COUNT
 from hornbeam.result_table import SHOWN, ResultTable
 from hornbeam.rules.body import MAX_LENGTH, Body, Kind, Step
 from hornbeam.rules.clause import Clause
@@ -63,8 +63,8 @@ class Language:
             raise InputError(f"the longest body is 1 to {MAX_LENGTH} atoms, not {self.max_length}")
         for name in ("min_coverage", "top", "max_fanout"):
             value = getattr(self, name)
-            if value is not None and not 1 <= value <= LARGEST_COUNT:
-                most = "at least 1" if value < 1 else f"at most {LARGEST_COUNT}"
+            if value is not None and not 1 <= value <= MAX_COUNT:
+                most = "at least 1" if value < 1 else f"at most {MAX_COUNT}"
                 raise InputError(f"{name.replace('_', ' ')} must be {most}, not {value}")
 
 
@@ -243,7 +243,7 @@ class Candidates:
         kept = np.flatnonzero(
             (self.coverage >= language.min_coverage)
             & ~self._having(language.exclude)
-            & ~self._said_before()
+            & ~self._is_duplicate_open()
         )
         atoms = self._text_ranks()[self.steps[kept]]
         heads = np.argsort(np.argsort([self.identifiers[name] for name in self.targets]))
@@ -261,7 +261,7 @@ class Candidates:
                 having[[step_code(p), step_code(p, inverse=True)]] = True
         return np.asarray(having[self.steps].any(axis=1))
 
-    def _said_before(self) -> Bools:
+    def _is_duplicate_open(self) -> Bools:
         """Open conditions that another says: p(A, X, Y) may lead to X or to Y, and counts alike."""
         if self.conditions is None:
             return np.zeros(len(self), dtype=np.bool_)

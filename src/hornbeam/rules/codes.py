@@ -44,7 +44,7 @@ def is_inverse(code: int | Array) -> bool | Bools:
     return code % 2 == 1
 
 
-def turned(code: Code) -> Code:
+def inverse_code(code: Code) -> Code:
     """Code of the same step walked the other way; there is none of 0.
 
     Examples
@@ -56,9 +56,9 @@ def turned(code: Code) -> Code:
     return code ^ (code > 0)
 
 
-def turned_sequence(codes: Sequence[int]) -> list[int]:
+def reversed_sequence(codes: Sequence[int]) -> list[int]:
     """Codes of the same path walked from its other end."""
-    return [turned(code) for code in reversed(codes)]
+    return [inverse_code(code) for code in reversed(codes)]
 
 
 def code_limit(n_predicates: int) -> int:
@@ -81,7 +81,7 @@ def from_subject(codes: Array, flipped: bool) -> Array:
     walked from the object.
     """
     if flipped:
-        codes = turned(codes)[:, ::-1]
+        codes = inverse_code(codes)[:, ::-1]
     order = np.argsort(codes == 0, axis=1, kind="stable")
     return np.take_along_axis(codes, order, axis=1)
 
@@ -124,8 +124,8 @@ def inverse_sql(code: str) -> str:
     return f"{code} % 2"
 
 
-def turned_sql(code: str) -> str:
-    """`turned` in SQL, of a column of codes; not every dialect has ^ for exclusive or."""
+def inverse_code_sql(code: str) -> str:
+    """`inverse_code` in SQL, of a column of codes; not every dialect has ^ for exclusive or."""
     return f"{code} + 1 - 2 * ({inverse_sql(code)})"
 
 

@@ -29,11 +29,11 @@ from hornbeam.errors import DataError, InputError
 from hornbeam.language.rule_parts import refusal
 from hornbeam.language.rule_texts import parse_logical_rules, unix_lines
 from hornbeam.language.syntax import LogicalRule, weight_text
-from hornbeam.machine import LARGEST_NUMBER
+from hornbeam.machine import MAX_NUMBER
 from hornbeam.rules.beliefs import believed
 from hornbeam.rules.model_header import Header, header_text, read_header
+from hornbeam.rules.parsed_clauses import ParsedClause, check_arities, parsed_clause
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
-from hornbeam.rules.stated_clauses import StatedClause, check_arities, stated_clause
 
 #: Stands between the rules of both steps.
 _FIRST_STEP = "# the first step: what is believed of each pair alone"
@@ -51,8 +51,8 @@ def model_text(model: RuleModel) -> str:
     0.5: film_genre(A, B) & liked_by(C, B) -> likes(A, C)
     """
     for rule in (*model.rules, *model.beliefs):
-        if not 0 <= rule.weight <= LARGEST_NUMBER:
-            expected = f"expected 0 to {LARGEST_NUMBER:g}"
+        if not 0 <= rule.weight <= MAX_NUMBER:
+            expected = f"expected 0 to {MAX_NUMBER:g}"
             raise InputError(f"the weight of {rule.clause} is {rule.weight}; {expected}")
     semantics, spelt = model.semantics, model.identifiers
     renamed = {spelt[name]: name for name in sorted(spelt) if spelt[name] != name}
@@ -90,7 +90,7 @@ def parse_model(text: str, name: str) -> RuleModel:
     header = header or Header()
     # PSL ignores the case of predicates.
     names = {identifier.lower(): real for identifier, real in header.predicates.items()}
-    stated = [stated_clause(rule, names, name) for rule in rules]
+    stated = [parsed_clause(rule, names, name) for rule in rules]
     check_arities(rules, names, name)
     squared = _check_exponents(rules, header.relaxation, name)
     distinct = _check_distinct(rules, stated, header.distinct_variables, name)
@@ -185,7 +185,7 @@ def _check_exponents(
 
 
 def _check_distinct(
-    rules: Sequence[LogicalRule], stated: Sequence[StatedClause], distinct: bool | None, name: str
+    rules: Sequence[LogicalRule], stated: Sequence[ParsedClause], distinct: bool | None, name: str
 ) -> bool:
     """Whether all variables of a rule are different entities: in every rule, or in none."""
     why = f'the first line says "distinct_variables": {str(distinct).lower()}'

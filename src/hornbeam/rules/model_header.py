@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, field
 from hornbeam.choices import CollectiveMethod
 from hornbeam.errors import DataError, InputError
 from hornbeam.language.naming import IDENTIFIER
-from hornbeam.machine import LARGEST_COUNT
-from hornbeam.rules.rule_model import AskedPairs, Relaxation
+from hornbeam.machine import MAX_COUNT
+from hornbeam.rules.rule_model import PairDensity, Relaxation
 from hornbeam.rules.weighing import Counts
 
 VERSION = 1
@@ -37,7 +37,7 @@ class Header:
     distinct_variables: bool | None = None
     threshold: float = 0.5
     cross_evidence: bool = False
-    asked: AskedPairs | None = None
+    asked: PairDensity | None = None
     predicates: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -131,7 +131,7 @@ def _is_share(value: object) -> bool:
 
 def _is_limit(value: object) -> bool:
     whole = isinstance(value, int) and value is not True
-    return value is None or (whole and 1 <= value <= LARGEST_COUNT)  # type: ignore[operator]
+    return value is None or (whole and 1 <= value <= MAX_COUNT)  # type: ignore[operator]
 
 
 def _are_asked(value: object) -> bool:
@@ -167,7 +167,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
         lambda value: _is_truth(value) or value in list(CollectiveMethod),
         f"false, {', '.join(CollectiveMethod)}, or true for map",
     ),
-    "max_fanout": (_is_limit, f"null or a whole number from 1 to {LARGEST_COUNT}"),
+    "max_fanout": (_is_limit, f"null or a whole number from 1 to {MAX_COUNT}"),
     "distinct_variables": (_is_truth, "true or false"),
     "threshold": (_is_share, "a number from 0 to 1"),
     "cross_evidence": (_is_truth, "true or false"),
@@ -187,5 +187,5 @@ _KINDS: dict[str, Callable[..., object]] = {
     "relaxation": Relaxation,
     "collective": _collective,
     "threshold": float,
-    "asked": lambda value: AskedPairs(**value),
+    "asked": lambda value: PairDensity(**value),
 }

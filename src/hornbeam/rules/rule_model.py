@@ -36,7 +36,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class AskedPairs:
+class PairDensity:
     """How the pairs of a request are spread: rules about other pairs depend on it.
 
     Mean pairs per subject and per object, and the share of pairs that have neither end in common
@@ -66,7 +66,7 @@ class Semantics:
     distinct_variables: bool = False
     threshold: float = 0.5
     cross_evidence: bool = False
-    asked: AskedPairs | None = None
+    asked: PairDensity | None = None
 
     @property
     def recursive(self) -> bool:

@@ -40,7 +40,7 @@ class Weighing:
             raise ValueError(f"the median of shares is {self.median:g}; expected a number above 0")
 
     @classmethod
-    def stated_by(cls, bracket: Bracket) -> Weighing:
+    def from_bracket(cls, bracket: Bracket) -> Weighing:
         """The way of counting that a bracket names; a ValueError says what was expected."""
         if bracket.name not in list(Counts):
             raise ValueError(
@@ -79,7 +79,7 @@ class Threshold:
             raise ValueError(f"a threshold of groundings is {self.bound:g}; {why}")
 
     @classmethod
-    def stated_by(cls, bracket: Bracket) -> Threshold:
+    def from_bracket(cls, bracket: Bracket) -> Threshold:
         """The threshold that a bracket names; a ValueError says what was expected."""
         if (bracket.name, bracket.operator) not in (("n", ">="), ("share", ">")):
             raise ValueError(f"{bracket} is no threshold; expected [n >= 25] or [share > 0.012]")

@@ -16,7 +16,7 @@ from hornbeam.facts.table import Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.independent_scorer import score_targets
-from hornbeam.scoring.model_checks import tell_unseen, warn_of_missing_names
+from hornbeam.scoring.model_checks import report_unseen, warn_of_missing_names
 
 #: Pairs counted at once; each block costs the engine a pass over the facts.
 BLOCK = 500_000
@@ -64,6 +64,6 @@ def write_scores(
     The columns are subject, predicate, object and score.
     """
     warn_of_missing_names(model, engine)
-    tell_unseen(model, engine.locate(pairs.entities), pairs, progress)
+    report_unseen(model, engine.locate(pairs.entities), pairs, progress)
     batches = scored_batches(engine, model, pairs, score, progress)
     engine.database.write_parquet(os.fspath(path), batches)

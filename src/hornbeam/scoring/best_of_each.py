@@ -16,8 +16,8 @@ from hornbeam.scoring.bounded_search import BestPairs, Exactly, ScoreBounds
 from hornbeam.scoring.margins import Margins
 
 #: Most subjects walked from at once, and about the most pairs that conditions may give them.
-MOST_SUBJECTS = 128
-MOST_PAIRS = 4_000_000
+MAX_SUBJECTS = 128
+MAX_PAIRS = 4_000_000
 #: Pairs of a subject that are counted first, besides as many as are wanted.
 FIRST_PAIRS = 4
 
@@ -32,7 +32,7 @@ def best_of_each(
 ) -> BestPairs:
     """Find the best new pairs of every subject: by subject, best first, ties by object."""
     bounds = ScoreBounds(margins.model.semantics.relaxation, score)
-    size = max(1, min(MOST_SUBJECTS, MOST_PAIRS // max(margins.ends_by_conditions, 1)))
+    size = max(1, min(MAX_SUBJECTS, MAX_PAIRS // max(margins.ends_by_conditions, 1)))
     blocks, subjects = [BestPairs.none(top)], np.sort(subjects)
     for low in range(0, len(subjects), size):
         block = subjects[low : low + size]

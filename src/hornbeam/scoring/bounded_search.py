@@ -22,7 +22,7 @@ from hornbeam.rules.rule_model import Relaxation
 from hornbeam.scoring.margins import Margins
 
 #: Most subjects walked from at once; the first goes alone, and each time they are twice as many.
-MOST_SUBJECTS = 1024
+MAX_SUBJECTS = 1024
 #: Pairs that are counted first, besides as many as are wanted.
 FIRST_PAIRS = 64
 #: What a score may be above that of its margin by rounding.
@@ -128,7 +128,7 @@ def best_pairs(
         best = _with_best_of(best, exactly, subject, object_, bounds.of(found))
         kept = best.may_have(bound, waiting)
         waiting, bound = waiting[kept], bound[kept]
-        size = min(2 * size, MOST_SUBJECTS)
+        size = min(2 * size, MAX_SUBJECTS)
         progress.advance("Following rules", len(subjects) - len(waiting), len(subjects))
     return best
 

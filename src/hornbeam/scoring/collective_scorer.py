@@ -37,9 +37,9 @@ from hornbeam.scoring.model_checks import check_collective
 
 #: Of ADMM: tighter than its usual tolerances, since scores are read off the state, and steps that
 #: suit programs in which few rows have weights near the largest.
-EPSILON_ABS, EPSILON_REL, MOST_ITERATIONS = 1e-6, 1e-4, 5000
+EPSILON_ABS, EPSILON_REL, MAX_ITERATIONS = 1e-6, 1e-4, 5000
 #: Most rounds of means given each other.
-MOST_ROUNDS = 200
+MAX_ROUNDS = 200
 ADMM_STEPS = {PotentialKind.LINEAR: 0.01, PotentialKind.SQUARED: 0.03}
 
 
@@ -190,7 +190,7 @@ def infer_linked(
         step=ADMM_STEPS[kind],
         epsilon_abs=EPSILON_ABS,
         epsilon_rel=EPSILON_REL,
-        max_iterations=MOST_ITERATIONS,
+        max_iterations=MAX_ITERATIONS,
         threads=linked.known.threads,
     )
     start = np.where(stated, 1.0, score_map(up, down, relaxation))
@@ -214,7 +214,7 @@ def _believed_state(
     """
     state, status, none = start, MapStatus.ITERATIONS, np.zeros(len(potentials))
     unsolved = assess(potentials, start, none, status, "means", np.inf)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         found = CollectiveState(linked, potentials, state, unsolved, relaxation, negated)
         after = np.where(linked.stated, 1.0, 0.5 * (state + found.own_scores(Score.MEAN)))
         moved, state = float(np.max(np.abs(after - state), initial=0.0)), after

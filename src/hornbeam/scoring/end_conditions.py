@@ -33,7 +33,7 @@ class EndConditions:
 
     def strengths(self) -> tuple[Floats, Floats]:
         """A and B of rules on this end alone, for every entity; priors are with subjects."""
-        rules = (rule for rule in self.model.rules if lone_end(rule) == self.argument)
+        rules = (rule for rule in self.model.rules if only_argument(rule) == self.argument)
         return strengths(self.model.with_rules(rules), self._columns.statistics, self._pairs)
 
     def factor(self, parts: Sequence[Part]) -> Floats:
@@ -64,7 +64,7 @@ class EndConditions:
         return Columns(self.engine.count(self._pairs, bodies, self.model.language))
 
 
-def lone_end(rule: Rule) -> int | None:
+def only_argument(rule: Rule) -> int | None:
     """The argument that alone decides over a rule; None with a path, or conditions on both."""
     parts = rule.clause.body.parts
     if any(part.body.kind is Kind.PATH for part in parts):

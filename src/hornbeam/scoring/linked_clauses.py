@@ -38,11 +38,11 @@ from hornbeam.scoring.model_checks import collective_path
 assert STEPS == MAX_LENGTH, "the kernel has a place for every step of a body"
 
 #: Most rows of ground clauses; a million take about 0.1 GB with what inference adds.
-MOST_ROWS = 20_000_000
+MAX_ROWS = 20_000_000
 #: Parts of the work: always as many, so that threads change no sum.
 BLOCKS = 32
 #: Variables in the sample behind a forecast, and the rows from which it is worth saying.
-SAMPLE, WORTH_SAYING = 64, 2_000_000
+SAMPLE, MIN_REPORTED_ROWS = 64, 2_000_000
 
 
 class ClauseWalk(NamedTuple):
@@ -134,14 +134,14 @@ class LinkedPairs:
 
         every = max(1, len(self.atoms) // SAMPLE)
         with announced(progress):
-            expected = len(some(slice(0, None, every), MOST_ROWS)[1]) * every
+            expected = len(some(slice(0, None, every), MAX_ROWS)[1]) * every
         _refuse_too_many(expected)
-        if expected > WORTH_SAYING:
+        if expected > MIN_REPORTED_ROWS:
             progress.message(f"About {expected:,} ground clauses link the pairs.")
         cuts = np.linspace(0, len(self.atoms), BLOCKS + 1).astype(int).tolist()
         bounds = [(low, high) for low, high in pairwise(cuts) if high > low]
         blocks = run_blocks(
-            lambda low, high: (0, some(slice(low, high), 4 * MOST_ROWS // BLOCKS)),
+            lambda low, high: (0, some(slice(low, high), 4 * MAX_ROWS // BLOCKS)),
             bounds,
             self.known.threads,
             progress,
@@ -234,9 +234,9 @@ def _with_variables(known: Facts, atoms: Targets) -> Facts:
 
 
 def _refuse_too_many(rows: int) -> None:
-    if rows > MOST_ROWS:
+    if rows > MAX_ROWS:
         raise InputError(
-            f"more than {MOST_ROWS:,} ground clauses would link the pairs to each other: score "
+            f"more than {MAX_ROWS:,} ground clauses would link the pairs to each other: score "
             "fewer pairs at a time, or learn with `top`, a higher `min_coverage` or a smaller "
             "`max_length`"
         )

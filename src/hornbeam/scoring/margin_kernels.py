@@ -20,7 +20,7 @@ GROUNDINGS, FROM_COUNT, ABOVE_SHARE, SHARE = range(4)
 RAW, LOG, EXISTS, BY_MEDIAN = range(4)
 
 
-class Walks(NamedTuple):
+class MarginGraph(NamedTuple):
     """The graph, the weight of every step in shares, and the facts that are not proposed."""
 
     offsets: Ints

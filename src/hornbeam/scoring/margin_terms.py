@@ -17,7 +17,7 @@ from hornbeam.rules.codes import path_codes
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 from hornbeam.scoring import margin_kernels as kernels
-from hornbeam.scoring.end_conditions import EndConditions, lone_end
+from hornbeam.scoring.end_conditions import EndConditions, only_argument
 from hornbeam.scoring.walk_bounds import WalkBounds
 
 #: Of a threshold on shares, which engines agree on to nine digits.
@@ -88,7 +88,7 @@ class TermBuilder:
     @cached_property
     def terms(self) -> list[MarginTerm]:
         """In the order of their sequences; what the facts cannot ground is left out."""
-        found = (self._term(rule) for rule in self.model.rules if lone_end(rule) is None)
+        found = (self._term(rule) for rule in self.model.rules if only_argument(rule) is None)
         return sorted((term for term in found if term is not None), key=lambda term: term.codes)
 
     @cached_property

@@ -118,7 +118,7 @@ class Margins:
         return TermBuilder(self.model, self.engine.predicates, self._conditions, self._bounds)
 
     @cached_property
-    def _walks(self) -> kernels.Walks:
+    def _walks(self) -> kernels.MarginGraph:
         """The graph, and the objects of the target's facts by subject."""
         n = len(self.engine.facts.entities)
         subject, object_ = self.reach.facts.links(self.reach.target)
@@ -126,7 +126,7 @@ class Margins:
         offsets, neighbour, code, _ = self._bounds.graph.forward
         weight = self._bounds.step_weights if self.model.shares else np.ones(len(code))
         known = pointers(np.bincount(subject, minlength=n))
-        return kernels.Walks(offsets, neighbour, code, weight, known, object_[order])
+        return kernels.MarginGraph(offsets, neighbour, code, weight, known, object_[order])
 
     @cached_property
     def _ends(self) -> kernels.EndMargins:

@@ -131,7 +131,7 @@ def warn_of_other_targets(model: RuleModel, pairs: Targets) -> None:
         warn(f"the model has no rule for {shown}, only for {rules}; such pairs score 0.5")
 
 
-def tell_unseen(model: RuleModel, located: Ids, pairs: Targets, progress: Progress) -> None:
+def report_unseen(model: RuleModel, located: Ids, pairs: Targets, progress: Progress) -> None:
     """Say how many pairs have an entity that no fact has, and what then decides.
 
     `located` are the pairs' entities as the evidence knows them, -1 where it does not.

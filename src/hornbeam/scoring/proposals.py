@@ -82,7 +82,7 @@ def target_reach(
     loops: bool = True,
 ) -> Reach:
     """Where the positive rules of a target lead, from subjects or, with `near` 1, from objects."""
-    pulling = [rule.clause.body for rule in model.of_target(target).rules if pulls_up(rule)]
+    pulling = [rule.clause.body for rule in model.of_target(target).rules if is_positive(rule)]
     return Reach(engine.walked, target, pulling, near, allowed, loops)
 
 
@@ -121,7 +121,7 @@ def grounded_for(counted: Statistics, bodies: Sequence[AnyBody]) -> Positions:
     return np.flatnonzero(grounded)
 
 
-def pulls_up(rule: Rule) -> bool:
+def is_positive(rule: Rule) -> bool:
     """Whether a rule with a body and some weight is for its target."""
     return not rule.clause.is_prior and not rule.clause.negated and rule.weight > 0
 

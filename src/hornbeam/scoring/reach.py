@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: Most starts followed at once, and about the most pairs that conditions alone may give them.
 BLOCK = 256
-MOST_PAIRS = 4_000_000
+MAX_PAIRS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class Reach:
         Comes with the number of starts done. Pairs that stand among the facts are among them.
         """
         width = max((self._width(body) for body in self.leading), default=0)
-        size = max(1, min(BLOCK, MOST_PAIRS // max(width, 1)))
+        size = max(1, min(BLOCK, MAX_PAIRS // max(width, 1)))
         for low in range(0, len(starts), size):
             block = starts[low : low + size]
             row, end = self._ends_from(block)

@@ -26,7 +26,7 @@ from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.weighing import Counts, Weighing
 
 #: About the most entries that are laid out at once.
-MOST_ENTRIES = 1 << 20
+MAX_ENTRIES = 1 << 20
 #: Ways of counting by their numbers.
 WAYS = tuple(Counts)
 SHARE = WAYS.index(Counts.SHARE)
@@ -114,7 +114,7 @@ class RuleLayout:
     def _parts(self, statistics: Statistics, run: slice) -> list[slice]:
         """Rules of a run that have not too many entries together."""
         indptr, place = statistics.indptr, self.place[run]
-        before = np.cumsum(indptr[place + 1] - indptr[place]) // MOST_ENTRIES
+        before = np.cumsum(indptr[place + 1] - indptr[place]) // MAX_ENTRIES
         if before[-1] == 0:
             return [run]
         starts = run.start + run_starts(before)

@@ -34,7 +34,7 @@ def score_pairs(
     checks.warn_of_missing_names(model, engine)
     checks.warn_of_other_targets(model, wanted)
     scorer = open_scorer(model, engine)
-    checks.tell_unseen(model, scorer.locate(wanted.entities), wanted, progress)
+    checks.report_unseen(model, scorer.locate(wanted.entities), wanted, progress)
     return scored_table(wanted, scorer.scores(wanted, Score(score), progress), names)
 
 

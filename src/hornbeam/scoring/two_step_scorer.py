@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from hornbeam.arrays import Floats, Ids
 from hornbeam.choices import Score
-from hornbeam.counting.collective.believed_pairs import BelievedPairs, asked_pairs
+from hornbeam.counting.collective.believed_pairs import BelievedPairs, pair_density
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import warn
 from hornbeam.facts.names import Names
@@ -24,7 +24,7 @@ from hornbeam.scoring.independent_scorer import IndependentScorer, score_targets
 #: much, before scores are said to be off.
 OTHER_SPREAD, OTHER_SHARE = 2.0, 0.15
 #: Pairs from which on it can be judged how many there are per entity.
-ENOUGH = 20
+MIN_PAIRS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +43,12 @@ class TwoStepScorer:
     ) -> Floats:
         """Scores of the pairs in their order."""
         warn_of_other_pairs(self.model, pairs)
-        beliefs = believe(self.model, self.engine, pairs, progress)
+        beliefs = first_step_beliefs(self.model, self.engine, pairs, progress)
         counted = beliefs.count(pairs, self.model.bodies, self.model.language, progress=progress)
         return score_targets(self.model, counted, pairs, score)
 
 
-def believe(
+def first_step_beliefs(
     model: RuleModel, engine: MemoryEngine, pairs: Targets, progress: Progress = SILENT
 ) -> BelievedPairs:
     """Score all pairs by the first step: what is believed of them."""
@@ -61,14 +61,14 @@ def warn_of_other_pairs(model: RuleModel, pairs: Targets) -> None:
     trained = model.semantics.asked
     if trained is None or not len(pairs):
         return
-    asked = asked_pairs(pairs)
+    asked = pair_density(pairs)
     found = [
         f"{given:.3g} pairs per {end} (in training {known:.3g})"
         for end, given, known in (
             ("subject", asked.per_subject, trained.per_subject),
             ("object", asked.per_object, trained.per_object),
         )
-        if len(pairs) >= ENOUGH and not known / OTHER_SPREAD <= given <= known * OTHER_SPREAD
+        if len(pairs) >= MIN_PAIRS and not known / OTHER_SPREAD <= given <= known * OTHER_SPREAD
     ]
     if abs(asked.alone - trained.alone) > OTHER_SHARE:
         share = f"{asked.alone:.0%} of the pairs share no end with another"

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Bounded(Generic[T]):
+class BoundedCache(Generic[T]):
     """Results by key, up to a total size.
 
     Examples

@@ -22,7 +22,7 @@ from hornbeam.facts.table import Targets
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import Rule
-from hornbeam.serve.cache import Bounded
+from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.explorer_scorer import PATHS_SHOWN, NewLinks
 from hornbeam.serve.listing import joined
 
@@ -47,7 +47,7 @@ class CollectivePairs:
         self.pairs = joined(listings)
         self._ends = np.cumsum([len(listing) for listing in listings])[:-1]
         self._unedited = open_joint_explainer(model, engine, self.pairs)
-        self._inferred: Bounded[JointExplainer] = Bounded(KEPT_STATES, lambda _: 1)
+        self._inferred: BoundedCache[JointExplainer] = BoundedCache(KEPT_STATES, lambda _: 1)
         progress.message(f"Scoring {len(self.pairs):,} pairs together ...")
         self.seconds = _infer(self._unedited)
 

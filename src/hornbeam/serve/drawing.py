@@ -1,6 +1,6 @@
 """A drawing of what is behind a prediction: subject on the left, object on the right.
 
-On a phone the same stands upright: `hornbeam.serve.upright`.
+On a phone the same stands upright: `hornbeam.serve.vertical_drawing`.
 
 Every condition of a rule is a band. All its paths walk the same predicates, so these stand once
 above the band's columns, and between them the entities of each step stand below one another, merged
@@ -21,7 +21,7 @@ from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.printable import elided
 from hornbeam.rules.body import Kind
 from hornbeam.rules.rule_words import said, with_shown_entities
-from hornbeam.serve.strands import Strands, strands_of
+from hornbeam.serve.drawn_groundings import DrawnGroundings, strands_of
 
 #: Sizes in the drawing's own units, which are CSS pixels at full width.
 WIDTH = 920
@@ -36,7 +36,7 @@ ENDS_WIDTH = 148
 #: Between the ends and the bands, where edges climb to the height of their first entity.
 GUTTER = 58
 #: Most bands that are drawn.
-MOST_BANDS = 6
+MAX_BANDS = 6
 #: Width of a letter, generously, and of one in bold type.
 LETTER, BOLD_LETTER = 7.0, 8.2
 
@@ -113,7 +113,7 @@ class Band:
 
     @classmethod
     def of(
-        cls, strands: Strands, names: EntityNames, top: float, height: float,
+        cls, strands: DrawnGroundings, names: EntityNames, top: float, height: float,
         nodes: Sequence[DrawnNode], edges: Sequence[Edge], steps: Sequence[StepLabel],
     ) -> Band:  # fmt: skip
         """What is drawn of a condition, and what is said of it."""
@@ -138,7 +138,7 @@ class Drawing:
 
 def draw(explanation: Explanation, names: EntityNames = NO_NAMES) -> Drawing | None:
     """Lay out the groundings of the strongest reasons; None where no rule has a fact."""
-    drawn, undrawn = strands_of(explanation, MOST_BANDS)
+    drawn, undrawn = strands_of(explanation, MAX_BANDS)
     if not drawn:
         return None
     gaps = [INNER_GAP if one.reason is other.reason else GAP for one, other in pairwise(drawn)]
@@ -161,19 +161,19 @@ def draw(explanation: Explanation, names: EntityNames = NO_NAMES) -> Drawing | N
     return Drawing(WIDTH, total, subject, object_, bands, undrawn)
 
 
-def _footer(strands: Strands) -> float:
+def _footer(strands: DrawnGroundings) -> float:
     """Room for the note that there are more."""
     return FOOTER if strands.hidden else 0.0
 
 
-def _height(strands: Strands) -> float:
+def _height(strands: DrawnGroundings) -> float:
     """Height of a band."""
     most = max((len(layer) for layer in strands.layers), default=1)
     return HEADER + ROW * most + _footer(strands)
 
 
 def _band(
-    strands: Strands, top: float, subject: DrawnNode, object_: DrawnNode, names: EntityNames
+    strands: DrawnGroundings, top: float, subject: DrawnNode, object_: DrawnNode, names: EntityNames
 ) -> Band:
     left, right = subject.right + GUTTER, object_.left - GUTTER
     column = (right - left) / strands.columns
@@ -202,7 +202,7 @@ def _band(
 
 
 def strand_edges(
-    strands: Strands,
+    strands: DrawnGroundings,
     placed: Sequence[Mapping[str, DrawnNode]],
     names: EntityNames,
     curve: Callable[[DrawnNode, DrawnNode, bool], str],
@@ -247,7 +247,7 @@ def level_curve(points: Sequence[DrawnPoint]) -> str:
     return " ".join(parts)
 
 
-def upright_curve(start: DrawnPoint, end: DrawnPoint) -> str:
+def vertical_curve(start: DrawnPoint, end: DrawnPoint) -> str:
     """A curve that leaves and arrives upright."""
     middle = (start[1] + end[1]) / 2
     return f"M {_at(*start)} C {_at(start[0], middle)}, {_at(end[0], middle)}, {_at(*end)}"
@@ -257,7 +257,9 @@ def _at(x: float, y: float) -> str:
     return f"{x:.1f} {y:.1f}"
 
 
-def _step_labels(strands: Strands, start: float, column: float, y: float) -> list[StepLabel]:
+def _step_labels(
+    strands: DrawnGroundings, start: float, column: float, y: float
+) -> list[StepLabel]:
     labels, strand = [], strands.drawn[0]
     for k, (fact, backwards) in enumerate(zip(strand.facts, strand.backwards, strict=True)):
         # what a unary atom says stands in its node

@@ -17,7 +17,7 @@ from hornbeam.rules.codes import is_inverse, predicate_of, step_code
 from hornbeam.serve.walk import neighbours
 
 #: Predicates that are shown, and facts of each.
-MOST_GROUPS = 40
+MAX_GROUPS = 40
 FIRST = 8
 
 
@@ -43,7 +43,7 @@ class EdgeGroup:
 
 
 @dataclass(frozen=True)
-class OtherGroup:
+class NonBinaryGroup:
     """Facts of one predicate that are no edges and name an entity; `alone` where nobody else."""
 
     predicate: str
@@ -52,7 +52,7 @@ class OtherGroup:
     first: Sequence[Fact]
 
 
-class KnowsEdges(Protocol):
+class EdgeSource(Protocol):
     """An explorer that knows the facts between entities."""
 
     @property
@@ -88,20 +88,20 @@ def is_edge(engine: MemoryEngine, subject: str, predicate: str, object_: str) ->
     return min(s, o) >= 0 and o in neighbours(engine.graph.forward, s, code)
 
 
-def edge_groups(explorer: KnowsEdges, entity: int) -> list[EdgeGroup]:
+def edge_groups(explorer: EdgeSource, entity: int) -> list[EdgeGroup]:
     """The edges of an entity with the first names of each kind."""
     entities = explorer.facts.entities
     return [
         EdgeGroup(one.predicate, one.inverse, len(one.others), entities.take(one.others[:FIRST]))
-        for one in explorer.known_edges(entity)[:MOST_GROUPS]
+        for one in explorer.known_edges(entity)[:MAX_GROUPS]
     ]
 
 
-def other_groups(facts: Facts, entity: int) -> list[OtherGroup]:
+def other_groups(facts: Facts, entity: int) -> list[NonBinaryGroup]:
     """Facts about an entity alone, or about it and two others or more."""
     numbers = FactNumbers(facts)
     groups = []
     for predicate, found in numbers.naming(entity).items():
         first = [numbers.named(fact) for fact in found[:FIRST].tolist()]
-        groups.append(OtherGroup(predicate, len(first[0].arguments) == 1, len(found), first))
-    return groups[:MOST_GROUPS]
+        groups.append(NonBinaryGroup(predicate, len(first[0].arguments) == 1, len(found), first))
+    return groups[:MAX_GROUPS]

@@ -16,7 +16,7 @@ import numpy as np
 from hornbeam.arrays import Floats, Ints, ranges
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.path_rules import SMOOTHING
-from hornbeam.serve.cache import Bounded
+from hornbeam.serve.cache import BoundedCache
 
 #: Steps whose company is kept in memory.
 CACHED = 2000
@@ -29,8 +29,8 @@ class ExpectedSteps:
     graph: LinkedGraph
 
     @cached_property
-    def _rows(self) -> Bounded[Floats]:
-        return Bounded(CACHED, lambda _: 1)
+    def _rows(self) -> BoundedCache[Floats]:
+        return BoundedCache(CACHED, lambda _: 1)
 
     def shares(self, entity: int) -> Floats:
         """How far each step is to be expected of an entity: 1 where it has links along it.

@@ -8,7 +8,7 @@ from hornbeam.progress import Progress
 from hornbeam.serve.access import Access
 from hornbeam.serve.graph_pages import GraphPages
 from hornbeam.serve.graph_state import GraphExplorer
-from hornbeam.serve.lanes import Lane
+from hornbeam.serve.page_queues import PageQueue
 from hornbeam.serve.visits import Visit
 from hornbeam.serve.web_app import Address, WebApp
 
@@ -25,11 +25,11 @@ class GraphApp(WebApp):
         """Lay out what visitors would otherwise wait for."""
         self.explorer.warm_up(progress)
 
-    def addresses(self, quick: Lane, slow: Lane) -> Sequence[Address]:
+    def addresses(self, quick: PageQueue, slow: PageQueue) -> Sequence[Address]:
         """All pages, each a second time in JSON."""
         pages = self.pages
 
-        def explaining(visit: Visit) -> Lane:
+        def explaining(visit: Visit) -> PageQueue:
             """Quick, unless a fact has to be taken out of the graph first."""
             triple = (visit.query.get(key, "") for key in ("subject", "relation", "object"))
             return slow if self.explorer.is_fact(*triple) else quick

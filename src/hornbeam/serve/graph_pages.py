@@ -21,7 +21,12 @@ from hornbeam.graphs.ranking_model import RelationRules
 from hornbeam.serve.around import around_values
 from hornbeam.serve.entity_facts import edge_groups, other_groups
 from hornbeam.serve.graph_filters import GRAPH_FILTERS, reasons_url
-from hornbeam.serve.graph_state import AskedOne, GraphExplorer, RelationSummary, UnknownNameError
+from hornbeam.serve.graph_state import (
+    GraphExplorer,
+    QueryAnswers,
+    RelationSummary,
+    UnknownNameError,
+)
 from hornbeam.serve.pins import KEYS, Pin
 from hornbeam.serve.templating import PageWriter, page_writer
 from hornbeam.serve.unfolding import Unfolding
@@ -260,7 +265,7 @@ class GraphPages:
         )  # fmt: skip
         return ShownDirection(part.direction, part.queries, len(part.rules), paths, constants)
 
-    def _known_answers(self, asked: AskedOne) -> list[str]:
+    def _known_answers(self, asked: QueryAnswers) -> list[str]:
         """Some answers that stand among the facts."""
         inverse = asked.asks is Direction.SUBJECT
         for group in edge_groups(self.explorer, self.explorer.entity(asked.known)):
@@ -272,7 +277,7 @@ class GraphPages:
         return self.explorer.entity_names.described(entities)
 
 
-def _plain_query(one: AskedOne) -> dict[str, Any]:
+def _plain_query(one: QueryAnswers) -> dict[str, Any]:
     asks_object = one.asks is Direction.OBJECT
     return {
         "subject": one.known if asks_object else ASKED,
@@ -283,7 +288,7 @@ def _plain_query(one: AskedOne) -> dict[str, Any]:
     }
 
 
-def _named_in(asked: Iterable[AskedOne]) -> list[str]:
+def _named_in(asked: Iterable[QueryAnswers]) -> list[str]:
     answers = [answer for one in asked for answer in one.answers]
     return [name for answer in answers for name in (answer.subject, answer.object)]
 

@@ -24,7 +24,7 @@ from hornbeam.graphs.ranking_model import RelationRules
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code
-from hornbeam.serve.cache import Bounded
+from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.entity_facts import KnownEdges
 from hornbeam.serve.entity_search import EntitySearch
 from hornbeam.serve.expected_steps import ExpectedSteps
@@ -32,9 +32,9 @@ from hornbeam.serve.expected_steps import ExpectedSteps
 #: Pages whose answers are kept.
 CACHED = 200
 #: A question is asked about an entity where so many like it have an answer.
-LEAST_EXPECTED = 0.25
+MIN_EXPECTED = 0.25
 #: Rules of every class that an explanation names, of so many that fire, and groundings of each.
-REASONS, MOST_SPEAKING, GROUNDINGS = 8, 10_000, 3
+REASONS, MAX_FIRED_RULES, GROUNDINGS = 8, 10_000, 3
 
 
 class UnknownNameError(InputError):
@@ -53,7 +53,7 @@ class RankedAnswer:
 
 
 @dataclass(frozen=True)
-class AskedOne:
+class QueryAnswers:
     """A query, how many answers are proposed for it, and the best of them."""
 
     relation: str
@@ -71,11 +71,11 @@ class MissingFacts:
     elsewhere a share of entities like it that have some.
     """
 
-    asked: AskedOne
+    asked: QueryAnswers
     expected: float
 
     @property
-    def likeliest(self) -> float:
+    def best_probability(self) -> float:
         """Probability of the first answer, as far as the question makes sense."""
         answers = self.asked.answers
         return self.expected * answers[0].probability if answers else 0.0
@@ -125,8 +125,8 @@ class GraphExplorer:
         self.ranker = MemoryRanker.of(model, facts, threads=threads)
         self.search = EntitySearch.of(facts.entities, entity_names)
         self.expected = ExpectedSteps(self.ranker.graph)
-        self._missing: Bounded[list[MissingFacts]] = Bounded(CACHED, lambda _: 1)
-        self._explained: Bounded[GraphExplanation] = Bounded(CACHED, lambda _: 1)
+        self._missing: BoundedCache[list[MissingFacts]] = BoundedCache(CACHED, lambda _: 1)
+        self._explained: BoundedCache[GraphExplanation] = BoundedCache(CACHED, lambda _: 1)
 
     def warm_up(self, progress: Progress = SILENT) -> None:
         """Compile and compute what visitors would otherwise wait for; pages come without it too."""
@@ -208,14 +208,14 @@ class GraphExplorer:
 
     # -- answers ----------------------------------------------------------------------------------
 
-    def ask(self, known: str, relation: str, asks: Direction, top: int) -> AskedOne:
+    def ask(self, known: str, relation: str, asks: Direction, top: int) -> QueryAnswers:
         """The best new answers of one query."""
         entity = self.entity(known)
         self.relation(relation)
         number = self.facts.predicates.index(relation)
         step = step_code(number, asks is Direction.SUBJECT)
         if number < 0 or step not in self.ranker.steps:
-            return AskedOne(relation, asks, known, 0, ())
+            return QueryAnswers(relation, asks, known, 0, ())
         return self._asked(entity, [step], top)[0]
 
     def missing(self, name: str, top: int) -> list[MissingFacts]:
@@ -227,20 +227,20 @@ class GraphExplorer:
 
         def made() -> list[MissingFacts]:
             shares = self.expected.shares(entity)
-            steps = [step for step in self.ranker.steps if shares[step] >= LEAST_EXPECTED]
+            steps = [step for step in self.ranker.steps if shares[step] >= MIN_EXPECTED]
             asked = self._asked(entity, steps, top)
             found = [
                 MissingFacts(one, float(shares[step]))
                 for one, step in zip(asked, steps, strict=True)
                 if one.answers
             ]
-            return sorted(found, key=lambda one: -one.likeliest)
+            return sorted(found, key=lambda one: -one.best_probability)
 
         return self._missing.get((entity, top), made)
 
     def _asked(
         self, entity: int, steps: Sequence[int], top: int, progress: Progress = SILENT
-    ) -> list[AskedOne]:
+    ) -> list[QueryAnswers]:
         """Answers of an entity along steps, in their order."""
         relation = np.array([predicate_of(step) for step in steps], dtype=np.int32)
         asks_subject: Bools = np.array([is_inverse(step) for step in steps], dtype=np.bool_)
@@ -257,7 +257,7 @@ class GraphExplorer:
             rows = range(low, min(low + top, high))
             answers = self.facts.entities.take(found.entities[rows].tolist())
             asked.append(
-                AskedOne(
+                QueryAnswers(
                     walked.predicate,
                     Direction.SUBJECT if walked.inverse else Direction.OBJECT,
                     name,
@@ -279,7 +279,7 @@ class GraphExplorer:
 
         def made() -> GraphExplanation:
             found = explain_triple(
-                self.model, self.facts, triple, reasons=MOST_SPEAKING, groundings=GROUNDINGS,
+                self.model, self.facts, triple, reasons=MAX_FIRED_RULES, groundings=GROUNDINGS,
                 ranker=self.ranker,
             )  # fmt: skip
             shown = (replace(one, reasons=_best_by_class(one)) for one in found.directions)

@@ -20,9 +20,9 @@ from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.codes import path_codes, step_code
 from hornbeam.rules.rule_model import Rule
-from hornbeam.scoring.kept_counts import KeptCounts
+from hornbeam.scoring.cached_counts import CachedCounts
 from hornbeam.scoring.rule_columns import RuleLayout
-from hornbeam.serve.cache import Bounded
+from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.explorer_scorer import PATHS_SHOWN, NewLinks
 from hornbeam.serve.links import links_at
 from hornbeam.serve.new_links import CountedPairs, NewLinkFinder
@@ -53,10 +53,12 @@ class IndependentPairs:
         bodies, language = model.bodies, model.language
         layout = RuleLayout.of(model, bodies)
         self._listings = [
-            KeptCounts(model, layout, engine.count(one, bodies, language, progress=progress), one)
+            CachedCounts(model, layout, engine.count(one, bodies, language, progress=progress), one)
             for one in listings
         ]
-        self._connected: Bounded[CountedPairs] = Bounded(CACHED_ROWS, lambda found: found.size)
+        self._connected: BoundedCache[CountedPairs] = BoundedCache(
+            CACHED_ROWS, lambda found: found.size
+        )
 
     @cached_property
     def finder(self) -> NewLinkFinder:

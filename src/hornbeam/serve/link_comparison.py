@@ -10,7 +10,7 @@ from hornbeam.explaining.reason import Reason
 
 
 @dataclass(frozen=True)
-class RuleOnBoth:
+class ComparedRule:
     """A rule and its reason on either link, None where a link does not meet it."""
 
     here: Reason | None
@@ -40,14 +40,14 @@ class LinkComparison:
 
     here: Explanation
     there: Explanation
-    rules: Sequence[RuleOnBoth]
+    rules: Sequence[ComparedRule]
     adds_up: bool
 
 
 def compare_links(here: Explanation, there: Explanation) -> LinkComparison:
     """Hold one link against another."""
     mine, theirs = ({one.index: one for one in found.reasons} for found in (here, there))
-    rules = [RuleOnBoth(mine.get(k), theirs.get(k)) for k in dict.fromkeys([*mine, *theirs])]
+    rules = [ComparedRule(mine.get(k), theirs.get(k)) for k in dict.fromkeys([*mine, *theirs])]
     rules.sort(key=lambda rule: (not rule.reason.is_prior, -abs(rule.difference)))
     adds_up = here.waterfall() is not None and there.waterfall() is not None
     return LinkComparison(here, there, rules, adds_up)

@@ -23,7 +23,7 @@ from hornbeam.model import Model
 from hornbeam.rules.candidates import Language
 from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_model import Rule
-from hornbeam.scoring.kept_counts import KeptCounts
+from hornbeam.scoring.cached_counts import CachedCounts
 from hornbeam.scoring.reach import Reach
 from hornbeam.scoring.reach import leads as body_leads
 from hornbeam.scoring.rule_columns import weights_of
@@ -32,7 +32,7 @@ from hornbeam.serve.target_rules import TargetRules
 from hornbeam.serve.walk import NO_WEIGHTS, Ends, StepWeights, WalkArrays, ends_of, neighbours
 
 #: Where walks alone do not count, only the pairs that most paths connect are counted.
-MOST_COUNTED = 5000
+MAX_COUNTED = 5000
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class CountedPairs:
     that were not counted.
     """
 
-    kept: KeptCounts
+    kept: CachedCounts
     forward: bool
     left_out: int
 
@@ -172,10 +172,10 @@ class NewLinkFinder:
     ) -> CountedPairs:
         """Count exactly what may be reached; where that is much, the best connected."""
         kept = nodes
-        if len(nodes) > MOST_COUNTED:
+        if len(nodes) > MAX_COUNTED:
             paths = np.zeros(self.graph.n_entities)
             paths[ends.nodes] = np.bincount(ends.place, ends.paths, len(ends.nodes))
-            kept = np.sort(nodes[np.argsort(-paths[nodes], kind="stable")[:MOST_COUNTED]])
+            kept = np.sort(nodes[np.argsort(-paths[nodes], kind="stable")[:MAX_COUNTED]])
         pairs = _pairs(self.facts, target, entity, kept, forward)
         # with names of its own: a table of all entities would be translated as a whole
         used, ids = np.unique(np.append(kept, entity), return_inverse=True)

@@ -25,7 +25,7 @@ from hornbeam.errors import InputError
 from hornbeam.serve.visits import Answer, Page, Visit
 
 #: Most processes that make quick pages: each has caches of its own.
-MOST_PROCESSES = 4
+MAX_PROCESSES = 4
 #: What stands before an answer: its size.
 SIZE = struct.Struct("!Q")
 #: Bytes that are read at once.

@@ -29,7 +29,7 @@ from hornbeam.serve.shared_edits import KEY, own_address, place_of, shared_addre
 from hornbeam.serve.state import Explorer
 from hornbeam.serve.templating import PageWriter, page_writer
 from hornbeam.serve.unfolding import Unfolding
-from hornbeam.serve.upright import draw_upright
+from hornbeam.serve.vertical_drawing import draw_vertical
 from hornbeam.serve.visits import LONGEST_QUERY, Answer, Visit, pinned, whole_number
 
 #: How much is shown at once.
@@ -60,7 +60,7 @@ class Pages:
         }
         return page_writer(names, filters, base="base.html", explorer=self.explorer)
 
-    def rehearse(self) -> None:
+    def prerender(self) -> None:
         """Lay out what all pages share by making some of them, as any visitor would."""
         facts, model = self.explorer.facts, self.explorer.model
         self.home(Visit())
@@ -121,7 +121,7 @@ class Pages:
             reasons=sorted(explained.reasons, key=lambda one: not one.is_prior)[:REASONS],
             waterfall=explained.waterfall(STEPS),
             drawing=draw(explained, self.explorer.entity_names),
-            upright=draw_upright(explained, self.explorer.entity_names),
+            upright=draw_vertical(explained, self.explorer.entity_names),
             inferred=self._inferred(explained),
         )
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from hornbeam.progress import Progress
 from hornbeam.serve.access import Access
 from hornbeam.serve.edits import Edits
-from hornbeam.serve.lanes import Lane
+from hornbeam.serve.page_queues import PageQueue
 from hornbeam.serve.pages import Pages
 from hornbeam.serve.shared_edits import KEY, PLACES
 from hornbeam.serve.state import Explorer
@@ -34,16 +34,16 @@ class RuleApp(WebApp):
         # where pairs are inferred together, pages live on what an edit has inferred before
         self.forks = not explorer.scorer.collective
 
-    def addresses(self, quick: Lane, slow: Lane) -> Sequence[Address]:
+    def addresses(self, quick: PageQueue, slow: PageQueue) -> Sequence[Address]:
         """All pages."""
         pages = self.pages
         editing = slow if self.explorer.scorer.collective else quick
 
-        def scoring(visit: Visit) -> Lane:
+        def scoring(visit: Visit) -> PageQueue:
             """Quick, unless all pairs have to be inferred first."""
             return quick if self.explorer.is_ready(visit.edits) else slow
 
-        def exploring(visit: Visit) -> Lane:
+        def exploring(visit: Visit) -> PageQueue:
             """Quick, unless the walks from an entity begin at very many facts."""
             many = self.explorer.n_facts_of(visit.query.get("name", "")) > MANY_FACTS
             return slow if many else scoring(visit)
@@ -72,7 +72,7 @@ class RuleApp(WebApp):
         """Compile and lay out what pages need; where these are made in copies, all of it."""
         self.explorer.warm_up(progress)
         if self.forks:
-            self.pages.rehearse()
+            self.pages.prerender()
 
     def _with_shared(self, page: Page) -> Page:
         """A page, or what the edits are that its address carries."""

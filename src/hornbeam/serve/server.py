@@ -35,8 +35,8 @@ ANSWER_SECONDS = 60.0
 IDLE_SECONDS = 15
 #: Connections at once, and those that may come in one breath, where so many files may be open; and
 #: files that the server needs besides.
-MOST_CONNECTIONS = 1000
-MOST_ARRIVING = 250
+MAX_CONNECTIONS = 1000
+MAX_BACKLOG = 250
 OTHER_FILES = 20
 #: Seconds that answers under way get when the server stops.
 LAST_SECONDS = 2
@@ -44,7 +44,7 @@ LAST_SECONDS = 2
 LAST_MOMENT = 0.5
 
 
-class HurriedProtocol(H11Protocol):
+class DeadlineProtocol(H11Protocol):
     """HTTP with a deadline for every phase of a connection."""
 
     deadline: asyncio.TimerHandle | None = None
@@ -56,7 +56,7 @@ class HurriedProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Make room where there is none, and start the clock."""
-        leaving = _one_to_leave(self.connections) or self if _is_full(self.connections) else None
+        leaving = _longest_idle(self.connections) or self if _is_full(self.connections) else None
         super().connection_made(transport)
         self._expect(REQUEST_SECONDS)
         if leaving is not None:
@@ -97,25 +97,25 @@ def _is_full(connections: Any) -> bool:  # noqa: ANN401
 
 def _most_connections() -> int:
     """How many connections there may be."""
-    return max(1, min(MOST_CONNECTIONS, 3 * _connection_files() // 4))
+    return max(1, min(MAX_CONNECTIONS, 3 * _connection_files() // 4))
 
 
-def _most_arriving() -> int:
+def _backlog() -> int:
     """How many connections are taken before one of them can make room for another."""
-    return max(1, min(MOST_ARRIVING, _connection_files() // 4))
+    return max(1, min(MAX_BACKLOG, _connection_files() // 4))
 
 
 def _connection_files() -> int:
     """Open files that are left for connections."""
     if sys.platform == "win32":
-        return 4 * MOST_CONNECTIONS
+        return 4 * MAX_CONNECTIONS
     import resource
 
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return files - OTHER_FILES if files != resource.RLIM_INFINITY else 4 * MOST_CONNECTIONS
+    return files - OTHER_FILES if files != resource.RLIM_INFINITY else 4 * MAX_CONNECTIONS
 
 
-def _one_to_leave(connections: Any) -> HurriedProtocol | None:  # noqa: ANN401
+def _longest_idle(connections: Any) -> DeadlineProtocol | None:  # noqa: ANN401
     """The connection whose time is up first among those that have not asked for anything."""
     waiting = [c for c in connections if not c.is_answering and not c.transport.is_closing()]
     return min(waiting, key=lambda c: c.deadline.when(), default=None)
@@ -137,7 +137,7 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind(address)
-        opened.listen(_most_arriving())
+        opened.listen(_backlog())
     except OSError as error:
         opened.close()
         raise InputError(_why_not(error, host, port)) from None
@@ -193,7 +193,7 @@ def make_server(app: ASGIApp, started: Callable[[], None]) -> uvicorn.Server:
     """The server, not yet running."""
     config = uvicorn.Config(
         app,
-        http=HurriedProtocol,
+        http=DeadlineProtocol,
         loop="asyncio",
         ws="none",
         lifespan="off",
@@ -205,7 +205,7 @@ def make_server(app: ASGIApp, started: Callable[[], None]) -> uvicorn.Server:
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=LAST_SECONDS,
         h11_max_incomplete_event_size=MAX_HEADERS,
-        backlog=_most_arriving(),
+        backlog=_backlog(),
     )
     return _AnnouncedServer(config, started)
 

@@ -24,7 +24,7 @@ from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting.evaluation import Evaluation, evaluate
 from hornbeam.rules.model_file import model_text
 from hornbeam.scoring.model_checks import check_arities
-from hornbeam.serve.cache import Bounded
+from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.collective_pairs import CollectivePairs
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.entity_facts import KnownEdges, known_edges
@@ -40,7 +40,7 @@ CACHED_FIGURES = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Served:
+class ServedModel:
     """A model, what it is called, and how it answers."""
 
     name: str
@@ -105,21 +105,23 @@ class Explorer:
         self.types = ArgumentTypes(facts, entity_names, labels)
         self.served = self._serve(model, name, progress)
         self.other = None if other is None else self._serve(other, other_name, progress)
-        self._scored: Bounded[list[Floats]] = Bounded(CACHED_SCORES, lambda x: sum(map(len, x)))
-        self._evaluated: Bounded[Evaluation] = Bounded(CACHED_FIGURES, lambda _: 1)
+        self._scored: BoundedCache[list[Floats]] = BoundedCache(
+            CACHED_SCORES, lambda x: sum(map(len, x))
+        )
+        self._evaluated: BoundedCache[Evaluation] = BoundedCache(CACHED_FIGURES, lambda _: 1)
 
     def warm_up(self, progress: Progress = SILENT) -> None:
         """Compile and lay out what visitors would otherwise wait for; pages come without it too."""
         self.scorer.warm_up(progress)
 
-    def _serve(self, model: Model, name: str, progress: Progress) -> Served:
+    def _serve(self, model: Model, name: str, progress: Progress) -> ServedModel:
         check_arities(model, self.engine)
         scorer: ExplorerScorer
         if model.semantics.collective:
             scorer = CollectivePairs(model, self.engine, self.listings, progress)
         else:
             scorer = IndependentPairs(model, self.engine, self.listings, self.types, progress)
-        return Served(name, model, scorer)
+        return ServedModel(name, model, scorer)
 
     @property
     def model(self) -> Model:

@@ -13,8 +13,8 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.model import Model
 from hornbeam.rules.body import AnyBody, Body, Kind
-from hornbeam.rules.codes import path_codes, turned_sequence
-from hornbeam.scoring.kept_counts import KeptCounts
+from hornbeam.rules.codes import path_codes, reversed_sequence
+from hornbeam.scoring.cached_counts import CachedCounts
 from hornbeam.scoring.reach import leads
 from hornbeam.scoring.rule_columns import RuleLayout
 from hornbeam.serve.walk import NOWHERE, StepSequences
@@ -76,7 +76,7 @@ class TargetRules:
             paths,
             np.array([body in wanted for body in paths], dtype=np.bool_),
             StepSequences.of(codes),
-            StepSequences.of([turned_sequence(steps) for steps in codes]),
+            StepSequences.of([reversed_sequence(steps) for steps in codes]),
             RuleLayout.of(mine, bodies),
             np.array(pulling, dtype=np.bool_),
             (to_object, to_subject),
@@ -96,6 +96,6 @@ class TargetRules:
         chosen = pulling & self.leading[near]
         return chosen if chosen.any() else pulling
 
-    def kept(self, pairs: Targets, counted: Statistics) -> KeptCounts:
+    def kept(self, pairs: Targets, counted: Statistics) -> CachedCounts:
         """Counts of pairs, to be scored by these rules."""
-        return KeptCounts(self.model, self.layout, counted, pairs)
+        return CachedCounts(self.model, self.layout, counted, pairs)

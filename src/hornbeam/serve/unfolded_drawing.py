@@ -68,7 +68,7 @@ class GroupHeader:
 
 
 @dataclass(frozen=True)
-class Ground:
+class GroupBackground:
     """The ground of the neighbours by one relation."""
 
     x: float
@@ -87,7 +87,7 @@ class UnfoldedDrawing:
     headers: Sequence[GroupHeader]
     #: Curves of facts, or in an outline lines of several of one relation.
     edges: Sequence[str]
-    grounds: Sequence[Ground]
+    grounds: Sequence[GroupBackground]
 
 
 def draw_columns(root: Branch, view: Unfolding, names: EntityNames) -> UnfoldedDrawing:
@@ -114,7 +114,7 @@ class _Columns:
         self.nodes = list[GraphNode]()
         self.headers = list[GroupHeader]()
         self.edges = list[str]()
-        self.grounds = list[Ground]()
+        self.grounds = list[GroupBackground]()
 
     def node(self, leaf: Leaf, x: float, top: float, is_root: bool = False) -> GraphNode:
         made = _node(leaf, x, top, NODE_WIDTH, self.view, self.names, is_root)
@@ -140,7 +140,7 @@ class _Columns:
         open_leaves = list[tuple[Branch, GraphNode]]()
         for group in branch.groups:
             height = HEADER + ROW * len(group.leaves)
-            self.grounds.append(Ground(x - MARGIN, top, NODE_WIDTH + 2 * MARGIN, height))
+            self.grounds.append(GroupBackground(x - MARGIN, top, NODE_WIDTH + 2 * MARGIN, height))
             self.headers.append(_group_header(group, x, top + HEADER / 2 + 4, NODE_WIDTH))
             for k, leaf in enumerate(group.leaves):
                 node = self.node(leaf, x, top + HEADER + ROW * k)

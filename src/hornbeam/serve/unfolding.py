@@ -19,7 +19,7 @@ from hornbeam.serve.visits import whole_number
 #: Neighbours of one relation that stand on a page, and relations of one node.
 NEIGHBOURS, RELATIONS = 5, 5
 #: Most nodes that are open at once: what was opened first closes.
-MOST_OPEN = 12
+MAX_OPEN = 12
 #: Names hold no tab, so it keeps them apart in an address.
 APART = "\t"
 #: The pages of a node's relations, among those of its neighbours.
@@ -45,7 +45,7 @@ class Unfolding:
         parts = query.get("page", "").split(APART)
         triples = zip(parts[::3], parts[1::3], parts[2::3], strict=False)
         pages = {(name, step): whole_number(page, 0) for name, step, page in triples}
-        return cls(query.get("name", ""), opened[-MOST_OPEN:], pages)
+        return cls(query.get("name", ""), opened[-MAX_OPEN:], pages)
 
     @property
     def address(self) -> str:
@@ -67,7 +67,7 @@ class Unfolding:
         """With a node open that was closed, or closed that was open."""
         if name in self.opened:
             return replace(self, opened=tuple(one for one in self.opened if one != name))
-        return replace(self, opened=(*self.opened, name)[-MOST_OPEN:])
+        return replace(self, opened=(*self.opened, name)[-MAX_OPEN:])
 
     def turned(self, name: str, step: str, page: int) -> Unfolding:
         """With another page of a node's neighbours by one step."""

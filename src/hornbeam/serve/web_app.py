@@ -27,10 +27,10 @@ from hornbeam.errors import InputError
 from hornbeam.machine import worker_threads
 from hornbeam.progress import Progress
 from hornbeam.serve.access import Access
-from hornbeam.serve.cache import Bounded
+from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.guard import Guard, read_body
-from hornbeam.serve.lanes import Lane, LaneOf
-from hornbeam.serve.page_processes import MOST_PROCESSES, PageProcess, can_fork
+from hornbeam.serve.page_processes import MAX_PROCESSES, PageProcess, can_fork
+from hornbeam.serve.page_queues import PageQueue, QueueOf
 from hornbeam.serve.pins import decoded_pin
 from hornbeam.serve.templating import PageWriter
 from hornbeam.serve.visits import Answer, Page, Visit
@@ -40,8 +40,8 @@ from hornbeam.serve.visits import Answer, Page, Visit
 THREADS = 3
 SLOW_THREADS = 1
 #: Requests that may wait for a thread before others are told to come back.
-MOST_WAITING = 100
-MOST_SLOW_WAITING = 4
+MAX_WAITING = 100
+MAX_SLOW_WAITING = 4
 #: Characters of pages that are kept, and of what a page may depend on to be kept.
 KEPT_PAGES = 32_000_000
 LONGEST_KEY = 2000
@@ -62,7 +62,7 @@ class Address:
 
     path: str
     page: Page
-    lane: LaneOf
+    lane: QueueOf
     method: str = "GET"
 
 
@@ -79,13 +79,15 @@ class WebApp(ABC):
         self.access = access
         folder = files("hornbeam.serve") / "static"
         self._static = {name: (folder / name).read_bytes() for name in STATIC}
-        self._kept: Bounded[Answer] = Bounded(KEPT_PAGES, lambda one: len(one.body) + LONGEST_KEY)
-        self._quick = Lane(THREADS, MOST_WAITING)
-        self._slow = Lane(SLOW_THREADS, MOST_SLOW_WAITING, others=self._quick)
+        self._kept: BoundedCache[Answer] = BoundedCache(
+            KEPT_PAGES, lambda one: len(one.body) + LONGEST_KEY
+        )
+        self._quick = PageQueue(THREADS, MAX_WAITING)
+        self._slow = PageQueue(SLOW_THREADS, MAX_SLOW_WAITING, others=self._quick)
         self._processes = list[PageProcess]()
 
     @abstractmethod
-    def addresses(self, quick: Lane, slow: Lane) -> Sequence[Address]:
+    def addresses(self, quick: PageQueue, slow: PageQueue) -> Sequence[Address]:
         """All pages; what may take seconds takes the slow lane."""
 
     @abstractmethod
@@ -109,7 +111,7 @@ class WebApp(ABC):
         # no thread makes a page while processes are forked: it might hold a lock for ever
         async with self._slow.makers_changed() as slow, self._quick.makers_changed() as quick:
             try:
-                for _ in range(min(worker_threads(), MOST_PROCESSES) + SLOW_THREADS):
+                for _ in range(min(worker_threads(), MAX_PROCESSES) + SLOW_THREADS):
                     self._processes.append(PageProcess(pages))
             except OSError as error:
                 log.warning("hornbeam: pages are made in threads: %s", error)

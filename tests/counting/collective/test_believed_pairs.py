@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.counting.collective import believed_pairs
-from hornbeam.counting.collective.believed_pairs import BelievedPairs, asked_pairs, is_linked
+from hornbeam.counting.collective.believed_pairs import BelievedPairs, is_linked, pair_density
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE
 from hornbeam.rules.beliefs import believed
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.candidates import Language
-from hornbeam.rules.rule_model import AskedPairs
+from hornbeam.rules.rule_model import PairDensity
 from tests.support.worlds import TARGETS, World, worlds
 
 Triple = tuple[str, str, str]
@@ -118,7 +118,7 @@ def test_a_predicate_of_that_name_among_the_facts_is_refused() -> None:
 
 
 def test_too_many_groundings_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(believed_pairs, "MOST_GROUNDINGS", 2)
+    monkeypatch.setattr(believed_pairs, "MAX_GROUNDINGS", 2)
     pairs = hb.read_pairs([("a", "t", x) for x in "bcd"])
     beliefs = BelievedPairs(MemoryEngine(hb.read_facts([("a", "p", "b")])), pairs, np.full(3, 0.5))
     with pytest.raises(InputError, match="fewer pairs at a time"):
@@ -127,6 +127,6 @@ def test_too_many_groundings_are_refused(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_how_pairs_are_spread() -> None:
     pairs = hb.read_pairs([("a", "t", "x"), ("a", "t", "y"), ("b", "t", "z"), ("c", "t", "y")])
-    assert asked_pairs(pairs) == AskedPairs(1.333, 1.333, 0.25)
-    apart = asked_pairs(pairs, np.array([0, 1, 0, 0], dtype=np.int32))
-    assert apart == AskedPairs(1.0, 1.0, 1.0)
+    assert pair_density(pairs) == PairDensity(1.333, 1.333, 0.25)
+    apart = pair_density(pairs, np.array([0, 1, 0, 0], dtype=np.int32))
+    assert apart == PairDensity(1.0, 1.0, 1.0)

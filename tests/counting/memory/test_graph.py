@@ -68,9 +68,9 @@ def test_arrays_are_the_same_whoever_lays_them_out(world: World) -> None:
 @given(worlds())
 def test_turning_round_swaps_the_sides(world: World) -> None:
     graph = Graph.of(world.facts).limited(1)
-    turned = graph.reversed
-    assert turned.forward is graph.backward
-    assert turned.backward is graph.forward
+    inverse_code = graph.reversed
+    assert inverse_code.forward is graph.backward
+    assert inverse_code.backward is graph.forward
 
 
 def test_six_bytes_an_edge_end() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hornbeam.counting.memory import path_search
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.counting.memory.path_search import Work
+from hornbeam.counting.memory.path_search import SearchTargets
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
@@ -66,7 +66,7 @@ def assert_same(one: Statistics | None, other: Statistics | None) -> None:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
-def works_of(world: World, language: Language) -> list[Work]:
+def works_of(world: World, language: Language) -> list[SearchTargets]:
     """What is searched for every target predicate."""
     engine = MemoryEngine(world.facts)
     search = engine._path_search(language)
@@ -77,11 +77,11 @@ def works_of(world: World, language: Language) -> list[Work]:
 def searched_from(flipped: bool) -> Iterator[None]:
     """Make one end of the targets the cheaper one."""
 
-    def cost(work: Work) -> npt.NDArray[np.int64]:
+    def cost(work: SearchTargets) -> npt.NDArray[np.int64]:
         return np.full(len(work), 1 if work.flipped == flipped else 2, dtype=np.int64)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Work, "cost", property(cost))
+        patch.setattr(SearchTargets, "cost", property(cost))
         yield
 
 

@@ -32,10 +32,10 @@ from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.beliefs import believed
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Language
-from hornbeam.rules.rule_model import AskedPairs
+from hornbeam.rules.rule_model import PairDensity
 
 #: Most groundings that link pairs to each other.
-MOST_GROUNDINGS = 20_000_000
+MAX_GROUNDINGS = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,16 +85,16 @@ class BelievedPairs:
         """Keys of the pairs that are atoms, sorted."""
         return np.sort(self._keys(self.pairs)[0][self.asked])
 
-    def as_asked(self, targets: Targets) -> Targets:
+    def in_scored_direction(self, targets: Targets) -> Targets:
         """Targets as they are asked: those of which only the mirror image is, exchanged."""
         if not self.symmetric:
             return targets
         here, there = self._keys(targets)
-        turned = contained(there, self._atoms) & ~contained(here, self._atoms)
+        inverse_code = contained(there, self._atoms) & ~contained(here, self._atoms)
         return replace(
             targets,
-            subject=np.where(turned, targets.object, targets.subject),
-            object=np.where(turned, targets.subject, targets.object),
+            subject=np.where(inverse_code, targets.object, targets.subject),
+            object=np.where(inverse_code, targets.subject, targets.object),
         )
 
     @cached_property
@@ -137,7 +137,7 @@ class BelievedPairs:
         mine = (table.arguments[0] == ends[0]) & (table.arguments[1] == ends[1])
         return target if bool(np.any(mine & (table.predicate == p))) else believed(target)
 
-    def belief_in(self, subject: str, target: str, object_: str) -> float | None:
+    def belief_of(self, subject: str, target: str, object_: str) -> float | None:
         """What is believed of a pair; None where it is not among the pairs."""
         row = self.pairs.row_of(subject, target, object_)
         return None if row is None else float(self.belief[row])
@@ -154,7 +154,7 @@ class BelievedPairs:
         linked = np.array([is_linked(body, self.pairs.predicates) for body in bodies], np.bool_)
         plain = [body for body, other in zip(bodies, linked, strict=True) if not other]
         others = [body for body, other in zip(bodies, linked, strict=True) if other]
-        targets = self.as_asked(targets)
+        targets = self.in_scored_direction(targets)
         counted = self.engine.count(targets, plain, language, progress=progress)
         if not others:
             return counted
@@ -187,9 +187,9 @@ class BelievedPairs:
         """
         language = replace(language, shares=False)
         counted = self._count(self._over_present, targets, bodies, language, progress)
-        if int(counted.count.sum()) > MOST_GROUNDINGS:
+        if int(counted.count.sum()) > MAX_GROUNDINGS:
             raise InputError(
-                f"more than {MOST_GROUNDINGS:,} groundings would link the pairs to each other: "
+                f"more than {MAX_GROUNDINGS:,} groundings would link the pairs to each other: "
                 "score fewer pairs at a time, or learn with a higher `min_coverage` or a smaller "
                 "`max_length`"
             )
@@ -204,7 +204,7 @@ class BelievedPairs:
         progress: Progress,
     ) -> Statistics:
         """Count every target as one of the predicate that its own atom has."""
-        targets = self.as_asked(targets)
+        targets = self.in_scored_direction(targets)
         stated = among_facts(self.facts, targets)
         renamed = [body.with_target(believed(body.target)) for body in bodies]
         if not stated.any():
@@ -223,7 +223,7 @@ def is_linked(body: Body, targets: Names) -> bool:
     return any(believed(target) in body.predicates for target in targets)
 
 
-def asked_pairs(pairs: Targets, request: Integers | None = None) -> AskedPairs:
+def pair_density(pairs: Targets, request: Integers | None = None) -> PairDensity:
     """How the pairs of a request are spread, or of several that are numbered."""
     n, request = len(pairs.entities), pairs.predicate if request is None else request
     figures, alone = list[float](), np.ones(len(pairs), dtype=np.bool_)
@@ -234,7 +234,7 @@ def asked_pairs(pairs: Targets, request: Integers | None = None) -> AskedPairs:
         alone &= size[place] == 1
     per_subject, per_object = figures
     share = float(alone.mean()) if len(pairs) else 0.0
-    return AskedPairs(per_subject, per_object, round(share, 3))
+    return PairDensity(per_subject, per_object, round(share, 3))
 
 
 def as_beliefs(targets: Targets, rows: Bools | None = None) -> Targets:

@@ -21,7 +21,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE, Facts
 from hornbeam.rules.body import Body, Kind
 from hornbeam.rules.candidates import ANCHORED, KINDS, OPEN, UNARY, Candidates, Conditions, Language
-from hornbeam.rules.codes import path_codes, step_code, turned
+from hornbeam.rules.codes import inverse_code, path_codes, step_code
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class LocatedPairs:
         """Nodes of an argument, those of the other, and the code of the own edge from it."""
         if argument == 0:
             return self.subject, self.object, self.own_code
-        return self.object, self.subject, turned(self.own_code)
+        return self.object, self.subject, inverse_code(self.own_code)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +181,7 @@ class ConditionCounter:
         edge = by_end[ranges(low, high)]
         if not any_code:
             loop, code = here[pair] == there[pair], edges.code[edge]
-            keep = (code == own_code) | (loop & (code == turned(own_code)))
+            keep = (code == own_code) | (loop & (code == inverse_code(own_code)))
             pair, edge = pair[keep], edge[keep]
         return pair, edge
 

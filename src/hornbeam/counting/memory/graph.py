@@ -14,7 +14,7 @@ import numpy as np
 from hornbeam.arrays import Bools, Ids, Integers, Ints, pointers
 from hornbeam.counting.memory.graph_kernels import narrow, scatter
 from hornbeam.facts.table import Facts
-from hornbeam.rules.codes import code_limit, step_code, turned
+from hornbeam.rules.codes import code_limit, inverse_code, step_code
 
 #: Facts that NumPy sorts before Numba is imported.
 FEW = 100_000
@@ -85,7 +85,7 @@ def _sorted_adjacency(
 ) -> Adjacency:
     """Sort all edges at once; `code_of` has the code of a step along every predicate."""
     node, neighbour = np.concatenate([subject, object_]), np.concatenate([object_, subject])
-    code = np.concatenate([code_of[predicate], turned(code_of)[predicate]])
+    code = np.concatenate([code_of[predicate], inverse_code(code_of)[predicate]])
     order = np.lexsort((neighbour, code, node))
     offsets = np.searchsorted(node[order], np.arange(n_entities + 1))
     values = np.concatenate([value, value])[order] if len(value) else value

@@ -26,7 +26,7 @@ Rows = tuple[Array, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class MergedCounts:
     """What all blocks found: distinct keys with their figures, and rows of the sparse table.
 
     `figures` has three rows: targets connected, true targets connected, paths. `path` points
@@ -95,7 +95,7 @@ class WorkerPool:
         finally:
             self._idle.put(worker)
 
-    def merged(self, blocks: list[tuple[int, Rows]], target: Ints) -> Found:
+    def merged(self, blocks: list[tuple[int, Rows]], target: Ints) -> MergedCounts:
         """Unite the workers' counters and renumber the blocks' rows accordingly.
 
         All blocks are done, so that the slots are free; those of an interrupted search never are.
@@ -115,7 +115,7 @@ class WorkerPool:
             (renumbered[number][path], target[row].astype(np.int32), body, count)
             for number, (row, path, body, count) in blocks
         ]
-        return Found(key, figures, *concatenated(rows))
+        return MergedCounts(key, figures, *concatenated(rows))
 
 
 def concatenated(parts: Sequence[Rows]) -> Rows:

@@ -12,14 +12,14 @@ from hornbeam.arrays import Bools, Ids, Integers, Ints, Keys
 from hornbeam.counting.memory.conditions import LocatedPairs
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.parallel import (
-    Found,
+    MergedCounts,
     Rows,
     SpareSlots,
     WorkerPool,
     balanced_blocks,
     run_blocks,
 )
-from hornbeam.counting.memory.search import NO_KEYS, Plan, search_block, two_step_cost
+from hornbeam.counting.memory.search import NO_KEYS, SearchPlan, search_block, two_step_cost
 from hornbeam.counting.statistics import ROW_BYTES
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
@@ -30,11 +30,11 @@ from hornbeam.rules.candidates import Candidates, Language
 from hornbeam.rules.codes import (
     codes_of_keys,
     from_subject,
+    inverse_code,
     key_bits,
     predicate_of,
+    reversed_sequence,
     sequence_key,
-    turned,
-    turned_sequence,
 )
 
 assert MAX_LENGTH == 4, "the kernel joins heads and tails of up to two steps each"
@@ -47,8 +47,8 @@ LONG_SEARCH = 100_000_000
 SAMPLE = 256
 SAMPLED_EDGES = 20_000_000
 
-#: Edges to look at (see `Work.cost`), and with paths of four steps how many times that, above
-#: which compiling the search pays. As it is, it takes some 15 microseconds per edge.
+#: Edges to visit (see `SearchTargets.cost`) above which compiling the search pays, and how many
+#: times that with paths of four steps. Interpreted, it takes some 15 microseconds per edge.
 WORTH_COMPILING = 100_000
 LONG_PATHS_COST = 5
 #: Nodes to look at for an estimate of cost above which compiling pays.
@@ -56,7 +56,7 @@ WORTH_COMPILING_ESTIMATE = 500_000
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
+class SearchTargets:
     """Targets of one predicate as node pairs, sorted by the node where the search starts.
 
     The search starts at the subjects, or, `flipped`, at the objects; `row` says which target a
@@ -87,7 +87,7 @@ class Work:
         estimate: Ints = shared[place] + np.diff(offsets)[self.sink] + 1
         return estimate
 
-    def take(self, rows: Integers) -> Work:
+    def take(self, rows: Integers) -> SearchTargets:
         """The targets at `rows`, in that order.
 
         By number, not by slice: the kernel is compiled for contiguous arrays only.
@@ -107,8 +107,8 @@ class PathSearch:
     spare: SpareSlots
 
     def discover(
-        self, works: Sequence[Work], keep_entries: bool, progress: Progress
-    ) -> list[Found]:
+        self, works: Sequence[SearchTargets], keep_entries: bool, progress: Progress
+    ) -> list[MergedCounts]:
         """Find every sequence that has paths, and with `keep_entries` count them per target."""
         if not works:
             return []
@@ -117,23 +117,25 @@ class PathSearch:
             self._forecast(works, plan, progress)
         return [self._run(work, plan, NO_KEYS, progress) for work in works]
 
-    def work(self, pairs: LocatedPairs) -> Work:
+    def work(self, pairs: LocatedPairs) -> SearchTargets:
         """Targets of one predicate, searched from the end that is cheaper to start at."""
         graph, positive = self.graph, pairs.positive.astype(np.int64)
         own, row, code = pairs.own, pairs.row, pairs.own_code
-        forth = Work(graph, pairs.subject, pairs.object, positive, own, row, code, flipped=False)
-        back = Work(
-            graph.reversed, pairs.object, pairs.subject, positive, own, row, turned(code),
+        forth = SearchTargets(
+            graph, pairs.subject, pairs.object, positive, own, row, code, flipped=False
+        )
+        back = SearchTargets(
+            graph.reversed, pairs.object, pairs.subject, positive, own, row, inverse_code(code),
             flipped=True,
         )  # fmt: skip
         chosen = back if back.cost.sum() < forth.cost.sum() else forth
         return chosen.take(np.argsort(chosen.source, kind="stable"))
 
-    def count(self, work: Work, known: dict[int, list[int]], progress: Progress) -> Rows:
+    def count(self, work: SearchTargets, known: dict[int, list[int]], progress: Progress) -> Rows:
         """Rows (path, target, body, count) of the known sequences; `known` maps path to codes."""
         bits = key_bits(self.language.max_length)
         walked = {
-            i: turned_sequence(codes) if work.flipped else codes for i, codes in known.items()
+            i: reversed_sequence(codes) if work.flipped else codes for i, codes in known.items()
         }
         keys = np.array([sequence_key(codes, bits) for codes in walked.values()], dtype=np.uint64)
         distinct, place = np.unique(keys, return_inverse=True)
@@ -153,7 +155,10 @@ class PathSearch:
         return path, found.target[rows], found.body[rows], found.count[rows]
 
     def candidates(
-        self, works: Sequence[Work], found: Sequence[Found], targets: tuple[str, ...]
+        self,
+        works: Sequence[SearchTargets],
+        found: Sequence[MergedCounts],
+        targets: tuple[str, ...],
     ) -> Candidates:
         """Everything found, as one table over the facts' predicates.
 
@@ -183,7 +188,7 @@ class PathSearch:
             distinct=language.distinct_variables,
         )
 
-    def _plan(self, keep_entries: bool) -> Plan:
+    def _plan(self, keep_entries: bool) -> SearchPlan:
         language = self.language
         bits = key_bits(language.max_length)
         if self.graph.n_codes >= 1 << bits:
@@ -192,9 +197,11 @@ class PathSearch:
                 f"bodies of {language.max_length} atoms take at most {most:,} "
                 f"predicates; the facts have {len(self.predicates):,}: try `max_length=3`"
             )
-        return Plan(language.max_length, language.distinct_variables, bits, keep_entries)
+        return SearchPlan(language.max_length, language.distinct_variables, bits, keep_entries)
 
-    def _forecast(self, works: Sequence[Work], plan: Plan, progress: Progress) -> None:
+    def _forecast(
+        self, works: Sequence[SearchTargets], plan: SearchPlan, progress: Progress
+    ) -> None:
         """Count a sample of the targets; say how many paths to expect, refuse too many rows."""
         progress.message("Sampling targets to tell how long the search will take ...")
         paths = rows = 0.0
@@ -217,7 +224,9 @@ class PathSearch:
                 "`max_fanout`"
             )
 
-    def _run(self, work: Work, plan: Plan, known: Keys, progress: Progress) -> Found:
+    def _run(
+        self, work: SearchTargets, plan: SearchPlan, known: Keys, progress: Progress
+    ) -> MergedCounts:
         """Run the blocks of one work on the threads and merge what they found."""
         plan = plan._replace(own_code=work.own_code)
         steeper = LONG_PATHS_COST if plan.max_length > 3 else 1
@@ -240,7 +249,7 @@ class PathSearch:
         return pool.merged(run_blocks(search, bounds, threads, progress), work.row)
 
 
-def path_rows(found: Sequence[Found]) -> Iterator[Rows]:
+def path_rows(found: Sequence[MergedCounts]) -> Iterator[Rows]:
     """Rows (path, target, body, count) of what was found, numbered on from part to part."""
     start = 0
     for part in found:
@@ -248,7 +257,7 @@ def path_rows(found: Sequence[Found]) -> Iterator[Rows]:
         start += len(part.key)
 
 
-def _sample(work: Work, total: int, max_length: int) -> Work:
+def _sample(work: SearchTargets, total: int, max_length: int) -> SearchTargets:
     """Some of the targets, evenly spaced; fewer of them where each one is much work."""
     sample = work.take(np.arange(0, len(work), max(1, total // SAMPLE)))
     if max_length <= 3 or not len(sample):

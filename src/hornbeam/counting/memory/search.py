@@ -80,7 +80,7 @@ class Heads(NamedTuple):
     times: Ids
 
 
-class Plan(NamedTuple):
+class SearchPlan(NamedTuple):
     """What to search for.
 
     `own_code` is the code of a step from source to target along the target predicate. In a
@@ -190,7 +190,7 @@ def with_slots(heads, slots):
     return Heads(slot, node, start, stop, head, via, deficit, times)
 
 
-class Steps(NamedTuple):
+class MiddleSteps(NamedTuple):
     """Edges u -> v in the middle of paths."""
 
     u: Ids
@@ -202,7 +202,7 @@ class Steps(NamedTuple):
 def with_steps(steps, size):
     """Steps with room for that many."""
     u, v, code, deficit = steps
-    return Steps(grown(u, size), grown(v, size), grown(code, size), grown(deficit, size))
+    return MiddleSteps(grown(u, size), grown(v, size), grown(code, size), grown(deficit, size))
 
 
 def deficit_of(value):
@@ -278,7 +278,7 @@ def give_slots(adjacency, nodes, slot, node, slots):
     return slots
 
 
-def want(adjacency, nodes, far):
+def mark_wanted(adjacency, nodes, far):
     """Give a slot in `far` to every node that is one step from some nodes."""
     far = with_slots(far, min(degree_sum(adjacency, nodes), len(far.slot)))
     return far, give_slots(adjacency, nodes, far.slot, far.node, ZERO)
@@ -821,7 +821,7 @@ def fresh_scratch(heads, bodies):
     )
 
 
-def forget(heads, slots):
+def clear_slots(heads, slots):
     """Set the slots of all nodes back to -1."""
     slot, node = heads.slot, heads.node
     for s in range(slots):
@@ -840,7 +840,7 @@ def search_block(
     """
     near, far = fresh_heads(near_slot), fresh_heads(far_slot)
     codes, keys, pairs = uint64s(), uint64s(), np.full(64, -1, dtype=np.int32)
-    steps = Steps(int32s(), int32s(), int32s(), int32s())
+    steps = MiddleSteps(int32s(), int32s(), int32s(), int32s())
     scratch = fresh_scratch(np.int64(64), uint64s())
     tails = Tails(uint64s(), int32s(), int64s(), int64s(), int32s(), int32s(), int32s())
     entries, n_entries = Entries(int32s(), int32s(), int32s(), int64s()), ZERO
@@ -856,9 +856,9 @@ def search_block(
         far_slots = ZERO
         if plan.max_length > 2:
             if plan.max_length > 3:
-                far, far_slots = want(forward, near.node[:near_slots], far)
+                far, far_slots = mark_wanted(forward, near.node[:near_slots], far)
             else:
-                far, far_slots = want(backward, sinks, far)
+                far, far_slots = mark_wanted(backward, sinks, far)
             steps, n_steps = middle_steps(
                 forward, backward, near, near_slots, far, far_slots, steps
             )
@@ -882,8 +882,8 @@ def search_block(
                 labels, owned, first_row + begin, plan, soft, scratch, counters, size, entries,
                 n_entries,
             )  # fmt: skip
-        forget(near, near_slots)
-        forget(far, far_slots)
+        clear_slots(near, near_slots)
+        clear_slots(far, far_slots)
         begin = end
     rows, path, body, paths = entries
     n = n_entries

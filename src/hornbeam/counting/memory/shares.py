@@ -28,7 +28,7 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import ONE
 from hornbeam.rules.body import MAX_LENGTH
-from hornbeam.rules.codes import turned
+from hornbeam.rules.codes import inverse_code
 
 #: Edges to walk above which compiling pays.
 WORTH_COMPILING = 200_000
@@ -69,7 +69,7 @@ class ShareCounter:
         rank = np.repeat(np.arange(len(ordered)), sizes)
         pair = place[table.target[rows]]
         # only a sequence of the target's own relation could meet its edge
-        recursive = np.any(np.isin(codes, [pairs.own_code, turned(pairs.own_code)]), axis=1)
+        recursive = np.any(np.isin(codes, [pairs.own_code, inverse_code(pairs.own_code)]), axis=1)
         alone = np.where(pairs.own[pair] & recursive[rank], pair, -1)
         alike = np.lexsort((pair, rank, alone, pairs.subject[pair]))
         first = alike[run_starts(rank[alike], pair[alike])]
@@ -103,19 +103,19 @@ class ShareCounter:
         """Degrees of both ends of every edge, along it."""
         offsets, neighbour, code, _ = adjacency
         node = part_numbers(offsets)
-        return self._degree(node, code), self._degree(neighbour, turned(code))
+        return self._degree(node, code), self._degree(neighbour, inverse_code(code))
 
     @cached_property
-    def _forward(self) -> Weights:
+    def _forward(self) -> EdgeWeights:
         """Of the steps that leave a node."""
-        return Weights.of(*self._at_edges(self.graph.forward))
+        return EdgeWeights.of(*self._at_edges(self.graph.forward))
 
     @cached_property
-    def _backward(self) -> Weights:
+    def _backward(self) -> EdgeWeights:
         """Of the steps that may be walked to a node, seen from there."""
         if self.graph.forward is self.graph.backward:
             return self._forward
-        return Weights.of(*self._at_edges(self.graph.backward))
+        return EdgeWeights.of(*self._at_edges(self.graph.backward))
 
     @property
     def step_weights(self) -> Floats:
@@ -158,7 +158,7 @@ class ShareCounter:
         return found
 
 
-class Weights(NamedTuple):
+class EdgeWeights(NamedTuple):
     """Of every edge: degrees of both ends along it, and the weight of a step."""
 
     here: Ids
@@ -166,6 +166,6 @@ class Weights(NamedTuple):
     weight: Floats
 
     @classmethod
-    def of(cls, here: Ids, there: Ids) -> Weights:
+    def of(cls, here: Ids, there: Ids) -> EdgeWeights:
         """Weights by degrees."""
         return cls(here, there, 1.0 / np.sqrt(here.astype(np.float64) * there))

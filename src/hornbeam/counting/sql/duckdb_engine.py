@@ -24,7 +24,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.reading.headers import TableLayout
 from hornbeam.facts.reading.readers import Input, sources_of
 from hornbeam.facts.reading.sources import Role, literal
-from hornbeam.facts.reading.storing import Stored, atom_table, store_facts
+from hornbeam.facts.reading.storing import StoredFacts, atom_table, store_facts
 from hornbeam.facts.reading.tables import reason
 from hornbeam.facts.reading.workspace import explained_errors, large_workspace
 from hornbeam.facts.table import Facts
@@ -160,7 +160,7 @@ def open_duckdb(
         yield engine if held is None else replace(engine, max_rows=held // ROW_BYTES)
 
 
-def project(database: DuckDB, stored: Stored) -> Names:
+def project(database: DuckDB, stored: StoredFacts) -> Names:
     """Put what is walked of wider atoms among the `facts`; the names of all that is there.
 
     What `hornbeam.counting.projections.walked` does with arrays.

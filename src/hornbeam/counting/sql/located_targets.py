@@ -10,7 +10,7 @@ from hornbeam.arrays import Array, Floats, Ids
 from hornbeam.counting.sql.database import Database
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
-from hornbeam.rules.codes import step_code, step_code_sql, turned
+from hornbeam.rules.codes import inverse_code, step_code, step_code_sql
 
 #: Nodes of the pairs in `pairs` with their degrees, 0 where no binary fact has them.
 PAIR_DEGREES = (
@@ -77,7 +77,7 @@ class LocatedTargets:
         """The table `targets` of a search that starts at the subjects or, `flipped`, objects."""
         ends = [(self.subject, self.subject_gain), (self.object, self.object_gain)]
         (source, source_gain), (sink, sink_gain) = ends[::-1] if flipped else ends
-        forth = turned(self.own_code) if flipped else self.own_code
+        forth = inverse_code(self.own_code) if flipped else self.own_code
         return {
             "target": self.target,
             "predicate": self.predicate,
@@ -86,7 +86,7 @@ class LocatedTargets:
             "positive": self.positive,
             "label": self.label,
             "forth": forth,
-            "back": turned(forth),
+            "back": inverse_code(forth),
             "source_gain": source_gain,
             "sink_gain": sink_gain,
         }

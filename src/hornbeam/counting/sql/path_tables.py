@@ -15,7 +15,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.progress import Progress
 from hornbeam.rules.candidates import Language
-from hornbeam.rules.codes import from_subject, turned_sequence
+from hornbeam.rules.codes import from_subject, reversed_sequence
 
 #: Tables that the search leaves behind.
 PATH_TABLES = ("known", "heads", "ends", "longer_ends", "wanted", "sides", "counts")
@@ -67,7 +67,7 @@ def known_paths(paths: Mapping[int, Sequence[int]], heads: Ids, search: Search) 
     """The table `known` of sequences to count; `paths` has their codes by number."""
     h1, h2, t1, t2 = keys = np.zeros((4, len(paths)), dtype=np.int64)
     for column, codes in enumerate(paths.values()):
-        walked = turned_sequence(codes) if search.flipped else codes
+        walked = reversed_sequence(codes) if search.flipped else codes
         keys[PLACES[len(walked)], column] = walked
     numbers = np.array(list(paths), dtype=np.int32)
     return {

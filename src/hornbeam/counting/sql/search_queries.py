@@ -43,7 +43,7 @@ from hornbeam.arrays import Ints
 from hornbeam.counting.sql.step_queries import allowed_steps, coverage_figures, join_hint
 from hornbeam.facts.table import HALF, ONE
 from hornbeam.rules.body import MAX_LENGTH
-from hornbeam.rules.codes import turned_sql
+from hornbeam.rules.codes import inverse_code_sql
 
 assert MAX_LENGTH == 4, "paths are split into heads and ends of up to two steps each"
 
@@ -134,7 +134,7 @@ class Search:
         if not (self.limited and self.flipped):
             return allowed
         return (
-            f"SELECT destination AS origin, {turned_sql('code')} AS code, "  # noqa: S608
+            f"SELECT destination AS origin, {inverse_code_sql('code')} AS code, "  # noqa: S608
             f"origin AS destination, value{', weight' if self.shares else ''} "
             f"FROM ({allowed}) AS t"
         )

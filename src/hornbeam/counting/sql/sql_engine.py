@@ -96,7 +96,7 @@ class SqlEngine:
         shares = language.shares and Kind.PATH in kinds
         located = self._located(targets, shares)
         if not len(located):
-            return self._nothing(targets, language, statistics)
+            return self._empty_discovery(targets, language, statistics)
         search = self._search(located, language, language.max_length, shares)
         parts = list[FoundBodies]()
         if Kind.PATH in kinds:
@@ -201,7 +201,7 @@ class SqlEngine:
         place[np.searchsorted(wanted, found["id"])] = names.find(found["name"].tolist())
         return names, place[np.where(ids >= 0, np.searchsorted(wanted, ids), -1)]
 
-    def _nothing(self, targets: Targets, language: Language, statistics: bool) -> Discovery:
+    def _empty_discovery(self, targets: Targets, language: Language, statistics: bool) -> Discovery:
         """What is found where no target has an entity of the facts."""
         none = np.empty(0, dtype=np.int64)
         steps = np.empty((0, language.max_length), dtype=np.uint32)

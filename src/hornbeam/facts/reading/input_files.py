@@ -19,7 +19,7 @@ from hornbeam.errors import DataError
 BLOCK = 1 << 20
 GZIP_MAGIC = b"\x1f\x8b"
 #: Longest copy of a pipe or of an unpacked file, and longest run of NULs at its beginning.
-LARGEST_COPY, LARGEST_NOTHING = 16 << 30, 16 << 20
+MAX_COPY, MAX_LEADING_NULS = 16 << 30, 16 << 20
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def _is_utf8(path: Path) -> bool:
 
 def _spooled(stream: BinaryIO, folder: Path) -> Path:
     """Copy what can be read once only, up to the limit: some streams have no end."""
-    limit = min(LARGEST_COPY, shutil.disk_usage(folder).free // 2)
+    limit = min(MAX_COPY, shutil.disk_usage(folder).free // 2)
     size = 0
     with tempfile.NamedTemporaryFile(dir=folder, prefix="spool-", delete=False) as copy:
         while block := stream.read(BLOCK):
@@ -102,7 +102,7 @@ def _spooled(stream: BinaryIO, folder: Path) -> Path:
             if size > limit:
                 cut = f"longer than {limit / 1e6:,.0f} MB, where a pipe or gzipped file is cut"
                 raise ValueError(f"{cut}; save it, unpacked, as a file")
-            if size > LARGEST_NOTHING and not block.strip(b"\0"):
+            if size > MAX_LEADING_NULS and not block.strip(b"\0"):
                 raise ValueError("it holds NUL bytes without end; expected text")
             copy.write(block)
     return Path(copy.name)

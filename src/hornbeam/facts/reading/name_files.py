@@ -11,7 +11,7 @@ from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.reading.diagnosis import name_problem
 from hornbeam.facts.reading.frames import frame_rows
 from hornbeam.facts.reading.input_files import find_file
-from hornbeam.facts.reading.learned_names import names_in
+from hornbeam.facts.reading.names_in_facts import names_in
 from hornbeam.facts.reading.readers import Input, read_facts
 from hornbeam.facts.reading.sources import Row
 from hornbeam.facts.reading.text import field_lines

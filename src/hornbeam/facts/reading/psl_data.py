@@ -31,7 +31,7 @@ SPLITS = ("learn", "validation", "infer")
 
 
 @dataclass(frozen=True)
-class Declared:
+class PredicateDeclaration:
     """What a program says about a predicate."""
 
     name: str
@@ -179,20 +179,20 @@ def program_document(file: File) -> tuple[dict[str, Any], str]:
     return document, text
 
 
-def declared(file: File, document: dict[str, Any]) -> dict[str, Declared]:
+def declared(file: File, document: dict[str, Any]) -> dict[str, PredicateDeclaration]:
     """Predicates of a program by their names in lower case: PSL ignores case."""
-    predicates: dict[str, Declared] = {}
+    predicates: dict[str, PredicateDeclaration] = {}
     for key, value in _merged(file, document["predicates"], "'predicates'").items():
         about, flags = _properties(file, key, value)
         name, arity = _signature(file, key, about)
         if name.casefold() in predicates:
             raise DataError(file.name, f"predicate {name!r} is declared twice (case is ignored)")
-        predicates[name.casefold()] = Declared(name, arity, about, flags)
+        predicates[name.casefold()] = PredicateDeclaration(name, arity, about, flags)
     return predicates
 
 
 def partitions(
-    file: File, document: dict[str, Any], predicates: dict[str, Declared]
+    file: File, document: dict[str, Any], predicates: dict[str, PredicateDeclaration]
 ) -> dict[str, list[Partition]]:
     """Every predicate's partitions, from either of the two layouts."""
     inside = not any(partition in document for partition in PARTITIONS.values())

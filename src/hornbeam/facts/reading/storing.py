@@ -28,7 +28,7 @@ from hornbeam.facts.table import ONE
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredFacts:
     """What Python keeps of stored facts."""
 
     predicates: Names
@@ -52,7 +52,7 @@ def atom_table(arity: int) -> tuple[str, list[str]]:
     return f"facts_{arity}", [f"a{k}" for k in range(1, arity + 1)]
 
 
-def store_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> Stored:
+def store_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> StoredFacts:
     """Create `entity_ids` (name, id) and the tables of `atom_table`: arguments, predicate, value.
 
     Those of one and of two arguments are always there.
@@ -73,7 +73,7 @@ def store_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]
     except duckdb.Error as error:
         raise reading_error(error, sources) from None
     not_binary = {predicates[p]: arity for arity, some in found.items() for p in some}
-    return Stored(predicates, any(soft), not_binary)
+    return StoredFacts(predicates, any(soft), not_binary)
 
 
 def _store(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source], arity: int) -> None:

@@ -26,7 +26,7 @@ from hornbeam.facts.reading.sources import (
 from hornbeam.printable import quote
 
 #: Lines that a first line is compared with before it is called a header.
-MOST_COMPARED = 1_000_000
+MAX_COMPARED = 1_000_000
 #: Names of columns in advice, where a file's own cannot be written without quotes.
 EXAMPLE = ("gene", "relation", "disease")
 
@@ -108,7 +108,7 @@ def warn_of_header(file: File, number: int, fields: Sequence[str]) -> None:
     if not (2 <= len(fields) <= 4 and all(fields)) or _is_number(fields[-1]):
         return
     later = False
-    for _, others in islice(field_lines(file, ","), 1, MOST_COMPARED):
+    for _, others in islice(field_lines(file, ","), 1, MAX_COMPARED):
         if not all(others) or any(map(eq, fields, others)):
             return  # what is missing is an error that is told elsewhere
         later = True

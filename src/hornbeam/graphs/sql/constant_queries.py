@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hornbeam.graphs.constants import FREQUENT, LEAST_CONFIDENCE, LEAST_HITS
+from hornbeam.graphs.constants import FREQUENT, MIN_CONFIDENCE, MIN_HITS
 from hornbeam.graphs.evidence_kernels import BACKWARD, FORWARD, PATH
 from hornbeam.graphs.path_rules import SMOOTHING
 from hornbeam.graphs.sql.link_tables import LinkTables
-from hornbeam.rules.codes import inverse_sql, turned_sql
+from hornbeam.rules.codes import inverse_code_sql, inverse_sql
 
 #: The entity of a property that any entity gives.
 ANY = -1
 #: Doubles in both dialects; without an exponent DuckDB reads a decimal.
-_LEAST, _SMOOTHING = f"{LEAST_CONFIDENCE:e}", f"{SMOOTHING:e}"
+_MINIMUM, _SMOOTHING = f"{MIN_CONFIDENCE:e}", f"{SMOOTHING:e}"
 
 
 # --- forward --------------------------------------------------------------------------------------
@@ -76,8 +76,8 @@ def constants() -> str:
         "(SELECT target, step, entity, CAST(sum(hits) AS BIGINT) AS queries FROM constant_counts "
         "GROUP BY target, step, entity) AS t "
         "ON t.target = c.target AND t.step = c.step AND t.entity = c.entity "
-        f"WHERE c.hits >= {LEAST_HITS} AND NOT (c.step = c.target AND c.entity = c.answer)) AS r "
-        f"WHERE r.hits >= {_LEAST} * (r.predicted + {_SMOOTHING})"
+        f"WHERE c.hits >= {MIN_HITS} AND NOT (c.step = c.target AND c.entity = c.answer)) AS r "
+        f"WHERE r.hits >= {_MINIMUM} * (r.predicted + {_SMOOTHING})"
     )
 
 
@@ -88,7 +88,7 @@ def best_constants(most: int) -> str:
         f"r.hits / (r.predicted + {_SMOOTHING}) DESC, r.hits DESC, "
         f"CASE WHEN r.entity = {ANY} THEN 1 ELSE 0 END, "
         f"CASE WHEN r.entity = {ANY} THEN 0 ELSE r.entity END, "
-        f"CASE WHEN r.entity = {ANY} THEN r.step ELSE {turned_sql('r.step')} END, "
+        f"CASE WHEN r.entity = {ANY} THEN r.step ELSE {inverse_code_sql('r.step')} END, "
         f"r.first, r.answer) AS place FROM constants AS r) AS p WHERE p.place <= {most} "
         "ORDER BY p.target, p.place"
     )
@@ -122,7 +122,7 @@ def fired_forward(tables: LinkTables) -> str:
 
 def shared(tables: LinkTables) -> str:
     """Properties that at least two known answers of a query share, and their holders."""
-    back = turned_sql("a.step")
+    back = inverse_code_sql("a.step")
     props = (
         "SELECT k.query, l.step, l.other AS entity, k.entity AS answer "  # noqa: S608
         f"FROM {tables.links} AS l JOIN known AS k ON l.entity = k.entity "
@@ -140,9 +140,9 @@ def shared(tables: LinkTables) -> str:
         "SELECT * FROM (SELECT g.query, g.step, g.entity, g.first, g.hits, "  # noqa: S608
         "coalesce(r.size, h.holders) AS predicted "
         f"FROM ({grouped}) AS g LEFT JOIN {tables.runs} AS r "
-        f"ON r.entity = g.entity AND r.step = {turned_sql('g.step')} "
+        f"ON r.entity = g.entity AND r.step = {inverse_code_sql('g.step')} "
         f"LEFT JOIN {tables.holders} AS h ON g.entity = {ANY} AND h.step = g.step) AS s "
-        f"WHERE s.hits / (s.predicted + {_SMOOTHING}) >= {_LEAST} AND s.predicted <> s.hits"
+        f"WHERE s.hits / (s.predicted + {_SMOOTHING}) >= {_MINIMUM} AND s.predicted <> s.hits"
     )
 
 
@@ -154,7 +154,7 @@ def fired_backward(tables: LinkTables) -> str:
     )
     return (
         f"SELECT s.query, l.other AS entity, {columns} FROM {tables.links} AS l "  # noqa: S608
-        f"JOIN shared AS s ON l.entity = s.entity AND l.step = {turned_sql('s.step')} "
+        f"JOIN shared AS s ON l.entity = s.entity AND l.step = {inverse_code_sql('s.step')} "
         f"UNION ALL SELECT s.query, r.entity, {columns} FROM {tables.runs} AS r "
         f"JOIN (SELECT * FROM shared AS x WHERE x.entity = {ANY}) AS s ON r.step = s.step"
     )
@@ -174,7 +174,7 @@ def frequent(tables: LinkTables) -> str:
     return (
         "SELECT step, entity FROM (SELECT s.step, r.entity, row_number() OVER "  # noqa: S608
         f"(PARTITION BY s.step ORDER BY r.size DESC, r.entity) AS place FROM {tables.runs} AS r "
-        f"JOIN asked_steps AS s ON r.step = {turned_sql('s.step')}) AS p "
+        f"JOIN asked_steps AS s ON r.step = {inverse_code_sql('s.step')}) AS p "
         f"WHERE p.place <= {FREQUENT}"
     )
 
@@ -185,7 +185,7 @@ def linked(tables: LinkTables) -> str:
     And what all these weigh together.
     """
     same = f"{inverse_sql('l.step')} = {inverse_sql('a.step')}"
-    own = f"l.step = {turned_sql('a.step')}"
+    own = f"l.step = {inverse_code_sql('a.step')}"
     sums = (
         f"CAST(sum(CASE WHEN {condition} THEN 1 ELSE 0 END) AS BIGINT) AS {name}"
         for name, condition in (
@@ -217,7 +217,7 @@ def candidates(tables: LinkTables) -> str:
         f"FROM ({proposed}) AS p JOIN asked AS a ON a.query = p.query "
         f"JOIN {tables.degrees} AS d ON d.entity = p.entity "
         f"LEFT JOIN {tables.runs} AS r "
-        f"ON r.entity = p.entity AND r.step = {turned_sql('a.step')} "
+        f"ON r.entity = p.entity AND r.step = {inverse_code_sql('a.step')} "
         f"LEFT JOIN ({linked(tables)}) AS n ON n.query = p.query AND n.entity = p.entity"
     )
 

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hornbeam.graphs.asked_links import Asked
 from hornbeam.graphs.graph_settings import GraphSettings
+from hornbeam.graphs.grouped_queries import GroupedQueries
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.sql import constant_queries, walk_queries
 from hornbeam.graphs.sql.link_tables import LinkTables
 from hornbeam.graphs.sql.path_tries import PathTries, asked_columns
 
 
-def walk_paths(tables: LinkTables, tries: PathTries, asked: Mapping[int, Asked]) -> None:
+def walk_paths(tables: LinkTables, tries: PathTries, asked: Mapping[int, GroupedQueries]) -> None:
     """Walk the paths of queries, until `fired` and `known` are there."""
     database = tables.database
     queries, answers = asked_columns(asked)
@@ -50,7 +50,7 @@ def fire_rules(
     tables: LinkTables,
     settings: GraphSettings,
     rules: Mapping[int, PathRules],
-    asked: Mapping[int, Asked],
+    asked: Mapping[int, GroupedQueries],
 ) -> None:
     """Look up all rules of queries, until `firing` and `candidates` are there."""
     database = tables.database

@@ -11,9 +11,9 @@ import numpy as np
 from hornbeam.arrays import Array, Ids, Ints
 from hornbeam.counting.sql.database import Database
 from hornbeam.facts.atom_keys import pair_keys
-from hornbeam.graphs.asked_links import Asked
 from hornbeam.graphs.evidence_kernels import gather_fired
 from hornbeam.graphs.graph_evidence import CandidateArrays
+from hornbeam.graphs.grouped_queries import GroupedQueries
 from hornbeam.graphs.linked_graph import WORTH_COMPILING
 from hornbeam.graphs.path_rules import SMOOTHING
 from hornbeam.graphs.pools import Features, Pool
@@ -39,7 +39,7 @@ class FiredPools:
     """
 
     database: Database
-    asked: Mapping[int, Asked]
+    asked: Mapping[int, GroupedQueries]
     totals: Ints
     limit: int
     fold: int

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from hornbeam.counting.sql.database import Database
 from hornbeam.counting.sql.step_queries import BACKWARDS, FORWARDS
-from hornbeam.graphs.path_rules import MOST_PROPOSED
+from hornbeam.graphs.path_rules import MAX_PROPOSED
 from hornbeam.graphs.sql.pair_weight_queries import weight_columns
 
 #: What a link that leads to too many entities leads to.
@@ -79,7 +79,7 @@ class LinkTables:
         """Name of the view of the links that paths take."""
         long = self._table(
             "long_runs",
-            f"SELECT entity, step FROM {self.runs} WHERE size > {MOST_PROPOSED}",  # noqa: S608
+            f"SELECT entity, step FROM {self.runs} WHERE size > {MAX_PROPOSED}",  # noqa: S608
         )
         return self._table(
             "walks",

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hornbeam.arrays import Ids, Integers, run_starts
-from hornbeam.graphs.asked_links import Asked
-from hornbeam.graphs.discovery import MOST
+from hornbeam.graphs.discovery import MAX_VISITED_LINKS
+from hornbeam.graphs.grouped_queries import GroupedQueries
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.sql.link_tables import LinkTables
 from hornbeam.graphs.sql.path_tries import asked_columns
@@ -33,17 +33,17 @@ class Neighbourhood:
     graph: LinkedGraph
     entities: Ids
 
-    def localised(self, asked: Asked) -> Asked:
+    def localised(self, asked: GroupedQueries) -> GroupedQueries:
         """Queries in the ids of this part."""
         sources, answers = (
             np.searchsorted(self.entities, ids).astype(np.int32)
             for ids in (asked.sources, asked.answers)
         )
-        return Asked(sources, asked.offsets, answers)
+        return GroupedQueries(sources, asked.offsets, answers)
 
 
 def neighbourhoods(
-    tables: LinkTables, asked: Mapping[int, Asked], length: int, n_predicates: int
+    tables: LinkTables, asked: Mapping[int, GroupedQueries], length: int, n_predicates: int
 ) -> Iterator[tuple[list[int], Neighbourhood]]:
     """Steps, and the part of the graph that the search for their paths looks at."""
     database = tables.database
@@ -99,7 +99,7 @@ def _next(tables: LinkTables, before: str, level: int, limited: bool) -> str:
     )
     return (
         f"SELECT * FROM (SELECT w.*, {window} AS looked FROM ({walked}) AS w) AS y "  # noqa: S608
-        f"WHERE y.looked < {MOST}"
+        f"WHERE y.looked < {MAX_VISITED_LINKS}"
     )
 
 

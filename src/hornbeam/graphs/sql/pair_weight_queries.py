@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from hornbeam.counting.sql.database import Database, TableColumns
-from hornbeam.graphs.pair_weights import MOST_STEPS, NO_WEIGHTS, pair_weights
+from hornbeam.graphs.pair_weights import MAX_STEPS, NO_WEIGHTS, pair_weights
 from hornbeam.rules.codes import code_limit
 
 
 def weight_columns(database: Database, links: str, n_predicates: int) -> TableColumns:
     """Fit the weights of a graph with a table of links; those that are not 0, as columns."""
     weights, step_limit = NO_WEIGHTS, code_limit(n_predicates)
-    if step_limit <= MOST_STEPS:
+    if step_limit <= MAX_STEPS:
         found = database.fetch(
             "SELECT l.step, o.step AS other, count(*) AS pairs "  # noqa: S608
             f"FROM {links} AS l JOIN {links} AS o "

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hornbeam.arrays import Array, Ids, Ints, pointers
-from hornbeam.graphs.asked_links import Asked
 from hornbeam.graphs.discovery import PathTable
+from hornbeam.graphs.grouped_queries import GroupedQueries
 from hornbeam.graphs.path_rules import build_trie
 
 
@@ -58,7 +58,7 @@ def _parents(depth: Ints, step: int, base: int) -> Ints:
     return found
 
 
-def asked_columns(asked: Mapping[int, Asked]) -> tuple[dict[str, Array], dict[str, Array]]:
+def asked_columns(asked: Mapping[int, GroupedQueries]) -> tuple[dict[str, Array], dict[str, Array]]:
     """The tables `asked` and `answers`: queries are numbered by step and source."""
     sources = _concatenated(some.sources for some in asked.values())
     sizes = _concatenated(np.diff(some.offsets) for some in asked.values())

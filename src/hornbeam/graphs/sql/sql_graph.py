@@ -21,11 +21,11 @@ from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.counting.statistics import ROW_BYTES
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF
-from hornbeam.graphs.asked_links import Asked, asked_of
 from hornbeam.graphs.discovery import PathTable, discover_paths
 from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_size import GraphSize
+from hornbeam.graphs.grouped_queries import GroupedQueries, queries_of_links
 from hornbeam.graphs.link_hashes import DISCOVERING, HIDING
 from hornbeam.graphs.model_parts import SHOWN, step_of
 from hornbeam.graphs.path_rules import PathRules
@@ -93,7 +93,7 @@ class SqlGraph:
         return self.engine.database
 
     @property
-    def only_counts(self) -> bool:
+    def counts_given_rules_only(self) -> bool:
         """Whether rules must be given, and are counted but not ranked by."""
         return self.database.distributed
 
@@ -151,7 +151,7 @@ class SqlGraph:
 
     def drawn(
         self, steps: Sequence[int], most: int | None, seed: int, purpose: int
-    ) -> dict[int, Asked]:
+    ) -> dict[int, GroupedQueries]:
         """Links along steps as queries, at most so many of each relation."""
         predicates = sorted({predicate_of(step) for step in steps})
         sizes = self.links_by_predicate[predicates]
@@ -165,7 +165,7 @@ class SqlGraph:
                 break
         of = {step: np.flatnonzero(found["predicate"] == predicate_of(step)) for step in steps}
         return {
-            step: asked_of(step, found["subject"][rows], found["object"][rows])
+            step: queries_of_links(step, found["subject"][rows], found["object"][rows])
             for step, rows in of.items()
         }
 
@@ -190,7 +190,7 @@ class SqlGraph:
         return found
 
     def count(
-        self, paths: Mapping[int, PathTable], asked: Mapping[int, Asked], portion: Portion
+        self, paths: Mapping[int, PathTable], asked: Mapping[int, GroupedQueries], portion: Portion
     ) -> dict[int, PathRules]:
         """Hits and predictions of paths, by step."""
         sizes = {step: len(some) * len(asked[step].sources) for step, some in paths.items()}
@@ -217,7 +217,7 @@ class SqlGraph:
     def pools(
         self,
         rules: Mapping[int, PathRules],
-        asked: Mapping[int, Asked],
+        asked: Mapping[int, GroupedQueries],
         limit: int,
         fold: int,
         portion: Portion,
@@ -247,7 +247,7 @@ class SqlGraph:
         }
         nothing = np.zeros(n + 1, dtype=np.int64)
         with self.lock:
-            asked = {rules.step: Asked(pool.source, nothing, pool.source[:0])}
+            asked = {rules.step: GroupedQueries(pool.source, nothing, pool.source[:0])}
             walk_paths(self.tables, PathTries.of({rules.step: rules.paths}), asked)
             self.database.upload("chosen", chosen)
             found = self.database.fetch(

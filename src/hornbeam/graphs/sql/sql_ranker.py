@@ -17,10 +17,10 @@ from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Atoms, Facts, narrow_type
-from hornbeam.graphs.asked_links import unasked
 from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_settings import GraphSettings
+from hornbeam.graphs.grouped_queries import no_queries
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import RankingModel
@@ -55,7 +55,7 @@ class SqlRanker(GraphRanker):
             Where the engine answers no queries, or not by such a model.
         """
         graph = SqlGraph.of(engine, GraphSettings(model.constants, model.backward))
-        if graph.only_counts:
+        if graph.counts_given_rules_only:
             raise InputError("Spark answers no queries: give the facts in memory, or by DuckDB")
         if model.ridge is not None:
             raise InputError(
@@ -77,7 +77,7 @@ class SqlRanker(GraphRanker):
 
     def pool(self, rules: PathRules, sources: Ids) -> Pool:
         """As many candidates of every source along the rules' step as the model takes."""
-        asked, portion = {rules.step: unasked(sources)}, Portion(Workload(), 1.0)
+        asked, portion = {rules.step: no_queries(sources)}, Portion(Workload(), 1.0)
         (pool,) = self.graph.pools({rules.step: rules}, asked, self.model.pool, 0, portion)
         return pool
 

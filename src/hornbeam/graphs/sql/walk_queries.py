@@ -11,7 +11,7 @@ reaches too many entities is given up with all that is behind it.
 from __future__ import annotations
 
 from hornbeam.graphs.evidence_kernels import MANY
-from hornbeam.graphs.path_rules import MOST_PROPOSED
+from hornbeam.graphs.path_rules import MAX_PROPOSED
 from hornbeam.graphs.sql.link_tables import LinkTables
 
 #: Where walks begin: every query at its source, before the first steps of its step's paths.
@@ -45,7 +45,7 @@ def kept() -> str:
         "SELECT x.query, x.source, x.node, x.entity, "  # noqa: S608
         f"CASE WHEN x.low = x.high THEN x.low ELSE {MANY} END AS first FROM expanded AS x "
         "JOIN (SELECT query, node FROM expanded GROUP BY query, node "
-        f"HAVING count(*) <= {MOST_PROPOSED} AND min(entity) >= 0) AS s "
+        f"HAVING count(*) <= {MAX_PROPOSED} AND min(entity) >= 0) AS s "
         "ON s.query = x.query AND s.node = x.node"
     )
 

@@ -19,7 +19,7 @@ from hornbeam.scoring.rule_columns import RuleColumns, RuleLayout, added, weight
 
 
 @dataclass(frozen=True, eq=False)
-class KeptCounts:
+class CachedCounts:
     """Pairs and their counts; what the model's rules add to them is laid out once.
 
     Parameters

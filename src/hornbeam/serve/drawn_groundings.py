@@ -12,13 +12,13 @@ from hornbeam.explaining.reason import Reason
 from hornbeam.rules.body import Kind
 
 #: Most entities of one step that are drawn.
-MOST_NODES = 7
+MAX_NODES = 7
 #: Columns of a condition on one argument, as if it were a path: its entities stand near their end.
 SIDE_COLUMNS = 3
 
 
 @dataclass(frozen=True)
-class Strand:
+class DrawnGrounding:
     """A grounding from left to right: names of nodes, and the facts between them.
 
     `backwards` says which facts point to the left.
@@ -29,7 +29,7 @@ class Strand:
     backwards: tuple[bool, ...]
 
     @classmethod
-    def of(cls, condition: MetCondition, grounding: Grounding) -> Strand:
+    def of(cls, condition: MetCondition, grounding: Grounding) -> DrawnGrounding:
         """Lay out a grounding: a path as it is, a condition beginning or ending at its argument."""
         nodes, facts, inverse = grounding.entities, grounding.facts, grounding.inverse
         if condition.kind is Kind.UNARY:
@@ -40,7 +40,7 @@ class Strand:
 
 
 @dataclass(frozen=True)
-class Strands:
+class DrawnGroundings:
     """The groundings of a condition that are drawn, and where they stand between the ends.
 
     Node k of a strand stands in column `offset` + k of `columns`; the `inner` ones are no ends.
@@ -48,13 +48,15 @@ class Strands:
 
     reason: Reason
     condition: MetCondition
-    drawn: Sequence[Strand]
+    drawn: Sequence[DrawnGrounding]
     columns: int
     offset: int
     inner: range
 
     @classmethod
-    def of(cls, reason: Reason, condition: MetCondition, most_nodes: int = MOST_NODES) -> Strands:
+    def of(
+        cls, reason: Reason, condition: MetCondition, most_nodes: int = MAX_NODES
+    ) -> DrawnGroundings:
         """The first groundings, as long as no column has more than `most_nodes`."""
         columns, offset = max(condition.steps, 1), 0
         inner = range(1, columns)
@@ -62,9 +64,9 @@ class Strands:
             on_object = condition.argument == 1
             columns, offset = SIDE_COLUMNS, (SIDE_COLUMNS - 1) * on_object
             inner = range(0, 1) if on_object else range(1, 2)
-        kept: list[Strand] = []
+        kept: list[DrawnGrounding] = []
         for grounding in condition.groundings:
-            more = [*kept, Strand.of(condition, grounding)]
+            more = [*kept, DrawnGrounding.of(condition, grounding)]
             if all(len({strand.nodes[k] for strand in more}) <= most_nodes for k in inner):
                 kept = more
         return cls(reason, condition, kept, columns, offset, inner)
@@ -98,8 +100,8 @@ class Strands:
 
 
 def strands_of(
-    explained: Explanation, most_bands: int, most_nodes: int = MOST_NODES
-) -> tuple[list[Strands], int]:
+    explained: Explanation, most_bands: int, most_nodes: int = MAX_NODES
+) -> tuple[list[DrawnGroundings], int]:
     """The strands of the strongest rules, and how many rules are left out.
 
     A rule is drawn with all its conditions, each a band, or not at all; one always is. Of rules
@@ -110,7 +112,7 @@ def strands_of(
         if reason.groundings:
             alike.setdefault((reason.side, *(one.groundings for one in reason.conditions)), reason)
     by_rule = [
-        [Strands.of(reason, one, most_nodes) for one in reason.conditions if one.groundings]
+        [DrawnGroundings.of(reason, one, most_nodes) for one in reason.conditions if one.groundings]
         for reason in alike.values()
     ]
     sizes = accumulate(len(some) for some in by_rule)

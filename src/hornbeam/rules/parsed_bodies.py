@@ -36,7 +36,7 @@ class Head:
         return self.subject, self.object
 
 
-class StatedBody(NamedTuple):
+class ParsedBody(NamedTuple):
     """A body, and the variables that it walks over with both arguments; none without an atom."""
 
     body: Body
@@ -74,11 +74,11 @@ class Component:
         """The variables of its atoms."""
         return set[str]().union(*map(variables_of, self.atoms))
 
-    def stated(self, names: Mapping[str, str]) -> StatedBody:
-        """The body that it states; see `stated_clause` for `names`."""
+    def stated(self, names: Mapping[str, str]) -> ParsedBody:
+        """The body that it states; see `parsed_clause` for `names`."""
         if not self.atoms:
             [comparison] = self.literals.values()
-            return StatedBody(self._equality(comparison))
+            return ParsedBody(self._equality(comparison))
         for atom in self.atoms:
             if len(_variables(atom)) > len(variables_of(atom)):
                 why = f"{atom} has one variable twice; expected different ones"
@@ -99,7 +99,7 @@ class Component:
         argument, anchor = self.head.ends.index(variable), _entity(constant, comparison.place)
         return Body((), self.head.target, Kind.ANCHORED, argument, anchor)
 
-    def _condition(self, atom: Atom, names: Mapping[str, str]) -> StatedBody:
+    def _condition(self, atom: Atom, names: Mapping[str, str]) -> ParsedBody:
         """One atom with one of the arguments."""
         [variable] = self.variables & {*self.head.ends}
         here, arity = atom.arguments.index(Variable(variable)), len(atom.arguments)
@@ -107,7 +107,7 @@ class Component:
         target, ends = self.head.target, self.head.ends
         if arity == 1:
             step = Step(predicate, arity=1)
-            return StatedBody(Body((step,), target, Kind.UNARY, argument), ends)
+            return ParsedBody(Body((step,), target, Kind.UNARY, argument), ends)
         constants = {i: t for i, t in enumerate(atom.arguments) if isinstance(t, Constant)}
         if len(constants) > 1:
             raise RefusedError(f"{atom} has {len(constants)} constants; expected one", atom.place)
@@ -115,13 +115,13 @@ class Component:
             [(there, constant)] = constants.items()
             anchor = _entity(constant, atom.place)
             step = Step.between(predicate, here, there, arity)
-            return StatedBody(Body((step,), target, Kind.ANCHORED, argument, anchor), ends)
+            return ParsedBody(Body((step,), target, Kind.ANCHORED, argument, anchor), ends)
         step = Step.leaving(predicate, here, arity)
         reached = _variables(atom)[step.places[not step.inverse]]
         nodes = (self.head.subject, reached, self.head.object)
-        return StatedBody(Body((step,), target, Kind.OPEN, argument), nodes)
+        return ParsedBody(Body((step,), target, Kind.OPEN, argument), nodes)
 
-    def _path(self, names: Mapping[str, str]) -> StatedBody:
+    def _path(self, names: Mapping[str, str]) -> ParsedBody:
         """Walk from the first argument to the second, over every atom once."""
         start, end = self.head.ends
         if len(self.atoms) > MAX_LENGTH:
@@ -146,7 +146,7 @@ class Component:
             left.remove(touching[0])
         if nodes[-1] != end:
             raise RefusedError(f"{no_path}: it ends at {nodes[-1]}", self.atoms[-1].place)
-        return StatedBody(Body(tuple(steps), self.head.target), tuple(nodes))
+        return ParsedBody(Body(tuple(steps), self.head.target), tuple(nodes))
 
     def _linked(self, atom: Atom, no_path: str) -> tuple[str, str]:
         """The two variables that an atom of a path leads between; others are free."""

@@ -13,7 +13,7 @@ from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.rules.codes import is_inverse
 
 
-class Asked(NamedTuple):
+class GroupedQueries(NamedTuple):
     """Queries by source: those of source i ask for `answers[offsets[i]:offsets[i + 1]]`."""
 
     sources: Ids
@@ -25,24 +25,24 @@ class Asked(NamedTuple):
         """The source of every query."""
         return np.repeat(self.sources, np.diff(self.offsets))
 
-    def parts(self, most: int) -> Iterator[Asked]:
+    def parts(self, most: int) -> Iterator[GroupedQueries]:
         """The queries of at most so many sources at a time."""
         for low in range(0, len(self.sources), most):
             sources = self.sources[low : low + most]
             offsets = self.offsets[low : low + len(sources) + 1]
             answers = self.answers[offsets[0] : offsets[-1]]
-            yield Asked(sources, offsets - offsets[0], answers)
+            yield GroupedQueries(sources, offsets - offsets[0], answers)
 
 
-def asked_along(graph: LinkedGraph, step: int) -> Asked:
+def queries_along(graph: LinkedGraph, step: int) -> GroupedQueries:
     """All links along a step as queries."""
     links = graph.links
     sources, runs = graph.holders(step), graph.runs_along(step)
     low, high = links.run_start[runs], links.run_start[runs + 1]
-    return Asked(sources, pointers(high - low), links.end[ranges(low, high)])
+    return GroupedQueries(sources, pointers(high - low), links.end[ranges(low, high)])
 
 
-def drawn_links(
+def sampled_links(
     graph: LinkedGraph, predicate: int, most: int | None, draw: LinkHash
 ) -> tuple[Ids, Ids]:
     """Subjects and objects of a relation's links, at most so many drawn from them."""
@@ -54,15 +54,15 @@ def drawn_links(
     return subject, object_
 
 
-def unasked(sources: Ids) -> Asked:
+def no_queries(sources: Ids) -> GroupedQueries:
     """Sources of queries whose answers are not known."""
-    return Asked(sources, np.zeros(len(sources) + 1, dtype=np.int64), sources[:0])
+    return GroupedQueries(sources, np.zeros(len(sources) + 1, dtype=np.int64), sources[:0])
 
 
-def asked_of(step: int, subject: Ids, object_: Ids) -> Asked:
+def queries_of_links(step: int, subject: Ids, object_: Ids) -> GroupedQueries:
     """Links of a step's relation as queries along the step, by their sources, ascending."""
     known, answer = (object_, subject) if is_inverse(step) else (subject, object_)
     order = np.lexsort((answer, known))
     known, answer = known[order], answer[order]
     sources, counts = np.unique(known, return_counts=True)
-    return Asked(sources, pointers(counts), answer)
+    return GroupedQueries(sources, pointers(counts), answer)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Shown:
+class ProgressLine:
     """How far work is, as a line says it: what is done, how fast, and how long it will take."""
 
     fraction: float
@@ -48,10 +48,10 @@ class StageProgress:
         return None if rate is None or self.done >= self.total else (self.total - self.done) / rate
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> ProgressLine:
         """As a line."""
         rate = self.rate
-        return Shown(
+        return ProgressLine(
             self.done / max(self.total, 1),
             f"{self.done:,} of {self.total:,}",
             "" if rate is None else shown_rate(rate),
@@ -60,7 +60,7 @@ class StageProgress:
 
 
 @dataclass(frozen=True)
-class WholeWork:
+class StagePlan:
     """Work of several stages that is shown as one: its name, and the share of each stage.
 
     Shares are of the time that stages take, in any unit, guessed before; a stage without one is
@@ -80,14 +80,14 @@ class WholeWork:
         return None
 
 
-class WholeProgress:
+class OverallProgress:
     """How far the whole is: it never goes back, and has one time left.
 
     What is left of a stage is measured by its own rate. Shares are only needed for the stages to
     come, and what a unit of them takes is measured by those that are behind.
     """
 
-    def __init__(self, whole: WholeWork) -> None:
+    def __init__(self, whole: StagePlan) -> None:
         self.name = whole.name
         self._whole = whole
         self._began: float | None = None
@@ -113,9 +113,9 @@ class WholeProgress:
         self._seconds_left = rest + (1.0 - end) * per_unit
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> ProgressLine:
         """As a line."""
-        return Shown(
+        return ProgressLine(
             self._fraction, f"{int(100 * self._fraction)} %", seconds_left=self._seconds_left
         )
 

@@ -1,7 +1,7 @@
 """Clauses of a model among logical rules: every spelling is recognised, all else refused.
 
 `mentions(B, C) & cites(A, B) -> mentions(A, C)` is the path cites, mentions whatever its variables
-are called and in whatever order its atoms stand. `stated_bodies` has the conditions of a body; here
+are called and in whatever order its atoms stand. `parsed_bodies` has the conditions of a body; here
 are heads, thresholds, ways of counting and `!=`.
 """
 
@@ -24,10 +24,10 @@ from hornbeam.language.syntax import (
 )
 from hornbeam.rules.body import MAX_CONDITIONS, MAX_LENGTH, AnyBody, Kind, Part, simplest
 from hornbeam.rules.clause import Clause, prior
-from hornbeam.rules.stated_bodies import (
+from hornbeam.rules.parsed_bodies import (
     Component,
     Head,
-    StatedBody,
+    ParsedBody,
     components,
     real_name,
 )
@@ -39,14 +39,14 @@ MAX_ATOMS = MAX_CONDITIONS * MAX_LENGTH
 Unequal = frozenset[str]
 
 
-class StatedClause(NamedTuple):
+class ParsedClause(NamedTuple):
     """A clause, and whether its rule says that variables differ; None where it has no atom."""
 
     clause: Clause
     distinct: bool | None
 
 
-def stated_clause(rule: LogicalRule, names: Mapping[str, str], source: str) -> StatedClause:
+def parsed_clause(rule: LogicalRule, names: Mapping[str, str], source: str) -> ParsedClause:
     """Clause that a weighted rule states; messages call its text by `source`.
 
     The rule's head is one atom over two variables, and its body is empty (a prior) or up to three
@@ -82,7 +82,7 @@ def check_arities(rules: Iterable[LogicalRule], names: Mapping[str, str], source
                 raise refusal(rule, f"{why}; expected one arity per predicate", source, atom.place)
 
 
-def _clause(rule: LogicalRule, names: Mapping[str, str]) -> StatedClause:
+def _clause(rule: LogicalRule, names: Mapping[str, str]) -> ParsedClause:
     if rule.weight is None:
         raise RefusedError("a model has no hard rules; expected a weight such as '0.83:'")
     if rule.weight < 0:
@@ -92,7 +92,7 @@ def _clause(rule: LogicalRule, names: Mapping[str, str]) -> StatedClause:
         if rule.weighing is not None:
             why = f"a prior has one grounding for every pair; expected no {rule.weighing}"
             raise RefusedError(why, rule.weighing.place)
-        return StatedClause(prior(head.target, negated), None)
+        return ParsedClause(prior(head.target, negated), None)
     literals, different = dict[int, Atom | Comparison](), dict[Unequal, Comparison]()
     for number, literal in enumerate(rule.body):
         atom = literal.atom
@@ -115,7 +115,7 @@ def _clause(rule: LogicalRule, names: Mapping[str, str]) -> StatedClause:
     body = simplest(list(parts))
     clause = Clause(body, negated, _weighing(rule, body))
     known = set(head.ends).union(*(one.variables for one in conditions))
-    return StatedClause(clause, _are_different(different, known, [one.nodes for one in found]))
+    return ParsedClause(clause, _are_different(different, known, [one.nodes for one in found]))
 
 
 def _head(rule: LogicalRule, names: Mapping[str, str]) -> tuple[Head, bool]:
@@ -183,13 +183,13 @@ def _thresholds(rule: LogicalRule, conditions: Sequence[Component]) -> list[Brac
     return found
 
 
-def _part(condition: Component, stated: StatedBody, bracket: Bracket | None) -> Part:
+def _part(condition: Component, stated: ParsedBody, bracket: Bracket | None) -> Part:
     """The body that a condition states, with its threshold."""
     body = stated.body
     if bracket is None:
         return Part(body)
     try:
-        threshold = Threshold.stated_by(bracket)
+        threshold = Threshold.from_bracket(bracket)
     except ValueError as error:
         raise RefusedError(str(error), bracket.place) from None
     if threshold.share and body.kind is not Kind.PATH:
@@ -203,7 +203,7 @@ def _weighing(rule: LogicalRule, body: AnyBody) -> Weighing | None:
     if bracket is None:
         return None
     try:
-        weighing = Weighing.stated_by(bracket)
+        weighing = Weighing.from_bracket(bracket)
     except ValueError as error:
         raise RefusedError(str(error), bracket.place) from None
     alone = len(body.parts) == 1 and body.parts[0].threshold is None

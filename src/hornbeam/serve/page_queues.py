@@ -26,14 +26,14 @@ async def in_thread(page: Page, visit: Visit) -> Answer:
     return await anyio.to_thread.run_sync(page, visit)
 
 
-class Lane:
+class PageQueue:
     """A number of makers of pages, threads at first, and a queue that does not grow for ever.
 
     Pages share the machine, so one that takes a second makes all others wait. A lane that gives
     way to `others` rests after every page as long as these are asked.
     """
 
-    def __init__(self, threads: int, most_waiting: int, others: Lane | None = None) -> None:
+    def __init__(self, threads: int, most_waiting: int, others: PageQueue | None = None) -> None:
         self._free: list[PageMaker] = [in_thread] * threads
         self._n_makers = threads
         # hands out turns in the order in which they were asked for
@@ -87,4 +87,4 @@ class Lane:
 
 
 #: Which lane a visit takes.
-LaneOf = Callable[[Visit], Lane]
+QueueOf = Callable[[Visit], PageQueue]

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import hornbeam as hb
-from hornbeam.serve import lanes, rule_app, web_app
+from hornbeam.serve import page_queues, rule_app, web_app
 from hornbeam.serve.access import Access
-from hornbeam.serve.lanes import Lane
+from hornbeam.serve.page_queues import PageQueue
 from hornbeam.serve.rule_app import RuleApp
 from hornbeam.serve.state import Explorer
 from hornbeam.serve.visits import Answer, Visit
@@ -38,13 +38,13 @@ def explorer() -> Explorer:
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time, which passes when somebody says so."""
     now = [100.0]
-    monkeypatch.setattr("hornbeam.serve.lanes.monotonic", lambda: now[0])
+    monkeypatch.setattr("hornbeam.serve.page_queues.monotonic", lambda: now[0])
     return now
 
 
 def test_dear_pages_rest_while_others_ask(clock: list[float]) -> None:
-    quick = Lane(1, 5)
-    slow = Lane(1, 5, others=quick)
+    quick = PageQueue(1, 5)
+    slow = PageQueue(1, 5, others=quick)
 
     def page(_: Visit) -> Answer:
         clock[0] += 0.2
@@ -54,11 +54,11 @@ def test_dear_pages_rest_while_others_ask(clock: list[float]) -> None:
     assert not slow._gives_way, "nobody else asked"
     run_apart(quick.run(page, Visit()))
     assert slow._gives_way
-    clock[0] += lanes.STILL_ASKING
+    clock[0] += page_queues.STILL_ASKING
     assert not slow._gives_way, "nobody asks any more"
     run_apart(slow.run(page, Visit()))
     quick._asked = clock[0] + 1000.0  # asking all the time
-    clock[0] += 0.2 * lanes.REST - 0.01
+    clock[0] += 0.2 * page_queues.REST - 0.01
     assert slow._gives_way
     clock[0] += 0.02
     assert not slow._gives_way, "whoever waits gets a turn"
@@ -68,7 +68,7 @@ def test_entities_with_very_many_facts_take_the_slow_lane(
     explorer: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rule_app, "MANY_FACTS", 10)
-    quick, slow = Lane(1, 5), Lane(1, 5)
+    quick, slow = PageQueue(1, 5), PageQueue(1, 5)
     addresses = RuleApp(explorer, LOCAL).addresses(quick, slow)
     [entity] = [one for one in addresses if one.path == "/entity"]
     assert entity.lane(Visit({"name": "hub"})) is slow
@@ -78,7 +78,7 @@ def test_entities_with_very_many_facts_take_the_slow_lane(
 
 
 def test_a_page_is_made_once_for_all_who_ask_for_the_same(explorer: Explorer) -> None:
-    app, made, lane = RuleApp(explorer, LOCAL), list[Visit](), Lane(1, 5)
+    app, made, lane = RuleApp(explorer, LOCAL), list[Visit](), PageQueue(1, 5)
 
     def page(visit: Visit) -> Answer:
         made.append(visit)
@@ -101,7 +101,7 @@ def test_any_number_of_visitors_needs_no_more_memory(
 ) -> None:
     """What is kept is bounded, whoever asks and for whatever; long questions are not kept."""
     monkeypatch.setattr(web_app, "KEPT_PAGES", 300_000)
-    app, lane = RuleApp(explorer, LOCAL), Lane(1, 5)
+    app, lane = RuleApp(explorer, LOCAL), PageQueue(1, 5)
     address = Address("/page", lambda _: Answer("x" * 1000), lambda _: lane)
 
     async def crowd() -> None:

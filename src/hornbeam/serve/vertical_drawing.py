@@ -21,9 +21,9 @@ from hornbeam.serve.drawing import (
     StepLabel,
     fitted,
     strand_edges,
-    upright_curve,
+    vertical_curve,
 )
-from hornbeam.serve.strands import Strands, strands_of
+from hornbeam.serve.drawn_groundings import DrawnGroundings, strands_of
 
 #: Sizes in the drawing's own units, which are CSS pixels on a phone of 390.
 WIDTH = 336
@@ -33,14 +33,14 @@ MARGIN = 10
 GAP = 12
 FOOTER = 18
 #: Most bands, and most entities side by side.
-MOST_BANDS = 6
-MOST_NODES = 3
+MAX_BANDS = 6
+MAX_NODES = 3
 #: The widest node.
 WIDEST = 180.0
 
 
 @dataclass(frozen=True)
-class Upright:
+class VerticalDrawing:
     """Bands under one another, each from subject to object."""
 
     width: float
@@ -48,19 +48,21 @@ class Upright:
     bands: Sequence[Band]
 
 
-def draw_upright(explanation: Explanation, names: EntityNames = NO_NAMES) -> Upright | None:
+def draw_vertical(
+    explanation: Explanation, names: EntityNames = NO_NAMES
+) -> VerticalDrawing | None:
     """Lay out the groundings of the strongest reasons; None where no rule has a fact."""
-    drawn, _ = strands_of(explanation, MOST_BANDS, MOST_NODES)
+    drawn, _ = strands_of(explanation, MAX_BANDS, MAX_NODES)
     if not drawn:
         return None
     bands, top = list[Band](), 0.0
     for strands in drawn:
         bands.append(_band(strands, top, names))
         top += bands[-1].height + GAP
-    return Upright(WIDTH, top - GAP, bands)
+    return VerticalDrawing(WIDTH, top - GAP, bands)
 
 
-def _band(strands: Strands, top: float, names: EntityNames) -> Band:
+def _band(strands: DrawnGroundings, top: float, names: EntityNames) -> Band:
     rows = _rows(strands, top, names)
     footer = FOOTER if strands.hidden else 0
     height = 2 * MARGIN + NODE_HEIGHT + ROW * (len(rows) - 1) + footer
@@ -69,7 +71,9 @@ def _band(strands: Strands, top: float, names: EntityNames) -> Band:
     return Band.of(strands, names, top, height, nodes, edges, _labels(strands, rows))
 
 
-def _rows(strands: Strands, top: float, names: EntityNames) -> list[Mapping[str, DrawnNode]]:
+def _rows(
+    strands: DrawnGroundings, top: float, names: EntityNames
+) -> list[Mapping[str, DrawnNode]]:
     """The nodes by name, row by row; the ends are rows of one."""
     between = dict(zip(strands.inner, strands.untangled, strict=True))
     unary = strands.condition.kind is Kind.UNARY
@@ -94,10 +98,10 @@ def _rows(strands: Strands, top: float, names: EntityNames) -> list[Mapping[str,
 def _curve(above: DrawnNode, below: DrawnNode, backwards: bool) -> str:
     """A line from row to row in the direction of its fact."""
     ends = [(above.x, above.y + NODE_HEIGHT / 2), (below.x, below.top)]
-    return upright_curve(*(reversed(ends) if backwards else ends))
+    return vertical_curve(*(reversed(ends) if backwards else ends))
 
 
-def _labels(strands: Strands, rows: Sequence[Mapping[str, DrawnNode]]) -> list[StepLabel]:
+def _labels(strands: DrawnGroundings, rows: Sequence[Mapping[str, DrawnNode]]) -> list[StepLabel]:
     """The predicates of the steps, between the rows."""
     labels, strand = list[StepLabel](), strands.drawn[0]
     for k, (fact, backwards) in enumerate(zip(strand.facts, strand.backwards, strict=True)):

@@ -25,7 +25,7 @@ ASKED = "?"
 
 
 @dataclass(frozen=True, eq=False)
-class AskedQueries:
+class NamedQueries:
     """Queries by their names, in the order they were given.
 
     `rows` has them as pairs one argument of which is a question mark; `asks_subject` says which.
@@ -54,7 +54,7 @@ class AskedQueries:
 
 def read_queries(
     *inputs: Input, columns: Mapping[str, str] | None = None, header: bool = True
-) -> AskedQueries:
+) -> NamedQueries:
     """Read queries, `subject, relation, ?` or `?, relation, object`, from files, frames or tuples.
 
     They keep their order and repetitions; a fourth column is ignored. See `read_facts` for
@@ -78,17 +78,17 @@ def read_queries(
         wrong = asks_subject == asks_object
         if wrong.any() or rows.predicates.index(ASKED) >= 0:
             raise _first_wrong(sources)
-    return AskedQueries(rows, asks_subject)
+    return NamedQueries(rows, asks_subject)
 
 
-def as_queries(given: Input) -> AskedQueries:
+def as_queries(given: Input) -> NamedQueries:
     """Queries as they are, or read from a path, a frame or tuples."""
-    if isinstance(given, AskedQueries):
+    if isinstance(given, NamedQueries):
         return given
     return _plain_queries(given) or read_queries(given)
 
 
-def _plain_queries(given: Input) -> AskedQueries | None:
+def _plain_queries(given: Input) -> NamedQueries | None:
     """Queries of tuples of texts without a mistake; whatever else it may be is left to a reader.
 
     A reader opens a database first, which takes longer than to answer a few queries.
@@ -108,10 +108,10 @@ def _plain_queries(given: Input) -> AskedQueries | None:
         entities, relations, relations.find(relation), entities.find(subject),
         entities.find(object_),
     )  # fmt: skip
-    return AskedQueries(rows, rows.subject == entities.index(ASKED))
+    return NamedQueries(rows, rows.subject == entities.index(ASKED))
 
 
-def tell_unknown(queries: Queries, progress: Progress) -> int:
+def report_unknown(queries: Queries, progress: Progress) -> int:
     """Say how many queries name an entity or a relation that no fact has; returns that number."""
     unknown = int(np.count_nonzero(~queries.askable))
     if unknown:
