@@ -84,8 +84,7 @@ def evidence_for(
     """Open an engine for a model, over the true ones of known pairs as well where there are any."""
     with open_evidence(given.facts, engine, reading, progress) as opened:
         if opened.facts is not None:
-            facts = with_known_pairs(opened.facts, model, given.known, reading, progress)
-            yield opened if facts is opened.facts else opened.over(facts)
+            yield opened.over(with_known_pairs(opened.facts, model, given.known, reading, progress))
         elif given.known:
             raise InputError("`known` needs facts in memory: give the known pairs by --facts")
         else:
