@@ -40,7 +40,7 @@ every_engine = pytest.mark.parametrize(
     "make",
     [
         pytest.param(lambda facts: MemoryEngine(facts, threads=1), id="memory"),
-        pytest.param(duckdb_engine, id="duckdb", marks=pytest.mark.examples(20)),
+        pytest.param(duckdb_engine, id="duckdb", marks=pytest.mark.examples(6)),
     ],
 )
 values = pytest.mark.parametrize("value", [CRISP, SOFT], ids=["crisp", "soft"])
