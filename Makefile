@@ -7,7 +7,7 @@ DATA   ?= $(or $(HORNBEAM_DATA),../shared/data)
 # bytecode is kept: without, every worker and every process of a test compiles all files anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo quick test tests fuzz versions lint docs bench paper clean
+.PHONY: help setup demo quick few test tests fuzz versions lint docs bench paper clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -32,7 +32,10 @@ lint: setup  ## ruff and mypy --strict
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-quick: lint  ## the inner loop, about a minute: no Java, no browser, no large data, few cases
+quick: setup  ## the inner loop, about a minute: no Java, no browser, no large data, few cases
+	@$(MAKE) --no-print-directory -j2 lint few
+
+few: setup
 	$(BIN)/pytest -q -n auto --hypothesis-profile quick --ignore src/hornbeam/sklearn.py \
 	  -m "not slow and not more_cases and not java and not browser and not shared"
 

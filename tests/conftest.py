@@ -9,10 +9,13 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
+
+from hornbeam.compiled import Kernel
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -59,7 +62,10 @@ def pytest_collect_file() -> Iterator[list[pytest.Collector]]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by the fixtures they ask for, and cases that are more than `make quick` runs."""
+    """Mark tests by the fixtures they ask for, and cases that are more than `make quick` runs.
+
+    Groups come first: they are the dearest, and no worker shall be alone with one at the end.
+    """
     _mark_more_cases(items)
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
@@ -67,6 +73,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(NEEDS[name])
         for name in fixtures.intersection(ONE_WORKER):
             item.add_marker(pytest.mark.xdist_group(name))
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
 
 
 def _mark_more_cases(items: list[pytest.Item]) -> None:
@@ -74,7 +81,10 @@ def _mark_more_cases(items: list[pytest.Item]) -> None:
     tests: dict[str, list[pytest.Item]] = {}
     for item in items:
         tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    for cases in tests.values():
+    for all_cases in tests.values():
+        cases = [case for case in all_cases if not case.get_closest_marker("more_cases")]
+        if not cases:
+            continue
         mark = cases[0].get_closest_marker("quick_cases")
         few = min(len(cases), mark.args[0] if mark else QUICK_CASES)
         kept = {i * (len(cases) - 1) // max(1, few - 1) for i in range(few)}
@@ -102,6 +112,31 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
         return (yield)
     finally:
         setattr(test, name, whole)
+
+
+_asked: set[Kernel] = set()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _kernels_that_are_asked() -> Iterator[None]:
+    """Note which kernels count work."""
+    pays = Kernel.pays
+
+    def noted(kernel: Kernel, work: int, limit: int) -> bool:
+        _asked.add(kernel)
+        return pays(kernel, work, limit)
+
+    with patch.object(Kernel, "pays", noted):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _no_work_before() -> Iterator[None]:
+    """Forget the work of a test: it shall not decide whether the next one's kernels compile."""
+    yield
+    for kernel in _asked:
+        kernel._asked = 0
+    _asked.clear()
 
 
 def _missing(reason: str) -> None:
@@ -140,13 +175,13 @@ def java() -> str:
 
 
 @pytest.fixture(scope="session")
-def spark(java: str) -> Iterator[SparkSession]:
+def spark(java: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Start Spark once for all tests of a worker: it takes longer than most of them."""
     if importlib.util.find_spec("pyspark") is None:
         _missing("no Spark: pip install 'hornbeam[spark]'")
     from tests.support.sparks import small_session
 
-    with small_session() as session:
+    with small_session(tmp_path_factory.mktemp("warehouse")) as session:
         yield session
 
 

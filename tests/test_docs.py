@@ -7,6 +7,9 @@ In README.md and docs/**.md the language of a fenced block says what happens to 
 * ```python runs, and ```pycon is a doctest; the blocks of a page share their names and its folder.
 * A second word, `not-run`, and every other language (```bash, ```text) are for reading only; with
   `java` a block is for reading only where there is no Java or no PySpark.
+
+Our own commands run in this process, which has loaded everything already; the demo that most pages
+begin with runs once.
 """
 
 from __future__ import annotations
@@ -37,8 +40,10 @@ from tests.support.commands import Ended, hornbeam_
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 FENCE = re.compile(r"^```(\w+)[ ]*(.*)\n((?:.*\n)*?)```$", re.MULTILINE)
-#: A command that needs no shell; it runs in this process, which has loaded everything already.
-PLAIN = re.compile(r"hornbeam [^|&;<>$`*?~\\\n]*")
+#: A command of ours that needs no shell, and where the shell takes its output to.
+OURS = re.compile(r"(hornbeam (?:[^|&;<>$`*?~\\\n]|\\\n)*)((?<= )(?:2?>|\|).*)?")
+#: What most pages begin with.
+DEMO = "hornbeam demo --keep countries -q"
 #: What the shell of a reader would be.
 TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1"}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -92,26 +97,38 @@ class Shell:
     """A shell that remembers its folder from command to command."""
 
     folder: Path
-    state: Path
+    scratch: Path
+    demo: Path | None
 
     def run(self, command: Command) -> None:
         """Run a command and hold its output to what the page says."""
-        plain = PLAIN.fullmatch(command.words)
-        ended = self._here(command.words) if plain else self._bash(command.words)
+        ours = OURS.fullmatch(command.words)
+        ended = self._ours(*ours.groups()) if ours else self._bash(command.words)
         assert ended.code == 0, f"$ {command.words}\n{ended.stdout}{ended.stderr}"
         if command.expected:
             assert doctest.OutputChecker().check_output(command.expected, ended.stdout, FLAGS), (
                 f"$ {command.words}\nthe page says:\n{command.expected}\nit prints:\n{ended.stdout}"
             )
 
-    def _here(self, words: str) -> Ended:
+    def _ours(self, words: str, leads_to: str | None) -> Ended:
+        """Run a command here; a shell takes what it printed to a file or another program."""
+        if words.strip() == DEMO and self.demo:
+            shutil.copytree(self.demo, self.folder / self.demo.name)
+            return Ended(0, "", "")
         with chdir(self.folder), patch.dict(os.environ, TERMINAL):
-            return hornbeam_(*shlex.split(words)[1:])
+            ended = hornbeam_(*shlex.split(words.replace("\\\n", " "))[1:])
+        if leads_to is None:
+            return ended
+        out, err = self.scratch / "stdout", self.scratch / "stderr"
+        out.write_text(ended.stdout)
+        err.write_text(ended.stderr)
+        return self._bash(f"(cat {out}; cat {err} >&2; exit {ended.code}) {leads_to}")
 
     def _bash(self, words: str) -> Ended:
+        state = self.scratch / "folder"
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
-            ["bash", "-o", "pipefail", "-c", f"{words}\n(exit $?) && pwd > '{self.state}'"],
+            ["bash", "-o", "pipefail", "-c", f"{words}\n(exit $?) && pwd > '{state}'"],
             cwd=self.folder,
             env={**os.environ, **TERMINAL, "PATH": path},
             capture_output=True,
@@ -120,15 +137,15 @@ class Shell:
             check=False,
         )
         if done.returncode == 0:
-            self.folder = Path(self.state.read_text().strip())
+            self.folder = Path(state.read_text().strip())
         return Ended(done.returncode, done.stdout, done.stderr)
 
 
-def run_page(page: Path, folder: Path) -> None:
-    """Run the blocks of a page in order."""
+def run_page(page: Path, folder: Path, demo: Path | None = None) -> None:
+    """Run the blocks of a page in order; `demo` is a folder that the demo has left."""
     work = folder / "work"
     work.mkdir()
-    shell = Shell(work, folder / "folder")
+    shell = Shell(work, folder, demo)
     names: dict[str, object] = {"__name__": "__main__"}
     for block in blocks_of(page):
         if block.language == "console":
@@ -149,14 +166,47 @@ def run_page(page: Path, folder: Path) -> None:
                 names |= test.globs
 
 
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder that the demo leaves."""
+    kept = tmp_path_factory.mktemp("demo") / "countries"
+    assert hornbeam_("demo", "--keep", kept, "-q").code == 0
+    return kept
+
+
+def needs_spark(page: Path) -> bool:
+    """Whether a page has blocks that need Java, which are run here."""
+    return "java" not in for_reading() and "\n```console java\n" in page.read_text(encoding="utf-8")
+
+
+def group_of(page: Path) -> str:
+    """Pages come early, and those that need the same run in one worker."""
+    if needs_spark(page):
+        return "spark"
+    return "kernels" if "--all-relations" in page.read_text(encoding="utf-8") else page.stem
+
+
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if blocks_of(page)],
-    ids=lambda page: str(page.relative_to(ROOT)),
+    [
+        pytest.param(
+            page, id=str(page.relative_to(ROOT)), marks=pytest.mark.xdist_group(group_of(page))
+        )
+        for page in PAGES
+        if blocks_of(page)
+    ],
 )
 @pytest.mark.slow
-def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path) -> None:
-    run_page(page, tmp_path)
+def test_what_a_page_shows_is_what_happens(
+    page: Path, demo: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if needs_spark(page):
+        from tests.support.sparks import given_for_started
+
+        with given_for_started(request.getfixturevalue("spark")):
+            run_page(page, tmp_path, demo)
+    else:
+        run_page(page, tmp_path, demo)
 
 
 def test_a_wrong_page_is_found(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.errors import DataError, InputError, UnknownTargetError
+from hornbeam.facts.reading.readers import as_facts, as_labels
 
 FACTS = hb.read_facts(
     [(f"s{i}", "p", f"m{i % 5}") for i in range(30)]
@@ -20,7 +22,14 @@ FACTS = hb.read_facts(
 LABELS = hb.read_labels(
     [(f"s{i}", "t", f"o{k}", float(k == (i % 5) % 3)) for i in range(12, 30) for k in range(3)]
 )
-MODEL = hb.learn(FACTS, LABELS, seed=1)
+
+pytestmark = pytest.mark.xdist_group("inputs")  # one model for all
+
+
+@cache
+def model() -> hb.Model:
+    """What is learned of them."""
+    return hb.learn(FACTS, LABELS, seed=1)
 
 
 def pairs_alone(table: hb.ResultTable) -> hb.ResultTable:
@@ -48,8 +57,16 @@ FORMS: dict[str, Form] = {
 }  # fmt: skip
 
 
-@pytest.fixture(params=FORMS)
+@pytest.mark.quick_cases(len(FORMS))
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_is_read_alike(form: str, tmp_path: Path) -> None:
+    assert list(as_facts(FORMS[form](FACTS.to_table(), tmp_path))) == list(FACTS)
+    assert list(as_labels(FORMS[form](LABELS.to_table(), tmp_path))) == list(LABELS)
+
+
+@pytest.fixture(params=["tsv", "list of frames"])
 def given(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Any, Any]:
+    """Facts and labels as one thing, and as several."""
     form = FORMS[request.param]
     return form(FACTS.to_table(), tmp_path), form(LABELS.to_table(), tmp_path)
 
@@ -57,42 +74,48 @@ def given(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Any, Any]:
 @pytest.mark.slow
 def test_every_entry(given: tuple[Any, Any], tmp_path: Path) -> None:
     facts, labels = given
-    assert hb.learn(facts, labels, seed=1) == MODEL
-    predicted = MODEL.predict(facts, labels)
-    assert list(predicted) == list(MODEL.predict(FACTS, LABELS))
-    assert MODEL.evaluate(facts, labels) == MODEL.evaluate(FACTS, LABELS)
-    assert list(MODEL.propose(facts)) == list(MODEL.propose(FACTS))
+    assert hb.learn(facts, labels, seed=1) == model()
+    predicted = model().predict(facts, labels)
+    assert list(predicted) == list(model().predict(FACTS, LABELS))
+    assert model().evaluate(facts, labels) == model().evaluate(FACTS, LABELS)
+    assert list(model().propose(facts)) == list(model().propose(FACTS))
     asked = [("s1", "t", "?"), ("?", "t", "o1")]
-    assert list(MODEL.rank(facts, asked)) == list(MODEL.rank(FACTS, asked))
-    assert MODEL.explain(facts, ("s20", "o0")) == MODEL.explain(FACTS, ("s20", "o0"))
-    assert list(MODEL.to_table(facts, labels)) == list(MODEL.to_table(FACTS, LABELS))
-    assert "<html" in MODEL.report(facts, labels)
-    assert MODEL.export(facts, labels, tmp_path / "program").exists()
+    assert list(model().rank(facts, asked)) == list(model().rank(FACTS, asked))
+    assert model().explain(facts, ("s20", "o0")) == model().explain(FACTS, ("s20", "o0"))
+    assert list(model().to_table(facts, labels)) == list(model().to_table(FACTS, LABELS))
+    assert "<html" in model().report(facts, labels)
+    assert model().export(facts, labels, tmp_path / "program").exists()
     assert len(hb.with_known(facts, labels)) == len(FACTS) + int(LABELS.positive.sum())
     found = hb.discover(facts, labels).candidates
     assert list(found.to_table()) == list(hb.discover(FACTS, LABELS).candidates.to_table())
 
 
+@cache
+def without_labels() -> tuple[hb.Model, hb.GraphModel]:
+    """What is learned of the facts alone: of one relation, and of all."""
+    return hb.learn(FACTS, target="t"), hb.learn_graph(FACTS, max_length=2)
+
+
 @pytest.mark.slow
 def test_learning_without_labels_and_of_graphs(given: tuple[Any, Any]) -> None:
     facts, labels = given
-    assert hb.learn(facts, target="t") == hb.learn(FACTS, target="t")
     graph = hb.learn_graph(facts, max_length=2)
-    assert graph == hb.learn_graph(FACTS, max_length=2)
+    assert (hb.learn(facts, target="t"), graph) == without_labels()
     assert graph.to_table().names[:4] == ["relation", "direction", "kind", "rule"]
     why = graph.explain(facts, ("s20", "t", "o0")).to_table()
     assert set(why["asks"]) <= {"subject", "object"}
-    ranks = MODEL.evaluate_ranks(facts, hb.read_facts([r[:3] for r in LABELS if r[3]]))
+    ranks = model().evaluate_ranks(facts, hb.read_facts([r[:3] for r in LABELS if r[3]]))
     assert ranks.queries > 0
     [joint] = hb.cross_validate(facts, labels, folds=3)
     assert joint.figures("auc_roc") == [1.0, 1.0, 1.0]
 
 
+@pytest.mark.slow
 def test_pairs_need_no_predicate_where_there_is_one_target() -> None:
     pairs = pairs_alone(LABELS.to_table())
-    assert list(MODEL.predict(FACTS, pairs)) == list(MODEL.predict(FACTS, LABELS))
-    assert MODEL.evaluate(FACTS, pairs) == MODEL.evaluate(FACTS, LABELS)
-    assert hb.learn(FACTS, pairs, target="t", seed=1) == MODEL
+    assert list(model().predict(FACTS, pairs)) == list(model().predict(FACTS, LABELS))
+    assert model().evaluate(FACTS, pairs) == model().evaluate(FACTS, LABELS)
+    assert hb.learn(FACTS, pairs, target="t", seed=1) == model()
     two = hb.Model.parse("1: p(A, B) -> t(A, B)\n1: p(A, B) -> u(A, B)\n")
     with pytest.raises(DataError, match="or name the predicate of all: `target`"):
         two.predict(FACTS, pairs)
@@ -101,29 +124,29 @@ def test_pairs_need_no_predicate_where_there_is_one_target() -> None:
 @pytest.mark.slow
 def test_an_open_engine_is_evidence() -> None:
     with hb.open_duckdb(FACTS.to_table().to_pandas()) as engine:
-        assert hb.learn(engine, LABELS, seed=1) == MODEL
-        found = MODEL.predict(engine, LABELS)
-    np.testing.assert_allclose(found, MODEL.predict(FACTS, LABELS), rtol=1e-9)
+        assert hb.learn(engine, LABELS, seed=1) == model()
+        found = model().predict(engine, LABELS)
+    np.testing.assert_allclose(found, model().predict(FACTS, LABELS), rtol=1e-9)
 
 
 def test_a_model_is_what_its_text_says() -> None:
-    assert hb.Model.parse(MODEL.text) == MODEL
-    assert hash(hb.Model.parse(MODEL.text)) == hash(MODEL)
-    assert hb.Model.parse(MODEL.text.replace("[log]", "[exists]")) != MODEL
+    assert hb.Model.parse(model().text) == model()
+    assert hash(hb.Model.parse(model().text)) == hash(model())
+    assert hb.Model.parse(model().text.replace("[log]", "[exists]")) != model()
 
 
 def test_the_rules_as_a_table() -> None:
-    table = MODEL.to_table()
+    table = model().to_table()
     assert table.names == ["rule", "words", "weight", "counts"]
-    assert table["rule"].tolist() == MODEL.clause_texts
-    judged = MODEL.to_table(FACTS, LABELS).to_pandas()
+    assert table["rule"].tolist() == model().clause_texts
+    judged = model().to_table(FACTS, LABELS).to_pandas()
     prior = judged[judged["counts"] == ""].iloc[0]
     assert prior["coverage"] == len(LABELS)
     assert prior["precision"] == pytest.approx(2 / 3)
 
 
 def test_an_explanation_as_a_table() -> None:
-    why = MODEL.explain(FACTS, ("s20", "o0"))
+    why = model().explain(FACTS, ("s20", "o0"))
     assert repr(why) == str(why)
     assert "How the score adds up" in repr(why)
     table = why.to_table()
@@ -136,10 +159,10 @@ def test_mistakes_are_told_in_a_sentence() -> None:
     with pytest.raises(UnknownTargetError, match="'tt'; expected one of: 'p', 'q', 't'"):
         hb.learn(list(FACTS), target="tt")
     with pytest.raises(DataError, match="expected a path, a frame"):
-        MODEL.predict(5, LABELS)
+        model().predict(5, LABELS)
     with pytest.raises(DataError, match=r"expected a list of tuples: \[\('s1', 't', 'o1'\)\]"):
-        MODEL.predict(FACTS, ("s1", "t", "o1"))
+        model().predict(FACTS, ("s1", "t", "o1"))
     with pytest.raises(DataError, match=r"row 1: expected a truth value in \[0, 1\], found 'o1'"):
-        MODEL.evaluate(FACTS, [("s1", "t", "o1")])
+        model().evaluate(FACTS, [("s1", "t", "o1")])
     with pytest.raises(InputError, match=r"expected a list: \['joint'\]"):
         hb.cross_validate(FACTS, LABELS, "joint")

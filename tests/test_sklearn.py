@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,25 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from hornbeam.sklearn import RuleClassifier
 
-pytestmark = pytest.mark.slow
+#: One model for all.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("sklearn")]
 
 COUNTRIES = hb.datasets.countries()
 TRAIN = COUNTRIES.train.to_table().to_pandas()
 X, Y = TRAIN[["subject", "object"]], TRAIN["label"].astype(int)
 CLASSIFIER = RuleClassifier(COUNTRIES.facts, "located_in", n_jobs=1)
+
+
+@cache
+def learned() -> hb.Model:
+    """What `hornbeam.learn` makes of the same."""
+    return hb.learn(COUNTRIES.facts, COUNTRIES.train)
+
+
+@cache
+def fitted_classifier() -> RuleClassifier:
+    return RuleClassifier(COUNTRIES.facts, "located_in", n_jobs=1).fit(X, Y)
+
 
 #: What the data of scikit-learn's own checks cannot be for a classifier of pairs.
 REASONS = (
@@ -77,7 +91,7 @@ def chain(error: BaseException | None) -> list[BaseException]:
 )
 def test_it_is_learn_and_predict(form: Any) -> None:  # noqa: ANN401
     fitted = clone(CLASSIFIER).fit(form(X), Y)
-    model = hb.learn(COUNTRIES.facts, COUNTRIES.train)
+    model = learned()
     assert fitted.model_ == model
     proba = fitted.predict_proba(form(X))
     np.testing.assert_array_equal(proba[:, 1], model.predict(COUNTRIES.facts, COUNTRIES.train))
@@ -116,7 +130,7 @@ def test_in_the_tools_of_scikit_learn() -> None:
 
 
 def test_copies() -> None:
-    fitted = clone(CLASSIFIER).fit(X, Y)
+    fitted = fitted_classifier()
     assert clone(fitted).facts is COUNTRIES.facts
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
@@ -129,7 +143,7 @@ def test_what_it_needs() -> None:
         RuleClassifier().fit(X, Y)
     with pytest.raises(ValueError, match="y has one class, 0; expected two"):
         clone(CLASSIFIER).fit(X, [0] * len(X))
-    fitted = clone(CLASSIFIER).fit(X, Y)
+    fitted = fitted_classifier()
     with pytest.raises(ValueError, match="feature names"):
         fitted.predict(X.assign(more="x"))
     with pytest.raises(ValueError, match="feature names"):

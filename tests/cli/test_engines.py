@@ -9,8 +9,8 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +22,6 @@ import pytest
 import hornbeam as hb
 from hornbeam.counting.sql import spark_session
 from hornbeam.facts.reading.sources import literal
-from hornbeam.progress import Progress
 from tests.support.commands import (
     COUNTRIES,
     EVIDENCE,
@@ -276,30 +275,24 @@ def test_a_master_that_does_not_answer(java: str, monkeypatch: pytest.MonkeyPatc
 
 
 @pyspark
-def test_learning_and_scoring_on_spark(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_learning_and_scoring_on_spark(spark: SparkSession, tmp_path: Path) -> None:
     """The same model, the same scores; Spark runs already, starting it is for other tests."""
-    asked = []
+    from tests.support.sparks import given_for_started
 
-    @contextmanager
-    def started(master: str, conf: Mapping[str, str], progress: Progress) -> Iterator[SparkSession]:
-        asked.append((master, conf["spark.sql.shuffle.partitions"]))
-        yield spark
-
-    monkeypatch.setattr("hornbeam.counting.sql.spark_engine.spark_session", started)
     facts = as_parquet(tmp_path)
     model, scores = tmp_path / "model.psl", tmp_path / "scores.parquet"
     in_memory, short = tmp_path / "memory.psl", ("--max-length", "2", "--method", "ppll")
     assert hornbeam_("learn", *EVIDENCE, *TRAIN, *short, "-o", in_memory).code == 0
     small = ("--spark-conf", "spark.sql.shuffle.partitions=2")
     engine = ("--facts", facts, "--engine", "spark", "--master", "local[2]", *small)
-    learned = hornbeam_("learn", *engine, *TRAIN, *short, "-o", model, "--json")
-    assert learned.json["rules"]
-    assert model.read_text() == in_memory.read_text()
-    predicted = hornbeam_("predict", model, *engine, *PAIRS, "-o", scores, "--quiet")
+    with given_for_started(spark) as asked:
+        learned = hornbeam_("learn", *engine, *TRAIN, *short, "-o", model, "--json")
+        assert learned.json["rules"]
+        assert model.read_text() == in_memory.read_text()
+        predicted = hornbeam_("predict", model, *engine, *PAIRS, "-o", scores, "--quiet")
     assert predicted.code == 0, predicted.stderr
-    assert asked == [("local[2]", "2")] * 2
+    settings = [(master, conf["spark.sql.shuffle.partitions"]) for master, conf in asked]
+    assert settings == [("local[2]", "2")] * 2
     expected = hornbeam_("predict", in_memory, *EVIDENCE, *PAIRS, "--json").json
     found = sorted(rows_of(scores))
     predictions = sorted(tuple(row.values()) for row in expected["predictions"])
@@ -338,6 +331,7 @@ def lonely_master(java: str) -> Iterator[str]:
 
 @pyspark
 @pytest.mark.java
+@pytest.mark.xdist_group("cluster")  # early: it takes long
 def test_a_master_without_workers(lonely_master: str, tmp_path: Path) -> None:
     """The master takes the application and never runs it: the wait has an end, and a reason."""
     impatient = (

@@ -11,10 +11,12 @@ import pytest
 
 from hornbeam.graphs.graph_model import GraphModel
 from tests.support.commands import HOSTILE, Ended, hornbeam_, write
+from tests.support.kernels import compiles
 
 Triple = tuple[str, str, str]
 
-pytestmark = pytest.mark.xdist_group("graph_models")  # one model for all
+#: One model for all.
+pytestmark = [pytest.mark.slow, compiles]
 
 
 def triples() -> list[Triple]:
@@ -56,7 +58,6 @@ def asked(command: str, files: dict[str, Path], *words: object) -> Ended:
     return hornbeam_(command, files["model"], "--facts", files["train"], *words)
 
 
-@pytest.mark.slow
 def test_the_same_seed_gives_the_same_model_and_json_has_all_rules(
     files: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -69,9 +70,8 @@ def test_the_same_seed_gives_the_same_model_and_json_has_all_rules(
     assert any(rule["rule"] == "citizen(X, Y) <- lives(X, A), in(A, Y)" for rule in found["rules"])
 
 
-@pytest.mark.slow
 def test_a_database_learns_the_same_rules(files: dict[str, Path], tmp_path: Path) -> None:
-    words = ("--valid", files["valid"], "--json", "-o")
+    words = ("--valid", files["valid"], "--max-length", "2", "--json", "-o")
     expected = learn(files, *words, tmp_path / "memory.hornbeam").json
     engine = ("--engine", "duckdb", "--memory-limit", "100MB")
     ended = learn(files, *engine, *words, tmp_path / "duckdb.hornbeam")
@@ -90,7 +90,6 @@ def test_a_database_learns_the_same_rules(files: dict[str, Path], tmp_path: Path
     assert len(found.stdout.splitlines()) > 20
 
 
-@pytest.mark.slow
 def test_evaluate(files: dict[str, Path]) -> None:
     words = ("--test", files["test"], "--filter", files["valid"])
     found = asked("evaluate", files, *words, "--json").json
@@ -177,7 +176,6 @@ def test_report_without_a_test_says_what_was_learned(
     assert "Where it fails" not in text
 
 
-@pytest.mark.slow
 def test_rules_go_out_and_come_in_again(files: dict[str, Path], tmp_path: Path) -> None:
     for suffix in ("csv", "jsonl", "anyburl"):
         ended = hornbeam_("export", files["model"], "-o", tmp_path / f"rules.{suffix}", "--json")

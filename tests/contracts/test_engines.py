@@ -36,6 +36,7 @@ from tests.support.engine_contract import (
     rows_of,
     values,
 )
+from tests.support.kernels import compiles
 from tests.support.worlds import (
     SOFT,
     TARGETS,
@@ -141,7 +142,7 @@ PAIRWISE = [(False, False, None), (False, True, 4), (True, False, 4), (True, Tru
     "max_length", [1, 2, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 4))]
 )
 @pytest.mark.parametrize(("soft", "distinct", "max_fanout"), PAIRWISE)
-@pytest.mark.xdist_group("handful")  # brute force searches once for all engines
+@compiles  # and brute force searches once for all engines
 def test_more_than_a_handful(
     make: Make, soft: bool, max_length: int, distinct: bool, max_fanout: int | None
 ) -> None:

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from hornbeam.facts.ordering import sort_edges
-from tests.support.kernels import kernels_are
+from tests.support.kernels import compiles, kernels_are
 
 
+@pytest.mark.slow
+@compiles
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("kind", [np.uint16, np.int32])
 def test_numpy_and_the_kernel_sort_alike(seed: int, kind: type[np.integer]) -> None:

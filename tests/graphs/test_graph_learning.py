@@ -25,9 +25,9 @@ from hornbeam.graphs.pools import pool_of
 from hornbeam.graphs.queries import Direction, Queries
 from hornbeam.graphs.ranking import evaluate_ranks
 from hornbeam.rules.codes import step_code
-from tests.support.kernels import kernels_are
+from tests.support.kernels import compiles, kernels_are
 
-pytestmark = pytest.mark.xdist_group("graph_learning")  # one model for all
+pytestmark = compiles  # and one model for all
 
 PEOPLE = 60
 
@@ -74,6 +74,7 @@ def test_a_planted_rule_is_found_and_ranks_well(
     assert objects[0].mrr > 0.9
 
 
+@pytest.mark.slow
 def test_entities_that_training_never_saw(learned: tuple[hb.Facts, hb.Facts, GraphModel]) -> None:
     _, _, model = learned
     train, held = split(planted(seed=5, prefix="new_"))
@@ -147,6 +148,7 @@ def test_random_triples_are_answered_by_chance() -> None:
     assert mrr == pytest.approx(chance, abs=0.04)
 
 
+@pytest.mark.slow
 def test_features_do_not_see_their_own_hidden_fold() -> None:
     rng = np.random.default_rng(2)
     rows = np.unique(rng.integers((30, 3, 30), size=(300, 3)), axis=0).astype(np.int32)

@@ -19,20 +19,24 @@ from hornbeam.hlmrf.admm import RELAXED, Acceleration, Admm
 from hornbeam.hlmrf.exact import Exact, find_conflict
 from hornbeam.hlmrf.map_state import MapStatus
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
+from tests.support.kernels import compiles
 from tests.support.random_programs import program, programs, synthetic
 
 TIGHT = Admm(epsilon_abs=1e-9, epsilon_rel=1e-9, max_violation=1e-6, max_iterations=200_000)
-
-#: Work from which on the loops are compiled: always, in mid-run, and never.
-BUDGETS = {"compiled": 0, "both": 100 * (admm.ARRAY_CALLS + 3), "arrays": 10**15}
 
 
 @pytest.fixture(
     scope="module",
     params=[
+        # work from which on the loops are compiled: always, in mid-run, and never
+        pytest.param(0, id="compiled", marks=[compiles, pytest.mark.more_cases]),
         # the arithmetic is the same (see below), but arrays take long to come near enough
-        pytest.param(budget, id=way, marks=[pytest.mark.examples(15)] if budget else [])
-        for way, budget in BUDGETS.items()
+        pytest.param(
+            100 * (admm.ARRAY_CALLS + 3),
+            id="both",
+            marks=[compiles, pytest.mark.more_cases, pytest.mark.examples(15)],
+        ),
+        pytest.param(10**15, id="arrays", marks=pytest.mark.examples(15)),
     ],
 )
 def every_way(request: pytest.FixtureRequest) -> Iterator[None]:
@@ -255,6 +259,8 @@ def test_progress_is_told_of_the_way() -> None:
     assert told.steps[-1] == ("ADMM", found.iterations, most)
 
 
+@pytest.mark.slow
+@compiles
 @pytest.mark.parametrize("acceleration", Acceleration)
 @pytest.mark.parametrize("squared", [True, False])
 def test_compiled_loops_and_arrays_walk_the_same_way(

@@ -110,7 +110,7 @@ def test_variables_in_no_row_keep_their_value() -> None:
         kinds=[PotentialKind.AT_MOST, PotentialKind.EQUAL, PotentialKind.SQUARED], feasible=False
     )
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_a_conflict_has_no_solution_and_every_part_of_it_has_one(potentials: Potentials) -> None:
     conflict = find_conflict(potentials)
     assume(len(conflict))

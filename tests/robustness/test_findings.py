@@ -102,6 +102,7 @@ def _write_on(pipe: str) -> None:
             stream.write(small.FACTS)
 
 
+@pytest.mark.slow
 def test_reports_of_models_that_sql_has_learned() -> None:
     assert hornbeam_(*LEARN, "--min-coverage", "1", "--engine", "duckdb").code == 0
     words = ("new.psl", *PREDICT[2:4], "--labels", "labels.tsv", "-o", "report.html")

@@ -97,7 +97,7 @@ scores = st.sampled_from([Score.MEAN, Score.MEAN, Score.MAP])
 @pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
 @both_ways
 @given(everything=crowded(), top=st.integers(1, 8), per_subject=st.booleans())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_they_are_the_best_of_everything(
     compiled: bool, everything: Everything, top: int, per_subject: bool
 ) -> None:
@@ -111,7 +111,7 @@ def test_they_are_the_best_of_everything(
 
 @pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
 @given(everything=crowded())
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_no_score_is_above_its_bound(everything: Everything) -> None:
     margins, bounds, subjects = everything.margins, everything.bounds, everything.subjects
     subject, object_, margin = margins.above(subjects, -np.inf)

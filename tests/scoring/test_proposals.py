@@ -41,11 +41,13 @@ def proposed_links(
     return list(zip(subjects, objects, found.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("value", [CRISP, SOFT], ids=["crisp", "soft"])
-@pytest.mark.parametrize("target", ["t", "p"])
-@pytest.mark.parametrize("block", [1, 256])
-@given(data=st.data())
-@settings(max_examples=40)
+@given(
+    value=st.sampled_from([CRISP, SOFT]),
+    target=st.sampled_from(["t", "p"]),
+    block=st.sampled_from([1, 256]),
+    data=st.data(),
+)
+@settings(max_examples=80)
 def test_they_are_the_best_of_all_pairs(
     value: st.SearchStrategy[int], target: str, block: int, data: st.DataObject
 ) -> None:

@@ -37,10 +37,8 @@ def expected_links(
     return sorted(rows, key=lambda row: (-row[2], row[0], row[1]))
 
 
-@pytest.mark.parametrize("value", [CRISP, SOFT], ids=["crisp", "soft"])
-@pytest.mark.parametrize("most_pairs", [1, 1000])
-@given(data=st.data())
-@settings(max_examples=30)
+@given(value=st.sampled_from([CRISP, SOFT]), most_pairs=st.sampled_from([1, 1000]), data=st.data())
+@settings(max_examples=60)
 def test_they_are_the_best_of_all_pairs(
     value: st.SearchStrategy[int], most_pairs: int, data: st.DataObject
 ) -> None:

@@ -53,7 +53,7 @@ def test_answers_by_type() -> None:
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 7)] * 2, st.sampled_from("tp")), min_size=1), st.data())
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_they_are_the_proposals_of_fitting_type(
     links: list[tuple[int, int, str]], data: st.DataObject
 ) -> None:

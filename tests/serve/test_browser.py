@@ -243,20 +243,18 @@ def test_tables_stay_within_their_cards_on_a_small_phone(browser: Browser, port:
             assert window.evaluate(outside) == [], address
 
 
-@pytest.mark.parametrize("name", [SCRIPT, *HOSTILE])
-def test_hostile_names_are_only_text(page: Page, name: str) -> None:
-    page.goto(f"/entity?name={quote(name, safe='')}")
+def test_hostile_names_are_only_text(page: Page) -> None:
     heading = page.get_by_role("heading", level=1)
-    assert heading.evaluate("heading => heading.textContent") == name
-    page.goto(f"/link?subject=ann&predicate=trusts&object={quote(name, safe='')}")
-    ends = page.locator("h1 a bdi").evaluate_all("ends => ends.map(end => end.textContent)")
-    assert ends == ["ann", name]
-    page.locator("h1 a").last.click()
-    assert heading.evaluate("heading => heading.textContent") == name
-    page.locator("#q").fill(name)
-    expect(page.locator("#found a").first).to_be_visible()
-    hits = page.locator("#found a").evaluate_all("links => links.map(link => link.textContent)")
-    assert name in hits
+    for name in (SCRIPT, *HOSTILE):
+        page.goto(f"/link?subject=ann&predicate=trusts&object={quote(name, safe='')}")
+        ends = page.locator("h1 a bdi").evaluate_all("ends => ends.map(end => end.textContent)")
+        assert ends == ["ann", name]
+        page.locator("h1 a").last.click()
+        assert heading.evaluate("heading => heading.textContent") == name
+        page.locator("#q").fill(name)
+        expect(page.locator("#found a").first).to_be_visible()
+        hits = page.locator("#found a").evaluate_all("links => links.map(link => link.textContent)")
+        assert name in hits
 
 
 @every_look

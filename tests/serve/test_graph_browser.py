@@ -69,14 +69,12 @@ def test_a_question_is_asked_by_a_form(page: Page) -> None:
     expect(page.locator("#found").get_by_role("link", name="cy", exact=True)).to_be_visible()
 
 
-@pytest.mark.parametrize("name", [SCRIPT, *HOSTILE])
-def test_hostile_names_are_only_text(page: Page, name: str) -> None:
-    page.goto(f"/entity?name={quote(name, safe='')}")
+def test_hostile_names_are_only_text(page: Page) -> None:
     heading = page.get_by_role("heading", level=1)
-    assert heading.evaluate("heading => heading.textContent") == name
-    page.goto(f"/reasons?subject=ann&relation=trusts&object={quote(name, safe='')}")
-    page.locator("h1 a").last.click()
-    assert heading.evaluate("heading => heading.textContent") == name
+    for name in (SCRIPT, *HOSTILE):
+        page.goto(f"/reasons?subject=ann&relation=trusts&object={quote(name, safe='')}")
+        page.locator("h1 a").last.click()
+        assert heading.evaluate("heading => heading.textContent") == name
 
 
 @every_look

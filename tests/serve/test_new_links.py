@@ -58,10 +58,8 @@ def links_of(world: World, model: ReferenceModel, target: str, name: str, forwar
     return list(zip(subjects, objects, scores.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("value", [CRISP, SOFT], ids=["crisp", "soft"])
-@pytest.mark.parametrize("target", ["t", "p"])
-@given(data=st.data())
-@settings(max_examples=40)
+@given(value=st.sampled_from([CRISP, SOFT]), target=st.sampled_from(["t", "p"]), data=st.data())
+@settings(max_examples=60)
 def test_they_are_the_best_of_all_pairs(
     value: st.SearchStrategy[int], target: str, data: st.DataObject
 ) -> None:
@@ -120,8 +118,7 @@ def test_where_much_is_reached_the_best_connected_are_counted(
     assert (total, found.left_out) == (2, 1)
 
 
-@pytest.mark.parametrize("value", [CRISP, RICH_SOFT], ids=["crisp", "soft"])
-@given(data=st.data())
+@given(value=st.sampled_from([CRISP, RICH_SOFT]), data=st.data())
 @settings(max_examples=40)
 def test_rules_of_all_kinds_lead_from_either_end(
     value: st.SearchStrategy[int], data: st.DataObject

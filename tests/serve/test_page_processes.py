@@ -130,6 +130,7 @@ PAGES = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_pages_are_the_same_in_threads_and_in_processes(explorer: Explorer) -> None:
     edits = [{"what": "weight", "rule": 1, "weight": 0.25}, {"what": "switch", "rule": 0}]
     with serving(explorer) as one, serving(explorer, processes=True) as other:

@@ -13,8 +13,16 @@ from hornbeam.counting.memory import graph
 from hornbeam.facts import ordering
 from hornbeam.learning import descent
 
-#: Runs a test twice: kernels as they are, and compiled.
-both_ways = pytest.mark.parametrize("compiled", [False, True], ids=["interpreted", "compiled"])
+#: Tests that compile kernels run in the same worker, so that none is compiled twice.
+compiles = pytest.mark.xdist_group("kernels")
+#: Runs a test twice: kernels as they are, and compiled, which `make quick` leaves out.
+both_ways = pytest.mark.parametrize(
+    "compiled",
+    [
+        pytest.param(False, id="interpreted"),
+        pytest.param(True, id="compiled", marks=[compiles, pytest.mark.more_cases]),
+    ],
+)
 
 
 @contextmanager

@@ -59,7 +59,7 @@ def main() -> None:
     """Search, and print what was found."""
     killer = Killer()
     with open_spark(sys.argv[1], master="local-cluster[2,1,1024]", conf=SMALL) as engine:
-        targets = many_worlds(30, soft=False, seed=5).targets
+        targets = many_worlds(5, soft=False, seed=5).targets
         found = engine.discover(targets, Language(2, 1), statistics=False, progress=killer)
     rows = [[c.text, c.coverage, c.coverage_true, c.paths] for c in found.candidates]
     print(json.dumps({"killed": killer.killed, "found": rows}))

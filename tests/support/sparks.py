@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from unittest.mock import patch
 
 from pyspark.sql import SparkSession
 
@@ -15,17 +17,36 @@ from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_colu
 from hornbeam.counting.sql.step_queries import DEGREES
 from hornbeam.facts.table import Facts
 from hornbeam.files import working_folder
-from hornbeam.progress import SILENT
+from hornbeam.progress import SILENT, Progress
 
 #: Beside what `spark/spark-defaults.conf` says: few tasks, against our own default.
 SMALL = {"spark.sql.shuffle.partitions": "2"}
 
 
 @contextmanager
-def small_session() -> Iterator[SparkSession]:
-    """Start Spark on two threads."""
-    with spark_session("local[2]", SMALL, SILENT) as session:
+def small_session(warehouse: Path) -> Iterator[SparkSession]:
+    """Start Spark on two threads; tables that are looked for by name would be in a folder."""
+    settings = SMALL | {"spark.sql.warehouse.dir": str(warehouse)}
+    with spark_session("local[2]", settings, SILENT) as session:
         yield session
+
+
+@contextmanager
+def given_for_started(session: SparkSession) -> Iterator[list[tuple[str, Mapping[str, str]]]]:
+    """Give a session that runs to whoever starts Spark; lists masters and settings asked for."""
+    asked = []
+
+    @contextmanager
+    def started(master: str, conf: Mapping[str, str], progress: Progress) -> Iterator[SparkSession]:
+        asked.append((master, conf))
+        # Spark's own process runs elsewhere, and relative names of files begin here
+        java = session._jvm.org.apache.hadoop.fs  # type: ignore[union-attr]
+        files = java.FileSystem.get(session._jsc.hadoopConfiguration())
+        files.setWorkingDirectory(java.Path(str(Path.cwd())))
+        yield session
+
+    with patch("hornbeam.counting.sql.spark_engine.spark_session", started):
+        yield asked
 
 
 def spark_engine(session: SparkSession, facts: Facts) -> SqlEngine:

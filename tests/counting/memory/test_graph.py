@@ -3,12 +3,13 @@ from __future__ import annotations
 from collections import defaultdict
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.counting.memory.graph import Adjacency, Graph
 from tests.support.brute_force import ONE, steps_by_node
-from tests.support.kernels import both_ways, kernels_are
+from tests.support.kernels import both_ways, compiles, kernels_are
 from tests.support.worlds import SOFT, World, worlds
 
 Edges = dict[int, list[tuple[int, int, int]]]
@@ -54,6 +55,8 @@ def test_both_sides_list_the_steps_that_may_be_walked(
     assert graph.n_codes == 2 * len(facts.predicates) + 2
 
 
+@pytest.mark.slow
+@compiles
 @given(worlds(SOFT) | worlds())
 def test_arrays_are_the_same_whoever_lays_them_out(world: World) -> None:
     found = []

@@ -23,7 +23,7 @@ from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.candidates import Language
 from tests.support.engine_contract import check, rows_of
-from tests.support.kernels import both_ways, kernels_are
+from tests.support.kernels import both_ways, compiles, kernels_are
 from tests.support.synthetic import random_facts
 from tests.support.worlds import CRISP, SOFT, World, languages, rich_languages, worlds
 
@@ -130,7 +130,8 @@ def test_the_search_starts_at_the_cheaper_end() -> None:
     check(MemoryEngine, world, Language(4, 1))
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
+@compiles
 @pytest.mark.parametrize("max_length", [2, 3, 4])
 @pytest.mark.parametrize("soft", [False, True])
 @pytest.mark.parametrize("distinct", [False, True])
@@ -156,7 +157,8 @@ def test_threads_change_nothing(max_length: int, soft: bool, distinct: bool) -> 
         assert (one.found, one.own_edges) == (other.found, other.own_edges)
 
 
-@pytest.mark.quick_cases(1)
+@pytest.mark.slow
+@compiles
 @pytest.mark.parametrize("soft", [False, True])
 @given(st.integers(3, 4), st.booleans(), st.integers(0, 10**6))
 @settings(max_examples=10)
@@ -261,6 +263,7 @@ def test_bodies_of_four_atoms_take_fewer_predicates() -> None:
 
 
 @pytest.mark.slow
+@compiles
 def test_codes_of_more_than_sixteen_bits() -> None:
     values = {("a", f"p{i}", "b"): ONE for i in range(33_000)} | {("b", "q", "c"): ONE}
     world = World(values, [(("a", "t", "c"), ONE)])

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -80,53 +81,46 @@ def unary_parquet(world: World, path: Path) -> str:
     return str(path)
 
 
-def test_facts_from_parquet_and_counts(spark: SparkSession, tmp_path: Path) -> None:
-    """Names become ids on the executors; counting finds what the engine in memory finds."""
-    world = many_worlds(40, soft=True, seed=9, classes=CLASSES)
-    file = parquet(world, tmp_path / "it's a file.parquet")
-    classes = unary_parquet(world, tmp_path / "classes.parquet")
+def test_facts_from_files_of_all_kinds_and_counts(spark: SparkSession, tmp_path: Path) -> None:
+    """Names become ids on the executors; counting finds what the engine in memory finds.
+
+    Parquet files have some of the facts, TSV and gzipped CSV others, and N-Triples their own.
+    """
+    world = many_worlds(20, soft=True, seed=9, classes=CLASSES)
+    facts = list(world.values.items())
+    rows = [(*fact, str(value / ONE)) for fact, value in facts]
+    texts = {
+        "facts.tsv": "".join("\t".join(row) + "\n" for row in rows[1::3]).encode(),
+        "facts.csv.gz": gzip.compress("".join(",".join(row) + "\n" for row in rows[2::3]).encode()),
+        "facts.nt": "".join(f"<x:{a}> <x:{p}> <x:{b}> .\n" for a, p, b, _ in rows).encode(),
+    }
+    for name, data in texts.items():
+        (tmp_path / name).write_bytes(data)
+    files = [
+        parquet(replace(world, values=dict(facts[::3])), tmp_path / "it's a file.parquet"),
+        unary_parquet(world, tmp_path / "classes.parquet"),
+        *(str(tmp_path / name) for name in texts),
+    ]
     work = tmp_path / "work"
+    work.mkdir()
+    given = SparkInputs.of(files)
     database = Spark(spark.newSession(), str(work))
-    engine = read_facts(database, [file, classes])
+    engine = read_facts(database, given.own, given.to_parquet(str(work)))
+    labels = [(*pair, value / ONE) for pair, value in world.labels]
+    targets = read_labels([*labels, *((f"x:{a}", t, f"x:{b}", v) for a, t, b, v in labels)])
     language = Language(2, 2, bodies=(Kind.PATH, Kind.UNARY))
-    memory = MemoryEngine(read_in_memory(file, classes))
-    expected = memory.discover(world.targets, language)
-    found = engine.discover(world.targets, language, statistics=False)
+    memory = MemoryEngine(read_in_memory(*files))
+    expected = memory.discover(targets, language)
+    found = engine.discover(targets, language, statistics=False)
+    assert {candidate.text.startswith("x_") for candidate in expected.candidates} == {True, False}
     assert figures_of(found) == figures_of(expected)
     assert (found.own_edges, found.unseen) == (expected.own_edges, expected.unseen)
     paths = [candidate.body for candidate in expected.candidates]
-    counted = engine.count(world.targets, paths, language)
-    again = memory.count(world.targets, paths, language)
-    assert rows_of(counted) == rows_of(again)
+    counted = engine.count(targets, paths, language)
+    assert rows_of(counted) == rows_of(memory.count(targets, paths, language))
     assert any(work.iterdir())
     database.close()
     assert not work.exists()
-
-
-def test_facts_from_text(spark: SparkSession, tmp_path: Path) -> None:
-    """TSV, gzipped CSV and N-Triples with facts of their own: the same integers as in memory."""
-    world = many_worlds(20, soft=True, seed=3)
-    rows = [(*fact, str(value / ONE)) for fact, value in world.values.items()]
-    texts = {
-        "facts.tsv": "".join("\t".join(row) + "\n" for row in rows[::2]).encode(),
-        "facts.csv.gz": gzip.compress("".join(",".join(row) + "\n" for row in rows[1::2]).encode()),
-        "facts.nt": "".join(f"<x:{a}> <x:{p}> <x:{b}> .\n" for a, p, b, _ in rows).encode(),
-    }
-    files = [str(tmp_path / name) for name in texts]
-    for file, data in zip(files, texts.values(), strict=True):
-        Path(file).write_bytes(data)
-    work = tmp_path / "work"
-    work.mkdir()
-    prepared = SparkInputs.of(files).to_parquet(str(work))
-    database = Spark(spark.newSession(), str(work))
-    engine = read_facts(database, [], prepared)
-    labels = [(*pair, value / ONE) for pair, value in world.labels]
-    targets = read_labels([*labels, *((f"x:{a}", t, f"x:{b}", v) for a, t, b, v in labels)])
-    expected = MemoryEngine(read_in_memory(*files)).discover(targets, Language(1, 2))
-    found = engine.discover(targets, Language(1, 2), statistics=False)
-    assert {candidate.text.startswith("x_") for candidate in expected.candidates} == {True, False}
-    assert figures_of(found) == figures_of(expected)
-    database.close()
 
 
 @pytest.mark.parametrize(
@@ -231,13 +225,16 @@ def test_results_are_the_old_or_the_new_ones(spark: SparkSession, tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == [place.name]
 
 
+@pytest.mark.xdist_group("cluster")  # early: it takes long
 def test_a_killed_executor_changes_nothing(java: str, tmp_path: Path) -> None:
     """Two executors in processes of their own; one is killed between two levels of the search."""
-    world = many_worlds(30, soft=False, seed=5)
+    world = many_worlds(5, soft=False, seed=5)
     file = parquet(world, tmp_path / "facts.parquet")
     script = Path(__file__).parents[2] / "support" / "killed_executor.py"
     command = [sys.executable, str(script), file]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=900, check=False
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     report = json.loads(done.stdout.splitlines()[-1])
     assert report["killed"] == 1

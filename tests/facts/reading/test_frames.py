@@ -37,6 +37,8 @@ FORMS: dict[str, Callable[[ResultTable], Any]] = {
     "array": lambda table: np.array(list(table), dtype=object),
 }
 forms = pytest.mark.parametrize("form", FORMS)
+#: Of each of many forms.
+FEW = settings(max_examples=4)
 
 
 def facts_from(rows: dict[tuple[str, str, str], int]) -> Facts:
@@ -45,7 +47,7 @@ def facts_from(rows: dict[tuple[str, str, str], int]) -> Facts:
 
 @forms
 @given(st.dictionaries(st.tuples(NAME, NAME, NAME), TRUTH, min_size=1, max_size=6))
-@settings(max_examples=20)
+@FEW
 def test_facts_come_back(form: str, rows: dict[tuple[str, str, str], int]) -> None:
     facts = facts_from(rows)
     again = read_facts(FORMS[form](facts.to_table()))
@@ -56,7 +58,7 @@ def test_facts_come_back(form: str, rows: dict[tuple[str, str, str], int]) -> No
 
 @forms
 @given(st.lists(st.tuples(NAME, NAME), min_size=1, max_size=6))
-@settings(max_examples=10)
+@FEW
 def test_unary_facts_come_back(form: str, rows: list[tuple[str, str]]) -> None:
     facts = read_facts(rows)
     assert facts.to_table().names == ["subject", "predicate"]
@@ -65,7 +67,7 @@ def test_unary_facts_come_back(form: str, rows: list[tuple[str, str]]) -> None:
 
 @forms
 @given(st.lists(st.tuples(NAME, NAME, NAME), min_size=1, max_size=6), st.data())
-@settings(max_examples=10)
+@FEW
 def test_pairs_and_labels_come_back(
     form: str, rows: list[tuple[str, str, str]], data: st.DataObject
 ) -> None:
