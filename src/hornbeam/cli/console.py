@@ -1,4 +1,4 @@
-"""What a person sees besides the result: progress, messages and errors, all on stderr."""
+"""Everything shown besides the result: progress, messages and errors, all on stderr."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BAR_AFTER_SECONDS = 0.5
 LINE_EVERY_SECONDS = 10.0
 #: Files that have at least this many bytes together are announced before they are read.
 LARGE = 10_000_000
-#: Fewest letters of a line that goes on below its last column.
+#: Minimum width of the last column when a line is wrapped under it.
 NARROWEST = 24
 #: Width of a table where stdout is no terminal and COLUMNS is not set.
 PIPE_WIDTH = 160
@@ -75,7 +75,7 @@ class TerminalProgress:
         if self._whole is not None:
             self._whole.report(stage, known)
             name, shown = self._whole.name, self._whole.shown
-        # while a bar is shown, Rich before 15 has put something before stderr that is no terminal
+        # while a bar is shown, Rich < 15 replaces sys.stderr by a proxy whose isatty() is false
         if self._bar is not None or sys.stderr.isatty():
             self._draw(name, shown, now)
         elif now - max(self._last_line, known.began) >= LINE_EVERY_SECONDS and done < total:
@@ -136,7 +136,7 @@ def _peak_memory() -> str:
 def progress_shown(
     quiet: bool, verbose: bool = False, whole: StagePlan | None = None
 ) -> Iterator[TerminalProgress]:
-    """Progress that is taken off the screen however the work ends."""
+    """Show progress in this block, and clear it at the end, also after an error."""
     from hornbeam.compiled import announced
 
     progress = TerminalProgress(quiet, verbose, whole)
@@ -161,7 +161,7 @@ def read_files(reader: Callable[..., T], files: Sequence[str], progress: Termina
 
 
 def print_message(text: str) -> None:
-    """A message to stderr; what it quotes of the data moves no cursor."""
+    """Print a message to stderr, with control characters in quoted data escaped."""
     print(message_text(text), file=sys.stderr, flush=True)
 
 
@@ -195,7 +195,7 @@ def screen() -> Console:
 
 
 def print_line(out: Console, line: str, style: str = "") -> None:
-    """Print a line as it is; on a terminal that is too narrow it goes on below its last column.
+    """Print a line unchanged; on a narrow terminal its last column is wrapped.
 
     Columns stand two spaces apart.
     """

@@ -26,7 +26,7 @@ Versions = dict[str, str | None]
 
 @dataclass(frozen=True)
 class Checkup:
-    """Everything that is looked at; None where the system does not tell."""
+    """The results of all checks; None where the system does not provide them."""
 
     hornbeam: str
     python: str
@@ -76,7 +76,7 @@ def examine() -> Checkup:
     if not problems:
         from hornbeam.counting.memory.search import search_block
 
-        kernels = search_block.folder  # that of other kernels is kept likewise
+        kernels = search_block.folder  # the cache folder of one kernel stands for all of them
     if kernels is not None and not _lasts(kernels):
         problems.append(
             "compiled kernels cannot be kept, so that they are compiled again and again: "
@@ -156,7 +156,7 @@ def _version(library: str) -> str | None:
 
 
 def _lasts(folder: str) -> bool:
-    """Whether files can be made in a folder (or it can be made) and are still there tomorrow."""
+    """Whether a folder is writable (or can be created) and not temporary."""
     from hornbeam.compiled import TEMPORARY
 
     path = Path(folder)

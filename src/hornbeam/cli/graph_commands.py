@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hornbeam.graphs.graph_model import GraphModel
     from hornbeam.graphs.named_queries import NamedQueries
 
-#: How learning calls its one stage.
+#: Name of the only progress stage of learning.
 LEARNING = "Learning the graph"
 #: Most relations of a model that a message names.
 NAMED_RELATIONS = 5
@@ -104,7 +104,7 @@ def learn_graph_model(
         check_only_counted(graph.rules, graph.valid)  # before it is started
 
     clock = time.perf_counter()
-    whole = StagePlan(LEARNING, {LEARNING: 1.0})  # in percent: its units mean nothing to a reader
+    whole = StagePlan(LEARNING, {LEARNING: 1.0})  # in percent: units of work mean little
     with (
         console.progress(whole) as progress,
         open_evidence(training.facts, engine, reading, progress) as known,
@@ -176,7 +176,7 @@ def _show_learned(model: GraphModel, output: Path, seconds: dict[str, float]) ->
         soft_wrap=True,
     )
     if chosen["stopped_early"] == "yes":
-        out.print("The time limit ended it early: the model is made of what there was.")
+        out.print("The time limit was reached: the model is made of the results so far.")
 
 
 # --- what other commands share --------------------------------------------------------------------

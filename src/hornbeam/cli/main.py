@@ -27,7 +27,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-#: What a machine lacks, whatever asks for it: room on a disk, open files, memory, a working disk.
+#: errno codes of exhausted or failing resources: disk space, open files, memory, I/O.
 LACKING = (
     errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO,
 )  # fmt: skip
@@ -65,7 +65,7 @@ def run() -> None:
         )
         code = 2
     except OSError as error:
-        # of a file its reader or writer tells; another is a fault of ours, or what a machine lacks
+        # readers and writers report errors of files; any other is a bug or a lack of resources
         if error.errno not in LACKING:
             raise
         print_message(f"hornbeam: {error}")
@@ -82,9 +82,9 @@ def run() -> None:
 
 
 def _provide_streams() -> None:
-    """Have all three standard streams, whatever the caller has closed, and write any name to them.
+    """Make sure that all three standard streams are open and can write any name.
 
-    Else the next file that is opened would take the place of a closed one, and be written to.
+    Otherwise the next opened file would get the descriptor of a closed stream and be written to.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -95,7 +95,7 @@ def _provide_streams() -> None:
 
 
 def _flush() -> None:
-    """Write out what is left; Python would complain at its end where nobody reads it."""
+    """Flush stdout; ignore a closed pipe, about which Python would complain at exit."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:

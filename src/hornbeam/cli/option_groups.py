@@ -49,12 +49,12 @@ class Options:
 
 
 class Word(StrEnum):
-    """One of several words; commands are given it as text."""
+    """Base of the enumerations that Typer sees; commands get the value as str."""
 
 
 @dataclass(frozen=True)
 class OneOf:
-    """In the annotation of a text: the words that it may be."""
+    """Annotation of a str option: its allowed values."""
 
     words: Callable[[], Sequence[str]]
 

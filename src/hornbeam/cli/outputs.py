@@ -1,4 +1,4 @@
-"""What a command writes must not be what it reads: outputs are held against inputs before work."""
+"""Outputs must not overwrite inputs: they are compared before any work is done."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hornbeam.files import cannot_be_written, refuse_inputs
 if TYPE_CHECKING:
     from typer.core import TyperCommand
 
-#: How the help calls options and arguments that name inputs.
+#: Metavars of options and arguments that name inputs.
 INPUT_KINDS = ("FILE", "MODEL", "PROGRAM", "TASK_DIR")
-#: And an output that may be a folder, which is replaced as a whole; so does Spark write Parquet.
+#: Metavar of outputs that may be a folder (Spark writes Parquet so), which is replaced as a whole.
 FOLDER_KIND, FOLDER_SUFFIX = "PATH", ".parquet"
 
 

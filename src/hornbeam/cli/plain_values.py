@@ -1,4 +1,4 @@
-"""Words of the command line turned into values without pydantic.
+"""Converts command-line arguments to values without importing pydantic.
 
 Newer Typers convert every option with pydantic, whose import takes longer than all other work of a
 short command. Words that are plainly of the wanted type are converted here; all others, wrong ones
@@ -20,7 +20,7 @@ DECIMAL = re.compile(r"-?\d{1,18}(\.\d{1,18})?(e-?\d{1,2})?", re.ASCII)
 
 
 class NotPlainError(Exception):
-    """A word that Typer has to look at."""
+    """A value that is left to Typer's own conversion."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class PlainRuntime:
 
 
 def without_pydantic(params: Iterable[Any]) -> None:
-    """Convert options here where Typer would import pydantic for it."""
+    """Replace Typer's pydantic converters of the given parameters by `PlainRuntime`."""
     for param in params:
         if hasattr(param, "get_runtime_param") and hasattr(param, "type_descriptor"):
             runtime = PlainRuntime(param.get_runtime_param)

@@ -219,7 +219,7 @@ def _of_graph(
     reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> ResultTable:
-    """What a model of a whole graph answers, or the likeliest new facts of every relation."""
+    """Answers of a model of a whole graph, or the most probable new facts of every relation."""
     from hornbeam.facts.reading.readers import as_facts
     from hornbeam.graphs.memory_ranker import MemoryRanker
     from hornbeam.graphs.named_queries import read_queries

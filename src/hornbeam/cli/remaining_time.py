@@ -1,4 +1,4 @@
-"""How far work is, and a time left that can be relied on."""
+"""Progress of work and a stable estimate of the remaining time."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class StagePlan:
     shares: Mapping[str, float]
 
     def places(self, stage: str) -> tuple[float, float] | None:
-        """Where a stage begins and ends in the whole, which goes from 0 to 1."""
+        """The interval of [0, 1] that a stage covers; None for an unknown stage."""
         whole, before = sum(self.shares.values()), 0.0
         for name, share in self.shares.items():
             if name == stage:
@@ -81,10 +81,10 @@ class StagePlan:
 
 
 class OverallProgress:
-    """How far the whole is: it never goes back, and has one time left.
+    """Progress of all stages as one fraction that never decreases, with one remaining time.
 
-    What is left of a stage is measured by its own rate. Shares are only needed for the stages to
-    come, and what a unit of them takes is measured by those that are behind.
+    The rest of the current stage is estimated by its own rate, later stages by their shares and the
+    time that a unit of share has taken so far.
     """
 
     def __init__(self, whole: StagePlan) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hornbeam.result_table import ResultTable
 
 
-#: Endings that promise what a table is not written as; with any other it is TSV.
+#: Endings of formats that are not supported; files with any other ending are written as TSV.
 OTHER_ENDINGS = (
     ".gz", ".bz2", ".xz", ".zst", ".zip", ".xlsx", ".xls", ".ods", ".arrow", ".feather", ".orc",
     ".avro", ".html", ".xml", ".yaml", ".yml", ".duckdb", ".db", ".sqlite", ".pkl",
@@ -96,5 +96,5 @@ class TableOptions(Options):
             table.save(self.output, self.form, header=header)
         else:
             text = table.text(self.form, header=header)
-            # a pipe gets names as they are, a terminal none that move its cursor
+            # unchanged into a pipe; control characters are escaped on a terminal
             sys.stdout.write(screen_lines(text) if sys.stdout.isatty() else text)

@@ -42,13 +42,13 @@ from hornbeam.scoring.collective_scorer import (
 from hornbeam.scoring.linked_clauses import ClauseCounts, LinkedPairs
 from hornbeam.scoring.model_checks import collective_path
 
-#: Truth below half a millionth is none.
+#: Truth values below half a millionth count as 0.
 MIN_TRUTH = 0.5 / ONE
 
 
 @dataclass(frozen=True, eq=False)
 class PairGroundings:
-    """What explanations of pairs need whatever the rules weigh; made when first asked for."""
+    """Groundings of pairs, independent of the rules' weights; computed on first use."""
 
     model: RuleModel  #: the rules; their weights are not looked at
     linked: LinkedPairs
@@ -132,8 +132,7 @@ class CollectiveExplainer:
     ) -> Explanation:
         """Explain the score of target(subject, object), the other pairs held at their MAP values.
 
-        Whatever `flip` asks, what would flip the decision is not looked for: a fact less would
-        move all pairs.
+        `flip` is ignored: removing a fact would change the scores of all pairs.
         """
         variable = self._variable(subject, target, object_)
         literals = self._literals(variable)

@@ -1,7 +1,8 @@
 """A pair's groundings and the facts that carry them: how it would score without some facts.
 
-Every grounding of a condition, called a path here, is a set of facts and dies with any of them; the
-one of `(A == 'c')` has no fact and never dies. What a rule adds grows with the groundings of each
+Every grounding of a condition, called a path here, is a set of facts and is lost with any of them;
+that of `(A == 'c')` needs no fact and is never lost. What a rule adds grows with the groundings of
+each
 of its conditions, thresholds and products included. So a score never falls when a path for the pair
 is added and never rises when a path against it is, and no set of r facts does more than kill paths
 of the rules behind the decision, and none of the others: of each kind at most as many as the r
@@ -107,7 +108,7 @@ class Removals:
         return np.bincount(kind[alive], minlength=n_kinds), carries.reshape(-1, n_kinds)
 
     def best_worlds(self, total: Ints, carries: Ints, size: int) -> Ints:
-        """For every fact the paths that are left without it, and without `size` - 1 others at best.
+        """Per fact, the numbers of paths left without it and the best `size` - 1 later facts.
 
         `carries` has one row per fact that may be taken; the others come behind the fact. Where
         scores are `monotone`, no such set leaves a world whose score is farther on the other side;

@@ -44,7 +44,7 @@ class Explainer(Protocol):
     def groundings(
         self, body: AnyBody, subject: str, object_: str, limit: int, progress: Progress = SILENT
     ) -> tuple[Grounding, ...]:
-        """Name the first groundings of a body for a pair that has some, a prior's has none.
+        """List the first groundings of a body for a pair; a prior has none.
 
         Of a conjunction, those of every condition, one condition after the other.
         """
@@ -61,8 +61,8 @@ class Explainer(Protocol):
     ) -> Explanation:
         """Explain the score of target(subject, object).
 
-        Of a condition at most so many `paths` are named, the first in the order of their entities'
-        names. With `flip`, and where pairs are independent, the smallest set of facts whose removal
+        At most `paths` groundings are listed per condition, in the order of their entities' names.
+        With `flip`, and where pairs are independent, the smallest set of facts whose removal
         flips the decision is looked for.
         """
 
@@ -114,7 +114,7 @@ def explain_pair(
     flip: bool = True,
     progress: Progress = SILENT,
 ) -> Explanation:
-    """Explain a pair that may leave out its predicate, asked for and told by `names`."""
+    """Explain a pair, given with or without its predicate; `names` are read and shown as well."""
     subject, predicate, object_ = named_atom(explainer.model, pair, target)
     called, known = as_names(names), explainer.facts.entities
     found = explainer.explain(

@@ -28,7 +28,7 @@ PATHS = 5
 
 
 def not_among_pairs(subject: str, target: str, object_: str) -> InputError:
-    """What to say of a pair that a collective model was not given."""
+    """The error for a pair that is not among those of a collective model."""
     return InputError(
         f"{target}({subject!r}, {object_!r}) is not among the pairs; a collective model "
         "scores the pairs that it is given together: add it to them"
@@ -114,23 +114,23 @@ class Explanation:
 
     @property
     def neutral(self) -> tuple[Reason, ...]:
-        """Grounded rules that move nothing, where others have made the score sure."""
+        """Rules with groundings that do not change the score, since others already saturate it."""
         return self._on_side("neutral")
 
     def _on_side(self, side: str) -> tuple[Reason, ...]:
         return tuple(one for one in self.reasons if one.side == side and not one.is_prior)
 
     def waterfall(self, most: int | None = None) -> Waterfall | None:
-        """How the log-odds add up, `most` rules apart and the rest of them together.
+        """How the log-odds add up: at most `most` rules individually, the rest as one step.
 
-        None where log-odds are no sum over rules; see `hornbeam.explaining.waterfall`.
+        None where log-odds are not a sum over rules; see `hornbeam.explaining.waterfall`.
         """
         return waterfall(self.reasons, most)
 
     def to_table(self) -> ResultTable:
         """The reasons: rule, words, weight, count, log-odds, pull and the first grounding.
 
-        Log-odds are NaN where they are no sum over rules.
+        Log-odds are NaN where they are not a sum over rules.
         """
         log_odds = [math.nan if one.log_odds is None else one.log_odds for one in self.reasons]
         return ResultTable(

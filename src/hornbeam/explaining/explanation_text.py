@@ -40,7 +40,7 @@ def explanation_lines(explained: Explanation) -> Iterator[Line]:
     if explained.reasons:
         yield "heading", "Rule by rule: how far the score would move without it"
     if fall is None:
-        yield "note", "  Log-odds are no sum over rules here, and these numbers do not add up."
+        yield "note", "  Log-odds are not a sum over rules here, and these numbers do not add up."
     for heading, role, reasons in (
         ("Starting point", "neutral", explained.starting_point),
         ("For", "for", explained.supporting),

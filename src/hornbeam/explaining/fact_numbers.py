@@ -1,4 +1,4 @@
-"""Facts of any number of arguments by one number each: found, named, taken away.
+"""Numbers facts of all arities consecutively; finds, names and removes facts by number.
 
 The facts of one argument come first, then those of two, and so on, each table in its own order.
 """

@@ -48,7 +48,7 @@ class FlipStatus(StrEnum):
 
 
 class _BudgetError(Exception):
-    """The exact search has done as much work as it may."""
+    """The exact search has used up its budget."""
 
 
 @dataclass
@@ -123,7 +123,7 @@ def _candidates(removals: Removals) -> Ints:
 
 
 def greedy_flip(removals: Removals) -> FactSet:
-    """Take away the fact that does most, again and again, then give back what is not needed.
+    """Remove greedily the fact with the largest effect, then restore facts that are not needed.
 
     Empty where that does not flip the decision.
     """

@@ -150,7 +150,7 @@ class GroundingFinder:
         return FoundGroundings(found.nodes, facts, found.body)
 
     def _which(self, node: Ids, edge: Ints) -> Ints:
-        """Which of its parallels each edge is, counted from 0."""
+        """Index of each edge among its parallel edges, from 0."""
         offsets, neighbour, code, _ = self.graph.forward
         which = np.zeros(len(edge), dtype=np.int64)
         going = np.ones(len(edge), dtype=np.bool_)

@@ -28,7 +28,7 @@ kernel = kernels("the path walk")
 
 #: Edges of a graph above which compiling pays.
 WORTH_COMPILING = 20_000
-#: Truth that no path has: marks entities from which the object is out of reach.
+#: Sentinel truth of entities from which the object cannot be reached.
 NEVER = -(1 << 40)
 
 
@@ -82,7 +82,7 @@ def first_paths(
 
 
 def _run_on(graph: Graph, kernel: Kernel) -> Callable[..., Any]:
-    """A kernel for a graph: any path may meet all of its edges."""
+    """Choose the interpreted or compiled form of a kernel by the number of edges."""
     return kernel.for_size(len(graph.forward.neighbour), WORTH_COMPILING)
 
 
@@ -129,7 +129,7 @@ def cut(graph: Graph, steps: Sequence[int], pair: PathEnds) -> tuple[int, Ids, I
 
 
 def _best_truths(graph: Graph, steps: Sequence[int], levels: list[Ids]) -> list[Ints]:
-    """For every node the least truth (at most 0) that the rest of a path must cost.
+    """For every node an upper bound (at most 0) on what the rest of a path adds to its truth.
 
     A path whose atoms are x1 ... xs has the truth 1 - sum (1 - x); a walk is given up as soon as
     that cannot stay above 0 any more.

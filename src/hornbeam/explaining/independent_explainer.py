@@ -40,7 +40,7 @@ EXACT_PATHS = 10_000
 #: Sets of facts that are taken away and scored again until one flips the decision: only the counts
 #: of a model without shares and fan-out limit say for sure what follows.
 MAX_RESCORED = 12
-#: Numbers of no facts.
+#: An empty set of fact numbers.
 NO_FACTS: Ints = np.empty(0, dtype=np.int64)
 
 
@@ -236,7 +236,7 @@ class IndependentExplainer:
         return removals, numbers
 
     def _cuts(self, scored: ScoredPair) -> Iterator[Ints]:
-        """Cut off one condition after the other, the strongest first, as soon as that may flip.
+        """Yield the facts that cut off the strongest conditions, once these may flip the decision.
 
         All paths are cut at the subject or at the object, where fewer facts do it; a condition
         that needs no fact cannot be cut.

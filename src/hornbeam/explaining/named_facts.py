@@ -85,7 +85,7 @@ class Grounding:
 
 @dataclass(frozen=True)
 class MetCondition:
-    """One condition of a rule's body, as a pair meets it."""
+    """One condition of a rule's body with its groundings for a pair."""
 
     text: str  #: its PSL text, with its threshold where it has one
     #: What it is, and for all but paths whether it is about the subject (0) or the object (1).
@@ -108,7 +108,7 @@ class MetCondition:
 
     @property
     def unnamed(self) -> int:
-        """How many groundings there are besides those that are named; 0 where none is."""
+        """Number of groundings that are not listed; 0 where none is listed."""
         return self.count - len(self.groundings) if self.groundings else 0
 
     def as_dict(self) -> dict[str, Any]:

@@ -31,13 +31,13 @@ class Reason:
     conditions
         The conditions of its body, with their own counts and first groundings; none for a prior.
     linked_pairs
-        In a collective model: other pairs of ground clauses that push this one down, be it that
-        this one stands in their bodies, with their MAP values.
+        In a collective model: the other pairs, with their MAP values, of ground clauses that lower
+        this pair's score (for instance because it is in their body).
     words
         The rule as a sentence.
     log_odds
         What it adds to the log-odds of the score: its weight times what its groundings count,
-        negated for a rule against. None where log-odds are no sum over rules: they are under the
+        negated for a rule against. None where log-odds are not a sum over rules: they are under the
         Boolean relaxation, for pairs that are scored each by itself.
     is_prior
         Whether it applies to every pair, and so is where scores start from.

@@ -45,7 +45,7 @@ class ScoredPair:
         return self._figures.get(body, NO_GROUNDINGS)[0]
 
     def share_of(self, body: Body) -> float:
-        """The share of a condition's paths; 0 where nobody asked for shares."""
+        """The share of a condition's paths; 0 where shares were not counted."""
         return self._figures.get(body, NO_GROUNDINGS)[1]
 
     def groundings_of(self, body: AnyBody) -> int:
@@ -105,8 +105,8 @@ class ScoredPair:
         """Whether losing a grounding never moves the score towards the side of its rules.
 
         It may where one condition has rules on both sides, and where soft groundings share
-        log2(1 + n) or 1: there a weak one can take from a strong one. Shares are taken to be lost
-        with their groundings, all else being equal; whoever asks must not trust that.
+        log2(1 + n) or 1: there a weak one can take from a strong one. For shares this assumes that
+        other shares stay the same, which is not exact: callers must score again.
         """
         rules, soft = self.grounded_rules.values(), self.counted.body_truth is not None
         shared = soft and any(
@@ -149,13 +149,13 @@ class ScoredPair:
         return (score >= self.model.semantics.threshold) != self.decision
 
     def _scores(self, rules: Bools, kind: Score = Score.MEAN) -> Floats:
-        """Scores by some of the grounded rules, a row of them for each; a half where it has none.
+        """Scores by subsets of the grounded rules, one row per subset; 0.5 for an empty one.
 
         They add up in their order, so the scores are those of `score_targets`.
         """
         if self._strengths is None:
             return self._scores_one_by_one(rules, kind)
-        # with a 0 before the first, so that there is something to add up
+        # a leading 0, so that the cumulative sum is never empty
         mine = np.insert(np.where(rules, self._strengths, 0.0), 0, 0.0, axis=1)
         against = np.insert(self._negated, 0, False)
         up, down = (
@@ -166,7 +166,7 @@ class ScoredPair:
         return np.where(rules.any(axis=1), scores, 0.5)
 
     def _scores_one_by_one(self, rules: Bools, kind: Score) -> Floats:
-        """The same where every grounding has a knee of its own."""
+        """As `_scores`, for soft groundings, where each is a hinge of its own."""
         grounded = list(self.grounded_rules.values())
         chosen = [[grounded[k] for k in np.flatnonzero(row).tolist()] for row in rules]
         return np.array(

@@ -91,8 +91,7 @@ class TwoStepExplainer:
     ) -> Explanation:
         """Explain the score of target(subject, object), and what is believed of it alone.
 
-        Whatever `flip` asks, what would flip the decision is not looked for: a fact less would
-        move what is believed of other pairs.
+        `flip` is ignored: removing a fact would change the beliefs about other pairs.
         """
         alone = self.asked.beliefs.belief_of(subject, target, object_)
         if alone is None:

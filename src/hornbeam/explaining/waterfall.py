@@ -141,7 +141,7 @@ def waterfall(reasons: Sequence[Reason], most: int | None = None) -> Waterfall |
 
 
 def probability(log_odds: float) -> float:
-    """The probability that log-odds are those of.
+    """The probability with these log-odds.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""What a reader of scores must know of how they came about: for `learn`, the report, the explorer.
+"""Caveats for readers of scores: for `learn`, the report, the explorer.
 
 A model learns odds, and odds are those of the pairs that it was shown. Where most of these were
-true, or where the false ones were made up, its scores say so to whoever knows.
+true, or the false ones were sampled, scores depend on that and must be read accordingly.
 """
 
 from __future__ import annotations

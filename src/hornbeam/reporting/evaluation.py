@@ -229,8 +229,8 @@ def _checked(truth: npt.ArrayLike, score: npt.ArrayLike) -> tuple[Floats, Floats
 
 def _by_score(y: Floats, s: Floats) -> tuple[Floats, Ints, Ints]:
     """Distinct scores, highest first, with the numbers of true and of false targets at each."""
-    # the bits of numbers from 0 to 1 are in their order: one sort of these, with a bit for the
-    # truth behind them, takes a tenth of one that says where every score went (0.0 + -0.0 is 0.0)
+    # the bit patterns of doubles in [0, 1] sort like the numbers: sorting them with the label as
+    # lowest bit takes a tenth of the time of an argsort (0.0 + -0.0 is 0.0)
     keys = np.sort(((s + 0.0).view(np.int64) << 1) | (y >= 0.5))
     ordered = (keys >> 1).view(np.float64)
     starts = run_starts(ordered)

@@ -82,7 +82,7 @@ def _hash(text: str) -> str:
 
 
 def named(name: str) -> Markup:
-    """A name from the data: escaped, kept from turning its surroundings, elided where endless.
+    """A name from the data as HTML: escaped, its text direction isolated, elided if too long.
 
     Examples
     --------

@@ -35,7 +35,7 @@ from hornbeam.scoring.model_checks import warn_of_other_targets
 WORST = 5
 #: Rows of a table that show at once; the rest is folded away.
 OPEN_ROWS = 20
-#: Rows of a table that are written at all: the first number with which a page is small enough.
+#: Row limits to try per table, largest first, until the page is small enough.
 ROWS = (300, 150, 80, 40, 20)
 #: Bytes of the largest page.
 LARGEST = 200_000

@@ -1,4 +1,4 @@
-"""Who may ask: the host a request names, the token, and where an edit comes from.
+"""Access control: the Host header, the token, and the origin of edits.
 
 * A web page that makes its own name point at this machine (DNS rebinding) still sends that name in
   the Host header, so only hosts that mean this server are answered.
@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from hornbeam.errors import InputError
 
 LOOPBACK = "127.0.0.1"
-#: Fewest characters of a token that somebody chooses.
+#: Minimum length of a user-chosen token.
 SHORTEST_TOKEN = 16
 
 
@@ -56,11 +56,11 @@ class Access:
             return False
         if name in {"localhost", LOOPBACK, "::1", self.host.lower()}:
             return True
-        # a name can be made to point anywhere, a number cannot
+        # a host name can be rebound to any address (DNS), an IP literal cannot
         return not self.is_local and (_is_number(name) or name == socket.gethostname().lower())
 
     def admits(self, given: str | None) -> bool:
-        """Whether a token, or none, opens the door; takes as long whatever is wrong with it."""
+        """Whether a token (or its absence) grants access; compared in constant time."""
         if self.token is None:
             return True
         return hmac.compare_digest((given or "").encode(), self.token.encode())

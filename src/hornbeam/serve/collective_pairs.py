@@ -1,8 +1,8 @@
-"""Pairs of a collective model in the explorer: all listed ones, inferred anew for every edit.
+"""Pairs of a collective model in the explorer: all listed ones, inferred again after every edit.
 
-The labelled pairs and the others are one set, labels aside, as if `hornbeam predict` had been
-given both. There are no new links, since nobody can say which further pairs belong to the set; and
-no set of facts is looked for that would flip a decision, since a fact less would move all pairs.
+The labelled pairs and the others are one set, labels aside, as if `hornbeam predict` had been given
+both. There are no new links, since further pairs would change the set; and no facts are searched
+whose removal flips a decision, since it would change all pairs.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class CollectivePairs:
 
     def _reweighted(self, rules: Sequence[Rule]) -> JointExplainer:
         made = self._unedited.reweighted(self.model.with_rules(rules))
-        self.seconds = _infer(made)  # here, where whoever asks is ready to wait
+        self.seconds = _infer(made)  # infer here, in the slow queue, not when a score is read
         return made
 
 

@@ -1,4 +1,4 @@
-"""Groundings as a drawing has them: from one end to the other, in columns between both."""
+"""Groundings prepared for drawing: nodes in columns between subject and object."""
 
 from __future__ import annotations
 

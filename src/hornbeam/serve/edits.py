@@ -1,8 +1,8 @@
 """What a visitor changed in the rules: weights, and rules switched off.
 
-Edits live in the visitor's own cookie and nowhere else: nobody sees the edits of others, the server
-keeps nothing, and a restart loses nothing. The cookie names the model, so edits of one are never
-taken for another's.
+Edits live in the visitor's own cookie and nowhere else: visitors do not see each other's edits, the
+server keeps nothing, and a restart loses nothing. The cookie names the model, so edits of one are
+never taken for another's.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Edits:
         return bool(self.weights or self.off)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle without the view of the weights, which cannot be."""
+        """Pickle support: the mapping proxy of the weights cannot be pickled."""
         return _edits, (dict(self.weights), self.off)
 
     @property

@@ -44,7 +44,7 @@ class EdgeGroup:
 
 @dataclass(frozen=True)
 class NonBinaryGroup:
-    """Facts of one predicate that are no edges and name an entity; `alone` where nobody else."""
+    """Facts of one predicate about an entity that are not binary; `alone` for unary ones."""
 
     predicate: str
     alone: bool

@@ -1,4 +1,4 @@
-"""Finding entities by what somebody types, be it a part of their names or of their ids."""
+"""Finds entities by typed text: any part of their names or ids."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Which questions about an entity make sense, judged by the relations that it has.
 
-A model ranks the answers of whatever is asked, also of what nobody would ask: the capital of a
-river. So a page that asks everything about an entity first looks at the steps (relations and
-directions) along which it has links. One that it has makes sense; another one does so far as
-entities with a step that it has have that other one, too.
+A model ranks answers of any query, even of meaningless ones such as the capital of a river. So a
+page that queries everything about an entity first looks at the steps (relations and directions)
+along which it has links. One that it has makes sense; another one does so far as entities with a
+step that it has have that other one, too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.path_rules import SMOOTHING
 from hornbeam.serve.cache import BoundedCache
 
-#: Steps whose company is kept in memory.
+#: Number of steps whose co-occurrence shares are cached.
 CACHED = 2000
 
 

@@ -1,4 +1,4 @@
-"""What the explorer asks of a model, be its pairs independent or collective."""
+"""The protocol of scorers in the explorer, for independent or collective pairs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ExplorerScorer(Protocol):
 
     @property
     def seconds(self) -> float:
-        """How long it takes, about, to score under other weights; 0 where nobody notices."""
+        """Approximate seconds to score under other weights; 0 where it is not noticeable."""
 
     def warm_up(self, progress: Progress) -> None:
         """Compile and lay out what the first visitor would otherwise wait for."""

@@ -23,7 +23,7 @@ from hornbeam.serve.pins import Pin
 
 #: Letters of a name that leaves room for others.
 SHORT_NAME = 32
-#: A change that three digits do not show.
+#: Changes below this are shown as no change.
 NO_CHANGE = 0.0005
 
 

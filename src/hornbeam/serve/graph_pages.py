@@ -151,7 +151,7 @@ class GraphPages:
         return View("_found.html" if visit.is_htmx else "search.html", values, plain)
 
     def entity(self, visit: Visit) -> View:
-        """One entity: its likeliest missing facts, and what is known of it."""
+        """One entity: its most probable missing facts, and its known facts."""
         name = visit.query.get("name", "")
         number = self.explorer.entity(name)
         found = self.explorer.missing(name, FIRST_MISSING)

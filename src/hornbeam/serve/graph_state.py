@@ -29,16 +29,16 @@ from hornbeam.serve.entity_facts import KnownEdges
 from hornbeam.serve.entity_search import EntitySearch
 from hornbeam.serve.expected_steps import ExpectedSteps
 
-#: Pages whose answers are kept.
+#: Number of cached results.
 CACHED = 200
-#: A question is asked about an entity where so many like it have an answer.
+#: Minimum share of similar entities that have an answer for a query to be shown.
 MIN_EXPECTED = 0.25
-#: Rules of every class that an explanation names, of so many that fire, and groundings of each.
+#: Rules shown per class, the most fired rules to choose them from, and groundings per rule.
 REASONS, MAX_FIRED_RULES, GROUNDINGS = 8, 10_000, 3
 
 
 class UnknownNameError(InputError):
-    """Nothing is called so."""
+    """No entity or relation has the requested name."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class GraphExplorer:
         return found
 
     def called(self, text: str) -> str:
-        """The entity of an id, or of a name that is nobody else's."""
+        """The entity with an id, or with a unique name."""
         owners = self.search.owners.get(text, ())
         if self.facts.entities.index(text) < 0 and len(owners) == 1:
             return owners[0]
@@ -219,7 +219,7 @@ class GraphExplorer:
         return self._asked(entity, [step], top)[0]
 
     def missing(self, name: str, top: int) -> list[MissingFacts]:
-        """The likeliest missing facts of an entity by relation and direction, the best first.
+        """The most probable missing facts of an entity by relation and direction, best first.
 
         Only what makes sense is asked.
         """

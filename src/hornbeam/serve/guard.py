@@ -1,4 +1,4 @@
-"""Around every request: which are answered at all, and what every answer carries.
+"""Middleware: which requests are answered at all, and security headers of all responses.
 
 The page of one visitor can never run scripts that came in with a name: nothing but the explorer's
 own files is allowed to by the content security policy, and every name is escaped.
@@ -37,7 +37,7 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 
-#: As they are sent; what an answer says of these itself does not count.
+#: The same encoded; they replace headers of the same name that a response sets.
 RAW_HEADERS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 OWN = frozenset(name for name, _ in RAW_HEADERS)
 
@@ -72,8 +72,8 @@ class Guard:
         if not self.access.knows_host(headers.get("host", "")):
             return _plain(421, "This server does not answer to that host name.")
         if "transfer-encoding" in headers:
-            # two ways to say how long a request is are two requests to a proxy in between
-            return _plain(400, "Requests say their length by Content-Length only.")
+            # request smuggling: given two lengths, a proxy may see two requests where we see one
+            return _plain(400, "Only Content-Length is accepted as the length of a request.")
         if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_TARGET:
             return _plain(414, "The address is too long.")
         if sum(len(name) + len(value) for name, value in headers.raw) > MAX_HEADERS:

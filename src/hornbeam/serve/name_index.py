@@ -1,4 +1,4 @@
-"""Finding entities by what somebody types: whole names first, then beginnings, then parts.
+"""Finds entities by typed text: whole names first, then prefixes, then substrings.
 
 All names stand in one folded blob (case, accents and width taken away), each between two zeros.
 Beginnings are found by bisection in the order of folded names, parts by one scan of the blob, which

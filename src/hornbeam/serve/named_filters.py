@@ -1,7 +1,7 @@
 """How templates show entities by their names: ways to pages, tables of links, known facts.
 
-A page has dozens of each, so whole tables are made at once: a template escapes each of its values
-anew, which takes longer than to make them.
+A page has dozens of each, so whole tables are made at once: a template escapes each value
+separately, which is slower.
 """
 
 from __future__ import annotations

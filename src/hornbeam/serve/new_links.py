@@ -31,7 +31,7 @@ from hornbeam.serve.links import largest
 from hornbeam.serve.target_rules import TargetRules
 from hornbeam.serve.walk import NO_WEIGHTS, Ends, StepWeights, WalkArrays, ends_of, neighbours
 
-#: Where walks alone do not count, only the pairs that most paths connect are counted.
+#: Maximum number of pairs to count with the engine: those connected by most paths.
 MAX_COUNTED = 5000
 
 

@@ -2,8 +2,8 @@
 
 A copy shares the facts and all that is laid out with the server, as long as nobody writes to it,
 and has a socket to it and nothing else: no connection of a visitor. It takes one page at a time,
-and ends when the socket does, however the server ended. One that has ended is forked anew when it
-is needed.
+and ends when the socket does, however the server ended. A process that has ended is forked again
+when needed.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class PageProcess:
         try:
             made = await self._asked((self._pages.index(page), visit))
         except BaseException:
-            # an answer that nobody took would be the next one's
+            # an unread response would be delivered to the next request
             self.end()
             raise
         if isinstance(made, Answer):
@@ -130,7 +130,7 @@ def _make_pages(link: socket.socket, pages: Sequence[Page]) -> NoReturn:
             made = pickle.dumps(_made(pages[number], visit), pickle.HIGHEST_PROTOCOL)
             link.sendall(SIZE.pack(len(made)) + made)
     finally:
-        # past all that the server would do at its end
+        # os._exit: skip the clean-up handlers of the server process
         os._exit(0)
 
 

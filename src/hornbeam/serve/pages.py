@@ -61,7 +61,7 @@ class Pages:
         return page_writer(names, filters, base="base.html", explorer=self.explorer)
 
     def prerender(self) -> None:
-        """Lay out what all pages share by making some of them, as any visitor would."""
+        """Warm up caches by rendering some pages."""
         facts, model = self.explorer.facts, self.explorer.model
         self.home(Visit())
         self.search(Visit({"q": "a"}))
@@ -215,7 +215,7 @@ class Pages:
 
     @cached_property
     def _examples(self) -> list[str]:
-        """Entities to have something to click."""
+        """Example entities for the home page."""
         return self.explorer.scorer.examples(EXAMPLES)
 
     def _predicted(self, entity: int, edits: Edits) -> list[dict[str, Any]]:
@@ -235,7 +235,7 @@ class Pages:
         return pair[0], pair[1], pair[2]
 
     def _inferred(self, explained: Explanation) -> frozenset[Fact]:
-        """Steps of the paths that are listed pairs, known by nobody, of a collective model."""
+        """Facts in the paths that are inferred pairs of a collective model, not observed facts."""
         if not self.explorer.scorer.collective:
             return frozenset()
         engine = self.explorer.engine

@@ -37,7 +37,7 @@ class PairCounter:
         *,
         progress: Progress = SILENT,
     ) -> Statistics:
-        """Count the given sequences for the targets; see `Engine.count`."""
+        """Count the given bodies for the targets; see `Engine.count`."""
         finder, pair = self.finder, self._plain_pair(targets)
         rules = finder.by_target.get(targets.predicates[int(targets.predicate[0])])
         if pair is None or rules is None or list(rules.paths) != list(bodies):

@@ -1,4 +1,4 @@
-"""A link that a visitor has pinned, to hold it against another one; it lives in a cookie."""
+"""A link that a visitor has pinned for comparison; stored in a cookie."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from hornbeam.serve.state import Explorer
 from hornbeam.serve.visits import Answer, Page, Visit
 from hornbeam.serve.web_app import Address, WebApp
 
-#: Facts of an entity from which on its page may take a tenth of a second and more.
+#: Number of facts of an entity above which its page goes to the slow queue.
 MANY_FACTS = 1000
 
 
@@ -31,7 +31,7 @@ class RuleApp(WebApp):
         super().__init__(self.pages.writer, access)
         self._fingerprint = explorer.served.fingerprint
         self._n_rules = len(explorer.model.rules)
-        # where pairs are inferred together, pages live on what an edit has inferred before
+        # collective models cache the state inferred for an edit, so their pages stay in one process
         self.forks = not explorer.scorer.collective
 
     def addresses(self, quick: PageQueue, slow: PageQueue) -> Sequence[Address]:

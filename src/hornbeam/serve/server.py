@@ -1,11 +1,11 @@
-"""Listening: a socket that is tried before anything is loaded, and connections that must hurry.
+"""Opens the socket before anything is loaded, and holds every connection to deadlines.
 
 A client gets a few seconds to send a request and a few to take the answer; one that sends a byte
-now and then, or does not read, is cut off. There is room for so many connections; when it is full
-the one that has been waiting longest without a request makes room, so that a crowd of silent
-connections cannot lock others out. (Uvicorn's own `limit_concurrency` would turn away whoever comes
-last instead.) A connection asks for one thing at a time: what is sent before the answer is out is
-not read, so that twenty requests in one breath get one answer.
+now and then, or does not read, is cut off. The number of connections is limited; when it is
+reached, the connection that has been idle longest is closed, so that a crowd of silent connections
+cannot lock others out. (Uvicorn's own `limit_concurrency` would reject the newest connection
+instead.) A connection asks for one thing at a time: what is sent before the answer is out is not
+read, so that pipelined requests get one answer.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from hornbeam.serve.web_app import WebApp
 REQUEST_SECONDS = 10.0
 ANSWER_SECONDS = 60.0
 IDLE_SECONDS = 15
-#: Connections at once, and those that may come in one breath, where so many files may be open; and
-#: files that the server needs besides.
+#: Maximum open connections and maximum backlog (fewer where the limit on open files is low), and
+#: files reserved for the server itself.
 MAX_CONNECTIONS = 1000
 MAX_BACKLOG = 250
 OTHER_FILES = 20
 #: Seconds that answers under way get when the server stops.
 LAST_SECONDS = 2
-#: Seconds that the warming up gets then: whoever ends in the middle of it leaves noise behind.
+#: Seconds to wait for the warm-up thread then: ending it midway would print tracebacks.
 LAST_MOMENT = 0.5
 
 
@@ -63,7 +63,7 @@ class DeadlineProtocol(H11Protocol):
             leaving.transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Read on; the clock starts anew when a request is whole, not with every byte."""
+        """Read data; the deadline is reset when a request is complete, not with every byte."""
         was_answering = self.is_answering
         super().data_received(data)
         if self.is_answering and not was_answering:
@@ -91,7 +91,7 @@ class DeadlineProtocol(H11Protocol):
 def _is_full(connections: Any) -> bool:  # noqa: ANN401
     """Whether there is no room for one more; those that are being closed do not count."""
     most = _most_connections()
-    # counting the closed ones is for when it may matter
+    # the exact count (without connections being closed) only where the limit is reached
     return len(connections) >= most <= sum(not c.transport.is_closing() for c in connections)
 
 
@@ -198,10 +198,10 @@ def make_server(app: ASGIApp, started: Callable[[], None]) -> uvicorn.Server:
         ws="none",
         lifespan="off",
         log_config=None,
-        log_level="critical",  # what strangers send is no news; our own faults the app reports
+        log_level="critical",  # bad requests are not logged; the application logs its errors
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # who forwards a request is nobody's business here
+        proxy_headers=False,  # forwarded headers are ignored
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=LAST_SECONDS,
         h11_max_incomplete_event_size=MAX_HEADERS,

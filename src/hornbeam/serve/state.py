@@ -261,7 +261,7 @@ def _listings(labels: Targets | None, pairs: Targets | None) -> list[Targets]:
 
 
 def refuse_without_pairs(models: Sequence[tuple[Model | None, str]], pairs_given: bool) -> None:
-    """Refuse collective models where nobody says which pairs belong together."""
+    """Refuse collective models if no `pairs` are given."""
     for model, name in models:
         if model is not None and model.semantics.collective and not pairs_given:
             raise InputError(

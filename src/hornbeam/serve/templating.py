@@ -49,7 +49,7 @@ def page_writer(
 ) -> PageWriter:
     """Templates with filters, for pages that extend `base` and show an explorer."""
 
-    # a page says the same rules again and again
+    # cached: the same rules occur repeatedly on a page
     @lru_cache(maxsize=10_000)
     def words(pieces: Words) -> Markup:
         """A rule in words, with names in the place of ids."""

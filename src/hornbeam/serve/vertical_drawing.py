@@ -1,6 +1,6 @@
 """The drawing of what is behind a prediction for narrow screens: subject above, object below.
 
-Every condition of a rule is a band with ends of its own, so that nothing has to lead past other
+Every condition of a rule is a band with its own subject and object, so that no edge crosses other
 bands; the entities of a step stand side by side, a few of them.
 """
 

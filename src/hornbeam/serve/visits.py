@@ -1,4 +1,4 @@
-"""What comes in and what goes out, whatever is served: visits and answers."""
+"""Requests and responses of the explorer, independent of the web framework."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST_QUERY = 200
 
 @dataclass(frozen=True)
 class Visit:
-    """One request: its query or form, the visitor's edits, and who wants the answer.
+    """One request: its query or form, the visitor's edits, and the htmx element to update.
 
     `part` is the id of the element for which htmx asks, "" where a whole page is wanted; `pinned`
     is the link that the visitor holds against others, `path` the page that is asked for.

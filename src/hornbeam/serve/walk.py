@@ -5,11 +5,11 @@ a walk carries one count per node and merges at every step, so a sequence costs 
 over the edges of its predicates, however many paths there are. Between two entities the walks from
 either end meet where that costs least.
 
-Shares of paths (see `hornbeam.counting.memory.shares`) are carried with the counts where somebody
-asks for them. From a subject they are the engine's to the bit, else they may differ by rounding.
+Shares of paths (see `hornbeam.counting.memory.shares`) are carried with the counts where they are
+requested. From a subject they are the engine's to the bit, else they may differ by rounding.
 
 The counts lie in arrays of all nodes. A walk pays for the nodes that it meets and not for all: it
-is lent zeros, and leaves zeros behind.
+borrows zeroed arrays and zeroes what it has touched.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def paths_between(
 
 
 def _run_on(adjacency: Adjacency, kernel: Kernel) -> Callable[..., Any]:
-    """A kernel for a graph: any walk may meet all of its edges."""
+    """Choose the interpreted or compiled form of a kernel by the number of edges."""
     return kernel.for_size(len(adjacency.neighbour), WORTH_COMPILING)
 
 

@@ -1,4 +1,4 @@
-"""Loops of walks from one entity, or between two; `hornbeam.serve.walk` says what for."""
+"""Loops of walks from one entity, or between two; see `hornbeam.serve.walk`."""
 
 # ruff: noqa: ANN001, ANN201, ANN202
 # mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
@@ -11,8 +11,7 @@ from hornbeam.compiled import kernels
 
 kernel = kernels("the walks of the explorer")
 
-#: Where places to choose from are no more than so many times the rows, looking through them is
-#: quicker than sorting the rows.
+#: Ratio of nodes to rows up to which scanning all nodes is faster than sorting the rows.
 LOOKED_THROUGH = 8
 
 

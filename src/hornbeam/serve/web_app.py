@@ -3,8 +3,7 @@
 Pages are made in a few worker threads, and in processes once all that they share is laid out, so
 that the loop that talks to clients is never busy with one of them. What may take seconds has a lane
 of its own, which rests in between while others ask, and where too many wait the answer is that the
-server is busy. What was shown lately is kept as it went out: nobody costs more by asking for the
-same again.
+server is busy. Recent responses are cached.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from hornbeam.serve.visits import Answer, Page, Visit
 #: threads than these make no more pages, and wait for each other.
 THREADS = 3
 SLOW_THREADS = 1
-#: Requests that may wait for a thread before others are told to come back.
+#: Maximum number of waiting requests before others get 503.
 MAX_WAITING = 100
 MAX_SLOW_WAITING = 4
 #: Characters of pages that are kept, and of what a page may depend on to be kept.
@@ -67,9 +66,9 @@ class Address:
 
 
 class WebApp(ABC):
-    """Binds pages to addresses; what they are about is the business of those who extend it.
+    """Routes addresses to pages; subclasses define the pages.
 
-    `forks` says whether pages can be made in processes: none needs what another has left behind.
+    `forks` says whether pages can be made in separate processes, i.e. share no state.
     """
 
     forks = False
@@ -108,7 +107,7 @@ class WebApp(ABC):
         if not (self.forks and can_fork()):
             return
         pages = [address.page for address in self._addresses]
-        # no thread makes a page while processes are forked: it might hold a lock for ever
+        # no thread makes a page while processes are forked: it might hold a lock forever
         async with self._slow.makers_changed() as slow, self._quick.makers_changed() as quick:
             try:
                 for _ in range(min(worker_threads(), MAX_PROCESSES) + SLOW_THREADS):
@@ -200,7 +199,7 @@ class WebApp(ABC):
 
     async def _fault(self, request: Request, error: Exception) -> Response:
         log.error("hornbeam: a fault of the explorer at %s", request.url.path, exc_info=error)
-        text = "Something went wrong here. The terminal of the explorer says what."
+        text = "Internal error. See the terminal that runs the explorer."
         return self.response(self.writer.message(self.visit(request, {}), 500, text))
 
 
