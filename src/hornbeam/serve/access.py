@@ -1,10 +1,10 @@
 """Access control: the Host header, the token, and the origin of edits.
 
 * A web page that makes its own name point at this machine (DNS rebinding) still sends that name in
-  the Host header, so only hosts that mean this server are answered.
-* Beyond this machine a token is asked for. The first visit brings it in the address, and a cookie
+  the Host header, so only host names of this server are answered.
+* Beyond this machine a token is required. The first visit has it in the address, and a cookie
   keeps it from then on.
-* An edit is taken only from the explorer's own pages.
+* An edit is accepted only from the explorer's own pages.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Access:
         return f"hornbeam-{name}-{self.port}"
 
     def knows_host(self, header: str) -> bool:
-        """Whether a Host header means this server."""
+        """Whether a Host header names this server."""
         name = _host_name(header)
         if name is None:
             return False
@@ -78,7 +78,7 @@ class Access:
 
 
 def access_for(host: str, port: int, token: str | None) -> Access:
-    """Ask for a token wherever others can connect; make one where none is given."""
+    """Require a token wherever others can connect; make one if none is given."""
     if token is not None and (len(token) < SHORTEST_TOKEN or not _is_plain(token)):
         raise InputError(
             f"`token` needs at least {SHORTEST_TOKEN} letters, digits, '-' or '_'; leave it out "
@@ -109,7 +109,7 @@ def _host_name(header: str) -> str | None:
     """Host of a Host header, without port and brackets; None where it is not one."""
     try:
         parts = urlsplit(f"//{header}")
-        _ = parts.port  # raises where it is no number
+        _ = parts.port  # raises if it is not a number
     except ValueError:
         return None
     return parts.hostname if parts.netloc == header and "@" not in header else None

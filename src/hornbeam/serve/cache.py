@@ -34,7 +34,7 @@ class BoundedCache(Generic[T]):
         return key in self._items
 
     def held(self, key: Hashable) -> T | None:
-        """The result of that key where it is held."""
+        """The result of a key if it is cached, else None."""
         with self._lock:
             if key not in self._items:
                 return None
@@ -42,7 +42,7 @@ class BoundedCache(Generic[T]):
             return self._items[key][0]
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The result of that key, made where it is not held.
+        """The result of a key, computed if it is not cached.
 
         Two threads may compute the same value concurrently: no lock is held while computing.
         """

@@ -26,7 +26,7 @@ from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.explorer_scorer import PATHS_SHOWN, NewLinks
 from hornbeam.serve.listing import joined
 
-#: States of all pairs that are kept, with what explaining them needs: some 50 bytes per fact each.
+#: Cached states of all pairs, with what explaining them needs: some 50 bytes per fact each.
 KEPT_STATES = 8
 
 
@@ -52,7 +52,7 @@ class CollectivePairs:
         self.seconds = _infer(self._unedited)
 
     def warm_up(self, progress: Progress) -> None:
-        """Explain a pair: what that lays out serves all of them."""
+        """Explain one pair, which builds the arrays that all of them share."""
         progress.message("Finding what links the pairs, rule by rule ...")
         with announced(progress):
             self.explain(self.model.rules, *self.pairs.names_at(0))
@@ -95,7 +95,7 @@ class CollectivePairs:
         return any(max(names.index(predicate) for names in known) < 0 for predicate in walked)
 
     def _explainer(self, rules: Sequence[Rule]) -> JointExplainer:
-        """What explains all pairs under these weights, with their state."""
+        """The explainer of all pairs under these weights, with their state."""
         weights = _weights(rules)
         if weights == _weights(self.model.rules):
             return self._unedited

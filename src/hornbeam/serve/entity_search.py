@@ -12,7 +12,7 @@ from hornbeam.serve.name_index import NameIndex
 
 @dataclass(frozen=True, eq=False)
 class EntitySearch:
-    """Two indices, of the names that people read and of the ids, and whose each name is.
+    """Two indices, of readable names and of ids, and the owners of each name.
 
     Examples
     --------

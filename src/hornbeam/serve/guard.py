@@ -1,7 +1,7 @@
 """Middleware: which requests are answered at all, and security headers of all responses.
 
-The page of one visitor can never run scripts that came in with a name: nothing but the explorer's
-own files is allowed to by the content security policy, and every name is escaped.
+The page of one visitor can never run scripts that came in with a name: the content security policy
+allows only the explorer's own files, and every name is escaped.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HEADERS = {
     "frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    # not "no-referrer": browsers then hide from us, too, where a form was sent
+    # not "no-referrer": browsers would then hide the origin of forms from this server, too
     "referrer-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
@@ -46,7 +46,7 @@ Asking = Callable[[], Response]
 
 
 class Guard:
-    """Refuses what is not for this server, and sets the headers of all answers."""
+    """Refuses requests that are not for this server, and sets the headers of all responses."""
 
     def __init__(self, app: ASGIApp, access: Access, ask_token: Asking) -> None:
         self.app = app
@@ -112,7 +112,7 @@ class Guard:
 
 
 def _with_own(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer with those that every answer carries."""
+    """The headers of a response, with those of every response."""
     given = [(name, value) for name, value in headers if name.lower() not in OWN]
     cached = any(name.lower() == b"cache-control" for name, _ in given)
     return [*given, *RAW_HEADERS, *([] if cached else [(b"cache-control", b"no-store")])]
@@ -123,7 +123,7 @@ def _plain(status: int, text: str) -> Response:
 
 
 async def read_body(receive: Receive) -> bytes:
-    """The body of a request, no more of it than the guard allows."""
+    """The body of a request, up to the size that the guard allows."""
     body = b""
     while len(body) <= MAX_BODY:
         message = await receive()

@@ -30,14 +30,14 @@ async def in_thread(page: Page, visit: Visit) -> Answer:
 class PageQueue:
     """A fixed number of page makers (threads at first) with a bounded queue.
 
-    Pages share the machine, so one that takes a second makes all others wait. A lane that gives
-    way to `others` rests after every page as long as these are asked.
+    Pages share the machine, so one that takes a second makes all others wait. A queue that yields
+    to `others` pauses after every page while these are in use.
     """
 
     def __init__(self, threads: int, most_waiting: int, others: PageQueue | None = None) -> None:
         self._free: list[PageMaker] = [in_thread] * threads
         self._n_makers = threads
-        # hands out turns in the order in which they were asked for
+        # a fair semaphore: first come, first served
         self._turns = asyncio.Semaphore(threads)
         self._most_waiting = most_waiting
         self._inside = 0
@@ -87,5 +87,5 @@ class PageQueue:
         return others is not None and now < self._rests_until and now < others._asked + STILL_ASKING
 
 
-#: Which lane a visit takes.
+#: Chooses the queue of a visit.
 QueueOf = Callable[[Visit], PageQueue]

@@ -4,7 +4,7 @@ A client gets a few seconds to send a request and a few to take the answer; one 
 now and then, or does not read, is cut off. The number of connections is limited; when it is
 reached, the connection that has been idle longest is closed, so that a crowd of silent connections
 cannot lock others out. (Uvicorn's own `limit_concurrency` would reject the newest connection
-instead.) A connection asks for one thing at a time: what is sent before the answer is out is not
+instead.) A connection has one request at a time: what is sent before the answer is complete is not
 read, so that pipelined requests get one answer.
 """
 
@@ -29,7 +29,7 @@ from hornbeam.progress import Progress
 from hornbeam.serve.guard import MAX_HEADERS
 from hornbeam.serve.web_app import WebApp
 
-#: Seconds to send a whole request, to be answered and take the answer, and to stay without asking.
+#: Deadlines in seconds: to send a whole request, to be answered and read the answer, to be idle.
 REQUEST_SECONDS = 10.0
 ANSWER_SECONDS = 60.0
 IDLE_SECONDS = 15
@@ -38,7 +38,7 @@ IDLE_SECONDS = 15
 MAX_CONNECTIONS = 1000
 MAX_BACKLOG = 250
 OTHER_FILES = 20
-#: Seconds that answers under way get when the server stops.
+#: Seconds that running requests get when the server stops.
 LAST_SECONDS = 2
 #: Seconds to wait for the warm-up thread then: ending it midway would print tracebacks.
 LAST_MOMENT = 0.5
@@ -51,11 +51,11 @@ class DeadlineProtocol(H11Protocol):
 
     @property
     def is_answering(self) -> bool:
-        """Whether a request has arrived and its answer is not out yet."""
+        """Whether a request has arrived and its answer is not complete yet."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Make room where there is none, and start the clock."""
+        """Close another connection if there are too many, and start the deadline."""
         leaving = _longest_idle(self.connections) or self if _is_full(self.connections) else None
         super().connection_made(transport)
         self._expect(REQUEST_SECONDS)
@@ -70,14 +70,14 @@ class DeadlineProtocol(H11Protocol):
             self._expect(ANSWER_SECONDS)
 
     def on_response_complete(self) -> None:
-        """Give the next request its time; one that came too early ends the connection."""
+        """Start the deadline of the next request; one that came too early ends the connection."""
         if self.conn.trailing_data[0]:
             self.transport.close()
         super().on_response_complete()
         self._expect(IDLE_SECONDS + REQUEST_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clock."""
+        """Cancel the deadline."""
         if self.deadline is not None:
             self.deadline.cancel()
         super().connection_lost(exc)
@@ -96,17 +96,17 @@ def _is_full(connections: Any) -> bool:  # noqa: ANN401
 
 
 def _most_connections() -> int:
-    """How many connections there may be."""
+    """Maximum number of connections."""
     return max(1, min(MAX_CONNECTIONS, 3 * _connection_files() // 4))
 
 
 def _backlog() -> int:
-    """How many connections are taken before one of them can make room for another."""
+    """Maximum number of connections that are accepted at once."""
     return max(1, min(MAX_BACKLOG, _connection_files() // 4))
 
 
 def _connection_files() -> int:
-    """Open files that are left for connections."""
+    """Number of open files that are left for connections."""
     if sys.platform == "win32":
         return 4 * MAX_CONNECTIONS
     import resource
@@ -116,13 +116,13 @@ def _connection_files() -> int:
 
 
 def _longest_idle(connections: Any) -> DeadlineProtocol | None:  # noqa: ANN401
-    """The connection whose time is up first among those that have not asked for anything."""
+    """The connection without a request whose deadline comes first."""
     waiting = [c for c in connections if not c.is_answering and not c.transport.is_closing()]
     return min(waiting, key=lambda c: c.deadline.when(), default=None)
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Open the socket, or say why it cannot be."""
+    """Open the socket; an error says why it cannot be opened."""
     try:
         found = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE | socket.AI_ADDRCONFIG
@@ -159,7 +159,7 @@ def run(
 ) -> None:
     """Serve until Ctrl-C or SIGTERM; `started` is called when the first visitor may come.
 
-    What the first page does not need is laid out then, in a thread; after it pages are made in
+    What the first page does not need is built then, in a thread; after that pages are made in
     processes.
     """
     warming, moving = list[Thread](), list[asyncio.Task[None]]()
@@ -177,7 +177,7 @@ def run(
             )
 
     server = make_server(app.guarded(), begun)
-    # what is there now stays: looking through it for garbage would hold up all visitors
+    # present objects stay: garbage collection of them would delay all visitors
     gc.collect()
     gc.freeze()
     try:
@@ -211,13 +211,13 @@ def make_server(app: ASGIApp, started: Callable[[], None]) -> uvicorn.Server:
 
 
 class _AnnouncedServer(uvicorn.Server):
-    """Says when it is ready."""
+    """Calls `started` when it is ready."""
 
     def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
         super().__init__(config)
         self._announce = started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start listening, then say so."""
+        """Start listening, then call `started`."""
         await super().startup(sockets)
         self._announce()
