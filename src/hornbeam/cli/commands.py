@@ -91,7 +91,7 @@ class Command(TyperCommand):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Context) -> object:
-        """Run the command; messages may also name options of `learn`, whose model it takes."""
+        """Run the command; messages may also name options of `learn`, which made its model."""
         with messages_in_flags(lambda: flags_of(load("learn")) | flags_of(self)):
             _check_address_space()
             check_outputs(self, ctx.params)
@@ -99,7 +99,7 @@ class Command(TyperCommand):
 
 
 class LazyGroup(TyperGroup):
-    """The subcommands by name and summary; only the one that is asked for is imported."""
+    """The subcommands by name and summary; only the requested one is imported."""
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401
         super().__init__(**settings)

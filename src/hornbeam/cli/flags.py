@@ -1,4 +1,4 @@
-"""The library's messages in the words of the command line: parameters become flags.
+"""Translates the library's messages for the command line: parameters become flags.
 
 The library names its parameters in backquotes, `min_coverage` or `engine="memory"`. Where the
 parameter is an option of the command that runs, the message names the flag instead:
@@ -34,12 +34,12 @@ QUOTES = "\"'[]"
 def messages_in_flags(flags: Callable[[], Mapping[str, str]]) -> Iterator[None]:
     """Let errors and warnings of the library name the flags of the command that runs.
 
-    A warning is one line, without its place in the source; those of other libraries are not shown.
+    A warning is one line, without its source location; those of other libraries are not shown.
     """
 
     def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
         if not issubclass(category, HornbeamWarning):
-            return  # of NumPy and others, about our code: nothing a user could act on
+            return  # of NumPy and others, about our code: users cannot act on them
         print_message(f"hornbeam: warning: {in_flags(str(message), flags())}")
 
     before, warnings.showwarning = warnings.showwarning, show

@@ -20,7 +20,7 @@ from hornbeam.files import delete_unfinished
 
 #: Grace period in seconds for a command to end by itself.
 GRACE_SECONDS = 1.2
-#: Exit code of what Ctrl-C has ended: 128 and the signal's number, as shells have it.
+#: Exit code after Ctrl-C: 128 plus the signal's number, as in shells.
 INTERRUPTED = 130
 STDERR = 2
 #: Escape sequence that clears the line and shows the cursor, which a progress bar may have hidden.
@@ -30,7 +30,7 @@ _left_to_others = False
 
 
 def exit_interrupted() -> None:
-    """End the process, as Ctrl-C does, with nothing half-written left behind."""
+    """End the process as Ctrl-C does, and delete unfinished files."""
     delete_unfinished()
     with suppress(OSError):  # a terminal that is gone
         # os.write, not sys.stderr: the interrupted thread may hold its lock
@@ -43,7 +43,7 @@ def exit_interrupted() -> None:
 
 @contextmanager
 def interrupts_handled() -> Iterator[None]:
-    """Answer Ctrl-C within two seconds in this block."""
+    """End the process within two seconds of Ctrl-C in this block."""
     if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -146,7 +146,7 @@ def _as_dict(model: Model, trace: Trace) -> dict[str, Any]:
 
 
 def _both_steps(model: Model, trace: Trace) -> dict[str, Any]:
-    """What there is of two steps: the rules of the first, and what the second gains."""
+    """JSON of the two steps, if any: the rules of the first, and the gain by the second."""
     if trace.second_step is None:
         return {}
     beliefs = zip(model.beliefs, model.belief_texts, strict=True)

@@ -49,7 +49,7 @@ def main(
 
 
 def run() -> None:
-    """Entry point: 0 done, 2 wrong input or usage, 130 interrupted, 1 a fault of ours."""
+    """Entry point: 0 done, 2 wrong input or usage, 130 interrupted, 1 a bug."""
     code: str | int | None = 0
     _provide_streams()
     try:
@@ -71,7 +71,7 @@ def run() -> None:
         print_message(f"hornbeam: {error}")
         code = 2
     except SystemExit as ended:
-        # the reader of our output (head, less) went away: not an error, whatever Typer says
+        # the reader of our output (head, less) has ended: not an error, unlike for Typer
         code = 0 if isinstance(ended.__context__, BrokenPipeError) else ended.code
     except KeyboardInterrupt:
         code = INTERRUPTED

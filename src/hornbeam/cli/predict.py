@@ -144,7 +144,7 @@ def _of_rules(
     reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> ResultTable | None:
-    """What a rule model predicts; None where the engine writes it as it goes."""
+    """Predictions of a rule model; None if the engine writes them block by block."""
     import hornbeam as hb
 
     _check_output(table, engine.engine, console.as_json)
@@ -257,7 +257,7 @@ def _of_graph(
 
 
 def _check_output(table: TableOptions, engine: EngineName, as_json: bool) -> None:
-    """Refuse before any work what an engine could not write; Spark writes folders."""
+    """Refuse before any work an output that the engine cannot write; Spark writes folders."""
     output, parquet = table.output, table.form is TableFormat.PARQUET
     if parquet and "://" in str(output):
         return

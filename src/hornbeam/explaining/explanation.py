@@ -1,7 +1,7 @@
 """Why a pair scores as it does: what every rule adds, its facts, and what would flip it.
 
-This module says what an explanation is; `hornbeam.explaining.explanation_text` how it reads, and
-`hornbeam.explaining.explainer` opens what makes it.
+This module has the result; `hornbeam.explaining.explanation_text` formats it as text, and
+`hornbeam.explaining.explainer` opens the explainer that makes it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hornbeam.explaining.waterfall import Waterfall, waterfall
 from hornbeam.result_table import ResultTable
 from hornbeam.rules.rule_words import said
 
-#: Groundings of every condition that are named unless more are asked for.
+#: Default number of groundings that are listed per condition.
 PATHS = 5
 
 
@@ -39,8 +39,8 @@ def not_among_pairs(subject: str, target: str, object_: str) -> InputError:
 class Flip:
     """Facts whose removal flips the decision, and the score without them.
 
-    `facts` is empty and `score` the pair's own where no such set is known; `status` says whether
-    there is none, or how far the set can be trusted to be the smallest.
+    `facts` is empty and `score` the pair's own if no such set is known; `status` is whether there
+    is none, or whether the set is known to be the smallest.
     """
 
     status: FlipStatus
@@ -71,14 +71,14 @@ class Explanation:
         The score from which the model calls a pair true.
     reasons
         Every rule of weight above 0 with a grounding (a prior always has one), the strongest
-        first: by its log-odds, or by its pull where log-odds are no sum.
+        first: by its log-odds, or by its pull where log-odds are not a sum.
     flip
-        What would flip the decision; None where that was not asked for.
+        What would flip the decision; None if that was not requested.
     unseen
         Names of the pair that no fact has; such pairs are scored by the prior alone.
     alone
-        Of a collective model of two steps: what its first step believes of the pair alone. What
-        the score has besides came from other pairs.
+        In a collective model of two steps: the belief of its first step about the pair. The rest of
+        the score comes from other pairs.
     """
 
     subject: str
@@ -104,12 +104,12 @@ class Explanation:
 
     @property
     def supporting(self) -> tuple[Reason, ...]:
-        """Reasons for the pair besides the prior, the strongest first."""
+        """Reasons for the pair other than the prior, the strongest first."""
         return self._on_side("for")
 
     @property
     def opposing(self) -> tuple[Reason, ...]:
-        """Reasons against the pair besides the prior, the strongest first."""
+        """Reasons against the pair other than the prior, the strongest first."""
         return self._on_side("against")
 
     @property

@@ -1,8 +1,8 @@
-"""The paths behind a count, named one by one, as many as are asked for.
+"""Lists the paths behind a count, up to a limit.
 
-Counting never lists paths; explaining must. Before the first path is walked, the entities that lie
-on some path are found from both ends, each time from the end that is cheaper to go on from. The
-walk then visits only those, so that the first few of millions of paths cost no more than a few.
+Counting never lists paths; explaining must. Before the first path is walked, the entities on paths
+are found from both ends, each time from the end that is cheaper to continue from. The walk then
+visits only those, so that the first few of millions of paths cost no more than a few.
 
 Paths come in the order of their entities' names: by the second entity, then the third, and so on.
 """
@@ -34,7 +34,7 @@ NEVER = -(1 << 40)
 
 @dataclass(frozen=True, eq=False)
 class PathEnds:
-    """Two nodes to connect, and the step between them that is no evidence for itself."""
+    """Two nodes to connect, and the step between them that is not evidence for itself."""
 
     source: int
     sink: int
@@ -43,9 +43,9 @@ class PathEnds:
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """Paths of one relation sequence: a row of `nodes` each, from subject to object.
+    """Paths of one body, one row of `nodes` each, from subject to object.
 
-    `edges` has the places of their steps in the graph's forward lists, `body` the truth of every
+    `edges` has the indices of their steps in the graph's forward lists, `body` the truth of every
     path in millionths, above 0.
     """
 
@@ -67,8 +67,7 @@ def first_paths(
 ) -> Paths:
     """Walk the first `limit` paths along the codes `steps` from the pair's source to its sink.
 
-    The graph has what may be walked under a fan-out limit; with `distinct`, no path meets an entity
-    twice.
+    The graph is already under its fan-out limit; with `distinct`, no path meets an entity twice.
     """
     with announced(progress):
         levels = useful_nodes(graph, steps, pair)
@@ -87,10 +86,10 @@ def _run_on(graph: Graph, kernel: Kernel) -> Callable[..., Any]:
 
 
 def useful_nodes(graph: Graph, steps: Sequence[int], pair: PathEnds) -> list[Ids]:
-    """Nodes at every position of the paths, as far as the walk needs to know them.
+    """Nodes at every position of the paths, as far as the walk needs them.
 
-    Positions behind the meeting point of both searches may hold nodes that no path from the
-    source reaches; a walk from the source never meets those.
+    Positions after the meeting point of both searches may have nodes that no path from the source
+    reaches; a walk from the source never meets those.
     """
     front = [np.array([pair.source], dtype=np.int32)]
     back = [np.array([pair.sink], dtype=np.int32)]
@@ -114,9 +113,9 @@ def useful_nodes(graph: Graph, steps: Sequence[int], pair: PathEnds) -> list[Ids
 
 
 def cut(graph: Graph, steps: Sequence[int], pair: PathEnds) -> tuple[int, Ids, Ids]:
-    """A step of a sequence, and ends of it, such that every path takes it between two of them.
+    """A step of a body, and starts and ends such that every path takes it between two of them.
 
-    It is the first of all paths or the last, whichever has fewer ends.
+    It is the first step or the last, whichever has fewer.
     """
     levels = useful_nodes(graph, steps, pair)
     for k in range(len(steps)):
@@ -155,7 +154,7 @@ def _place(values, low, high, wanted):  # type: ignore[no-untyped-def] # noqa: A
 
 
 def _run(offsets, code, node, step):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Where the edges of one step stand among a node's."""
+    """Range of the edges of one step among a node's."""
     low = _place(code, offsets[node], offsets[node + 1], step)
     return low, _place(code, low, offsets[node + 1], step + 1)
 

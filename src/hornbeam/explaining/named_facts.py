@@ -1,4 +1,4 @@
-"""Facts and groundings by their names, and how they read."""
+"""Facts and groundings by their names, and their text."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hornbeam.rules.body import Kind
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact by its names, as it stands in the data, with its truth value.
+    """A fact by its names, as in the data, with its truth value.
 
-    A fact about one entity has no object; one of three or more arguments has `others` behind its
+    A fact about one entity has no object; one of three or more arguments has `others` after its
     first two.
     """
 
@@ -94,8 +94,8 @@ class MetCondition:
     count: int  #: how many groundings it has for the pair
     #: The first of them, in the order of their entities' names.
     groundings: tuple[Grounding, ...] = ()
-    share: float | None = None  #: the share of its paths, where the rule asks for it
-    steps: int = 1  #: facts of each grounding; none of `(A == 'c')`
+    share: float | None = None  #: the share of its paths, if the rule uses it
+    steps: int = 1  #: facts per grounding; 0 for `(A == 'c')`
 
     @property
     def figures(self) -> str:
