@@ -90,7 +90,7 @@ def test_other_relaxations_say_that_there_is_no_sum(relaxation: Relaxation) -> N
     found = model.explain(hb.read_facts([("a", "p", "b")]), ("a", "b"))
     assert found.waterfall() is None
     assert found.as_dict()["waterfall"] is None
-    assert "Log-odds are no sum over rules here" in str(found)
+    assert "Log-odds are not a sum over rules here" in str(found)
     assert "How the score adds up" not in found._repr_html_()
 
 

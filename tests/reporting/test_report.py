@@ -172,7 +172,7 @@ def test_how_it_was_learned_comes_from_the_trace() -> None:
 
 def test_without_a_trace_the_page_says_so() -> None:
     _, page = page_of()
-    assert "there is no trace beside the model file" in page.words
+    assert "there is no trace next to the model file" in page.words
 
 
 @pytest.mark.quick_cases(1)

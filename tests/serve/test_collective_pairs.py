@@ -112,7 +112,7 @@ def test_reasons_are_those_of_explain(explorer: Explorer) -> None:
     assert for_ann.count('class="inferred"') == 1
     assert "of its ground clauses" not in for_ann
     assert "of its ground clauses" in against_bob
-    assert "What would change its mind" not in for_ann
+    assert "What would flip the decision" not in for_ann
     off = explorer.explain("ann", "trusts", "eve", NO_EDITS.switched(0, on=False))
     assert [reason.index for reason in off.reasons] == [3]
 

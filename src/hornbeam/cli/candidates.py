@@ -88,7 +88,7 @@ def _as_dict(
 
 
 def _text(candidate: Candidate, called: EntityNames) -> str:
-    """A candidate, and what its constant is called."""
+    """Text of a candidate, with the name of its constant."""
     constant = candidate.body.constant
     if constant is None or constant not in called.names:
         return candidate.text

@@ -20,7 +20,7 @@ from hornbeam.errors import InputError
 from hornbeam.machine import MIN_ADDRESS_SPACE, address_space
 from hornbeam.printable import message_text
 
-#: A context of Click, which older Typers import and newer ones bring along.
+#: Click's Context: older Typers import Click, newer ones bundle it.
 Context = Any
 
 #: Commands by their heading in the help, with the first line of their own help. Each is a function
@@ -61,7 +61,7 @@ COMMANDS = {
 
 @contextmanager
 def _printable_messages() -> Iterator[None]:
-    """Let what Typer says of wrong words be short, and without control characters."""
+    """Shorten Typer's error messages and escape control characters in them."""
     try:
         yield
     except Exception as error:  # its class is Click's or Typer's own, by version
@@ -72,7 +72,7 @@ def _printable_messages() -> Iterator[None]:
 
 
 def _check_address_space() -> None:
-    """Refuse what native libraries would crash in, before any of them is loaded."""
+    """Refuse an address-space limit (`ulimit -v`) that is too low, before a library crashes."""
     limit = address_space()
     if limit is not None and limit < MIN_ADDRESS_SPACE:
         raise InputError(
@@ -82,7 +82,7 @@ def _check_address_space() -> None:
 
 
 class Command(TyperCommand):
-    """A command that names options where the library names parameters."""
+    """A command whose messages name flags where the library's name parameters."""
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Read the options."""
@@ -91,7 +91,7 @@ class Command(TyperCommand):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Context) -> object:
-        """Run the command; messages may also name options of `learn`, whose model it takes."""
+        """Run the command; messages may also name options of `learn`, which made its model."""
         with messages_in_flags(lambda: flags_of(load("learn")) | flags_of(self)):
             _check_address_space()
             check_outputs(self, ctx.params)
@@ -99,7 +99,7 @@ class Command(TyperCommand):
 
 
 class LazyGroup(TyperGroup):
-    """The subcommands by name and summary; only the one that is asked for is imported."""
+    """The subcommands by name and summary; only the requested one is imported."""
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401
         super().__init__(**settings)

@@ -1,4 +1,4 @@
-"""What a person sees besides the result: progress, messages and errors, all on stderr."""
+"""Everything shown besides the result: progress, messages and errors, all on stderr."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ T = TypeVar("T")
 
 #: Work that ends sooner shows no bar.
 BAR_AFTER_SECONDS = 0.5
-#: Where stderr is no terminal (a log, a batch job), long work prints a line this often.
+#: Where stderr is not a terminal (a log, a batch job), long work prints a line this often.
 LINE_EVERY_SECONDS = 10.0
 #: Files that have at least this many bytes together are announced before they are read.
 LARGE = 10_000_000
-#: Fewest letters of a line that goes on below its last column.
+#: Minimum width of the last column when a line is wrapped under it.
 NARROWEST = 24
-#: Width of a table where stdout is no terminal and COLUMNS is not set.
+#: Width of a table where stdout is not a terminal and COLUMNS is not set.
 PIPE_WIDTH = 160
 
 
 class TerminalProgress:
     """A bar on a terminal, a line now and then elsewhere, nothing when quiet.
 
-    Stages of a `whole` have one bar together. Verbose adds the time to every message, a line for
-    every stage that ends, and what the whole work has cost.
+    Stages of a `whole` share one bar. Verbose adds the time to every message, a line for every
+    stage that ends, and the cost of the whole work.
     """
 
     def __init__(
@@ -53,19 +53,19 @@ class TerminalProgress:
         self._tasks: dict[str, TaskID] = {}
 
     def message(self, text: str) -> None:
-        """Print something once."""
+        """Print a message."""
         if self.verbose:
             print_message(f"[{time.monotonic() - self._began:7.2f} s] {text}")
         elif not self.quiet:
             print_message(text)
 
     def detail(self, text: str) -> None:
-        """Print something that only matters when verbose."""
+        """Print a message if verbose."""
         if self.verbose:
             self.message(text)
 
     def advance(self, stage: str, done: int, total: int) -> None:
-        """Show how far the stage is."""
+        """Show the progress of a stage."""
         if self.quiet:
             return
         now = time.monotonic()
@@ -75,7 +75,7 @@ class TerminalProgress:
         if self._whole is not None:
             self._whole.report(stage, known)
             name, shown = self._whole.name, self._whole.shown
-        # while a bar is shown, Rich before 15 has put something before stderr that is no terminal
+        # while a bar is shown, Rich < 15 replaces sys.stderr by a proxy whose isatty() is false
         if self._bar is not None or sys.stderr.isatty():
             self._draw(name, shown, now)
         elif now - max(self._last_line, known.began) >= LINE_EVERY_SECONDS and done < total:
@@ -96,7 +96,7 @@ class TerminalProgress:
         self._bar.update(self._tasks[name], completed=shown.fraction, line=str(shown))
 
     def close(self) -> None:
-        """Take the bars off the screen."""
+        """Remove the bars from the screen."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
@@ -104,7 +104,7 @@ class TerminalProgress:
         self._bar_from = time.monotonic()
 
     def print_cost(self) -> None:
-        """When verbose, print what the work has cost."""
+        """If verbose, print the time and memory that the work took."""
         self.detail(f"Done. CPU {time.process_time():.2f} s{_peak_memory()}.")
 
 
@@ -136,7 +136,7 @@ def _peak_memory() -> str:
 def progress_shown(
     quiet: bool, verbose: bool = False, whole: StagePlan | None = None
 ) -> Iterator[TerminalProgress]:
-    """Progress that is taken off the screen however the work ends."""
+    """Show progress in this block, and clear it at the end, also after an error."""
     from hornbeam.compiled import announced
 
     progress = TerminalProgress(quiet, verbose, whole)
@@ -149,8 +149,8 @@ def progress_shown(
 
 
 def read_files(reader: Callable[..., T], files: Sequence[str], progress: TerminalProgress) -> T:
-    """Read files with one of the readers; say so first where that may take a while."""
-    # a table of one predicate, ta=ta.tsv, has its file behind the "="
+    """Read files with one of the readers, after a message if they are large."""
+    # a table of one predicate, ta=ta.tsv, has its file after the "="
     named = [name if os.path.isfile(name) else name.partition("=")[2] for name in files]
     size = sum(os.path.getsize(name) for name in named if os.path.isfile(name))
     if size >= LARGE:
@@ -161,12 +161,12 @@ def read_files(reader: Callable[..., T], files: Sequence[str], progress: Termina
 
 
 def print_message(text: str) -> None:
-    """A message to stderr; what it quotes of the data moves no cursor."""
+    """Print a message to stderr, with control characters in quoted data escaped."""
     print(message_text(text), file=sys.stderr, flush=True)
 
 
 def screen_lines(text: str) -> str:
-    """Lines of tables for the screen: of control characters only TABs stay."""
+    """Lines of tables for the screen, without control characters other than TABs."""
     lines = (line.split("\t") for line in text.split("\n"))
     return "\n".join("\t".join(map(printable, cells)) for cells in lines)
 
@@ -188,20 +188,20 @@ def screen() -> Console:
     from rich.console import Console
 
     known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
-    # names in the data are shown as they are: no :smile: turns into a picture
+    # names in the data are shown unchanged: no emoji for :smile:
     return Console(
         highlight=False, emoji=False, width=None if known else PIPE_WIDTH, soft_wrap=False
     )
 
 
 def print_line(out: Console, line: str, style: str = "") -> None:
-    """Print a line as it is; on a terminal that is too narrow it goes on below its last column.
+    """Print a line unchanged; on a narrow terminal its last column is wrapped.
 
-    Columns stand two spaces apart.
+    Columns are separated by two spaces.
     """
     from rich.text import Text
 
-    # as text, not as markup: names may hold anything
+    # as text, not as markup: names may contain anything
     text = Text(printable(line), style=style)
     if not out.is_terminal or text.cell_len <= out.width:
         out.print(text, soft_wrap=True)
@@ -218,7 +218,7 @@ def print_line(out: Console, line: str, style: str = "") -> None:
 def print_table(
     out: Console, columns: Sequence[str], rows: Sequence[Sequence[str]], text: str = "rule"
 ) -> None:
-    """Print a table; where the screen is too narrow for it, its rows one below the other.
+    """Print a table; on a screen that is too narrow, one line per cell.
 
     All columns but `text` are figures.
     """

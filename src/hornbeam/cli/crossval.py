@@ -41,7 +41,7 @@ class TaskOptions(Options):
 
     @property
     def method_names(self) -> list[str]:
-        """The learners that are named with commas between."""
+        """Learners from comma-separated names."""
         from hornbeam.learning.registry import learner_names
 
         known = learner_names()

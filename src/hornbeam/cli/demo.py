@@ -23,7 +23,7 @@ EVIDENCE = ("--facts", "observed.tsv", "--facts", "fold0/obs.tsv")
 
 @dataclass(frozen=True)
 class DemoStep:
-    """One command of the tour: the question it answers, its words, and what to see in it."""
+    """One command of the tour: the question it answers, its arguments, a remark on its output."""
 
     question: str
     words: tuple[str, ...]
@@ -94,7 +94,7 @@ def demo(
 
 @contextmanager
 def _folder(keep: Path | None) -> Iterator[Path]:
-    """A folder with the bundled data: a new one that stays, or one that goes away."""
+    """Make a folder with the bundled data: `keep`, or a temporary one, deleted at the end."""
     import shutil
     import tempfile
     from importlib.resources import as_file, files

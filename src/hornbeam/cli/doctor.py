@@ -16,9 +16,9 @@ from hornbeam import __version__
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, screen, screen_text
 
-#: Extras for those who change Hornbeam, not for those who use it.
+#: Extras for developers of Hornbeam, not for its users.
 DEVELOPMENT = {"dev", "docs"}
-#: Less free memory than this is called a problem.
+#: Less free memory than this is reported as a problem.
 LITTLE_MEMORY = 1 << 30
 
 Versions = dict[str, str | None]
@@ -26,7 +26,7 @@ Versions = dict[str, str | None]
 
 @dataclass(frozen=True)
 class Checkup:
-    """Everything that is looked at; None where the system does not tell."""
+    """The results of all checks; None where the system does not provide them."""
 
     hornbeam: str
     python: str
@@ -62,7 +62,7 @@ def doctor(*, console: options.ConsoleOptions) -> None:
 
 
 def examine() -> Checkup:
-    """Look at everything."""
+    """Run all checks."""
     from hornbeam.machine import physical_memory, worker_threads
 
     core, extras = _libraries()
@@ -76,7 +76,7 @@ def examine() -> Checkup:
     if not problems:
         from hornbeam.counting.memory.search import search_block
 
-        kernels = search_block.folder  # that of other kernels is kept likewise
+        kernels = search_block.folder  # the cache folder of one kernel stands for all of them
     if kernels is not None and not _lasts(kernels):
         problems.append(
             "compiled kernels cannot be kept, so that they are compiled again and again: "
@@ -104,7 +104,7 @@ def examine() -> Checkup:
 
 
 def _requirements() -> Iterator[tuple[str, str, str | None]]:
-    """What the package's own metadata ask for: a library, bounds of its version, the extra."""
+    """The requirements in the package's metadata: library, version bounds, extra."""
     for requirement in metadata.requires("hornbeam") or []:
         text, _, marker = requirement.partition(";")
         match = re.match(r"([\w.-]+)(?:\[[^]]*\])?\s*(.*)", text)
@@ -115,7 +115,7 @@ def _requirements() -> Iterator[tuple[str, str, str | None]]:
 
 
 def _libraries() -> tuple[Versions, dict[str, Versions]]:
-    """Versions of what is needed always, and for each extra."""
+    """Versions of the required libraries, and of those of each extra."""
     core: Versions = {}
     extras: dict[str, Versions] = {}
     for name, _, extra in _requirements():
@@ -124,7 +124,7 @@ def _libraries() -> tuple[Versions, dict[str, Versions]]:
 
 
 def _outside_ranges() -> list[str]:
-    """What is installed in versions that are not allowed."""
+    """Libraries that are installed in versions that are not allowed."""
     found = []
     for name, bounds, _ in _requirements():
         version = _version(name)
@@ -136,7 +136,7 @@ def _outside_ranges() -> list[str]:
 
 
 def _is_within(version: str, bound: str) -> bool:
-    """Whether a version meets a bound; by the numbers of releases.
+    """Whether a version meets a bound, compared by release numbers.
 
     >>> _is_within("1.4.2", ">=1.5"), _is_within("2.0.0", "<3"), _is_within("3.0", "<3")
     (False, True, False)
@@ -156,7 +156,7 @@ def _version(library: str) -> str | None:
 
 
 def _lasts(folder: str) -> bool:
-    """Whether files can be made in a folder (or it can be made) and are still there tomorrow."""
+    """Whether a folder is writable (or can be created) and not temporary."""
     from hornbeam.compiled import TEMPORARY
 
     path = Path(folder)
@@ -176,7 +176,7 @@ def _available_memory() -> int | None:
 
 
 def _java() -> str | None:
-    """First line of `java -version`, where there is one."""
+    """First line of `java -version`; None without Java."""
     command = shutil.which("java")
     if command is None:
         return None

@@ -142,7 +142,7 @@ def _judged_graph(
 
 
 def _show_both(comparable: GraphEvaluation, without_linked: GraphEvaluation) -> None:
-    """The comparable figures, and behind them those without linked candidates."""
+    """Show the comparable figures, then those without linked candidates."""
     _show_ranks(comparable)
     one = without_linked
     screen().print(

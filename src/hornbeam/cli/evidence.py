@@ -1,4 +1,4 @@
-"""Facts for a command: in memory, or with an engine that leaves them where they are."""
+"""Facts for a command: in memory, or in an engine's database."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def open_evidence(
     reading: ReadingOptions,
     progress: TerminalProgress,
 ) -> Iterator[Engine]:
-    """Read or open the facts; whatever the engine put on disk is gone afterwards."""
+    """Read or open the facts; temporary files of the engine are deleted at the end of the block."""
     for option, engines in BELONGS.items():
         if getattr(options, option) and options.engine not in engines:
             raise InputError(f"`{option}` is for --engine {' or '.join(engines)}")
@@ -81,7 +81,7 @@ def evidence_for(
     reading: ReadingOptions,
     progress: TerminalProgress,
 ) -> Iterator[Engine]:
-    """Open an engine for a model, over the true ones of known pairs as well where there are any."""
+    """Open an engine for a model, over the facts and the true known pairs, if any."""
     with open_evidence(given.facts, engine, reading, progress) as opened:
         if opened.facts is not None:
             yield opened.over(with_known_pairs(opened.facts, model, given.known, reading, progress))
@@ -92,14 +92,14 @@ def evidence_for(
 
 
 def graph_evidence(engine: Engine) -> Facts | Engine:
-    """What models of whole graphs take: facts in memory, or an engine that has them elsewhere."""
+    """The evidence of models of whole graphs: facts in memory, or an engine that has them."""
     return engine if engine.facts is None else engine.facts
 
 
 def facts_for(
     model: Model, given: ModelOptions, reading: ReadingOptions, progress: TerminalProgress
 ) -> Facts:
-    """Read the facts for a model, and known pairs besides where there are any."""
+    """Read the facts for a model, with the true known pairs, if any."""
     import hornbeam as hb
 
     facts = reading.read(hb.read_facts, given.facts, progress)
@@ -109,7 +109,7 @@ def facts_for(
 def entity_names(
     files: Sequence[str] | None, facts: Facts | None, progress: TerminalProgress
 ) -> EntityNames:
-    """Read names to show for entities; without a file, those that the facts tell."""
+    """Read names to show for entities; without a file, those in the facts."""
     import hornbeam as hb
     from hornbeam.facts.entity_names import NO_NAMES
 
@@ -125,7 +125,7 @@ def with_known_pairs(
     reading: ReadingOptions,
     progress: TerminalProgress,
 ) -> Facts:
-    """Facts with the true ones of known pairs among them, where there are any."""
+    """The facts, with the true known pairs added, if any."""
     import hornbeam as hb
 
     if known:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from hornbeam.graphs.graph_model import GraphModel
     from hornbeam.model import Model
 
-#: Colours of the lines by their role; colours show on terminals only. As on pages, blue is for
-#: and orange against: people tell them apart who do not see red and green.
+#: Colours of the lines by their role; colours show on terminals only. As on pages, blue is for and
+#: orange against, which are distinct without seeing red and green.
 STYLES = {
     "pair": "bold",
     "note": "dim",
@@ -134,7 +134,7 @@ def _explained_pair(
     reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> Explained:
-    """Explain what a rule model says of a pair."""
+    """Explain the score of a pair by a rule model."""
     import hornbeam as hb
     from hornbeam.explaining.shown_names import explanation_in_names, mentioned
     from hornbeam.facts.names import unknown_entity

@@ -1,7 +1,7 @@
-"""The library's messages in the words of the command line: parameters become flags.
+"""Translates the library's messages for the command line: parameters become flags.
 
 The library names its parameters in backquotes, `min_coverage` or `engine="memory"`. Where the
-parameter is an option of the command that runs, the user is told of the flag instead:
+parameter is an option of the command that runs, the message names the flag instead:
 --min-coverage, --engine memory. Other backquotes stay as they are.
 """
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 #: Parameters of the library whose option has another name.
 DIFFERENCES = {"conf": "spark_conf", "subjects": "subject", "header": "no_header"}
-#: Flags of which another option has the values.
+#: Boolean flags whose value, if any, is given by another option.
 METHODS = {"collective": "collective_method"}
 
 #: A name in backquotes, with or without a value.
 QUOTED = re.compile(r"`(\w+)(?:=([^`]*))?`")
-#: What Python puts around a text or a list of one, and a shell does not.
+#: Quotes and brackets that Python prints around a string or a one-item list; dropped in flags.
 QUOTES = "\"'[]"
 
 
@@ -34,12 +34,12 @@ QUOTES = "\"'[]"
 def messages_in_flags(flags: Callable[[], Mapping[str, str]]) -> Iterator[None]:
     """Let errors and warnings of the library name the flags of the command that runs.
 
-    A warning is one line, without its place in the source; those of other libraries are not shown.
+    A warning is one line, without its source location; those of other libraries are not shown.
     """
 
     def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
         if not issubclass(category, HornbeamWarning):
-            return  # of NumPy and others, about our code: nothing a user could act on
+            return  # of NumPy and others, about our code: users cannot act on them
         print_message(f"hornbeam: warning: {in_flags(str(message), flags())}")
 
     before, warnings.showwarning = warnings.showwarning, show

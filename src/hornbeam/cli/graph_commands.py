@@ -1,4 +1,4 @@
-"""What commands do with models of whole graphs."""
+"""Parts of commands for models of whole graphs."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from hornbeam.graphs.graph_model import GraphModel
     from hornbeam.graphs.named_queries import NamedQueries
 
-#: How learning calls its one stage.
+#: Name of the only progress stage of learning.
 LEARNING = "Learning the graph"
-#: Most relations of a model that a message names.
+#: Maximum number of a model's relations in a message.
 NAMED_RELATIONS = 5
 
 LeaveOutLinked = Annotated[
@@ -96,7 +96,7 @@ def learn_graph_model(
     reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> None:
-    """Learn a model of a whole graph, write it, and show what it is."""
+    """Learn a model of a whole graph, write it, and show a summary."""
     import hornbeam as hb
     from hornbeam.graphs.graph_learning import check_only_counted
 
@@ -104,7 +104,7 @@ def learn_graph_model(
         check_only_counted(graph.rules, graph.valid)  # before it is started
 
     clock = time.perf_counter()
-    whole = StagePlan(LEARNING, {LEARNING: 1.0})  # in percent: its units mean nothing to a reader
+    whole = StagePlan(LEARNING, {LEARNING: 1.0})  # in percent: units of work mean little
     with (
         console.progress(whole) as progress,
         open_evidence(training.facts, engine, reading, progress) as known,
@@ -176,14 +176,14 @@ def _show_learned(model: GraphModel, output: Path, seconds: dict[str, float]) ->
         soft_wrap=True,
     )
     if chosen["stopped_early"] == "yes":
-        out.print("The time limit ended it early: the model is made of what there was.")
+        out.print("The time limit was reached: the model is made of the results so far.")
 
 
 # --- what other commands share --------------------------------------------------------------------
 
 
 def refuse_engine(engine: options.EngineOptions, leave_out_linked: bool) -> None:
-    """Refuse what an engine does not offer, before it is started."""
+    """Refuse an engine that lacks a feature, before it is started."""
     if engine.engine is EngineName.SPARK:
         raise InputError("--engine spark answers no queries: leave it out")
     if leave_out_linked and engine.engine is not EngineName.MEMORY:
@@ -196,7 +196,7 @@ def relation_names(model: GraphModel) -> list[str]:
 
 
 def warn_of_another_graph(model: GraphModel, predicates: Names) -> None:
-    """Warn where the facts have no relation that the model knows: it can say nothing of them."""
+    """Warn if the facts have no relation of the model: it cannot answer anything."""
     known = relation_names(model)
     if any(predicates.index(name) >= 0 for name in known):
         return
@@ -212,9 +212,9 @@ def warn_of_another_graph(model: GraphModel, predicates: Names) -> None:
 def report_unanswerable(
     asked: NamedQueries, relations: Collection[str], facts: Facts, progress: TerminalProgress
 ) -> None:
-    """Say which relation of queries the model does not know, and the first name that no fact has.
+    """Report a relation of queries that the model lacks, and the first name that no fact has.
 
-    How many queries name what no fact has is told where they are answered.
+    The number of queries with such names is reported where they are answered.
     """
     from hornbeam.suggestions import did_you_mean
 

@@ -1,9 +1,9 @@
-"""Ctrl-C is answered within two seconds, whatever the command is busy with.
+"""Ctrl-C ends a command within two seconds, whatever it is doing.
 
 Python sees a signal between two of its own instructions, and a search in compiled code or a query
 of a database may be a minute away from the next. So the system also writes the signal's number to a
-pipe, which a thread of its own reads. The command gets a moment to leave by itself, through all its
-`finally`s; what it has not left by then is ended from here, with its temporary files deleted.
+pipe, which a thread of its own reads. The command gets a moment to end by itself and run its
+`finally` blocks; after that this thread ends the process and deletes its temporary files.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from select import select
 
 from hornbeam.files import delete_unfinished
 
-#: Seconds that a command gets to leave by itself.
+#: Grace period in seconds for a command to end by itself.
 GRACE_SECONDS = 1.2
-#: Exit code of what Ctrl-C has ended: 128 and the signal's number, as shells have it.
+#: Exit code after Ctrl-C: 128 plus the signal's number, as in shells.
 INTERRUPTED = 130
 STDERR = 2
-#: A bar that was being drawn had hidden it.
+#: Escape sequence that clears the line and shows the cursor, which a progress bar may have hidden.
 SHOW_CURSOR = b"\r\x1b[2K\x1b[?25h"
 
 _left_to_others = False
 
 
 def exit_interrupted() -> None:
-    """End the process, as Ctrl-C does, with nothing half-written left behind."""
+    """End the process as Ctrl-C does, and delete unfinished files."""
     delete_unfinished()
     with suppress(OSError):  # a terminal that is gone
-        # past Python's own streams: the thread that is ended may be holding them
+        # os.write, not sys.stderr: the interrupted thread may hold its lock
         if select([], [STDERR], [], 0.1)[1]:
             shown = SHOW_CURSOR if os.isatty(STDERR) else b""
             os.write(STDERR, shown + b"hornbeam: interrupted\n")
@@ -43,7 +43,7 @@ def exit_interrupted() -> None:
 
 @contextmanager
 def interrupts_handled() -> Iterator[None]:
-    """Answer Ctrl-C within two seconds in this block."""
+    """End the process within two seconds of Ctrl-C in this block."""
     if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -66,7 +66,7 @@ def interrupts_handled() -> Iterator[None]:
 
 @contextmanager
 def interrupts_delegated() -> Iterator[None]:
-    """Let somebody else answer Ctrl-C in this block: a server that takes leave of its clients."""
+    """Leave Ctrl-C to another handler in this block (a server that closes its connections)."""
     global _left_to_others
     _left_to_others = True
     try:
@@ -85,6 +85,6 @@ def _watch(read: int, left: threading.Event) -> None:
 
 
 def _ignore_unraisable_interrupt(unraisable: sys.UnraisableHookArgs) -> None:
-    """Say nothing of Ctrl-C where Python cannot raise it, in a finalizer: the thread sees to it."""
+    """Ignore a KeyboardInterrupt that cannot be raised (in a finalizer): `_watch` handles it."""
     if not isinstance(unraisable.exc_value, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)

@@ -1,4 +1,4 @@
-"""Options that say which rules are looked for."""
+"""Options for the language of rules."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ rule_option = partial(typer.Option, rich_help_panel="Which rules")
 
 @dataclass(frozen=True)
 class LanguageOptions(Options):
-    """Which rules are looked for."""
+    """The language of rules."""
 
-    #: Beyond what one target allows: whole graphs have their own limit.
+    #: Larger than the limit for one target: whole graphs have their own limit.
     max_length: Annotated[
         int | None,
         rule_option(
@@ -72,7 +72,7 @@ class LanguageOptions(Options):
         body_kinds(self.bodies)
 
     def language(self) -> Language:
-        """Describe the rules for the library."""
+        """The language as the library's object."""
         from hornbeam.rules.candidates import Language
 
         if self.max_length is not None and self.max_length > MAX_LENGTH:
@@ -86,7 +86,7 @@ class LanguageOptions(Options):
 
 
 def body_kinds(text: str | None) -> tuple[Kind, ...] | None:
-    """Kinds of bodies by their names with commas between; None leaves them to the learner.
+    """Kinds of bodies from comma-separated names; None leaves them to the learner.
 
     Examples
     --------

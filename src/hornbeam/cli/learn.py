@@ -111,14 +111,14 @@ def learn(
 
 
 def _stages(learning: str, by_folds: bool, two_steps: bool) -> StagePlan:
-    """The stages of learning in one line; rounded shares of what three data sets took."""
+    """Stages of learning for one progress bar, with rounded shares of time on three data sets."""
     counting = {"Counting paths": 5.0, "Counting fold by fold": 30.0 if by_folds else 0.0}
     fitting = {learning: 55.0, "Second step": 300.0 if two_steps else 0.0}
     return StagePlan("Learning", counting | fitting | {"What follows": 10.0})
 
 
 def _refuse(training: options.TrainingOptions, fitting: FitOptions, rules: LanguageOptions) -> None:
-    """Refuse options that have no meaning for whole graphs, rather than not heed them."""
+    """Refuse options that have no meaning for whole graphs instead of ignoring them silently."""
     for name in chain(training.changed(), fitting.changed(), rules.changed()):
         if name not in ("facts", "target", "max_length"):
             raise InputError(f"`{name}` is for single targets: leave it out of --all-relations")
@@ -146,7 +146,7 @@ def _as_dict(model: Model, trace: Trace) -> dict[str, Any]:
 
 
 def _both_steps(model: Model, trace: Trace) -> dict[str, Any]:
-    """What there is of two steps: the rules of the first, and what the second gains."""
+    """JSON of the two steps, if any: the rules of the first, and the gain by the second."""
     if trace.second_step is None:
         return {}
     beliefs = zip(model.beliefs, model.belief_texts, strict=True)

@@ -1,4 +1,4 @@
-"""Options of learning: those of every learner, and those that are a learner's own settings."""
+"""Options of learning: those of every learner, and the settings of single learners."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ SAMPLINGS = OneOf(lambda: get_args(Sampling))
 
 @dataclass(frozen=True)
 class LearnerOptions(Options):
-    """What was given of the learners' own settings, by the name of the field."""
+    """The learners' settings that were given, by field name."""
 
     given: Mapping[str, Any]
 
     @classmethod
     def parameters(cls) -> list[Parameter]:
-        """List one option per setting of any learner; None is not given: each has its default."""
+        """List one option per setting of any learner; its default None means "not given"."""
         return [
             Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=_option(name, having))
             for name, having in _settings().items()
@@ -50,15 +50,15 @@ class LearnerOptions(Options):
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
-        """Leave out what was not given."""
+        """Keep only the settings that were given."""
         return cls({name: value for name, value in given.items() if value is not None})
 
     def changed(self) -> Iterator[str]:
-        """Yield the names of what was given."""
+        """Yield the names of the settings that were given."""
         yield from self.given
 
     def learner(self, method: str, seed: int) -> Learner:
-        """Make the learner; refuse settings that it does not have."""
+        """The learner with these settings; refuse settings that it does not have."""
         others = _settings_of_others()
         own = others[method] if method in others else _own_settings(learner_class(method))
         foreign = sorted(self.given.keys() - own.keys())
@@ -75,7 +75,7 @@ class LearnerOptions(Options):
 
 @dataclass(frozen=True)
 class EvidenceOptions(Options):
-    """What is evidence for a pair, and how groundings count."""
+    """Which facts are evidence for a pair, and how groundings count."""
 
     counts: Annotated[
         str,
@@ -113,7 +113,7 @@ class EvidenceOptions(Options):
 
     @property
     def collective_asked(self) -> bool | str:
-        """What both options say together; a method without the flag is refused."""
+        """Both options as one value; a method without the flag is refused."""
         if not self.collective and self.collective_method is not CollectiveMethod.TWO_STEP:
             raise InputError("--collective-method is for collective models: give --collective too")
         return self.collective_method.value if self.collective else False
@@ -161,12 +161,12 @@ class FitOptions(Options):
     settings: LearnerOptions
 
     def learner(self, seed: int) -> Learner:
-        """Make the learner that is asked for."""
+        """The requested learner."""
         return self.settings.learner(self.method, seed)
 
 
 def _settings() -> dict[str, dict[str, Setting]]:
-    """Settings that are options, by name and by whose they are; "" is for all bundled learners."""
+    """Settings that are options, by name and by learner; "" is for all bundled learners."""
     found = {name: {"": setting} for name, setting in OPTIONS.items()}
     for learner, settings in _settings_of_others().items():
         for name, setting in settings.items():
@@ -175,10 +175,10 @@ def _settings() -> dict[str, dict[str, Setting]]:
 
 
 def _settings_of_others() -> dict[str, dict[str, Setting]]:
-    """Settings of the learners of other packages, which are imported to know theirs.
+    """Settings of the learners of other packages, which are imported for that.
 
-    A package that is broken has no options, and is no reason to refuse other learners. One option
-    can be a flag, a number or a word, not several of them.
+    A broken package contributes no options and does not affect other learners. An option is either
+    a flag, a number or a word.
     """
     kinds = {name: setting.kind for name, setting in OPTIONS.items()}
     found: dict[str, dict[str, Setting]] = {}
@@ -202,7 +202,7 @@ def _settings_of_others() -> dict[str, dict[str, Setting]]:
 
 @cache
 def _warn_once(text: str) -> None:
-    """Warn, however often options are listed."""
+    """Warn once, however often options are listed."""
     print_message(f"hornbeam: warning: {text}")
 
 
@@ -217,7 +217,7 @@ def _own_settings(learner: type[Any]) -> dict[str, Setting]:
 
 
 def _option(name: str, having: Mapping[str, Setting]) -> Any:  # noqa: ANN401
-    """Annotate a setting as Typer wants it; every learner checks the range of its own."""
+    """Annotate a setting for Typer; learners check the ranges themselves."""
     settings = list(having.values())
     kind = settings[0].kind
     described = partial(
@@ -238,7 +238,7 @@ def _option(name: str, having: Mapping[str, Setting]) -> Any:  # noqa: ANN401
 
 
 def _shown_defaults(having: Mapping[str, Setting]) -> str | bool:
-    """The default, and whose it is where learners differ."""
+    """The default, per learner where they differ."""
     defaults = {
         learner: setting.default
         for learner, setting in having.items()

@@ -27,7 +27,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-#: What a machine lacks, whatever asks for it: room on a disk, open files, memory, a working disk.
+#: errno codes of exhausted or failing resources: disk space, open files, memory, I/O.
 LACKING = (
     errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO,
 )  # fmt: skip
@@ -49,7 +49,7 @@ def main(
 
 
 def run() -> None:
-    """Entry point: 0 done, 2 wrong input or usage, 130 interrupted, 1 a fault of ours."""
+    """Entry point: 0 done, 2 wrong input or usage, 130 interrupted, 1 a bug."""
     code: str | int | None = 0
     _provide_streams()
     try:
@@ -65,13 +65,13 @@ def run() -> None:
         )
         code = 2
     except OSError as error:
-        # of a file its reader or writer tells; another is a fault of ours, or what a machine lacks
+        # readers and writers report errors of files; any other is a bug or a lack of resources
         if error.errno not in LACKING:
             raise
         print_message(f"hornbeam: {error}")
         code = 2
     except SystemExit as ended:
-        # the reader of our output (head, less) went away: not an error, whatever Typer says
+        # the reader of our output (head, less) has ended: not an error, unlike for Typer
         code = 0 if isinstance(ended.__context__, BrokenPipeError) else ended.code
     except KeyboardInterrupt:
         code = INTERRUPTED
@@ -82,9 +82,9 @@ def run() -> None:
 
 
 def _provide_streams() -> None:
-    """Have all three standard streams, whatever the caller has closed, and write any name to them.
+    """Make sure that all three standard streams are open and can write any name.
 
-    Else the next file that is opened would take the place of a closed one, and be written to.
+    Otherwise the next opened file would get the descriptor of a closed stream and be written to.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -95,7 +95,7 @@ def _provide_streams() -> None:
 
 
 def _flush() -> None:
-    """Write out what is left; Python would complain at its end where nobody reads it."""
+    """Flush stdout; ignore a closed pipe, about which Python would complain at exit."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Self, get_args, get_type_hints
 
 
 class Options:
-    """Options that commands share: a frozen dataclass with a field per option."""
+    """Options that commands share: a frozen dataclass with one field per option."""
 
     @classmethod
     def parameters(cls) -> list[Parameter]:
@@ -35,11 +35,11 @@ class Options:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
-        """Make the group from what was given on the command line."""
+        """The group with the values from the command line."""
         return cls(**_gathered(get_type_hints(cls, include_extras=True), given))
 
     def changed(self) -> Iterator[str]:
-        """Yield the names of options that are not as they are by default."""
+        """Yield the names of options that differ from their defaults."""
         for one in fields(self):  # type: ignore[arg-type]  # of the dataclass below this one
             value = getattr(self, one.name)
             if isinstance(value, Options):
@@ -49,12 +49,12 @@ class Options:
 
 
 class Word(StrEnum):
-    """One of several words; commands are given it as text."""
+    """Base of the enumerations that Typer sees; commands get the value as str."""
 
 
 @dataclass(frozen=True)
 class OneOf:
-    """In the annotation of a text: the words that it may be."""
+    """Annotation of a str option: its allowed values."""
 
     words: Callable[[], Sequence[str]]
 
@@ -84,7 +84,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _expanded(parameters: Iterable[Parameter]) -> list[Parameter]:
-    """Put the options of every group where the group stands."""
+    """Replace every group by its options."""
     found: list[Parameter] = []
     for one in parameters:
         found += one.annotation.parameters() if _is_group(one.annotation) else [one]
@@ -92,7 +92,7 @@ def _expanded(parameters: Iterable[Parameter]) -> list[Parameter]:
 
 
 def _gathered(hints: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Make the groups among some parameters of what was given; others are as they were given."""
+    """Combine the given values into groups; other parameters stay unchanged."""
     return {
         name: kind.of({one.name: given[one.name] for one in kind.parameters()})
         if _is_group(kind)
@@ -106,7 +106,7 @@ def _is_group(annotation: object) -> bool:
 
 
 def _with_choices(annotation: Any) -> Any:  # noqa: ANN401
-    """Annotate with an enumeration of the words, from which Typer makes choices."""
+    """Annotate with an enumeration of the allowed values, from which Typer makes choices."""
     _, *notes = get_args(annotation) or [annotation]
     for one in notes:
         if isinstance(one, OneOf):

@@ -75,7 +75,7 @@ Threads = Annotated[
 
 @dataclass(frozen=True)
 class ModelOptions(Options):
-    """A model, and the facts that it is asked about."""
+    """A model, and the facts that are its evidence."""
 
     model: ModelFile
     facts: FactFiles
@@ -125,7 +125,7 @@ class TrainingOptions(Options):
 
 @dataclass(frozen=True)
 class ReadingOptions(Options):
-    """What is said of the files that are read."""
+    """How files are read."""
 
     columns: Annotated[
         str | None,
@@ -144,7 +144,7 @@ class ReadingOptions(Options):
 
     @property
     def by_place(self) -> dict[str, str] | None:
-        """Names of columns by what they stand for, as the library's readers take them."""
+        """Names of columns by their meaning, as the library's readers take them."""
         return None if self.columns is None else named_columns(self.columns)
 
     def read(self, reader: Callable[..., T], files: Sequence[str], progress: TerminalProgress) -> T:
@@ -155,12 +155,12 @@ class ReadingOptions(Options):
     def read_given(
         self, reader: Callable[..., T], files: Sequence[str] | None, progress: TerminalProgress
     ) -> T | None:
-        """Read files where some were given."""
+        """Read files if any are given, else None."""
         return self.read(reader, files, progress) if files else None
 
 
 def named_columns(text: str) -> dict[str, str]:
-    """Names of columns by place, from PLACE=NAME with commas between.
+    """Names of columns by meaning, from comma-separated PLACE=NAME.
 
     Examples
     --------
@@ -241,5 +241,5 @@ class ConsoleOptions(Options):
     ] = False
 
     def progress(self, whole: StagePlan | None = None) -> AbstractContextManager[TerminalProgress]:
-        """Show how far the work is, unless quiet; the stages of a `whole` in one line."""
+        """Show progress unless quiet; the stages of a `whole` in one line."""
         return progress_shown(self.quiet, self.verbose, whole)

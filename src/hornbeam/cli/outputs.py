@@ -1,4 +1,4 @@
-"""What a command writes must not be what it reads: outputs are held against inputs before work."""
+"""Outputs must not overwrite inputs: they are compared before any work is done."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hornbeam.files import cannot_be_written, refuse_inputs
 if TYPE_CHECKING:
     from typer.core import TyperCommand
 
-#: How the help calls options and arguments that name inputs.
+#: Metavars of options and arguments that name inputs.
 INPUT_KINDS = ("FILE", "MODEL", "PROGRAM", "TASK_DIR")
-#: And an output that may be a folder, which is replaced as a whole; so does Spark write Parquet.
+#: Metavar of outputs that may be a folder (Spark writes Parquet so), which is replaced as a whole.
 FOLDER_KIND, FOLDER_SUFFIX = "PATH", ".parquet"
 
 
@@ -31,7 +31,7 @@ def check_outputs(command: TyperCommand, given: Mapping[str, Any]) -> None:
             items += [str(value)] if isinstance(value, str | Path) else value
     inputs = list(input_files(items))
     refuse_inputs(output, inputs)
-    # older Typers hand over texts here
+    # older Typers pass str here
     whole = kinds["output"] == FOLDER_KIND or Path(output).suffix.lower() == FOLDER_SUFFIX
     if whole and os.path.isdir(output):
         place = Path(os.path.realpath(output))
@@ -41,7 +41,7 @@ def check_outputs(command: TyperCommand, given: Mapping[str, Any]) -> None:
 
 
 def input_files(items: Iterable[str]) -> Iterator[str]:
-    """Files that inputs are read from, as options name them; of a program also its data files."""
+    """Input files in the values of options; for a program also its data files."""
     from hornbeam.facts.reading.argument_tables import named_table
     from hornbeam.facts.reading.psl_data import data_files, split_of
 
@@ -54,7 +54,7 @@ def input_files(items: Iterable[str]) -> Iterator[str]:
 
 
 def check_output(output: Path) -> None:
-    """Refuse before any work what could not be written after it."""
+    """Refuse before any work an output that could not be written after it."""
     if str(output) == "-":
         raise InputError("-: is no name of a file; expected one (tables are printed without -o)")
     with cannot_be_written(output):

@@ -1,8 +1,8 @@
-"""Words of the command line turned into values without pydantic.
+"""Converts command-line arguments to values without importing pydantic.
 
 Newer Typers convert every option with pydantic, whose import takes longer than all other work of a
-short command. Words that are plainly of the wanted type are converted here; all others, wrong ones
-among them, are left to Typer, so that its messages stay the same.
+short command. Values that are clearly of the wanted type are converted here; all others, including
+wrong ones, are left to Typer, so that its messages stay the same.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ DECIMAL = re.compile(r"-?\d{1,18}(\.\d{1,18})?(e-?\d{1,2})?", re.ASCII)
 
 
 class NotPlainError(Exception):
-    """A word that Typer has to look at."""
+    """A value that is left to Typer's own conversion."""
 
 
 @dataclass(frozen=True)
 class PlainRuntime:
-    """In place of Typer's converter of one option."""
+    """Replaces Typer's converter of one option."""
 
     typers: Callable[[], Any]
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ANN401
-        """Convert what was given, or the default."""
+        """Convert the given value, or the default."""
         several = param.multiple or param.nargs == -1
         if value is None:
             return () if several else None
@@ -41,7 +41,7 @@ class PlainRuntime:
 
 
 def without_pydantic(params: Iterable[Any]) -> None:
-    """Convert options here where Typer would import pydantic for it."""
+    """Replace Typer's pydantic converters of the given parameters by `PlainRuntime`."""
     for param in params:
         if hasattr(param, "get_runtime_param") and hasattr(param, "type_descriptor"):
             runtime = PlainRuntime(param.get_runtime_param)
@@ -49,7 +49,7 @@ def without_pydantic(params: Iterable[Any]) -> None:
 
 
 def plain(value: Any, kind: Any, param: Any) -> Any:  # noqa: ANN401
-    """Convert a plain word (or a default) to a type."""
+    """Convert a simple value (or a default) to a type."""
     if get_origin(kind) is list and isinstance(value, list | tuple):
         return [plain(one, get_args(kind)[0], param) for one in value]
     if not isinstance(kind, type) or not isinstance(value, str | int | float):
@@ -64,7 +64,7 @@ def plain(value: Any, kind: Any, param: Any) -> Any:  # noqa: ANN401
         found = [one for one in kind if one.value == value]
         if found:
             return found[0]
-    # Typer refuses what is there and cannot be read
+    # Typer refuses files that exist and cannot be read
     if (
         kind is Path
         and isinstance(value, str)

@@ -144,7 +144,7 @@ def _of_rules(
     reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> ResultTable | None:
-    """What a rule model predicts; None where the engine writes it as it goes."""
+    """Predictions of a rule model; None if the engine writes them block by block."""
     import hornbeam as hb
 
     _check_output(table, engine.engine, console.as_json)
@@ -219,7 +219,7 @@ def _of_graph(
     reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> ResultTable:
-    """What a model of a whole graph answers, or the likeliest new facts of every relation."""
+    """Answers of a model of a whole graph, or the most probable new facts of every relation."""
     from hornbeam.facts.reading.readers import as_facts
     from hornbeam.graphs.memory_ranker import MemoryRanker
     from hornbeam.graphs.named_queries import read_queries
@@ -257,7 +257,7 @@ def _of_graph(
 
 
 def _check_output(table: TableOptions, engine: EngineName, as_json: bool) -> None:
-    """Refuse before any work what an engine could not write; Spark writes folders."""
+    """Refuse before any work an output that the engine cannot write; Spark writes folders."""
     output, parquet = table.output, table.form is TableFormat.PARQUET
     if parquet and "://" in str(output):
         return

@@ -1,4 +1,4 @@
-"""How far work is, and a time left that can be relied on."""
+"""Progress of work and a stable estimate of the remaining time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ProgressLine:
-    """How far work is, as a line says it: what is done, how fast, and how long it will take."""
+    """Progress as text: what is done, how fast, and the remaining time."""
 
     fraction: float
     done: str
@@ -22,7 +22,7 @@ class ProgressLine:
 
 @dataclass
 class StageProgress:
-    """What is known of one stage, from its first report to its latest."""
+    """The first and the latest report of one stage."""
 
     began: float
     done_before: int
@@ -31,19 +31,19 @@ class StageProgress:
     total: int = 0
 
     def report(self, now: float, done: int, total: int) -> None:
-        """Take note of the latest report."""
+        """Record the latest report."""
         self.now, self.done, self.total = now, done, total
 
     @property
     def rate(self) -> float | None:
-        """Units per second since the first report; None until there is something to measure."""
+        """Units per second since the first report; None before any progress."""
         if self.done == self.done_before or self.now <= self.began:
             return None
         return (self.done - self.done_before) / (self.now - self.began)
 
     @property
     def seconds_left(self) -> float | None:
-        """By the rate so far."""
+        """Remaining seconds by the rate so far."""
         rate = self.rate
         return None if rate is None or self.done >= self.total else (self.total - self.done) / rate
 
@@ -63,15 +63,15 @@ class StageProgress:
 class StagePlan:
     """Work of several stages that is shown as one: its name, and the share of each stage.
 
-    Shares are of the time that stages take, in any unit, guessed before; a stage without one is
-    not shown.
+    Shares are estimates of the time that stages take, in any unit; a stage without one is not
+    shown.
     """
 
     name: str
     shares: Mapping[str, float]
 
     def places(self, stage: str) -> tuple[float, float] | None:
-        """Where a stage begins and ends in the whole, which goes from 0 to 1."""
+        """The interval of [0, 1] that a stage covers; None for an unknown stage."""
         whole, before = sum(self.shares.values()), 0.0
         for name, share in self.shares.items():
             if name == stage:
@@ -81,10 +81,10 @@ class StagePlan:
 
 
 class OverallProgress:
-    """How far the whole is: it never goes back, and has one time left.
+    """Progress of all stages as one fraction that never decreases, with one remaining time.
 
-    What is left of a stage is measured by its own rate. Shares are only needed for the stages to
-    come, and what a unit of them takes is measured by those that are behind.
+    The rest of the current stage is estimated by its own rate, later stages by their shares and the
+    time that a unit of share has taken so far.
     """
 
     def __init__(self, whole: StagePlan) -> None:
@@ -95,7 +95,7 @@ class OverallProgress:
         self._seconds_left: float | None = None
 
     def report(self, stage: str, known: StageProgress) -> None:
-        """Take note of the latest report of a stage; one that begins again changes nothing."""
+        """Record the latest report of a stage; one that begins again changes nothing."""
         places = self._whole.places(stage)
         if places is None:
             return
@@ -130,7 +130,7 @@ def shown_rate(rate: float) -> str:
 
 
 def shown_seconds(seconds: float) -> str:
-    """Format a time left, rounded as far as it can be known.
+    """Format a remaining time, rounded to the precision of such estimates.
 
     >>> shown_seconds(4.2), shown_seconds(200), shown_seconds(7500)
     ('5 s', '4 min', '2 h 5 min')

@@ -100,7 +100,7 @@ def report(
 def _write(
     page: str, output: Path, console: options.ConsoleOptions, further: dict[str, bool]
 ) -> None:
-    """Write the page and say so."""
+    """Write the page and report its path."""
     save_text(output, page)
     if console.as_json:
         print_json({"output": str(output), "bytes": len(page.encode()), **further})

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ShownOptions(Options):
-    """What the explorer of a rule model shows besides the model."""
+    """What the explorer of a rule model shows in addition to the model."""
 
     labels: options.OptionalLabelFiles = None
     pairs: Annotated[
@@ -52,7 +52,7 @@ class ShownOptions(Options):
 
 @dataclass(frozen=True)
 class ListeningOptions(Options):
-    """Where the explorer listens, and who may look."""
+    """Where the explorer listens, and who has access."""
 
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Where to listen; 0 finds a free one.")
@@ -115,7 +115,7 @@ def serve(
         lambda model: _rule_explorer(model, given, shown, names, threads, reading),
         lambda model: _graph_explorer(model, given, shown, names, threads, reading),
     )
-    # before the facts are read: a port that is taken should not cost a minute
+    # before the facts are read: a port in use should be reported at once
     with listen(listening.host, listening.port) as opened, console.progress() as progress:
         access = access_for(listening.host, opened.getsockname()[1], listening.token)
         explorer = prepared(progress)
@@ -137,7 +137,7 @@ def _graph_explorer(
     threads: int | None,
     reading: options.ReadingOptions,
 ) -> Preparing:
-    """Say how the explorer of a whole graph is made; refuse what it has no use for."""
+    """Return how to make the explorer of a whole graph; refuse options that it does not use."""
     import hornbeam as hb
     from hornbeam.serve.graph_state import GraphExplorer
 
@@ -168,7 +168,7 @@ def _rule_explorer(
     threads: int | None,
     reading: options.ReadingOptions,
 ) -> Preparing:
-    """Load what a rule model is compared with, and say how their explorer is made."""
+    """Load the model to compare with, and return how to make the explorer."""
     import hornbeam as hb
     from hornbeam.learning.trace import trace_of
     from hornbeam.opened_model import open_rules
@@ -199,7 +199,7 @@ def _rule_explorer(
 
 
 def _tell(access: Access, as_json: bool, open_browser: bool) -> None:
-    """Say where to look."""
+    """Print the address."""
     if as_json:
         print_json(
             {"url": access.url, "host": access.host, "port": access.port, "token": access.token}

@@ -1,4 +1,4 @@
-"""Where a command's table goes, and in which form."""
+"""Options for the file and the format of a command's table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hornbeam.result_table import ResultTable
 
 
-#: Endings that promise what a table is not written as; with any other it is TSV.
+#: Endings of formats that are not supported; files with any other ending are written as TSV.
 OTHER_ENDINGS = (
     ".gz", ".bz2", ".xz", ".zst", ".zip", ".xlsx", ".xls", ".ods", ".arrow", ".feather", ".orc",
     ".avro", ".html", ".xml", ".yaml", ".yml", ".duckdb", ".db", ".sqlite", ".pkl",
@@ -29,7 +29,7 @@ OTHER_ENDINGS = (
 
 @dataclass(frozen=True)
 class TableOptions(Options):
-    """A file for the table, and the form that it has there or on stdout."""
+    """The file of the table, and its format there or on stdout."""
 
     output: Annotated[
         Path | None,
@@ -57,7 +57,7 @@ class TableOptions(Options):
 
     @property
     def form(self) -> TableFormat:
-        """What is asked for, or what the file's name says; TSV otherwise."""
+        """The requested format, or that of the file's ending; TSV otherwise."""
         if self.out_format is not None:
             return self.out_format
         ending = "" if self.output is None else self.output.suffix.lower().removeprefix(".")
@@ -69,7 +69,7 @@ class TableOptions(Options):
         return self.output is not None or self.out_format is not None
 
     def check(self, as_json: bool) -> None:
-        """Refuse before any work what could not be written after it."""
+        """Refuse before any work an output that could not be written after it."""
         if self.output is not None:
             check_output(self.output)
         elif as_json and self.out_format is not None:
@@ -82,7 +82,7 @@ class TableOptions(Options):
         show: Callable[[], None],
         as_json: bool,
     ) -> None:
-        """Write the table where it is wanted; print the JSON, or show what was found."""
+        """Write the table if requested; then print the JSON, or show the results."""
         if self.wanted:
             self.write(to_table())
         if as_json:
@@ -91,10 +91,10 @@ class TableOptions(Options):
             show()
 
     def write(self, table: ResultTable, *, header: bool = True) -> None:
-        """Write the table; TSV has a line of names where there is to be a `header`."""
+        """Write the table; TSV with a line of column names if `header`."""
         if self.output is not None:
             table.save(self.output, self.form, header=header)
         else:
             text = table.text(self.form, header=header)
-            # a pipe gets names as they are, a terminal none that move its cursor
+            # unchanged into a pipe; control characters are escaped on a terminal
             sys.stdout.write(screen_lines(text) if sys.stdout.isatty() else text)

@@ -2,8 +2,8 @@
 
 All pairs are inferred together first. Then a pair is explained with the others held at their MAP
 values: every ground clause that has the pair in it is a hinge in its truth value, and a rule's pull
-is the score less the score without that rule's hinges. Other pairs stand in paths like facts,
-with their MAP values for truth values.
+is the score less the score without that rule's hinges. Other pairs are part of paths like facts,
+with their MAP values as truth values.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ from hornbeam.scoring.collective_scorer import (
 from hornbeam.scoring.linked_clauses import ClauseCounts, LinkedPairs
 from hornbeam.scoring.model_checks import collective_path
 
-#: Truth below half a millionth is none.
+#: Truth values below half a millionth count as 0.
 MIN_TRUTH = 0.5 / ONE
 
 
 @dataclass(frozen=True, eq=False)
 class PairGroundings:
-    """What explanations of pairs need whatever the rules weigh; made when first asked for."""
+    """Groundings of pairs, independent of the rules' weights; computed on first use."""
 
-    model: RuleModel  #: the rules; their weights are not looked at
+    model: RuleModel  #: the rules; their weights are not used
     linked: LinkedPairs
 
     @cached_property
     def counts(self) -> ClauseCounts:
-        """The ground clauses with several pairs in them, those of every rule apart."""
+        """The ground clauses with several pairs, per rule."""
         return self.linked.count_by_rule(self.model)
 
 
@@ -69,7 +69,7 @@ class CollectiveExplainer:
 
     @classmethod
     def of(cls, model: RuleModel, engine: MemoryEngine, pairs: Targets) -> CollectiveExplainer:
-        """Prepare to explain some of the pairs, which are unknown together."""
+        """Prepare to explain pairs that are inferred together."""
         linked = linked_pairs(model, engine, pairs)
         return cls(model, engine.facts, PairGroundings(model, linked))
 
@@ -79,7 +79,7 @@ class CollectiveExplainer:
 
     @cached_property
     def state(self) -> CollectiveState:
-        """All pairs at their MAP values, as predictions have them."""
+        """The MAP values of all pairs, as in predictions."""
         return infer_linked(self.model, self.shared.linked)
 
     @cached_property
@@ -96,7 +96,7 @@ class CollectiveExplainer:
 
     @cached_property
     def walker(self) -> IndependentExplainer:
-        """Walks the facts and the pairs, which are as true as their MAP values."""
+        """Explainer over the facts and the pairs, whose truth values are their MAP values."""
         linked = self.shared.linked
         evidence = linked.at_values(self.state.state)
         return IndependentExplainer.of(self.model, linked.known.over(evidence))
@@ -117,7 +117,7 @@ class CollectiveExplainer:
     def groundings(
         self, body: AnyBody, subject: str, object_: str, limit: int, progress: Progress = SILENT
     ) -> tuple[Grounding, ...]:
-        """Name the first paths of a body over facts and other pairs."""
+        """List the first paths of a body over facts and other pairs."""
         return self.walker.groundings(body, subject, object_, limit, progress)
 
     def explain(
@@ -132,8 +132,7 @@ class CollectiveExplainer:
     ) -> Explanation:
         """Explain the score of target(subject, object), the other pairs held at their MAP values.
 
-        Whatever `flip` asks, what would flip the decision is not looked for: a fact less would
-        move all pairs.
+        `flip` is ignored: removing a fact would change the scores of all pairs.
         """
         variable = self._variable(subject, target, object_)
         literals = self._literals(variable)
@@ -179,9 +178,9 @@ class CollectiveExplainer:
         paths: int,
         progress: Progress,
     ) -> tuple[MetCondition, ...]:
-        """The path of a rule, with its first groundings; none of a prior.
+        """The path of a rule, with its first groundings; empty for a prior.
 
-        A rule for another target may count too, where this pair stands in its body.
+        A rule for another target may count too, if this pair is in its body.
         """
         if clause.is_prior:
             return ()
@@ -199,7 +198,7 @@ class CollectiveExplainer:
         return found
 
     def _hinges(self, literals: Positions, pair: Targets) -> _PairHinges:
-        """All ground clauses with the pair in them: over facts alone, and linked to other pairs."""
+        """Hinges of all ground clauses with the pair: over facts alone, or with other pairs."""
         model, rows, every = self.model, self._links, self._conditional
         counted = self.shared.linked.known.count(pair, model.bodies, model.language)
         count = _unlinked_counts(model, counted, pair.predicates[0])
@@ -221,7 +220,7 @@ class CollectiveExplainer:
         return mine[(every.height[mine] > MIN_TRUTH) & (every.strength[mine] > 0)]
 
     def _mean(self, hinges: _PairHinges) -> float:
-        """E[y] of one pair; a half where it has no hinge."""
+        """E[y] of one pair; 0.5 if it has no hinge."""
         relaxation = self.model.semantics.relaxation
         if not len(hinges.rule):
             return 0.5
@@ -236,7 +235,7 @@ class CollectiveExplainer:
     def _linked_pairs(
         self, rule: int, variable: int, literals: Positions, limit: int
     ) -> tuple[Fact, ...]:
-        """Other pairs of the ground clauses of a rule that push this one down, by their names."""
+        """Other pairs, by name, of the ground clauses of a rule that lower this pair's score."""
         rows, atoms = self._links, self.shared.linked.atoms
         row = rows.row[literals[rows.coefficient[literals] > 0]]
         clauses = [
@@ -252,7 +251,7 @@ class CollectiveExplainer:
 
 
 class _PairHinges(NamedTuple):
-    """Hinges of one pair: rule, height, direction, strength, and the ground clauses in each."""
+    """Hinges of one pair: rule, height, direction, strength, and number of ground clauses."""
 
     rule: Ints
     height: Floats
@@ -262,7 +261,7 @@ class _PairHinges(NamedTuple):
 
 
 def _unlinked_counts(model: RuleModel, counted: Statistics, target: str) -> Ints:
-    """Ground clauses of every rule over facts alone that have the pair for their head."""
+    """Number of ground clauses per rule over facts alone whose head is the pair."""
     by_body = {
         body: int(counted.count[counted.column(k)].sum()) for k, body in enumerate(counted.bodies)
     }

@@ -1,15 +1,15 @@
-"""A pair's groundings and the facts that carry them: how it would score without some facts.
+"""A pair's groundings and the facts in them: how it would score without some facts.
 
-Every grounding of a condition, called a path here, is a set of facts and dies with any of them; the
-one of `(A == 'c')` has no fact and never dies. What a rule adds grows with the groundings of each
-of its conditions, thresholds and products included. So a score never falls when a path for the pair
-is added and never rises when a path against it is, and no set of r facts does more than kill paths
-of the rules behind the decision, and none of the others: of each kind at most as many as the r
-facts that carry most of that kind.
+Every grounding of a condition, called a path here, is a set of facts and is lost with any of them;
+that of `(A == 'c')` needs no fact and is never lost. What a rule adds grows with the groundings of
+each of its conditions, thresholds and products included. So a score never falls when a path for the
+pair is added and never rises when a path against it is, and at best a set of r facts removes only
+paths of the rules on the side of the decision: of each kind at most as many as the r facts in most
+paths of that kind.
 
-Shares do not follow: a fact less makes degrees smaller, and the shares of other paths larger. Here
-every path has the same part of its condition's share, whatever else is taken; that guides a search,
-and is no proof.
+For shares this does not hold: removing a fact makes degrees smaller, and the shares of other paths
+larger. Here every path has an equal part of its condition's share, whatever else is removed; that
+guides a search, but proves nothing.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class PathKinds(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Removals:
-    """A pair's paths and the facts they are made of: scores after any removal of facts."""
+    """A pair's paths and their facts: scores after any removal of facts."""
 
     scored: ScoredPair
     #: For every path the number of its condition among the pair's `grounded_bodies`, and its truth
     #: in millionths.
     path_body: Ints
     path_truth: Ints
-    #: Which facts carry which paths: pairs of a fact's number and a path's, each once.
+    #: Which facts are in which paths: pairs of a fact's number and a path's, each once.
     fact: Ints
     carried: Ints
     n_facts: int
@@ -60,13 +60,13 @@ class Removals:
 
     @cached_property
     def helps(self) -> Bools:
-        """Which kinds of paths are behind the decision, so that losing them helps to flip it."""
+        """Which kinds of paths support the decision, so that losing them helps to flip it."""
         bodies = self.scored.grounded_bodies
         of_body = np.array([body in self.scored.deciding_bodies for body in bodies], dtype=np.bool_)
         return np.asarray(of_body[self.kinds.body])
 
     def scores(self, counts: Ints) -> Floats:
-        """Scores of worlds given by their numbers of paths: rows are worlds, columns kinds."""
+        """Scores of worlds, given by their numbers of paths: rows are worlds, columns kinds."""
         body, truth, _ = self.kinds
         world, kind = np.nonzero(counts)
         number = counts[world, kind]
@@ -85,18 +85,18 @@ class Removals:
 
     @cached_property
     def _share_of_path(self) -> Floats:
-        """The part that every path of a condition has in its share."""
+        """The part of each path of a condition in its share."""
         scored = self.scored
         shares = [scored.share_of(b) / scored.count_of(b) for b in scored.grounded_bodies]
         return np.array(shares, dtype=np.float64)
 
     def flips(self, scores: Floats) -> Bools:
-        """Which scores stand for the other decision."""
+        """Which scores mean the other decision."""
         threshold = self.scored.model.semantics.threshold
         return np.asarray((scores >= threshold) != self.scored.decision)
 
     def left(self, removed: Sequence[int]) -> tuple[Ints, Ints]:
-        """Count, by kind, the paths that a removal leaves, and those of them each fact carries."""
+        """Count, by kind, the paths that a removal leaves, and those of them with each fact."""
         n_kinds, kind = len(self.kinds.body), self.kinds.of_path
         gone, alive = np.zeros(self.n_facts, dtype=np.bool_), np.ones(len(kind), dtype=np.bool_)
         gone[list(removed)] = True
@@ -107,11 +107,11 @@ class Removals:
         return np.bincount(kind[alive], minlength=n_kinds), carries.reshape(-1, n_kinds)
 
     def best_worlds(self, total: Ints, carries: Ints, size: int) -> Ints:
-        """For every fact the paths that are left without it, and without `size` - 1 others at best.
+        """Per fact, the numbers of paths left without it and the best `size` - 1 later facts.
 
-        `carries` has one row per fact that may be taken; the others come behind the fact. Where
-        scores are `monotone`, no such set leaves a world whose score is farther on the other side;
-        with `size` 1 the worlds are those that are left.
+        `carries` has one row per fact that may be removed; the others come after the fact. If
+        scores are `monotone`, this bounds them: no such set leads to a world whose score is farther
+        on the other side. With `size` 1 the worlds are exact.
         """
         if size == 1:
             return total - carries

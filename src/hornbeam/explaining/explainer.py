@@ -1,4 +1,4 @@
-"""What explains the scores of pairs, and the one place that chooses it for a model."""
+"""The protocol of explainers, and the one place that chooses one for a model."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class Explainer(Protocol):
     def groundings(
         self, body: AnyBody, subject: str, object_: str, limit: int, progress: Progress = SILENT
     ) -> tuple[Grounding, ...]:
-        """Name the first groundings of a body for a pair that has some, a prior's has none.
+        """List the first groundings of a body for a pair; a prior has none.
 
-        Of a conjunction, those of every condition, one condition after the other.
+        For a conjunction, those of each condition, one condition after the other.
         """
 
     def explain(
@@ -61,9 +61,9 @@ class Explainer(Protocol):
     ) -> Explanation:
         """Explain the score of target(subject, object).
 
-        Of a condition at most so many `paths` are named, the first in the order of their entities'
-        names. With `flip`, and where pairs are independent, the smallest set of facts whose removal
-        flips the decision is looked for.
+        At most `paths` groundings are listed per condition, in the order of their entities' names.
+        With `flip`, and if pairs are independent, the smallest set of facts whose removal flips the
+        decision is searched for.
         """
 
 
@@ -81,7 +81,7 @@ class JointExplainer(Explainer, Protocol):
 def open_explainer(
     model: RuleModel, engine: MemoryEngine, pairs: Targets | None = None
 ) -> Explainer:
-    """Choose the explainer of a model; a collective one needs all pairs that are unknown together.
+    """The explainer of a model; a collective one needs all pairs that are scored together.
 
     The engine is one in memory, whose graph is walked for groundings.
     """
@@ -94,7 +94,7 @@ def open_explainer(
 def open_joint_explainer(
     model: RuleModel, engine: MemoryEngine, pairs: Targets | None
 ) -> JointExplainer:
-    """Choose the explainer of a collective model."""
+    """The explainer of a collective model."""
     if pairs is None:
         raise InputError(
             "the model is collective: its scores depend on all pairs that are scored together; "
@@ -114,7 +114,7 @@ def explain_pair(
     flip: bool = True,
     progress: Progress = SILENT,
 ) -> Explanation:
-    """Explain a pair that may leave out its predicate, asked for and told by `names`."""
+    """Explain a pair, given with or without its predicate; `names` are read and shown as well."""
     subject, predicate, object_ = named_atom(explainer.model, pair, target)
     called, known = as_names(names), explainer.facts.entities
     found = explainer.explain(

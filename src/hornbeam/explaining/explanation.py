@@ -1,7 +1,7 @@
 """Why a pair scores as it does: what every rule adds, its facts, and what would flip it.
 
-This module says what an explanation is; `hornbeam.explaining.explanation_text` how it reads, and
-`hornbeam.explaining.explainer` opens what makes it.
+This module has the result; `hornbeam.explaining.explanation_text` formats it as text, and
+`hornbeam.explaining.explainer` opens the explainer that makes it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from hornbeam.explaining.waterfall import Waterfall, waterfall
 from hornbeam.result_table import ResultTable
 from hornbeam.rules.rule_words import said
 
-#: Groundings of every condition that are named unless more are asked for.
+#: Default number of groundings that are listed per condition.
 PATHS = 5
 
 
 def not_among_pairs(subject: str, target: str, object_: str) -> InputError:
-    """What to say of a pair that a collective model was not given."""
+    """The error for a pair that is not among those of a collective model."""
     return InputError(
         f"{target}({subject!r}, {object_!r}) is not among the pairs; a collective model "
         "scores the pairs that it is given together: add it to them"
@@ -39,8 +39,8 @@ def not_among_pairs(subject: str, target: str, object_: str) -> InputError:
 class Flip:
     """Facts whose removal flips the decision, and the score without them.
 
-    `facts` is empty and `score` the pair's own where no such set is known; `status` says whether
-    there is none, or how far the set can be trusted to be the smallest.
+    `facts` is empty and `score` the pair's own if no such set is known; `status` is whether there
+    is none, or whether the set is known to be the smallest.
     """
 
     status: FlipStatus
@@ -71,14 +71,14 @@ class Explanation:
         The score from which the model calls a pair true.
     reasons
         Every rule of weight above 0 with a grounding (a prior always has one), the strongest
-        first: by its log-odds, or by its pull where log-odds are no sum.
+        first: by its log-odds, or by its pull where log-odds are not a sum.
     flip
-        What would flip the decision; None where that was not asked for.
+        What would flip the decision; None if that was not requested.
     unseen
         Names of the pair that no fact has; such pairs are scored by the prior alone.
     alone
-        Of a collective model of two steps: what its first step believes of the pair alone. What
-        the score has besides came from other pairs.
+        In a collective model of two steps: the belief of its first step about the pair. The rest of
+        the score comes from other pairs.
     """
 
     subject: str
@@ -104,33 +104,33 @@ class Explanation:
 
     @property
     def supporting(self) -> tuple[Reason, ...]:
-        """Reasons for the pair besides the prior, the strongest first."""
+        """Reasons for the pair other than the prior, the strongest first."""
         return self._on_side("for")
 
     @property
     def opposing(self) -> tuple[Reason, ...]:
-        """Reasons against the pair besides the prior, the strongest first."""
+        """Reasons against the pair other than the prior, the strongest first."""
         return self._on_side("against")
 
     @property
     def neutral(self) -> tuple[Reason, ...]:
-        """Grounded rules that move nothing, where others have made the score sure."""
+        """Rules with groundings that do not change the score, since others already saturate it."""
         return self._on_side("neutral")
 
     def _on_side(self, side: str) -> tuple[Reason, ...]:
         return tuple(one for one in self.reasons if one.side == side and not one.is_prior)
 
     def waterfall(self, most: int | None = None) -> Waterfall | None:
-        """How the log-odds add up, `most` rules apart and the rest of them together.
+        """How the log-odds add up: at most `most` rules individually, the rest as one step.
 
-        None where log-odds are no sum over rules; see `hornbeam.explaining.waterfall`.
+        None where log-odds are not a sum over rules; see `hornbeam.explaining.waterfall`.
         """
         return waterfall(self.reasons, most)
 
     def to_table(self) -> ResultTable:
         """The reasons: rule, words, weight, count, log-odds, pull and the first grounding.
 
-        Log-odds are NaN where they are no sum over rules.
+        Log-odds are NaN where they are not a sum over rules.
         """
         log_odds = [math.nan if one.log_odds is None else one.log_odds for one in self.reasons]
         return ResultTable(

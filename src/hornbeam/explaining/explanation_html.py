@@ -1,4 +1,4 @@
-"""How an explanation shows itself at the end of a notebook's cell."""
+"""An explanation as HTML, at the end of a notebook's cell."""
 
 from __future__ import annotations
 

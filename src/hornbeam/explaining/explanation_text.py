@@ -1,4 +1,4 @@
-"""How an explanation reads in a terminal: lines of text with their roles."""
+"""An explanation as text for a terminal: lines with their roles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 BAR = 24
 #: Rules that get a bar of their own.
 MAX_BARS = 20
-#: What stands before the lines below a rule.
+#: Indentation of the lines below a rule.
 INDENT = " " * 11
 
 Line = tuple[str, str]
@@ -40,7 +40,7 @@ def explanation_lines(explained: Explanation) -> Iterator[Line]:
     if explained.reasons:
         yield "heading", "Rule by rule: how far the score would move without it"
     if fall is None:
-        yield "note", "  Log-odds are no sum over rules here, and these numbers do not add up."
+        yield "note", "  Log-odds are not a sum over rules here, and these numbers do not add up."
     for heading, role, reasons in (
         ("Starting point", "neutral", explained.starting_point),
         ("For", "for", explained.supporting),
@@ -57,12 +57,12 @@ def explanation_lines(explained: Explanation) -> Iterator[Line]:
 
 
 def signed_pull(pull: float) -> str:
-    """A pull with its sign; a tiny one still shows where it goes."""
+    """A pull with its sign, which a tiny one keeps."""
     return f"{pull:+.0e}" if 0 < abs(pull) < 5e-5 else f"{pull:+.4f}"
 
 
 def step_words(step: WaterfallStep, fall: Waterfall) -> str:
-    """What a step of a waterfall is called."""
+    """The caption of a step of a waterfall."""
     if step is fall.start and not step.reasons:
         return "no prior: every pair starts at a half"
     if step is fall.rest:
@@ -81,14 +81,14 @@ def waterfall_lines(fall: Waterfall) -> Iterator[Line]:
 
 
 def _bar(step: WaterfallStep, fall: Waterfall) -> str:
-    """Where a step goes from and to, between the least and the greatest log-odds."""
+    """A step as a bar of letters, between the least and the greatest log-odds."""
     first, last = sorted(round(BAR * fall.place(end)) for end in (step.before, step.after))
     first = min(first, BAR - 1)
     return " " * first + "█" * max(last - first, 1)
 
 
 def _evidence_lines(reason: Reason) -> Iterator[Line]:
-    """A rule as it stands, its weight and its groundings, below its words."""
+    """The rule's text, weight and groundings, which follow its words."""
     yield "note", f"{INDENT}{printable(reason.rule)}"
     yield "note", f"{INDENT}weight {reason.weight:.4g}, {reason.figures}"
     several = len(reason.conditions) > 1

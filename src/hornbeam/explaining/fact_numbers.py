@@ -1,4 +1,4 @@
-"""Facts of any number of arguments by one number each: found, named, taken away.
+"""Numbers facts of all arities consecutively; finds, names and removes facts by number.
 
 The facts of one argument come first, then those of two, and so on, each table in its own order.
 """
@@ -44,7 +44,7 @@ class FactNumbers:
         return np.asarray(self._first[1] + low + found)
 
     def naming(self, entity: int) -> dict[str, Ints]:
-        """Numbers of the facts about an entity that are no edges, by predicate."""
+        """Numbers of the facts about an entity that are not edges, by predicate."""
         found = dict[str, Ints]()
         for arity, table in self.facts.atoms.items():
             if arity == 2:
@@ -58,8 +58,8 @@ class FactNumbers:
     def along(self, step: Step, here: Integers, there: Integers, which: Integers) -> Ints:
         """Numbers of the facts that lead along a step from each `here` to each `there`.
 
-        Facts of three or more arguments may be parallel: `which` says which of them is meant, in
-        the order of their truth values, then of the table, as the graph has them.
+        Facts of three or more arguments may be parallel: `which` is the index among them, in the
+        order of their truth values, then of the table, as in the graph.
         """
         found, key, wanted = self._between(step, here, there)
         return np.asarray(found[np.searchsorted(key, wanted) + which])
@@ -72,7 +72,7 @@ class FactNumbers:
         return found[ranges(low, high)]
 
     def _between(self, step: Step, here: Integers, there: Integers) -> tuple[Ints, Ints, Ints]:
-        """Numbers of the facts of a step, sorted by the keys of their ends, and the wanted keys."""
+        """Numbers of a step's facts, sorted by the keys of their ends; these keys; the wanted keys."""
         subject, object_ = (there, here) if step.inverse else (here, there)
         table, n = self.facts.atoms[step.arity], len(self.facts.entities)
         rows = self._rows(table, step, np.unique(subject))
@@ -104,7 +104,7 @@ class FactNumbers:
         return Fact.of(facts.predicates[int(table.predicate[row])], arguments, truth)
 
     def without(self, numbers: Integers) -> Facts:
-        """The facts but for some; entities and predicates keep their ids."""
+        """The facts except some; entities and predicates keep their ids."""
         left = dict[int, Atoms]()
         for arity, table in self.facts.atoms.items():
             keep = np.ones(len(table), dtype=np.bool_)

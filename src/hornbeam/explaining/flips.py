@@ -1,7 +1,7 @@
 """The smallest set of facts without which the decision on a pair would be the other one.
 
 Sets of facts are tried by size, so the first that flips the decision is a smallest one. A branch is
-left as soon as even the bound of `hornbeam.explaining.counterfactual` on what its remaining facts
+pruned as soon as even the bound of `hornbeam.explaining.counterfactual` on what its remaining facts
 can do would not flip. Beyond `EXACT_WORK` steps a greedy set is returned, which flips the decision
 but may not be the smallest.
 """
@@ -21,7 +21,7 @@ from hornbeam.explaining.counterfactual import Removals
 #: one more per fact and kind of path.
 EXACT_WORK = 4_000_000
 BRANCH_WORK = 5_000
-#: Facts that the greedy search scores in every round: those on most of the paths that help.
+#: Facts that the greedy search scores per round: those in most of the paths whose loss helps.
 GREEDY_WIDTH = 64
 
 #: Numbers of facts.
@@ -29,7 +29,7 @@ FactSet = tuple[int, ...]
 
 
 class FlipStatus(StrEnum):
-    """What is known of the set of facts that was found; `sentence` says it in words."""
+    """What is known about the found set of facts; `sentence` explains it."""
 
     EXACT = "exact"
     UPPER_BOUND = "upper bound"
@@ -38,7 +38,7 @@ class FlipStatus(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """What it means for a reader."""
+        """The status as a sentence for users."""
         return {
             FlipStatus.EXACT: "no smaller set of facts flips the decision",
             FlipStatus.UPPER_BOUND: "an upper bound: a smaller set may flip the decision too",
@@ -48,7 +48,7 @@ class FlipStatus(StrEnum):
 
 
 class _BudgetError(Exception):
-    """The exact search has done as much work as it may."""
+    """The exact search has used up its budget."""
 
 
 @dataclass
@@ -60,7 +60,7 @@ class _SmallestSet:
     left: int
 
     def smallest(self) -> FactSet | None:
-        """First set of the least size, None where no set flips."""
+        """The first set of the smallest size; None if no set flips."""
         for size in range(1, len(self.candidates) + 1):
             found = self._extend((), 0, size)
             if found is not None:
@@ -107,7 +107,7 @@ def smallest_flip(removals: Removals) -> tuple[FlipStatus, FactSet]:
 
 
 def _candidates(removals: Removals) -> Ints:
-    """Facts worth removing, one of each that carry the same paths, the strongest first."""
+    """Facts worth removing, one per set of equal paths, the strongest first."""
     total, carries = removals.left(())
     scores = removals.scores(total - carries)
     useful = carries[:, removals.helps].sum(axis=1) > 0
@@ -123,7 +123,7 @@ def _candidates(removals: Removals) -> Ints:
 
 
 def greedy_flip(removals: Removals) -> FactSet:
-    """Take away the fact that does most, again and again, then give back what is not needed.
+    """Remove greedily the fact with the largest effect, then restore facts that are not needed.
 
     Empty where that does not flip the decision.
     """
@@ -134,7 +134,7 @@ def greedy_flip(removals: Removals) -> FactSet:
 
 
 def growing_sets(removals: Removals, chosen: FactSet) -> Iterator[tuple[FactSet, Floats]]:
-    """A set with one fact more each time, the one that does most, and the score without them."""
+    """Sets that grow by the fact with the largest effect, each with the score without it."""
     while True:
         total, carries = removals.left(chosen)
         carried = carries[:, removals.helps].sum(axis=1)
@@ -149,7 +149,7 @@ def growing_sets(removals: Removals, chosen: FactSet) -> Iterator[tuple[FactSet,
 
 
 def _needed(removals: Removals, chosen: FactSet) -> FactSet:
-    """Give back facts, the first taken first, as long as the decision stays flipped."""
+    """Restore facts, the first removed first, as long as the decision stays flipped."""
     for fact in chosen:
         fewer = tuple(other for other in chosen if other != fact)
         total, _ = removals.left(fewer)

@@ -1,8 +1,8 @@
-"""Groundings of any condition for one pair, with the facts that they are made of.
+"""Groundings of any condition for one pair, with their facts.
 
 A path is walked from subject to object, an open or anchored condition is one step from its
-argument, a unary one a fact about it; `(A == 'c')` needs no fact. What a pair may not see is never
-among them: its own fact, and with distinct variables whatever would meet an entity twice.
+argument, a unary one a fact about it; `(A == 'c')` needs no fact. The pair's own fact is never
+used, nor, with distinct variables, any path that meets an entity twice.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hornbeam.rules.rule_model import RuleModel
 
 @dataclass(frozen=True, eq=False)
 class FoundGroundings:
-    """Groundings of one body: a row of `nodes` each, of numbers of `facts`, and a truth.
+    """Groundings of one body, one row each: `nodes`, numbers of `facts`, and a truth.
 
     Truths are in millionths, above 0.
     """
@@ -51,7 +51,7 @@ class GroundingFinder:
 
     @classmethod
     def of(cls, model: RuleModel, engine: MemoryEngine) -> GroundingFinder:
-        """What finds the groundings of a model's rules."""
+        """The finder for the rules of a model."""
         return cls(engine, model.semantics.max_fanout, model.semantics.distinct_variables)
 
     @property
@@ -61,7 +61,7 @@ class GroundingFinder:
 
     @property
     def graph(self) -> Graph:
-        """What may be walked, under the fan-out limit."""
+        """The graph under the fan-out limit."""
         return self.engine.limited_graph(self.max_fanout)
 
     @cached_property
@@ -96,7 +96,7 @@ class GroundingFinder:
         return self._single_steps(body, ends, limit)
 
     def cut(self, body: Body, subject: str, object_: str) -> Ints:
-        """Numbers of facts without which a body has no grounding; none where it needs no fact."""
+        """Numbers of facts without which a body has no grounding; empty if it needs no fact."""
         ends = self._ends(body.target, subject, object_)
         if body.kind is not Kind.PATH:
             every = len(self.graph.forward.code)
@@ -122,7 +122,7 @@ class GroundingFinder:
         return PathEnds(names.index(subject), names.index(object_), own)
 
     def _own(self, target: str, ends: PathEnds) -> Ints:
-        """The number of the pair's own fact, where there is one."""
+        """The number of the pair's own fact, if any."""
         if 2 not in self.facts.atoms:
             return np.empty(0, dtype=np.int64)
         source, sink = (np.array([node]) for node in (ends.source, ends.sink))
@@ -150,7 +150,7 @@ class GroundingFinder:
         return FoundGroundings(found.nodes, facts, found.body)
 
     def _which(self, node: Ids, edge: Ints) -> Ints:
-        """Which of its parallels each edge is, counted from 0."""
+        """Index of each edge among its parallel edges, from 0."""
         offsets, neighbour, code, _ = self.graph.forward
         which = np.zeros(len(edge), dtype=np.int64)
         going = np.ones(len(edge), dtype=np.bool_)
@@ -172,7 +172,7 @@ class GroundingFinder:
         if body.constant is not None:
             edge = edge[to[edge] == self.facts.entities.index(body.constant)]
         elif self.distinct:
-            # a constant is no variable, X is one
+            # a constant is not a variable, X is one
             edge = edge[(to[edge] != here) & (to[edge] != there)]
         if code == own or (here == there and code == inverse_code(own)):
             edge = edge[to[edge] != there]
@@ -185,7 +185,7 @@ class GroundingFinder:
         return FoundGroundings(nodes, facts.reshape(-1, 1), truth)
 
     def _edges(self, node: int, code: int) -> Ints:
-        """Places of the steps of a code from a node."""
+        """Indices of the edges of a code from a node."""
         offsets, _, codes, _ = self.graph.forward
         low, high = int(offsets[node]), int(offsets[node + 1])
         first, last = np.searchsorted(codes[low:high], [code, code + 1]).tolist()

@@ -1,8 +1,8 @@
-"""The paths behind a count, named one by one, as many as are asked for.
+"""Lists the paths behind a count, up to a limit.
 
-Counting never lists paths; explaining must. Before the first path is walked, the entities that lie
-on some path are found from both ends, each time from the end that is cheaper to go on from. The
-walk then visits only those, so that the first few of millions of paths cost no more than a few.
+Counting never lists paths; explaining must. Before the first path is walked, the entities on paths
+are found from both ends, each time from the end that is cheaper to continue from. The walk then
+visits only those, so that the first few of millions of paths cost no more than a few.
 
 Paths come in the order of their entities' names: by the second entity, then the third, and so on.
 """
@@ -28,13 +28,13 @@ kernel = kernels("the path walk")
 
 #: Edges of a graph above which compiling pays.
 WORTH_COMPILING = 20_000
-#: Truth that no path has: marks entities from which the object is out of reach.
+#: Sentinel truth of entities from which the object cannot be reached.
 NEVER = -(1 << 40)
 
 
 @dataclass(frozen=True, eq=False)
 class PathEnds:
-    """Two nodes to connect, and the step between them that is no evidence for itself."""
+    """Two nodes to connect, and the step between them that is not evidence for itself."""
 
     source: int
     sink: int
@@ -43,9 +43,9 @@ class PathEnds:
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """Paths of one relation sequence: a row of `nodes` each, from subject to object.
+    """Paths of one body, one row of `nodes` each, from subject to object.
 
-    `edges` has the places of their steps in the graph's forward lists, `body` the truth of every
+    `edges` has the indices of their steps in the graph's forward lists, `body` the truth of every
     path in millionths, above 0.
     """
 
@@ -67,8 +67,7 @@ def first_paths(
 ) -> Paths:
     """Walk the first `limit` paths along the codes `steps` from the pair's source to its sink.
 
-    The graph has what may be walked under a fan-out limit; with `distinct`, no path meets an entity
-    twice.
+    The graph is already under its fan-out limit; with `distinct`, no path meets an entity twice.
     """
     with announced(progress):
         levels = useful_nodes(graph, steps, pair)
@@ -82,15 +81,15 @@ def first_paths(
 
 
 def _run_on(graph: Graph, kernel: Kernel) -> Callable[..., Any]:
-    """A kernel for a graph: any path may meet all of its edges."""
+    """Choose the interpreted or compiled form of a kernel by the number of edges."""
     return kernel.for_size(len(graph.forward.neighbour), WORTH_COMPILING)
 
 
 def useful_nodes(graph: Graph, steps: Sequence[int], pair: PathEnds) -> list[Ids]:
-    """Nodes at every position of the paths, as far as the walk needs to know them.
+    """Nodes at every position of the paths, as far as the walk needs them.
 
-    Positions behind the meeting point of both searches may hold nodes that no path from the
-    source reaches; a walk from the source never meets those.
+    Positions after the meeting point of both searches may have nodes that no path from the source
+    reaches; a walk from the source never meets those.
     """
     front = [np.array([pair.source], dtype=np.int32)]
     back = [np.array([pair.sink], dtype=np.int32)]
@@ -114,9 +113,9 @@ def useful_nodes(graph: Graph, steps: Sequence[int], pair: PathEnds) -> list[Ids
 
 
 def cut(graph: Graph, steps: Sequence[int], pair: PathEnds) -> tuple[int, Ids, Ids]:
-    """A step of a sequence, and ends of it, such that every path takes it between two of them.
+    """A step of a body, and starts and ends such that every path takes it between two of them.
 
-    It is the first of all paths or the last, whichever has fewer ends.
+    It is the first step or the last, whichever has fewer.
     """
     levels = useful_nodes(graph, steps, pair)
     for k in range(len(steps)):
@@ -129,7 +128,7 @@ def cut(graph: Graph, steps: Sequence[int], pair: PathEnds) -> tuple[int, Ids, I
 
 
 def _best_truths(graph: Graph, steps: Sequence[int], levels: list[Ids]) -> list[Ints]:
-    """For every node the least truth (at most 0) that the rest of a path must cost.
+    """For every node an upper bound (at most 0) on what the rest of a path adds to its truth.
 
     A path whose atoms are x1 ... xs has the truth 1 - sum (1 - x); a walk is given up as soon as
     that cannot stay above 0 any more.
@@ -155,7 +154,7 @@ def _place(values, low, high, wanted):  # type: ignore[no-untyped-def] # noqa: A
 
 
 def _run(offsets, code, node, step):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Where the edges of one step stand among a node's."""
+    """Range of the edges of one step among a node's."""
     low = _place(code, offsets[node], offsets[node + 1], step)
     return low, _place(code, low, offsets[node + 1], step + 1)
 

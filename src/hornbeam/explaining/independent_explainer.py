@@ -1,7 +1,7 @@
-"""Explains independent pairs: scores without each rule, names facts, looks for what would flip.
+"""Explains independent pairs: scores without each rule, groundings, and facts that flip a decision.
 
 Counts come from the engine that scores, groundings from a walk over the same graph, and every set
-of facts that is said to flip a decision has been taken away and the pair scored again.
+of facts that is reported to flip a decision has been verified by scoring without it.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from hornbeam.rules.rule_words import rule_words
 from hornbeam.rules.weighing import Counts
 from hornbeam.scoring.independent_scorer import score_targets
 
-#: Groundings up to which the smallest set of facts that flips a decision is looked for.
+#: Maximum number of groundings for which the smallest set that flips a decision is searched for.
 EXACT_PATHS = 10_000
-#: Sets of facts that are taken away and scored again until one flips the decision: only the counts
-#: of a model without shares and fan-out limit say for sure what follows.
+#: Maximum number of sets of facts to score without until one flips the decision: only for counts of
+#: a model without shares and fan-out limit is the search exact.
 MAX_RESCORED = 12
-#: Numbers of no facts.
+#: An empty set of fact numbers.
 NO_FACTS: Ints = np.empty(0, dtype=np.int64)
 
 
 class _TargetRules(NamedTuple):
-    """The rules of one target, their places in the whole model, and what counting needs."""
+    """The rules of one target, their indices in the whole model, and what counting needs."""
 
     model: RuleModel
     places: Sequence[int]
@@ -135,14 +135,14 @@ class IndependentExplainer:
     def groundings(
         self, body: AnyBody, subject: str, object_: str, limit: int, progress: Progress = SILENT
     ) -> tuple[Grounding, ...]:
-        """Name the first groundings of every condition of a body; see `Explainer.groundings`."""
+        """List the first groundings of every condition of a body; see `Explainer.groundings`."""
         found = [self._named(part, subject, object_, limit, progress) for part in body.parts]
         return tuple(grounding for some in found for grounding in some)
 
     def _named(
         self, part: Part, subject: str, object_: str, limit: int, progress: Progress
     ) -> tuple[Grounding, ...]:
-        """The first groundings of a condition, as far as they have facts to name."""
+        """The first groundings of a condition; none where it needs no fact."""
         if not part.body.steps:
             return ()
         finder = self.finder
@@ -157,7 +157,7 @@ class IndependentExplainer:
 
     @cached_property
     def _by_target(self) -> dict[str, _TargetRules]:
-        """The rules of every target that was asked for: many pairs of it may be explained."""
+        """Cached rules per target: many pairs of one target may be explained."""
         return {}
 
     @cached_property
@@ -167,7 +167,7 @@ class IndependentExplainer:
     def _conditions(
         self, scored: ScoredPair, clause: Clause, limit: int, progress: Progress
     ) -> Iterator[MetCondition]:
-        """The conditions of a rule's body, with what the pair has of each."""
+        """The conditions of a rule's body, with their groundings for the pair."""
         body = clause.body
         texts = body_texts(body, self._identifiers)
         if len(body.parts) == 1:
@@ -186,9 +186,9 @@ class IndependentExplainer:
             )
 
     def _flip(self, scored: ScoredPair, progress: Progress) -> Flip:
-        """Look for the fewest facts, take them away, and score again."""
+        """Search for the fewest facts that flip the decision, verified by scoring without them."""
         status, sets = self._sets_that_flip(scored, progress)
-        # where facts go, paths may appear and shares grow: another set may be smaller
+        # without a fact, paths may appear and shares grow: another set may be smaller
         uncertain = self.finder.hides_facts or scored.model.shares
         for facts in islice(sets, MAX_RESCORED):
             after = self._score_without(scored, facts)
@@ -201,9 +201,9 @@ class IndependentExplainer:
     def _sets_that_flip(
         self, scored: ScoredPair, progress: Progress
     ) -> tuple[FlipStatus, Iterator[Ints]]:
-        """Sets of facts to take away, the first of them as good as the status says.
+        """Sets of facts to remove; the status is that of the first.
 
-        They are made of the facts of all groundings, or, where these are too many, cut whole rules.
+        They consist of facts of all groundings, or, if these are too many, cut off whole rules.
         """
         if scored.monotone and not scored.flips(scored.without_bodies(scored.deciding_bodies)):
             return FlipStatus.IMPOSSIBLE, iter(())
@@ -217,7 +217,7 @@ class IndependentExplainer:
         return status, (numbers[list(facts)] for facts in chain([chosen], larger))
 
     def _removals(self, scored: ScoredPair, progress: Progress) -> tuple[Removals, Ints]:
-        """Lay out all groundings of the pair, and the numbers of the facts that carry them."""
+        """All groundings of the pair as arrays, and the numbers of their facts."""
         bodies, truths, paths, facts = list[Ints](), list[Ints](), list[Ints](), list[Ints]()
         n = 0
         for k, body in enumerate(scored.grounded_bodies):
@@ -228,7 +228,7 @@ class IndependentExplainer:
             facts.append(found.facts.reshape(-1))
             n += len(found)
         numbers, fact = np.unique(np.concatenate(facts), return_inverse=True)
-        # a fact that a path uses twice carries it once
+        # a fact that a path uses twice is listed once
         uses = np.unique(np.stack([fact, np.concatenate(paths)]), axis=1)
         removals = Removals(
             scored, np.concatenate(bodies), np.concatenate(truths), uses[0], uses[1], len(numbers)
@@ -236,9 +236,9 @@ class IndependentExplainer:
         return removals, numbers
 
     def _cuts(self, scored: ScoredPair) -> Iterator[Ints]:
-        """Cut off one condition after the other, the strongest first, as soon as that may flip.
+        """Yield the facts that cut off the strongest conditions, once these may flip the decision.
 
-        All paths are cut at the subject or at the object, where fewer facts do it; a condition
+        All paths are cut at the subject or at the object, whichever takes fewer facts; a condition
         that needs no fact cannot be cut.
         """
         bodies = sorted(

@@ -1,4 +1,4 @@
-"""Facts and groundings by their names, and how they read."""
+"""Facts and groundings by their names, and their text."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hornbeam.rules.body import Kind
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact by its names, as it stands in the data, with its truth value.
+    """A fact by its names, as in the data, with its truth value.
 
-    A fact about one entity has no object; one of three or more arguments has `others` behind its
+    A fact about one entity has no object; one of three or more arguments has `others` after its
     first two.
     """
 
@@ -85,7 +85,7 @@ class Grounding:
 
 @dataclass(frozen=True)
 class MetCondition:
-    """One condition of a rule's body, as a pair meets it."""
+    """One condition of a rule's body with its groundings for a pair."""
 
     text: str  #: its PSL text, with its threshold where it has one
     #: What it is, and for all but paths whether it is about the subject (0) or the object (1).
@@ -94,8 +94,8 @@ class MetCondition:
     count: int  #: how many groundings it has for the pair
     #: The first of them, in the order of their entities' names.
     groundings: tuple[Grounding, ...] = ()
-    share: float | None = None  #: the share of its paths, where the rule asks for it
-    steps: int = 1  #: facts of each grounding; none of `(A == 'c')`
+    share: float | None = None  #: the share of its paths, if the rule uses it
+    steps: int = 1  #: facts per grounding; 0 for `(A == 'c')`
 
     @property
     def figures(self) -> str:
@@ -108,7 +108,7 @@ class MetCondition:
 
     @property
     def unnamed(self) -> int:
-        """How many groundings there are besides those that are named; 0 where none is."""
+        """Number of groundings that are not listed; 0 where none is listed."""
         return self.count - len(self.groundings) if self.groundings else 0
 
     def as_dict(self) -> dict[str, Any]:

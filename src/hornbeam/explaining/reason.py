@@ -1,4 +1,4 @@
-"""The part that one rule has in the score of a pair."""
+"""The contribution of one rule to the score of a pair."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from hornbeam.rules.rule_words import Words, said
 
 @dataclass(frozen=True)
 class Reason:
-    """The part that one rule has in the score of the pair.
+    """The contribution of one rule to the score of a pair.
 
     Attributes
     ----------
     index
-        Place of the rule in the model.
+        Index of the rule in the model.
     rule
         Its text in the model file, without weight.
     weight
@@ -25,20 +25,20 @@ class Reason:
         How many groundings its body has, those of its conditions multiplied; a condition with a
         threshold counts once (1 for a prior, which needs none).
     pull
-        The score minus the score of the model without this rule: above 0 it is for the pair.
-        Pulls are computed by scoring again. A score is no sum of its rules' parts, so pulls do
-        not add up to it.
+        The score minus the score of the model without this rule: above 0 it is for the pair. Pulls
+        are computed by scoring again. A score is not a sum over rules, so pulls do not add up to
+        it.
     conditions
         The conditions of its body, with their own counts and first groundings; none for a prior.
     linked_pairs
-        In a collective model: other pairs of ground clauses that push this one down, be it that
-        this one stands in their bodies, with their MAP values.
+        In a collective model: the other pairs, with their MAP values, of ground clauses that lower
+        this pair's score (for instance because it is in their body).
     words
         The rule as a sentence.
     log_odds
         What it adds to the log-odds of the score: its weight times what its groundings count,
-        negated for a rule against. None where log-odds are no sum over rules: they are under the
-        Boolean relaxation, for pairs that are scored each by itself.
+        negated for a rule against. None where log-odds are not a sum over rules: they are under the
+        Boolean relaxation, for pairs that are scored independently.
     is_prior
         Whether it applies to every pair, and so is where scores start from.
     """
@@ -56,12 +56,12 @@ class Reason:
 
     @property
     def strength(self) -> float:
-        """What it is sorted by: its log-odds, or its pull where there are none."""
+        """What it is sorted by: its log-odds, or its pull if these are None."""
         return self.pull if self.log_odds is None else self.log_odds
 
     @property
     def side(self) -> str:
-        """Whether it is "for" or "against" the pair or, "neutral", moves nothing."""
+        """Whether it is "for" or "against" the pair, or "neutral" if it has no effect."""
         return "for" if self.strength > 0 else "against" if self.strength < 0 else "neutral"
 
     @property

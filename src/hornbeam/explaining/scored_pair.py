@@ -45,11 +45,11 @@ class ScoredPair:
         return self._figures.get(body, NO_GROUNDINGS)[0]
 
     def share_of(self, body: Body) -> float:
-        """The share of a condition's paths; 0 where nobody asked for shares."""
+        """The share of a condition's paths; 0 where shares were not counted."""
         return self._figures.get(body, NO_GROUNDINGS)[1]
 
     def groundings_of(self, body: AnyBody) -> int:
-        """How many groundings a whole body has: those of its conditions multiplied.
+        """Number of groundings of a whole body: the product over its conditions.
 
         A condition with a threshold counts once where it holds; the empty body has one grounding.
         """
@@ -62,12 +62,12 @@ class ScoredPair:
 
     @cached_property
     def _columns(self) -> Columns:
-        # whether a body holds does not depend on the relaxation
+        # whether a body has groundings does not depend on the relaxation
         return Columns(self.counted, Relaxation.BOOLEAN)
 
     @cached_property
     def _figures(self) -> dict[Body, tuple[int, float]]:
-        """Groundings of every condition that has some, and their share."""
+        """Number of groundings, and share, of every condition that has some."""
         counted, figures = self.counted, dict[Body, tuple[int, float]]()
         for k in np.flatnonzero(np.diff(counted.indptr)).tolist():
             part = counted.column(k)
@@ -77,7 +77,7 @@ class ScoredPair:
 
     @cached_property
     def grounded_rules(self) -> dict[int, Rule]:
-        """The rules that have a grounding, by their places: no score depends on the others."""
+        """The rules that have a grounding, by index: no score depends on the others."""
         return {
             place: rule
             for place, rule in enumerate(self.model.rules)
@@ -96,7 +96,7 @@ class ScoredPair:
 
     @cached_property
     def deciding_bodies(self) -> list[Body]:
-        """Conditions of grounded rules that are all on the side of the decision."""
+        """Conditions whose grounded rules are all on the side of the decision."""
         against = {not self.decision}
         return [body for body in self.grounded_bodies if self._heads[body] == against]
 
@@ -105,8 +105,8 @@ class ScoredPair:
         """Whether losing a grounding never moves the score towards the side of its rules.
 
         It may where one condition has rules on both sides, and where soft groundings share
-        log2(1 + n) or 1: there a weak one can take from a strong one. Shares are taken to be lost
-        with their groundings, all else being equal; whoever asks must not trust that.
+        log2(1 + n) or 1: there a weak one can take from a strong one. For shares this assumes that
+        other shares stay the same, which is not exact: callers must score again.
         """
         rules, soft = self.grounded_rules.values(), self.counted.body_truth is not None
         shared = soft and any(
@@ -145,17 +145,17 @@ class ScoredPair:
         return self.mean >= self.model.semantics.threshold
 
     def flips(self, score: float) -> bool:
-        """Whether a score stands for the other decision."""
+        """Whether a score means the other decision."""
         return (score >= self.model.semantics.threshold) != self.decision
 
     def _scores(self, rules: Bools, kind: Score = Score.MEAN) -> Floats:
-        """Scores by some of the grounded rules, a row of them for each; a half where it has none.
+        """Scores by subsets of the grounded rules, one row per subset; 0.5 for an empty one.
 
-        They add up in their order, so the scores are those of `score_targets`.
+        Rules are added up in their order, so that the scores are those of `score_targets`.
         """
         if self._strengths is None:
             return self._scores_one_by_one(rules, kind)
-        # with a 0 before the first, so that there is something to add up
+        # a leading 0, so that the cumulative sum is never empty
         mine = np.insert(np.where(rules, self._strengths, 0.0), 0, 0.0, axis=1)
         against = np.insert(self._negated, 0, False)
         up, down = (
@@ -166,7 +166,7 @@ class ScoredPair:
         return np.where(rules.any(axis=1), scores, 0.5)
 
     def _scores_one_by_one(self, rules: Bools, kind: Score) -> Floats:
-        """The same where every grounding has a knee of its own."""
+        """As `_scores`, for soft groundings, where each is a hinge of its own."""
         grounded = list(self.grounded_rules.values())
         chosen = [[grounded[k] for k in np.flatnonzero(row).tolist()] for row in rules]
         return np.array(
@@ -192,7 +192,7 @@ class ScoredPair:
             return None
         layout = RuleLayout.of(model, self._grounded.bodies)
         columns = layout.over(Columns(self._grounded, relaxation), self.pair)
-        # one row of one pair for each
+        # one pair, so one number per column
         x = np.concatenate([np.empty(0), *(part.x for part in columns)])
         return np.asarray(weights_of(model.rules) * x)
 
@@ -202,17 +202,17 @@ class ScoredPair:
         return self.counted.only(np.flatnonzero(np.diff(self.counted.indptr)))
 
     def pull(self, place: int) -> float:
-        """How far the score moves when a rule is taken away, above 0 where it is for the pair."""
+        """The score minus the score without a rule; above 0 if the rule is for the pair."""
         return self._pulls[place]
 
     @cached_property
     def _pulls(self) -> dict[int, float]:
-        """How far the score moves without each of the grounded rules."""
+        """The score minus the score without each of the grounded rules."""
         without = self._scores(~np.eye(len(self.grounded_rules), dtype=np.bool_))
         return dict(zip(self.grounded_rules, (self.mean - without).tolist(), strict=True))
 
     def log_odds(self, place: int) -> float | None:
-        """What a rule adds to the log-odds of the score, None where these are no sum."""
+        """What a rule adds to the log-odds of the score; None where these are not a sum."""
         if self.model.semantics.relaxation is not Relaxation.BOOLEAN or self._strengths is None:
             return None
         at = list(self.grounded_rules).index(place)

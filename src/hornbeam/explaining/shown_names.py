@@ -1,4 +1,4 @@
-"""Explanations in names that people read, instead of the ids of the data."""
+"""Explanations with readable names instead of the ids of the data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hornbeam.rules.rule_words import with_shown_entities
 
 
 def explanation_in_names(explained: Explanation, names: EntityNames) -> Explanation:
-    """The explanation with names in the place of ids; the texts of rules stay what they are."""
+    """The explanation with names instead of ids; the texts of rules stay unchanged."""
     if not len(names):
         return explained
     flip = explained.flip
@@ -28,18 +28,18 @@ def explanation_in_names(explained: Explanation, names: EntityNames) -> Explanat
 
 
 def fact_in_names(fact: Fact, names: EntityNames) -> Fact:
-    """A fact with names in the place of ids."""
+    """A fact with names instead of ids."""
     return Fact.of(fact.predicate, [names.shown(one) for one in fact.arguments], fact.truth)
 
 
 def grounding_in_names(grounding: Grounding, names: EntityNames) -> Grounding:
-    """A grounding with names in the place of ids."""
+    """A grounding with names instead of ids."""
     entities = tuple(map(names.shown, grounding.entities))
     return replace(grounding, entities=entities, facts=_facts(grounding.facts, names))
 
 
 def mentioned(explained: Explanation) -> Iterator[str]:
-    """The ids of all entities that an explanation names, some of them several times."""
+    """The ids of all entities in an explanation, some of them repeatedly."""
     yield from (explained.subject, explained.object)
     facts = list(explained.flip.facts) if explained.flip is not None else []
     for reason in explained.reasons:

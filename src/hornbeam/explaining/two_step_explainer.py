@@ -1,7 +1,7 @@
 """Explains pairs of a collective model of two steps: rules over facts and over beliefs.
 
-What came from other pairs stands among the groundings by name, as atoms `believed_t(a, b)` that are
-as true as the first step believes them to be.
+Evidence from other pairs is among the groundings, as atoms `believed_t(a, b)` whose truth values
+are the beliefs of the first step.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hornbeam.scoring.two_step_scorer import first_step_beliefs, warn_of_other_p
 
 @dataclass(frozen=True, eq=False)
 class TwoStepExplainer:
-    """Explains pairs that are asked together; see `Explainer`.
+    """Explains pairs that are scored together; see `Explainer`.
 
     `walker` walks facts and beliefs as an independent explainer walks facts.
     """
@@ -37,7 +37,7 @@ class TwoStepExplainer:
 
     @classmethod
     def of(cls, model: RuleModel, engine: MemoryEngine, pairs: Targets) -> TwoStepExplainer:
-        """Prepare to explain some of the pairs, which are asked together."""
+        """Prepare to explain pairs that are scored together."""
         warn_of_other_pairs(model, pairs)
         beliefs, semantics = first_step_beliefs(model, engine, pairs), model.semantics
         finder = BeliefFinder(
@@ -76,7 +76,7 @@ class TwoStepExplainer:
     def groundings(
         self, body: AnyBody, subject: str, object_: str, limit: int, progress: Progress = SILENT
     ) -> tuple[Grounding, ...]:
-        """Name the first groundings of a body over facts and beliefs."""
+        """List the first groundings of a body over facts and beliefs."""
         return self.walker.groundings(body, subject, object_, limit, progress)
 
     def explain(
@@ -89,10 +89,9 @@ class TwoStepExplainer:
         flip: bool = True,
         progress: Progress = SILENT,
     ) -> Explanation:
-        """Explain the score of target(subject, object), and what is believed of it alone.
+        """Explain the score of target(subject, object), with the belief of the first step.
 
-        Whatever `flip` asks, what would flip the decision is not looked for: a fact less would
-        move what is believed of other pairs.
+        `flip` is ignored: removing a fact would change the beliefs about other pairs.
         """
         alone = self.asked.beliefs.belief_of(subject, target, object_)
         if alone is None:
@@ -106,7 +105,7 @@ class TwoStepExplainer:
 
 @dataclass(frozen=True, eq=False)
 class CountedBeliefs:
-    """Pairs that are asked together, and their counts, which do not depend on weights."""
+    """Pairs that are scored together, and their counts, which do not depend on weights."""
 
     model: RuleModel
     beliefs: BelievedPairs

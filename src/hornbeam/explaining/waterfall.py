@@ -41,7 +41,7 @@ class WaterfallStep:
         return "for" if self.log_odds > 0 else "against" if self.log_odds < 0 else "neutral"
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON; rules by their places in the model."""
+        """For JSON; rules by their indices in the model."""
         return {
             "rules": [reason.index for reason in self.reasons],
             "log_odds": self.log_odds,
@@ -54,10 +54,10 @@ class WaterfallStep:
 class Waterfall:
     """The steps from log-odds of 0 to those of the score."""
 
-    #: The prior: where every pair starts. Without a prior it adds nothing, and scores a half.
+    #: The prior: where every pair starts. Without a prior it adds nothing, and the score is 0.5.
     start: WaterfallStep
-    steps: tuple[WaterfallStep, ...]  #: rules that the pair meets, the strongest first
-    #: The weaker ones together, where there are more than were asked for.
+    steps: tuple[WaterfallStep, ...]  #: rules with groundings for the pair, the strongest first
+    #: The weaker ones together, if there are more than requested.
     rest: WaterfallStep | None
 
     @property
@@ -67,7 +67,7 @@ class Waterfall:
 
     @property
     def score(self) -> float:
-        """The score that they are the log-odds of."""
+        """The score with these log-odds."""
         return probability(self.total)
 
     @property
@@ -83,7 +83,7 @@ class Waterfall:
         return min(on_the_way), max(on_the_way)
 
     def place(self, log_odds: float) -> float:
-        """Where log-odds lie in the span, from 0 to 1."""
+        """Position of log-odds in the span, from 0 to 1."""
         low, high = self.span
         return (log_odds - low) / (high - low) if high > low else 0.0
 
@@ -108,7 +108,7 @@ class Waterfall:
 
 
 def waterfall(reasons: Sequence[Reason], most: int | None = None) -> Waterfall | None:
-    """Let the log-odds of reasons add up; None where one of them has none.
+    """The waterfall of reasons; None if one of them has no log-odds.
 
     `most` is the number of rules that get a step of their own.
 
@@ -124,7 +124,7 @@ def waterfall(reasons: Sequence[Reason], most: int | None = None) -> Waterfall |
         return None
     priors = tuple(reason for reason in reasons if reason.is_prior)
     others = sorted((reason for reason in reasons if not reason.is_prior), key=by_strength)
-    # a rest of one rule takes no less room than the rule itself
+    # a rest of one rule would take as much space as the rule itself
     shown = len(others) if most is None or len(others) <= most + 1 else most
     groups = [priors, *((reason,) for reason in others[:shown])]
     rest = tuple(others[shown:])
@@ -132,7 +132,7 @@ def waterfall(reasons: Sequence[Reason], most: int | None = None) -> Waterfall |
     for group in [*groups, rest] if rest else groups:
         own = [reason.log_odds for reason in group if reason.log_odds is not None]
         so_far += own
-        # sums are rounded once, so that no order of the rules shows in them
+        # sums are rounded once, so that they do not depend on the order of the rules
         after = math.fsum(so_far)
         steps.append(WaterfallStep(group, math.fsum(own), before, after))
         before = after
@@ -141,7 +141,7 @@ def waterfall(reasons: Sequence[Reason], most: int | None = None) -> Waterfall |
 
 
 def probability(log_odds: float) -> float:
-    """The probability that log-odds are those of.
+    """The probability with these log-odds.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """A step of a waterfall as a small SVG, for every page that shows one.
 
-Colours stand in the picture itself, for notebooks; a page's style sheet may change them by class.
-One blue is for and one orange against, which people tell apart who do not see red and green.
+Colours are in the SVG itself, for notebooks; a page's style sheet may change them by class. Blue is
+for and orange against, which are distinct without seeing red and green.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from markupsafe import Markup
 
 from hornbeam.explaining.waterfall import Waterfall, WaterfallStep
 
-#: The colour of each side, on a light ground.
+#: The colour of each side, on a light background.
 COLOURS = {"for": "#1f5fa8", "against": "#a8500f", "neutral": "#55615b"}
 #: Size of a bar in its own units; pages stretch it.
 WIDE, HIGH = 100.0, 12.0
 
 
 def waterfall_bar(step: WaterfallStep, fall: Waterfall) -> Markup:
-    """Draw where a step goes from and to; the upright line stands at log-odds of 0, a half."""
+    """Draw the start and the end of a step; the vertical line is at log-odds 0, a score of 0.5."""
     ends = sorted((step.before, step.after))
     first, last, zero = (1 + (WIDE - 2) * fall.place(one) for one in (*ends, 0.0))
     return Markup(

@@ -1,7 +1,7 @@
-"""What a reader of scores must know of how they came about: for `learn`, the report, the explorer.
+"""Caveats for readers of scores: for `learn`, the report, the explorer.
 
-A model learns odds, and odds are those of the pairs that it was shown. Where most of these were
-true, or where the false ones were made up, its scores say so to whoever knows.
+A model learns the odds of its training pairs. Where most of these were true, or the false ones were
+sampled, scores depend on that and must be read accordingly.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def cautions(model: RuleModel, trace: Trace | None = None) -> list[str]:
 
 
 def _positive_priors(model: RuleModel, trace: Trace | None) -> list[str]:
-    """Without evidence such a model says true."""
+    """Caveat: without evidence such a model calls a pair true."""
     found = []
     for rule in model.rules:
         if not rule.clause.is_prior or rule.clause.negated or rule.weight == 0.0:
@@ -38,7 +38,7 @@ def _positive_priors(model: RuleModel, trace: Trace | None) -> list[str]:
 
 
 def _sampled(trace: Trace) -> list[str]:
-    """Scores are set by how many negatives there were, and rules by how they were drawn."""
+    """Caveat: scores depend on the number of negatives, and rules on how they were sampled."""
     if trace.sampled_negatives is None:
         return []
     true, false = trace.positives, trace.targets - trace.positives

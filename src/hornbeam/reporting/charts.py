@@ -15,14 +15,14 @@ from markupsafe import Markup, escape
 
 from hornbeam.arrays import Floats
 
-#: Size of a chart in its own units; a page scales it.
+#: Size of a chart in its own units; pages scale it.
 WIDTH, HEIGHT = 340, 256
 LEFT, RIGHT, TOP, BOTTOM = 50, 14, 26, 44
-#: Points of a curve that a screen can tell apart.
+#: Maximum number of points of a curve that are distinct on a screen.
 POINTS = 400
-#: Points of a curve that say their values under the pointer.
+#: Maximum number of points of a curve with a tooltip.
 SPOTS = 25
-#: Ends that are closer than this have no round numbers between them.
+#: A smaller range of an axis is widened, so that it has round ticks.
 SMALLEST_RANGE = 1e-300
 
 
@@ -37,7 +37,7 @@ class Axis:
     logarithmic: bool = False
 
     def share(self, value: float) -> float:
-        """Where a value lies between the ends, from 0 to 1."""
+        """Position of a value between the ends, from 0 to 1."""
         low, high = self.low, self.high
         if self.logarithmic:
             low, high, value = math.log(low), math.log(high), math.log(value)
@@ -125,7 +125,7 @@ def column_chart(
     columns: Sequence[str],
     groups: Sequence[tuple[str, str, Sequence[float]]],
 ) -> Markup:
-    """Draw upright bars: for every column one bar of each group (name, style, heights)."""
+    """Draw vertical bars: per column one bar of each group (name, style, heights)."""
     highest = max((max(heights, default=0.0) for _, _, heights in groups), default=0.0)
     y_axis = number_axis(y_label, 0.0, highest or 1.0)
     every = max(1, math.ceil(len(columns) / 10))
@@ -163,7 +163,7 @@ def bar_chart(
 
 
 def interval_bar(low: float, value: float, high: float, style: str) -> Markup:
-    """Draw an interval of shares for a line of text that says the same in words."""
+    """Draw an interval of shares, for a line of text that has the same in words."""
     return Markup(
         '<svg class="interval" viewBox="0 0 100 10" width="100" height="10" aria-hidden="true">'
         '<rect class="track" y="3" width="100" height="4" rx="2"/>'
@@ -173,7 +173,7 @@ def interval_bar(low: float, value: float, high: float, style: str) -> Markup:
 
 
 def thinned(x: Floats, y: Floats) -> tuple[list[float], list[float]]:
-    """Drop points of a monotone curve that lie too close together to be seen apart."""
+    """Drop points of a monotone curve that are too close together to be distinguished."""
     if len(x) <= POINTS:
         return x.tolist(), y.tolist()
     span = np.hypot(np.diff(x) / (np.ptp(x) or 1.0), np.diff(y) / (np.ptp(y) or 1.0))
@@ -184,7 +184,7 @@ def thinned(x: Floats, y: Floats) -> tuple[list[float], list[float]]:
 
 
 def _spots(curve: Series, x_axis: Axis, y_axis: Axis) -> list[Markup]:
-    """Points of a curve, spread over it, that say their values under the pointer."""
+    """Points of a curve, spread over it, with their values as tooltips."""
     x, y = thinned(curve.x, curve.y)
     rows = sorted({round(k) for k in np.linspace(0, len(x) - 1, min(SPOTS, len(x)))})
     return [
@@ -206,7 +206,7 @@ def _y(axis: Axis, value: float) -> float:
 
 
 def _frame(x_axis: Axis, y_axis: Axis, upright: bool = True) -> list[Markup]:
-    """Grid, ticks and names of both axes; without `upright` no grid line stands."""
+    """Grid, ticks and names of both axes; without `upright` no vertical grid lines."""
     bottom = HEIGHT - BOTTOM
     parts = []
     for value, text in x_axis.ticks:
@@ -225,7 +225,7 @@ def _frame(x_axis: Axis, y_axis: Axis, upright: bool = True) -> list[Markup]:
 
 
 def _legend(entries: Sequence[tuple[str, str]]) -> list[Markup]:
-    """Names of the groups, at the top on the right."""
+    """Names of the groups, at the top right."""
     if len(entries) < 2:
         return []
     parts = []
@@ -246,7 +246,7 @@ def _line(x1: float, y1: float, x2: float, y2: float, style: str) -> Markup:
 
 
 def _rect(x: float, y: float, width: float, height: float, style: str, say: str = "") -> Markup:
-    """A bar; `say` is what it says under the pointer."""
+    """A bar; `say` is its tooltip."""
     hover = Markup(' data-say="{}"').format(say) if say else ""
     return Markup(
         '<rect class="bar {}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"{}/>'

@@ -1,4 +1,4 @@
-"""What the data are like: predicates, degrees, and names that no fact has."""
+"""Figures of the data: predicates, degrees, and names that no fact has."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hornbeam.arrays import Ints, Positions
 from hornbeam.facts.folds import without_targets
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets
 
-#: Missing names that are shown.
+#: Maximum number of missing names that are shown.
 SHOWN = 20
 
 
@@ -30,19 +30,19 @@ class PredicateProfile:
 
 @dataclass(frozen=True)
 class DataProfile:
-    """What a reader should know of the facts and labels."""
+    """Figures of the facts and labels for a report."""
 
     facts: int
     entities: int
     soft: int  #: facts with a truth value strictly between 0 and 1
     predicates: tuple[PredicateProfile, ...]  #: those with most facts first
     #: (least degree, greatest degree, entities) for degrees by powers of two; an entity's degree is
-    #: the number of facts that it stands in.
+    #: the number of facts about it.
     degrees: tuple[tuple[int, int, int], ...]
     unseen: int  #: labelled pairs with an entity that no fact has
     unseen_names: tuple[str, ...]  #: the first such entities in the order of names, at most `SHOWN`
     missing_predicates: tuple[str, ...]  #: predicates of rules that no fact has
-    own_facts: int  #: facts that state a labelled pair; they are no evidence for it
+    own_facts: int  #: facts that state a labelled pair; they are not evidence for it
 
 
 def profile(facts: Facts, labels: Targets, walked: Iterable[str]) -> DataProfile:
@@ -84,7 +84,7 @@ def _predicates(facts: Facts, walked: set[str]) -> list[PredicateProfile]:
 
 
 def _sides(atoms: Atoms, rows: Positions) -> tuple[int | None, int | None, int | None]:
-    """Subjects, objects, and most objects of one subject; nothing unless there are both."""
+    """Numbers of subjects, objects, and most objects of one subject; None unless binary."""
     if atoms.arity != 2:
         return None, None, None
     subjects, fanout = np.unique(atoms.arguments[0][rows], return_counts=True)
@@ -92,7 +92,7 @@ def _sides(atoms: Atoms, rows: Positions) -> tuple[int | None, int | None, int |
 
 
 def _facts_of_entities(facts: Facts) -> Ints:
-    """How many facts every entity stands in, an argument counting each time."""
+    """Number of facts per entity; an entity counts once per argument."""
     places = [ids for atoms in facts.atoms.values() for ids in atoms.arguments]
     return np.bincount(
         np.concatenate([*places, np.empty(0, dtype=np.int32)]), minlength=len(facts.entities)
@@ -100,7 +100,7 @@ def _facts_of_entities(facts: Facts) -> Ints:
 
 
 def _degrees(degree: Ints) -> tuple[tuple[int, int, int], ...]:
-    """Numbers of entities by degree: 1, 2-3, 4-7 and so on; those without facts first."""
+    """Numbers of entities by degree: 0, 1, 2-3, 4-7 and so on."""
     if not len(degree):
         return ()
     bins = np.where(degree > 0, np.floor(np.log2(np.maximum(degree, 1))) + 1, 0).astype(np.int64)

@@ -1,8 +1,8 @@
 """How good scores are: ranking (AUC), probability (log-loss, Brier, calibration) and decision (F1).
 
-Ranking metrics see scores only through one small table: the distinct scores with the numbers of
-true and false targets that got each of them. Ties are thereby handled once and for all: targets
-with one score are a single point of every curve.
+Ranking metrics are computed from one small table: the distinct scores with the numbers of true and
+false targets of each. So ties are handled in one place: targets with the same score are a single
+point of every curve.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hornbeam.arrays import Floats, Ints, run_starts
 from hornbeam.errors import InputError
 from hornbeam.result_table import ResultTable, html_table
 
-#: Scores are kept this far from 0 and 1 in the log-loss, so that one sure mistake is not infinite.
+#: Scores are kept this far from 0 and 1 in the log-loss, so that it stays finite.
 CLIP = 1e-15
 #: Calibration bins of equal width.
 BINS = 10
@@ -38,7 +38,7 @@ class CalibrationBin:
 class Evaluation:
     """How scores fit the truth.
 
-    The fields that rank are None where nothing can be ranked: `auc_roc` and `auc_pr` where all
+    The ranking metrics are None where nothing can be ranked: `auc_roc` and `auc_pr` where all
     targets are of one class, `best_f1` and its threshold where none is true.
 
     Attributes
@@ -52,7 +52,7 @@ class Evaluation:
     best_f1, best_f1_threshold
         The highest F1 of "true where score >= threshold", and that threshold.
     calibration_error
-        Expected calibration error: how far stated and true fractions are apart on average.
+        Expected calibration error: mean distance of predicted and true fractions.
     calibration
         The bins of a reliability diagram; those that no score falls into are left out.
     n, positives
@@ -113,7 +113,7 @@ class Evaluation:
 
 
 def evaluate(truth: npt.ArrayLike, score: npt.ArrayLike) -> Evaluation:
-    """Hold scores in [0, 1] against the truth, labels in [0, 1]; others are refused.
+    """Evaluate scores in [0, 1] against labels in [0, 1]; other values are refused.
 
     Soft labels count as true from 0.5 on where targets are ranked (AUC, F1); log-loss, Brier and
     calibration use them as they are.
@@ -185,10 +185,10 @@ def pr_points(truth: npt.ArrayLike, score: npt.ArrayLike) -> Floats:
 def paired_significance(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     """Two-sided p-value of a paired t-test over folds: could two methods be equally good?
 
-    With differences d over k folds, t = mean(d) / (sd(d) / sqrt(k)), and the p-value is the
-    chance of a value at least as far from 0 under Student's t with k-1 degrees of freedom. Folds
-    that share training data are not independent, so treat values near the limit with care. Where
-    a single fold is given, or the folds are identical, nothing tells the methods apart: 1.0.
+    With differences d over k folds, t = mean(d) / (sd(d) / sqrt(k)), and the p-value is the chance
+    of a value at least as far from 0 under Student's t with k-1 degrees of freedom. Folds that
+    share training data are not independent, so treat values near the limit with care. Where a
+    single fold is given, or the folds are identical, the methods cannot be distinguished: 1.0.
 
     Examples
     --------
@@ -229,8 +229,8 @@ def _checked(truth: npt.ArrayLike, score: npt.ArrayLike) -> tuple[Floats, Floats
 
 def _by_score(y: Floats, s: Floats) -> tuple[Floats, Ints, Ints]:
     """Distinct scores, highest first, with the numbers of true and of false targets at each."""
-    # the bits of numbers from 0 to 1 are in their order: one sort of these, with a bit for the
-    # truth behind them, takes a tenth of one that says where every score went (0.0 + -0.0 is 0.0)
+    # the bit patterns of doubles in [0, 1] sort like the numbers: sorting them with the label as
+    # lowest bit takes a tenth of the time of an argsort (0.0 + -0.0 is 0.0)
     keys = np.sort(((s + 0.0).view(np.int64) << 1) | (y >= 0.5))
     ordered = (keys >> 1).view(np.float64)
     starts = run_starts(ordered)
@@ -240,7 +240,7 @@ def _by_score(y: Floats, s: Floats) -> tuple[Floats, Ints, Ints]:
 
 
 def _rates(count: Ints) -> Floats:
-    """Share of all that has been met down to each distinct score."""
+    """Cumulative share of the targets down to each distinct score."""
     met: Floats = np.cumsum(count) / count.sum()
     return met
 

@@ -1,7 +1,7 @@
-"""The report of a model of a whole graph: how high true answers rank, by which rules, where not.
+"""The report of a model of a whole graph: ranks of true answers, rules, and failures.
 
-Without true triples to rank it says what was learned, with the figure that learning held out. It is
-a page like that of `hornbeam.reporting.report`, with the same style sheet and policy.
+Without true triples to rank it shows what was learned, with the figure of the held-out queries. It
+is a page like that of `hornbeam.reporting.report`, with the same style sheet and policy.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ from hornbeam.reporting.evaluation import evaluate
 from hornbeam.reporting.report import OPEN_ROWS, fitting_page
 from hornbeam.reporting.report_charts import Figure, reliability_chart
 
-#: Test queries whose answers show how true probabilities are.
+#: Maximum number of test queries for the calibration of probabilities.
 CALIBRATED = 2000
-#: Rules that are shown per relation and direction, and the hardest queries that are explained.
+#: Rules that are shown per relation and direction, and number of hardest queries that are
+#: explained.
 BEST, HARDEST = 3, 8
-#: Ranks, up to these, that make a bar.
+#: Upper ends of the ranks of each bar.
 BARS = (1, 3, 10, 100)
 
 
@@ -60,7 +61,7 @@ class HardQuery:
 
     @property
     def reasons(self) -> object:
-        """The reasons for the answer in that direction, and what is above it."""
+        """The reasons for the answer in that direction, and the answers above it."""
         return next(one for one in self.explanation.directions if one.asks is self.direction)
 
 
@@ -76,8 +77,8 @@ def graph_report(
 ) -> str:
     """Write the report of a model as one HTML page.
 
-    `test` are true triples, best those that were not learned from, `filters` further ones, which
-    are no wrong answers; without `test` the page says what was learned alone.
+    `test` are true triples, ideally not used for learning, `filters` further true ones, which are
+    not counted as wrong answers; without `test` the page only shows what was learned.
     """
     relations = {part.relation for part in model.relations}
     values = {
@@ -103,7 +104,7 @@ def graph_report(
 
 
 def _relations(model: GraphModel, found: GraphEvaluation | None) -> list[RelationRow]:
-    """What the test asks of, most queries first; without a test all, most rules first."""
+    """The relations of the test, most queries first; without a test all, most rules first."""
     ranks = {(one.relation, one.direction): one for one in found.relations} if found else {}
     rows = []
     for part in model.relations:
@@ -121,7 +122,7 @@ def _relations(model: GraphModel, found: GraphEvaluation | None) -> list[Relatio
 
 
 def _rank_figure(ranks: Ranks) -> Figure:
-    """Draw how many true answers have which rank."""
+    """Draw the number of true answers per rank."""
     labels, shares, low = list[str](), list[float](), 0
     for high in (*BARS, None):
         inside = ranks.rank > low
@@ -142,7 +143,7 @@ def _rank_figure(ranks: Ranks) -> Figure:
 
 
 def _reliability(ranker: MemoryRanker, ranks: Ranks, progress: Progress) -> Figure:
-    """Draw how often answers of a probability are right, by what the test knows."""
+    """Draw how often answers of a probability are true according to the test."""
     stated, true = _stated_and_true(ranker, ranks, progress)
     judged = evaluate(true, stated)
     axes = ("stated probability", "share of true answers")
@@ -159,9 +160,9 @@ def _reliability(ranker: MemoryRanker, ranks: Ranks, progress: Progress) -> Figu
 def _stated_and_true(
     ranker: MemoryRanker, ranks: Ranks, progress: Progress
 ) -> tuple[Floats, Floats]:
-    """Probabilities of answers to test queries, and whether the test knows them to be true.
+    """Probabilities of answers to test queries, and whether they are true in the test.
 
-    Answers that a filter knows are neither: they are left out.
+    Answers that are true in a filter are left out.
     """
     united, queries = ranks.united, ranks.queries
     inside = (queries.known < len(ranker.facts.entities)) & (
@@ -169,7 +170,7 @@ def _stated_and_true(
     )
     rows: Ints = np.flatnonzero(inside)
     rows = rows[np.linspace(0, len(rows) - 1, min(CALIBRATED, len(rows))).astype(np.int64)]
-    # the same question may be asked by several test triples; its answers count once
+    # several test triples may have the same query; its answers count once
     distinct = np.unique(
         np.stack([queries.relation[rows], queries.asks_subject[rows], queries.known[rows]]), axis=1
     )

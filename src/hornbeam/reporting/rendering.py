@@ -1,7 +1,7 @@
-"""How reports become pages: templates, and how they show names, rules and numbers.
+"""Rendering of reports: templates, and filters for names, rules and numbers.
 
-Everything from the data passes Jinja2's escaping. A page needs no network, and says so to the
-browser in a content security policy: its one style sheet and its one script are named by hash.
+Everything from the data passes Jinja2's escaping. A page needs no network, which a content security
+policy enforces: it allows one style sheet and one script, by hash.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hornbeam.graphs.graph_rule_words import graph_rule_words
 from hornbeam.printable import elided, printable
 from hornbeam.rules.rule_words import PhraseRole, Words
 
-#: Characters of a name, and of a rule, that are shown.
+#: Maximum number of characters of a name, and of a rule.
 NAME, RULE = 80, 500
 
 
@@ -46,7 +46,7 @@ def environment() -> Environment:
 
 
 def templates_of(package: str) -> Environment:
-    """The templates of a package; every value is escaped, and one that is missing is a fault."""
+    """The templates of a package; every value is escaped, and an undefined one raises an error."""
     return Environment(
         loader=FunctionLoader(lambda name: template_text(package, name)),
         autoescape=True,
@@ -65,7 +65,7 @@ def template_text(package: str, name: str) -> str:
 def page_of(name: str, **values: object) -> str:
     """Render a page with its style sheet and its script.
 
-    Nothing is loaded, and nothing runs but that script: both are known to the browser by hash.
+    The browser loads nothing and runs only that script: its policy allows both by hash.
     """
     sources = ("report.css", "report.js")
     style, script = (template_text("hornbeam.reporting", source) for source in sources)
@@ -82,7 +82,7 @@ def _hash(text: str) -> str:
 
 
 def named(name: str) -> Markup:
-    """A name from the data: escaped, kept from turning its surroundings, elided where endless.
+    """A name from the data as HTML: escaped, its text direction isolated, elided if too long.
 
     Examples
     --------
@@ -96,13 +96,13 @@ def named(name: str) -> Markup:
 
 
 def stated(rule: str) -> str:
-    """The text of a rule, whose constants are names from the data; cut where it is endless."""
+    """The text of a rule, whose constants are names from the data; elided if too long."""
     text = printable(rule)
     return text if len(text) <= RULE else f"{text[: RULE // 2]} … {text[-RULE // 2 :]}"
 
 
 def said(words: Words) -> Markup:
-    """A sentence about a rule, its variables and the names from the data set apart.
+    """HTML of a sentence about a rule, with markup for variables and names from the data.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def said(words: Words) -> Markup:
 
 
 def log_odds(number: float) -> str:
-    """What is added to log-odds, with a real minus."""
+    """An addition to log-odds as text, with a real minus."""
     return f"{number:+.2f}".replace("-", "−")
 
 
@@ -134,15 +134,15 @@ def percent(share: float | None) -> str:
 
 
 def signed(number: float) -> str:
-    """A number with its sign, a real minus."""
+    """A number with its sign, with a real minus."""
     text = f"{number:+.1e}" if 0 < abs(number) < 5e-4 else f"{number:+.3f}"
     return text.replace("-", "−")
 
 
 def path_steps(path: Grounding) -> Sequence[tuple[str, bool, str]]:
-    """Steps of a path for the page: predicate, whether it is walked backwards, next entity.
+    """Steps of a path: predicate, whether it is walked backwards, next entity.
 
-    Of a fact of three or more arguments all of it is named, not its predicate alone.
+    A fact of three or more arguments is given as a whole atom, not by its predicate alone.
     """
     return [
         (fact.predicate if fact.is_edge else fact.atom, inverse, there)

@@ -1,7 +1,7 @@
-"""The report: one HTML file that says what was learned, how good it is, and where it fails.
+"""The report: one HTML file that shows what was learned, how good it is, and where it fails.
 
-Without labels it says what was learned, from what and how; the figures are those of the internal
-validation, and are called so.
+Without labels it shows what was learned, from what and how; its figures are those of the internal
+validation.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from hornbeam.reporting.rule_quality import covered_rows, rule_qualities
 from hornbeam.rules.rule_words import counting_words, with_shown_entities
 from hornbeam.scoring.model_checks import warn_of_other_targets
 
-#: Errors of each kind that are explained.
+#: Number of errors of each kind that are explained.
 WORST = 5
-#: Rows of a table that show at once; the rest is folded away.
+#: Rows of a table that are visible at first; the rest is folded.
 OPEN_ROWS = 20
-#: Rows of a table that are written at all: the first number with which a page is small enough.
+#: Row limits to try per table, largest first, until the page is small enough.
 ROWS = (300, 150, 80, 40, 20)
-#: Bytes of the largest page.
+#: Maximum number of bytes of a page.
 LARGEST = 200_000
-#: Steps of a waterfall besides prior and rest.
+#: Steps of a waterfall between prior and rest.
 STEPS = 4
-#: Known links on which rules are shown where there are no labels.
+#: Number of known links on which rules are shown if there are no labels.
 MAX_LINKS = 5_000
 
 
@@ -56,19 +56,19 @@ class Confusion:
 
     @property
     def precision(self) -> float | None:
-        """Share of the pairs called true that are."""
+        """Share of the pairs called true that are true."""
         called = self.true_positive + self.false_positive
         return self.true_positive / called if called else None
 
     @property
     def recall(self) -> float | None:
-        """Share of the true pairs that are called so."""
+        """Share of the true pairs that are called true."""
         true = self.true_positive + self.false_negative
         return self.true_positive / true if true else None
 
     @property
     def accuracy(self) -> float:
-        """Share of all pairs on which the decision is right."""
+        """Share of all pairs whose decision is right."""
         n = self.true_positive + self.false_positive + self.false_negative + self.true_negative
         return (self.true_positive + self.true_negative) / n
 
@@ -91,9 +91,9 @@ def report(
 ) -> str:
     """Write the report of a model as one HTML page.
 
-    The labels are best those that it has not learned from. Without any, the page says nothing of
-    errors, and shows rules on the links that the facts state; without a trace, it does not say how
-    the model was learned.
+    The labels should not have been used for learning. Without any, the page has no errors, and
+    shows rules on the links that the facts state; without a trace, it does not show how the model
+    was learned.
     """
     model, semantics = explainer.model, explainer.model.semantics
     if labels is not None:
@@ -137,7 +137,7 @@ def report(
 
 
 def fitting_page(name: str, values: dict[str, object]) -> str:
-    """A page with as many rows per table as keep it small enough to send."""
+    """The page with the most rows per table that is small enough to send."""
     for rows in ROWS:
         page = page_of(name, rows=rows, **values)
         if len(page.encode()) <= LARGEST:
@@ -146,7 +146,7 @@ def fitting_page(name: str, values: dict[str, object]) -> str:
 
 
 def known_links(facts: Facts, targets: Sequence[str]) -> Targets:
-    """Links of the targets that the facts state as true, the first of them, labelled as such."""
+    """The first links of the targets that are true facts, labelled as true."""
     atoms = facts.binary
     wanted = facts.predicates.find(targets)
     stated = atoms.true & np.isin(atoms.predicate, wanted[wanted >= 0])
@@ -174,9 +174,9 @@ def _examples(
     names: EntityNames,
     progress: Progress,
 ) -> list[list[Grounding]]:
-    """For every rule its first grounding on the first pair with the label of its head, else on any.
+    """Per rule its first grounding for the first pair with the label of its head, else for any.
 
-    There is one for each of its conditions.
+    There is one grounding per condition.
     """
     found: list[list[Grounding]] = []
     columns = Columns(counted)

@@ -1,4 +1,4 @@
-"""The figures of the report, each with the words that say what it shows."""
+"""The figures of the report, with captions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def figures(
     data: DataProfile,
     trace: Trace | None,
 ) -> dict[str, list[Figure]]:
-    """Draw every figure that there are data for, by section."""
+    """Draw every figure for which there are data, by section."""
     quality = list[Figure]()
     if evaluation is not None:
         quality = [_scores(labels, scores, semantics.threshold), _calibration(evaluation)]
@@ -123,7 +123,7 @@ def _calibration(evaluation: Evaluation) -> Figure:
 def reliability_chart(
     name: str, title: str, bins: Sequence[CalibrationBin], axes: tuple[str, str]
 ) -> Markup:
-    """Draw how often what has a score is true; `axes` are the words at its two axes."""
+    """Draw the share of true pairs by score; `axes` are the names of its two axes."""
     return line_chart(
         name,
         title,
@@ -171,7 +171,7 @@ def learning_figures(trace: Trace) -> list[Figure]:
 
 
 def _chosen(choice: Choice) -> list[Figure]:
-    """How the strength was chosen."""
+    """The figure of how the strength was chosen."""
     found, run = [], choice.validation
     if len(run.strengths) > 1:
         found.append(_validation(choice))
@@ -222,7 +222,7 @@ def _validation(choice: Choice) -> Figure:
 
 
 def _why(choice: Choice) -> str:
-    """Say by which rule the strength was chosen."""
+    """A sentence about how the strength was chosen."""
     run = choice.validation
     limit = min(run.log_loss) + run.standard_error
     within = [s for s, loss in zip(run.strengths, run.log_loss, strict=True) if loss <= limit]

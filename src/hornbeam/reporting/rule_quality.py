@@ -1,4 +1,4 @@
-"""What a rule is worth on labelled pairs: coverage, precision with its interval, warnings."""
+"""The quality of rules on labelled pairs: coverage, precision with its interval, warnings."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from hornbeam.rules.rule_words import Words, rule_table, rule_words
 from hornbeam.rules.weighing import Counts, Weighing
 from hornbeam.scoring.model_checks import labels_for
 
-#: From this share on, of the true pairs covered and of the covered pairs true, a body of one
-#: atom is a copy of the target.
+#: Minimum share of true pairs that are covered, and of covered pairs that are true, for a body of
+#: one atom to be called a copy of the target.
 COPY_SHARE = 0.9
 #: Standard normal quantile of a two-sided 95 % interval.
 Z95 = 1.959963984540054
@@ -31,7 +31,7 @@ Z95 = 1.959963984540054
 
 @dataclass(frozen=True)
 class RuleQuality:
-    """One rule of a model and how it does on labelled pairs."""
+    """One rule of a model and its quality on labelled pairs."""
 
     index: int
     text: str
@@ -45,7 +45,7 @@ class RuleQuality:
     #: Wilson's 95 % interval of the precision; 0 and 1 where nothing is covered.
     low: float
     high: float
-    warning: str = ""  #: what to beware of, or nothing
+    warning: str = ""  #: a caveat, or ""
 
     @property
     def precision(self) -> float | None:
@@ -54,7 +54,7 @@ class RuleQuality:
 
 
 def rule_qualities(model: RuleModel, statistics: Statistics, labels: Targets) -> list[RuleQuality]:
-    """Judge every rule on labelled pairs whose groundings have been counted."""
+    """The quality of every rule on labelled pairs whose groundings have been counted."""
     texts = model.clause_texts
     columns = Columns(statistics)
     found = []
@@ -85,7 +85,7 @@ def rule_qualities(model: RuleModel, statistics: Statistics, labels: Targets) ->
 def judged_rules(
     model: RuleModel, engine: MemoryEngine | None = None, labels: Input | None = None
 ) -> ResultTable:
-    """The rules as a table; on labels also what they cover, and how much of that they get right."""
+    """The rules as a table; with labels also their coverage and precision."""
     table = rule_table(model)
     if engine is None or labels is None:
         return table
@@ -102,7 +102,7 @@ def judged_rules(
 
 
 def covered_rows(columns: Columns, clause: Clause) -> Ids:
-    """The targets that a clause with a body has a grounding for, however true."""
+    """The targets for which a clause with a body has a grounding of any truth value."""
     return columns.of(clause.body, Weighing(Counts.EXISTS))[0]
 
 
@@ -125,7 +125,7 @@ def wilson(right: int, n: int) -> tuple[float, float]:
 
 
 def _warning(clause: Clause, true: int, covered: int, positive: Bools) -> str:
-    """Warn of a rule whose body is the target itself, or a copy of it."""
+    """A warning about a rule whose body is the target itself, or a copy of it; else ""."""
     steps = [step for part in clause.body.parts for step in part.body.steps]
     is_path = {part.body.kind for part in clause.body.parts} == {Kind.PATH}
     if len(steps) != 1 or not is_path or clause.negated:

@@ -1,10 +1,10 @@
-"""Who may ask: the host a request names, the token, and where an edit comes from.
+"""Access control: the Host header, the token, and the origin of edits.
 
 * A web page that makes its own name point at this machine (DNS rebinding) still sends that name in
-  the Host header, so only hosts that mean this server are answered.
-* Beyond this machine a token is asked for. The first visit brings it in the address, and a cookie
+  the Host header, so only host names of this server are answered.
+* Beyond this machine a token is required. The first visit has it in the address, and a cookie
   keeps it from then on.
-* An edit is taken only from the explorer's own pages.
+* An edit is accepted only from the explorer's own pages.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from hornbeam.errors import InputError
 
 LOOPBACK = "127.0.0.1"
-#: Fewest characters of a token that somebody chooses.
+#: Minimum length of a user-chosen token.
 SHORTEST_TOKEN = 16
 
 
@@ -50,17 +50,17 @@ class Access:
         return f"hornbeam-{name}-{self.port}"
 
     def knows_host(self, header: str) -> bool:
-        """Whether a Host header means this server."""
+        """Whether a Host header names this server."""
         name = _host_name(header)
         if name is None:
             return False
         if name in {"localhost", LOOPBACK, "::1", self.host.lower()}:
             return True
-        # a name can be made to point anywhere, a number cannot
+        # a host name can be rebound to any address (DNS), an IP literal cannot
         return not self.is_local and (_is_number(name) or name == socket.gethostname().lower())
 
     def admits(self, given: str | None) -> bool:
-        """Whether a token, or none, opens the door; takes as long whatever is wrong with it."""
+        """Whether a token (or its absence) grants access; compared in constant time."""
         if self.token is None:
             return True
         return hmac.compare_digest((given or "").encode(), self.token.encode())
@@ -78,7 +78,7 @@ class Access:
 
 
 def access_for(host: str, port: int, token: str | None) -> Access:
-    """Ask for a token wherever others can connect; make one where none is given."""
+    """Require a token wherever others can connect; make one if none is given."""
     if token is not None and (len(token) < SHORTEST_TOKEN or not _is_plain(token)):
         raise InputError(
             f"`token` needs at least {SHORTEST_TOKEN} letters, digits, '-' or '_'; leave it out "
@@ -109,7 +109,7 @@ def _host_name(header: str) -> str | None:
     """Host of a Host header, without port and brackets; None where it is not one."""
     try:
         parts = urlsplit(f"//{header}")
-        _ = parts.port  # raises where it is no number
+        _ = parts.port  # raises if it is not a number
     except ValueError:
         return None
     return parts.hostname if parts.netloc == header and "@" not in header else None

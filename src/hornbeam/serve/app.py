@@ -1,4 +1,4 @@
-"""Making the application: the one place that tells what is served apart."""
+"""Makes the web application for either kind of explorer."""
 
 from __future__ import annotations
 

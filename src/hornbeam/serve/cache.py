@@ -1,4 +1,4 @@
-"""A cache of bounded size that threads share: what was not asked for longest goes first."""
+"""A thread-safe LRU cache of bounded total size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class BoundedCache(Generic[T]):
 
     Examples
     --------
-    >>> cache = Bounded[str](limit=2, size=lambda _: 1)
+    >>> cache = BoundedCache[str](limit=2, size=lambda _: 1)
     >>> [cache.get(key, lambda: key.upper()) for key in "abca"], len(cache)
     (['A', 'B', 'C', 'A'], 2)
     """
@@ -34,7 +34,7 @@ class BoundedCache(Generic[T]):
         return key in self._items
 
     def held(self, key: Hashable) -> T | None:
-        """The result of that key where it is held."""
+        """The result of a key if it is cached, else None."""
         with self._lock:
             if key not in self._items:
                 return None
@@ -42,10 +42,9 @@ class BoundedCache(Generic[T]):
             return self._items[key][0]
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The result of that key, made where it is not held.
+        """The result of a key, computed if it is not cached.
 
-        Two threads that want the same at once may both make it: waiting for each other would let
-        one slow answer hold up others.
+        Two threads may compute the same value concurrently: no lock is held while computing.
         """
         held = self.held(key)
         if held is not None:

@@ -1,8 +1,8 @@
-"""Pairs of a collective model in the explorer: all listed ones, inferred anew for every edit.
+"""Pairs of a collective model in the explorer: all listed ones, inferred again after every edit.
 
-The labelled pairs and the others are one set, labels aside, as if `hornbeam predict` had been
-given both. There are no new links, since nobody can say which further pairs belong to the set; and
-no set of facts is looked for that would flip a decision, since a fact less would move all pairs.
+The labelled pairs and the others are one set, labels aside, as if `hornbeam predict` had been given
+both. There are no new links, since further pairs would change the set; and no facts are searched
+whose removal flips a decision, since it would change all pairs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.explorer_scorer import PATHS_SHOWN, NewLinks
 from hornbeam.serve.listing import joined
 
-#: States of all pairs that are kept, with what explaining them needs: some 50 bytes per fact each.
+#: Cached states of all pairs, with what explaining them needs: some 50 bytes per fact each.
 KEPT_STATES = 8
 
 
@@ -52,7 +52,7 @@ class CollectivePairs:
         self.seconds = _infer(self._unedited)
 
     def warm_up(self, progress: Progress) -> None:
-        """Explain a pair: what that lays out serves all of them."""
+        """Explain one pair, which builds the arrays that all of them share."""
         progress.message("Finding what links the pairs, rule by rule ...")
         with announced(progress):
             self.explain(self.model.rules, *self.pairs.names_at(0))
@@ -95,7 +95,7 @@ class CollectivePairs:
         return any(max(names.index(predicate) for names in known) < 0 for predicate in walked)
 
     def _explainer(self, rules: Sequence[Rule]) -> JointExplainer:
-        """What explains all pairs under these weights, with their state."""
+        """The explainer of all pairs under these weights, with their state."""
         weights = _weights(rules)
         if weights == _weights(self.model.rules):
             return self._unedited
@@ -103,7 +103,7 @@ class CollectivePairs:
 
     def _reweighted(self, rules: Sequence[Rule]) -> JointExplainer:
         made = self._unedited.reweighted(self.model.with_rules(rules))
-        self.seconds = _infer(made)  # here, where whoever asks is ready to wait
+        self.seconds = _infer(made)  # infer here, in the slow queue, not when a score is read
         return made
 
 

@@ -25,7 +25,7 @@ class RulePair:
 
     @property
     def difference(self) -> float:
-        """How far the weights are apart; a rule that is missing weighs nothing."""
+        """Difference of the weights; a missing rule has weight 0."""
         return (self.here or 0.0) - (self.there or 0.0)
 
 
@@ -72,7 +72,7 @@ def paired_rules(here: Sequence[Rule], there: Sequence[Rule]) -> list[RulePair]:
 
 
 def _weights(rules: Sequence[Rule]) -> Mapping[Clause, float]:
-    """Weight of every clause; a clause that stands twice weighs both."""
+    """Weight of every clause; the weights of a repeated clause are added up."""
     weights: dict[Clause, float] = {}
     for rule in rules:
         weights[rule.clause] = weights.get(rule.clause, 0.0) + rule.weight

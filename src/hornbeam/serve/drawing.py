@@ -1,11 +1,11 @@
 """A drawing of what is behind a prediction: subject on the left, object on the right.
 
-On a phone the same stands upright: `hornbeam.serve.vertical_drawing`.
+On a phone it is drawn from top to bottom: `hornbeam.serve.vertical_drawing`.
 
-Every condition of a rule is a band. All its paths walk the same predicates, so these stand once
-above the band's columns, and between them the entities of each step stand below one another, merged
-where paths share them. That stays readable with many paths, where a free layout would be a ball of
-wool. A condition on one argument is a band of one step from that end.
+Every condition of a rule is a band. All its paths have the same predicates, so these are written
+once, above the band's columns; the entities of each step form a column, merged where paths share
+them. That stays readable with many paths, where a force-directed layout would not. A condition on
+one argument is a band of one step from that end.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ NODE_HEIGHT = 26
 ROW = 36
 HEADER = 30
 FOOTER = 16
-#: Between bands of two rules, and of one.
+#: Gaps between bands of two rules, and of one.
 GAP, INNER_GAP = 14, 3
 MARGIN = 10
 ENDS_WIDTH = 148
-#: Between the ends and the bands, where edges climb to the height of their first entity.
+#: Gap between the ends and the bands, in which edges reach the height of their first entity.
 GUTTER = 58
-#: Most bands that are drawn.
+#: Maximum number of bands.
 MAX_BANDS = 6
-#: Width of a letter, generously, and of one in bold type.
+#: Estimated width of a letter, rather too wide, and of a bold one.
 LETTER, BOLD_LETTER = 7.0, 8.2
 
-#: A place in a drawing.
+#: A point in a drawing.
 DrawnPoint = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class DrawnNode:
-    """An entity in its place, or what a unary atom says of one: centre and width.
+    """An entity, or the unary atom about one, with its position: centre and width.
 
-    `full` is what it is called, and `label` as much of that as fits.
+    `full` is its name, and `label` as much of that as fits.
     """
 
     name: str
@@ -96,9 +96,9 @@ class StepLabel:
 
 @dataclass(frozen=True)
 class Band:
-    """A condition of a rule that is "for" or "against" the pair or, "neutral", moves nothing.
+    """A condition of a rule that is "for" or "against" the pair, or "neutral".
 
-    `words` say the rule; `hidden` of its groundings are not drawn; `unit` is what they are called.
+    `words` are the rule's; `hidden` groundings are not drawn; `unit` is the word for one of them.
     """
 
     words: str
@@ -116,7 +116,7 @@ class Band:
         cls, strands: DrawnGroundings, names: EntityNames, top: float, height: float,
         nodes: Sequence[DrawnNode], edges: Sequence[Edge], steps: Sequence[StepLabel],
     ) -> Band:  # fmt: skip
-        """What is drawn of a condition, and what is said of it."""
+        """The band of a condition, with its captions."""
         reason = strands.reason
         words = said(with_shown_entities(reason.words, names.shown))
         return cls(
@@ -126,7 +126,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Bands under one another between subject and object; weaker rules may be `undrawn`."""
+    """Bands below one another between subject and object; `undrawn` weaker rules are left out."""
 
     width: float
     height: float
@@ -137,7 +137,7 @@ class Drawing:
 
 
 def draw(explanation: Explanation, names: EntityNames = NO_NAMES) -> Drawing | None:
-    """Lay out the groundings of the strongest reasons; None where no rule has a fact."""
+    """Draw the groundings of the strongest reasons; None where no rule has a fact."""
     drawn, undrawn = strands_of(explanation, MAX_BANDS)
     if not drawn:
         return None
@@ -162,7 +162,7 @@ def draw(explanation: Explanation, names: EntityNames = NO_NAMES) -> Drawing | N
 
 
 def _footer(strands: DrawnGroundings) -> float:
-    """Room for the note that there are more."""
+    """Height of the note that there are more."""
     return FOOTER if strands.hidden else 0.0
 
 
@@ -207,7 +207,7 @@ def strand_edges(
     names: EntityNames,
     curve: Callable[[DrawnNode, DrawnNode, bool], str],
 ) -> list[Edge]:
-    """The facts, each once, as curves between nodes; those that point backwards are told so."""
+    """The facts, each once, as curves between nodes."""
     edges: dict[tuple[int, str, str], Edge] = {}
     for strand in strands.drawn:
         for k, (fact, backwards) in enumerate(zip(strand.facts, strand.backwards, strict=True)):
@@ -220,9 +220,9 @@ def strand_edges(
 
 
 def _curve(here: DrawnNode, there: DrawnNode, inverse: bool, band_middle: float) -> str:
-    """A line between two nodes, drawn in the direction of its fact so that its arrow is right.
+    """A curve between two nodes in the direction of its fact, so that its arrow is right.
 
-    Up and down it goes in the gutters only, or between two columns of a band.
+    It rises and falls only in the gutters, or between two columns of a band.
     """
     x1, x2 = here.right, there.left
     y1 = here.y if not here.is_end else band_middle if there.is_end else there.y
@@ -239,7 +239,7 @@ def _curve(here: DrawnNode, there: DrawnNode, inverse: bool, band_middle: float)
 
 
 def level_curve(points: Sequence[DrawnPoint]) -> str:
-    """A curve through points that leaves and arrives level."""
+    """A curve through points that is horizontal at both ends."""
     parts = [f"M {_at(*points[0])}"]
     for (x1, y1), (x2, y2) in pairwise(points):
         reach = (x2 - x1) / 2
@@ -248,7 +248,7 @@ def level_curve(points: Sequence[DrawnPoint]) -> str:
 
 
 def vertical_curve(start: DrawnPoint, end: DrawnPoint) -> str:
-    """A curve that leaves and arrives upright."""
+    """A curve that is vertical at both ends."""
     middle = (start[1] + end[1]) / 2
     return f"M {_at(*start)} C {_at(start[0], middle)}, {_at(end[0], middle)}, {_at(*end)}"
 
@@ -262,7 +262,7 @@ def _step_labels(
 ) -> list[StepLabel]:
     labels, strand = [], strands.drawn[0]
     for k, (fact, backwards) in enumerate(zip(strand.facts, strand.backwards, strict=True)):
-        # what a unary atom says stands in its node
+        # a unary atom is written in its node
         said = "is" if strands.condition.kind is Kind.UNARY else fact.predicate
         name = fitted(said, column - 30)
         text = f"← {name}" if backwards else f"{name} →"

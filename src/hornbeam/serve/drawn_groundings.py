@@ -1,4 +1,4 @@
-"""Groundings as a drawing has them: from one end to the other, in columns between both."""
+"""Groundings prepared for drawing: nodes in columns between subject and object."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hornbeam.explaining.named_facts import Fact, Grounding, MetCondition
 from hornbeam.explaining.reason import Reason
 from hornbeam.rules.body import Kind
 
-#: Most entities of one step that are drawn.
+#: Maximum number of entities that are drawn per step.
 MAX_NODES = 7
-#: Columns of a condition on one argument, as if it were a path: its entities stand near their end.
+#: Columns of a condition on one argument, as if it were a path: its entities are near their end.
 SIDE_COLUMNS = 3
 
 
@@ -21,7 +21,7 @@ SIDE_COLUMNS = 3
 class DrawnGrounding:
     """A grounding from left to right: names of nodes, and the facts between them.
 
-    `backwards` says which facts point to the left.
+    `backwards` flags the facts that point to the left.
     """
 
     nodes: tuple[str, ...]
@@ -30,7 +30,7 @@ class DrawnGrounding:
 
     @classmethod
     def of(cls, condition: MetCondition, grounding: Grounding) -> DrawnGrounding:
-        """Lay out a grounding: a path as it is, a condition beginning or ending at its argument."""
+        """Convert a grounding: a path as it is, a condition from or to its argument."""
         nodes, facts, inverse = grounding.entities, grounding.facts, grounding.inverse
         if condition.kind is Kind.UNARY:
             nodes, inverse = (*nodes, facts[0].predicate), (False,)
@@ -41,9 +41,9 @@ class DrawnGrounding:
 
 @dataclass(frozen=True)
 class DrawnGroundings:
-    """The groundings of a condition that are drawn, and where they stand between the ends.
+    """The groundings of a condition that are drawn, and their columns between the ends.
 
-    Node k of a strand stands in column `offset` + k of `columns`; the `inner` ones are no ends.
+    Node k of a grounding is in column `offset` + k of `columns`; `inner` columns exclude the ends.
     """
 
     reason: Reason
@@ -73,17 +73,17 @@ class DrawnGroundings:
 
     @property
     def unit(self) -> str:
-        """What a grounding is called."""
+        """The word for one grounding."""
         return "path" if self.condition.kind is Kind.PATH else "fact"
 
     @property
     def layers(self) -> list[list[str]]:
-        """Names of the inner nodes at every step, each once, in the order of the strands."""
+        """Names of the inner nodes at every step, each once, in the order of the groundings."""
         return [list(dict.fromkeys(strand.nodes[k] for strand in self.drawn)) for k in self.inner]
 
     @property
     def untangled(self) -> list[list[str]]:
-        """The layers, each by the mean place of its neighbours in the one before: few crossings."""
+        """The layers, each sorted by the mean position of its neighbours in the one before."""
         ordered = self.layers[:1]
         for k, layer in zip(self.inner[1:], self.layers[1:], strict=True):
             place = {name: i for i, name in enumerate(ordered[-1])}
@@ -95,17 +95,17 @@ class DrawnGroundings:
 
     @property
     def hidden(self) -> int:
-        """How many groundings are not drawn."""
+        """Number of groundings that are not drawn."""
         return self.condition.count - len(self.drawn)
 
 
 def strands_of(
     explained: Explanation, most_bands: int, most_nodes: int = MAX_NODES
 ) -> tuple[list[DrawnGroundings], int]:
-    """The strands of the strongest rules, and how many rules are left out.
+    """Groundings to draw for the strongest rules, and the number of rules left out.
 
-    A rule is drawn with all its conditions, each a band, or not at all; one always is. Of rules
-    that rest on the same, one body weighed in several ways, the strongest stands for all.
+    A rule is drawn with all its conditions, each a band, or not at all; at least one rule is. Of
+    rules with the same body, weighed in several ways, only the strongest is drawn.
     """
     alike = dict[tuple[object, ...], Reason]()
     for reason in explained.reasons:

@@ -1,8 +1,8 @@
 """What a visitor changed in the rules: weights, and rules switched off.
 
-Edits live in the visitor's own cookie and nowhere else: nobody sees the edits of others, the server
-keeps nothing, and a restart loses nothing. The cookie names the model, so edits of one are never
-taken for another's.
+Edits live in the visitor's own cookie and nowhere else: visitors do not see each other's edits, the
+server keeps nothing, and a restart loses nothing. The cookie names the model, so edits of one are
+never taken for another's.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hornbeam.rules.rule_model import Rule
 
 #: Browsers keep cookies of up to 4096 bytes, name and attributes included.
 MAX_BYTES = 3500
-#: No weight that a person types is larger.
+#: Largest weight that can be typed.
 MAX_WEIGHT = 1e6
 
 _ITEM = re.compile(r"(?P<rule>[0-9]{1,6})(?:w(?P<weight>[0-9.e+-]{1,24}))?(?P<off>x)?")
@@ -26,7 +26,7 @@ _ITEM = re.compile(r"(?P<rule>[0-9]{1,6})(?:w(?P<weight>[0-9.e+-]{1,24}))?(?P<of
 
 @dataclass(frozen=True)
 class Edits:
-    """New weights by number of rule, and the rules that are off.
+    """New weights by rule number, and the rules that are off.
 
     Examples
     --------
@@ -42,17 +42,17 @@ class Edits:
         return bool(self.weights or self.off)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle without the view of the weights, which cannot be."""
+        """Pickle support: the mapping proxy of the weights cannot be pickled."""
         return _edits, (dict(self.weights), self.off)
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What caches know the edits by."""
+        """Key of the edits in caches."""
         return tuple(sorted(self.weights.items())), tuple(sorted(self.off))
 
     @property
     def rules(self) -> frozenset[int]:
-        """Numbers of the rules that are not as the model has them."""
+        """Numbers of the rules that differ from the model's."""
         return self.off | frozenset(self.weights)
 
     def with_weight(self, rule: int, weight: float) -> Edits:
@@ -66,12 +66,12 @@ class Edits:
         return replace(self, off=self.off - {rule} if on else self.off | {rule})
 
     def without(self, rule: int) -> Edits:
-        """Leave a rule as the model has it."""
+        """Undo the edits of a rule."""
         weights = {i: weight for i, weight in self.weights.items() if i != rule}
         return Edits(MappingProxyType(weights), self.off - {rule})
 
     def scoring(self, rules: Sequence[Rule]) -> list[Rule]:
-        """All rules, those that are off with weight 0: their numbers stay what they are."""
+        """All rules, those that are off with weight 0, so that rule numbers do not change."""
         scoring = list(rules)
         for i in self.rules:
             weight = 0.0 if i in self.off else self.weights[i]
@@ -98,7 +98,7 @@ class Edits:
 
     @classmethod
     def decoded(cls, text: str, model: str, n_rules: int) -> Edits:
-        """Edits of a cookie; none where it is not ours or belongs to another model."""
+        """The edits in a cookie; none if it is invalid or belongs to another model."""
         fingerprint, *items = text.split("_")
         if fingerprint != model or len(text) > MAX_BYTES:
             return cls()

@@ -1,4 +1,4 @@
-"""What is known of an entity, by predicate: how many facts, and the first of them."""
+"""Known facts of an entity by predicate: their number, and the first of them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from hornbeam.rules.body import Step
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code
 from hornbeam.serve.walk import neighbours
 
-#: Predicates that are shown, and facts of each.
+#: Maximum number of predicates that are shown, and of facts per predicate.
 MAX_GROUPS = 40
 FIRST = 8
 
 
 class KnownEdges(NamedTuple):
-    """Facts of one predicate between an entity and `others`, by their ids, in their order.
+    """Facts of one predicate between an entity and `others`, given by ids in increasing order.
 
     `inverse` where the entity is their object.
     """
@@ -44,7 +44,7 @@ class EdgeGroup:
 
 @dataclass(frozen=True)
 class NonBinaryGroup:
-    """Facts of one predicate that are no edges and name an entity; `alone` where nobody else."""
+    """Facts of one predicate about an entity that are not binary; `alone` for unary ones."""
 
     predicate: str
     alone: bool
@@ -53,7 +53,7 @@ class NonBinaryGroup:
 
 
 class EdgeSource(Protocol):
-    """An explorer that knows the facts between entities."""
+    """An explorer that lists the facts between entities."""
 
     @property
     def facts(self) -> Facts:
@@ -61,7 +61,7 @@ class EdgeSource(Protocol):
 
     @property
     def entity_names(self) -> EntityNames:
-        """What entities are called."""
+        """Names of the entities."""
 
     def known_edges(self, entity: int) -> Sequence[KnownEdges]:
         """Facts between an entity and others, by predicate and direction."""

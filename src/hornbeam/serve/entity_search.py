@@ -1,4 +1,4 @@
-"""Finding entities by what somebody types, be it a part of their names or of their ids."""
+"""Finds entities by typed text: any part of their names or ids."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hornbeam.serve.name_index import NameIndex
 
 @dataclass(frozen=True, eq=False)
 class EntitySearch:
-    """Two indices, of the names that people read and of the ids, and whose each name is.
+    """Two indices, of readable names and of ids, and the owners of each name.
 
     Examples
     --------

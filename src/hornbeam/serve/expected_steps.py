@@ -1,9 +1,9 @@
-"""Which questions about an entity make sense, judged by the relations that it has.
+"""Which queries about an entity make sense, judged by the relations that it has.
 
-A model ranks the answers of whatever is asked, also of what nobody would ask: the capital of a
-river. So a page that asks everything about an entity first looks at the steps (relations and
-directions) along which it has links. One that it has makes sense; another one does so far as
-entities with a step that it has have that other one, too.
+A model ranks answers of any query, even of meaningless ones such as the capital of a river. So a
+page that queries everything about an entity first looks at the steps (relations and directions)
+along which it has links. One that it has makes sense; another one does so far as entities with a
+step that it has have that other one, too.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.path_rules import SMOOTHING
 from hornbeam.serve.cache import BoundedCache
 
-#: Steps whose company is kept in memory.
+#: Number of steps whose co-occurrence shares are cached.
 CACHED = 2000
 
 
 @dataclass(frozen=True, eq=False)
 class ExpectedSteps:
-    """Steps that entities have together."""
+    """Co-occurrence of steps among entities."""
 
     graph: LinkedGraph
 
@@ -33,10 +33,10 @@ class ExpectedSteps:
         return BoundedCache(CACHED, lambda _: 1)
 
     def shares(self, entity: int) -> Floats:
-        """How far each step is to be expected of an entity: 1 where it has links along it.
+        """How much each step is expected of an entity: 1 if it has links along it.
 
-        Elsewhere the largest share, over its steps s, of the entities with s that have the other
-        one; few entities count for less.
+        Otherwise the largest share, over its steps s, of the entities with s that have the other
+        one, smoothed so that few entities count for less.
         """
         own = self._steps(entity)
         expected = np.zeros(self.graph.step_limit)

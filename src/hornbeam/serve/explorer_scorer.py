@@ -1,4 +1,4 @@
-"""What the explorer asks of a model, be its pairs independent or collective."""
+"""The protocol of scorers in the explorer, for independent or collective pairs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hornbeam.progress import Progress
 from hornbeam.rules.rule_model import Rule
 from hornbeam.serve.links import Link
 
-#: Paths of a rule that are shown and drawn.
+#: Paths per rule that are shown and drawn.
 PATHS_SHOWN = 12
 
 
@@ -36,13 +36,13 @@ class ExplorerScorer(Protocol):
 
     @property
     def seconds(self) -> float:
-        """How long it takes, about, to score under other weights; 0 where nobody notices."""
+        """Approximate seconds to score under other weights; 0 where it is not noticeable."""
 
     def warm_up(self, progress: Progress) -> None:
-        """Compile and lay out what the first visitor would otherwise wait for."""
+        """Compile and build what the first visitor would otherwise wait for."""
 
     def is_ready(self, rules: Sequence[Rule]) -> bool:
-        """Whether answers under these rules come at once."""
+        """Whether scores under these rules are available at once."""
 
     def scores(self, rules: Sequence[Rule]) -> list[Floats]:
         """Scores of all pairs, listing by listing."""
@@ -58,7 +58,7 @@ class ExplorerScorer(Protocol):
         """Best new links of an entity as subject (`forward`) or object."""
 
     def examples(self, top: int) -> list[str]:
-        """Entities of which there is much to see."""
+        """Entities with many facts or pairs, as examples."""
 
     def lacks(self, rule: int) -> bool:
         """Whether the facts lack a predicate or constant of a rule, so that it has no grounding."""

@@ -21,9 +21,9 @@ from hornbeam.serve.drawing import NODE_HEIGHT, DrawnNode
 from hornbeam.serve.links import Link
 from hornbeam.serve.pins import Pin
 
-#: Letters of a name that leaves room for others.
+#: Maximum letters of a name where several are shown.
 SHORT_NAME = 32
-#: A change that three digits do not show.
+#: Changes below this are shown as no change.
 NO_CHANGE = 0.0005
 
 
@@ -39,12 +39,12 @@ def entity_url(name: str) -> str:
 
 
 def link_url(pair: Link | Explanation | Fact | Pin, page: str = "link") -> Markup:
-    """Address of a pair's page, ready to stand in HTML."""
+    """Address of a pair's page, escaped for HTML."""
     return Markup(link_address(pair, page))
 
 
 def link_address(pair: Link | Explanation | Fact | Pin, page: str = "link") -> str:
-    """The same as plain text, for those who make HTML of it."""
+    """Address of a pair's page as plain text."""
     return (
         f"/{page}?subject={quoted(pair.subject)}&amp;predicate={quoted(pair.predicate)}"
         f"&amp;object={quoted(pair.object or '')}"
@@ -52,7 +52,7 @@ def link_address(pair: Link | Explanation | Fact | Pin, page: str = "link") -> s
 
 
 def links_url(pair: Link | Explanation | Pin, other: Pin) -> Markup:
-    """Address of two links side by side, ready to stand in HTML."""
+    """Address of two links side by side, escaped for HTML."""
     return Markup(
         f"{link_url(pair, 'links')}&amp;subject2={quoted(other.subject)}"
         f"&amp;predicate2={quoted(other.predicate)}&amp;object2={quoted(other.object)}"
@@ -98,9 +98,9 @@ def log_odds(value: float) -> Markup:
 
 
 def short_name(name: str) -> Markup:
-    """A name that leaves room for others: its middle goes where it is long.
+    """A name of at most `SHORT_NAME` letters: the middle of a long one is left out.
 
-    The full name shows under the mouse, and screen readers say it.
+    The full name is its tooltip, and is read by screen readers.
     """
     text = printable(name)
     if len(text) <= SHORT_NAME:
@@ -156,7 +156,7 @@ def label(value: float | None) -> Markup:
 
 @lru_cache(maxsize=10_000)
 def rule_text(text: str) -> Markup:
-    """A rule whose lines break between atoms rather than inside them."""
+    """A rule as HTML whose lines break between atoms rather than inside them."""
     body, arrow, head = text.rpartition(" -> ")
     atoms = body.split(" & ") if arrow else []
     parts = [*(f"{atom} &" for atom in atoms[:-1]), *atoms[-1:], f"-> {head}" if arrow else head]

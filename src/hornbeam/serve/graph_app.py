@@ -22,7 +22,7 @@ class GraphApp(WebApp):
         super().__init__(self.pages.writer, access)
 
     def warm_up(self, progress: Progress) -> None:
-        """Lay out what visitors would otherwise wait for."""
+        """Build what visitors would otherwise wait for."""
         self.explorer.warm_up(progress)
 
     def addresses(self, quick: PageQueue, slow: PageQueue) -> Sequence[Address]:
@@ -30,7 +30,7 @@ class GraphApp(WebApp):
         pages = self.pages
 
         def explaining(visit: Visit) -> PageQueue:
-            """Quick, unless a fact has to be taken out of the graph first."""
+            """The quick queue, unless a fact has to be taken out of the graph first."""
             triple = (visit.query.get(key, "") for key in ("subject", "relation", "object"))
             return slow if self.explorer.is_fact(*triple) else quick
 

@@ -20,7 +20,7 @@ ATOM_END = re.compile(r"(?<=\)), ")
 
 
 def reasons_url(subject: str, relation: str, object_: str) -> Markup:
-    """Address of the reasons of a triple, ready to stand in HTML."""
+    """Address of the reasons of a triple, escaped for HTML."""
     return Markup(
         f"/reasons?subject={quoted(subject)}&amp;relation={quoted(relation)}"
         f"&amp;object={quoted(object_)}"
@@ -28,7 +28,7 @@ def reasons_url(subject: str, relation: str, object_: str) -> Markup:
 
 
 def two_reasons_url(found: GraphExplanation, other: Pin) -> Markup:
-    """Address of two triples side by side, ready to stand in HTML."""
+    """Address of two triples side by side, escaped for HTML."""
     return Markup(
         f"/links?subject={quoted(found.subject)}&amp;relation={quoted(found.relation)}"
         f"&amp;object={quoted(found.object)}&amp;subject2={quoted(other.subject)}"
@@ -37,7 +37,7 @@ def two_reasons_url(found: GraphExplanation, other: Pin) -> Markup:
 
 
 def query_url(known: str, relation: str, asks: Direction) -> Markup:
-    """Address of the answers of a query, ready to stand in HTML."""
+    """Address of the answers of a query, escaped for HTML."""
     given = "subject" if asks is Direction.OBJECT else "object"
     return Markup(f"/query?relation={quoted(relation)}&amp;{given}={quoted(known)}")
 
@@ -48,7 +48,7 @@ def relation_url(relation: str) -> str:
 
 
 def graph_rule(text: str) -> Markup:
-    """A rule whose lines break between atoms rather than inside them.
+    """A rule as HTML whose lines break between atoms rather than inside them.
 
     Examples
     --------

@@ -1,8 +1,7 @@
 """The pages of a whole graph: entities, their missing facts, queries and reasons.
 
 A page is a template with values, and the same as plain values for programs: every address answers
-in HTML, and with `.json` behind it in JSON. JSON has the ids of entities, and their names beside
-them.
+in HTML, and with the suffix `.json` in JSON. JSON has both ids and names of entities.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ from hornbeam.serve.templating import PageWriter, page_writer
 from hornbeam.serve.unfolding import Unfolding
 from hornbeam.serve.visits import LONGEST_QUERY, Answer, Page, Visit, pinned, whole_number
 
-#: How much is shown at once.
+#: Maximum numbers of items on a page.
 FOUND = 20
 RELATIONS = 50
 RULES = 30
 ANSWERS = 50
-#: Questions about an entity that are answered on its page, and answers of each.
+#: Queries that are answered on an entity's page, and answers per query.
 MISSING, FIRST_MISSING = 12, 5
-#: What stands for the missing argument.
+#: Placeholder of the missing argument.
 ASKED = "?"
 
 
@@ -54,7 +53,7 @@ class View:
 
 @dataclass(frozen=True)
 class ShownRule:
-    """A rule as it is read, with what it got right."""
+    """The text of a rule, its confidence, and its hits among all predictions."""
 
     rule: str
     confidence: float
@@ -116,7 +115,7 @@ class GraphPages:
     # -- views ------------------------------------------------------------------------------------
 
     def home(self, visit: Visit) -> View:
-        """Where to begin: search, a question, the relations with their best rules."""
+        """The start page: search, a query, the relations with their best rules."""
         known = self.explorer.relations
         pages = max((len(known) + RELATIONS - 1) // RELATIONS, 1)
         page = min(max(whole_number(visit.query.get("page", "1"), 1), 1), pages)
@@ -143,7 +142,7 @@ class GraphPages:
         return View("graph_home.html", values, plain)
 
     def search(self, visit: Visit) -> View:
-        """Entities that fit what was typed."""
+        """Entities that match the typed text."""
         typed = visit.query.get("q", "")[:LONGEST_QUERY]
         found = self.explorer.search.find(typed, FOUND + 1)
         values = {"typed": typed, "found": found[:FOUND], "more": len(found) > FOUND}
@@ -151,7 +150,7 @@ class GraphPages:
         return View("_found.html" if visit.is_htmx else "search.html", values, plain)
 
     def entity(self, visit: Visit) -> View:
-        """One entity: its likeliest missing facts, and what is known of it."""
+        """One entity: its most probable missing facts, and its known facts."""
         name = visit.query.get("name", "")
         number = self.explorer.entity(name)
         found = self.explorer.missing(name, FIRST_MISSING)
@@ -193,7 +192,7 @@ class GraphPages:
         return View("graph_query.html", values, plain)
 
     def reasons(self, visit: Visit) -> View:
-        """Why a triple is believed, asked from both ends."""
+        """Reasons for a triple, from both ends."""
         subject, relation, object_ = self._triple(visit)
         if not subject or not object_:
             raise InputError("Reasons need a subject, a relation and an object.")
@@ -230,14 +229,14 @@ class GraphPages:
         return View("graph_links.html", {"first": here, "second": there}, plain)
 
     def pin(self, visit: Visit) -> Answer:
-        """Pin a triple, or none any more, and go back to it."""
+        """Pin a triple, or unpin it, and go back to it."""
         pin = Pin(*(visit.query.get(key, "") for key in KEYS))
         return pinned(visit, pin, reasons_url(pin.subject, pin.predicate, pin.object))
 
     # -- parts ------------------------------------------------------------------------------------
 
     def _triple(self, visit: Visit, which: str = "") -> tuple[str, str, str]:
-        """What a visit asks about; an argument may be "" or a question mark where it is asked."""
+        """The triple of a visit; the queried argument may be "" or a question mark."""
         keys = (f"{key}{which}" for key in ("subject", "relation", "object"))
         given = [visit.query.get(key, "") for key in keys]
         subject, relation, object_ = ("" if text == ASKED else text for text in given)
@@ -266,7 +265,7 @@ class GraphPages:
         return ShownDirection(part.direction, part.queries, len(part.rules), paths, constants)
 
     def _known_answers(self, asked: QueryAnswers) -> list[str]:
-        """Some answers that stand among the facts."""
+        """Some answers that are known facts."""
         inverse = asked.asks is Direction.SUBJECT
         for group in edge_groups(self.explorer, self.explorer.entity(asked.known)):
             if (group.predicate, group.inverse) == (asked.relation, inverse):

@@ -1,4 +1,4 @@
-"""What the explorer of a whole graph knows: everything is read once, and never changes."""
+"""The state of the explorer of a whole graph: everything is read once, and never changes."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from hornbeam.serve.entity_facts import KnownEdges
 from hornbeam.serve.entity_search import EntitySearch
 from hornbeam.serve.expected_steps import ExpectedSteps
 
-#: Pages whose answers are kept.
+#: Number of cached results.
 CACHED = 200
-#: A question is asked about an entity where so many like it have an answer.
+#: Minimum share of similar entities that have an answer for a query to be shown.
 MIN_EXPECTED = 0.25
-#: Rules of every class that an explanation names, of so many that fire, and groundings of each.
+#: Rules shown per class, the most fired rules to choose them from, and groundings per rule.
 REASONS, MAX_FIRED_RULES, GROUNDINGS = 8, 10_000, 3
 
 
 class UnknownNameError(InputError):
-    """Nothing is called so."""
+    """No entity or relation has the requested name."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ class QueryAnswers:
 
 @dataclass(frozen=True)
 class MissingFacts:
-    """What may be missing of an entity by one relation, in one direction.
+    """Facts that an entity may lack in one relation and direction.
 
-    `expected` says how far the question makes sense: 1 where the entity has such facts already,
-    elsewhere a share of entities like it that have some.
+    `expected` is how much the query makes sense: 1 if the entity has such facts already, else the
+    share of similar entities that have some.
     """
 
     asked: QueryAnswers
@@ -76,7 +76,7 @@ class MissingFacts:
 
     @property
     def best_probability(self) -> float:
-        """Probability of the first answer, as far as the question makes sense."""
+        """Probability of the first answer, times how much the query makes sense."""
         answers = self.asked.answers
         return self.expected * answers[0].probability if answers else 0.0
 
@@ -101,11 +101,11 @@ class GraphExplorer:
     Parameters
     ----------
     facts
-        The graph that is answered from.
+        The graph from which queries are answered.
     model, name
-        The model, and what it is called.
+        The model, and its name.
     entity_names
-        What pages call entities.
+        Names of entities on pages.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class GraphExplorer:
         return found
 
     def called(self, text: str) -> str:
-        """The entity of an id, or of a name that is nobody else's."""
+        """The entity with an id, or with a unique name."""
         owners = self.search.owners.get(text, ())
         if self.facts.entities.index(text) < 0 and len(owners) == 1:
             return owners[0]
@@ -186,7 +186,7 @@ class GraphExplorer:
 
     @cached_property
     def examples(self) -> list[str]:
-        """Entities with many links, to have something to click."""
+        """Entities with many links, as examples."""
         degree = self.ranker.graph.degree
         best = np.argsort(-degree, kind="stable")[:8]
         return self.facts.entities.take(int(i) for i in best if degree[i])
@@ -201,7 +201,7 @@ class GraphExplorer:
         return found
 
     def is_fact(self, subject: str, relation: str, object_: str) -> bool:
-        """Whether a triple stands among the facts as true."""
+        """Whether a triple is a true fact."""
         s, o = self.facts.entities.index(subject), self.facts.entities.index(object_)
         p = self.facts.predicates.index(relation)
         return min(s, o, p) >= 0 and o in self.ranker.graph.ends(s, step_code(p))
@@ -219,9 +219,9 @@ class GraphExplorer:
         return self._asked(entity, [step], top)[0]
 
     def missing(self, name: str, top: int) -> list[MissingFacts]:
-        """The likeliest missing facts of an entity by relation and direction, the best first.
+        """The most probable missing facts of an entity by relation and direction, best first.
 
-        Only what makes sense is asked.
+        Only queries that make sense are answered.
         """
         entity = self.entity(name)
 
@@ -271,7 +271,7 @@ class GraphExplorer:
         return asked
 
     def explain(self, subject: str, relation: str, object_: str) -> GraphExplanation:
-        """Why a triple is believed, from both ends; a fact as if it were none."""
+        """Reasons for a triple, from both ends; a known fact is explained as if it were unknown."""
         for name in (subject, object_):
             self.entity(name)
         self.relation(relation)

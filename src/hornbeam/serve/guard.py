@@ -1,7 +1,7 @@
-"""Around every request: which are answered at all, and what every answer carries.
+"""Middleware: which requests are answered at all, and security headers of all responses.
 
-The page of one visitor can never run scripts that came in with a name: nothing but the explorer's
-own files is allowed to by the content security policy, and every name is escaped.
+The page of one visitor can never run scripts that came in with a name: the content security policy
+allows only the explorer's own files, and every name is escaped.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ HEADERS = {
     "frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    # not "no-referrer": browsers then hide from us, too, where a form was sent
+    # not "no-referrer": browsers would then hide the origin of forms from this server, too
     "referrer-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 
-#: As they are sent; what an answer says of these itself does not count.
+#: The same encoded; they replace headers of the same name that a response sets.
 RAW_HEADERS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 OWN = frozenset(name for name, _ in RAW_HEADERS)
 
@@ -46,7 +46,7 @@ Asking = Callable[[], Response]
 
 
 class Guard:
-    """Refuses what is not for this server, and sets the headers of all answers."""
+    """Refuses requests that are not for this server, and sets the headers of all responses."""
 
     def __init__(self, app: ASGIApp, access: Access, ask_token: Asking) -> None:
         self.app = app
@@ -72,8 +72,8 @@ class Guard:
         if not self.access.knows_host(headers.get("host", "")):
             return _plain(421, "This server does not answer to that host name.")
         if "transfer-encoding" in headers:
-            # two ways to say how long a request is are two requests to a proxy in between
-            return _plain(400, "Requests say their length by Content-Length only.")
+            # request smuggling: given two lengths, a proxy may see two requests where we see one
+            return _plain(400, "Only Content-Length is accepted as the length of a request.")
         if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_TARGET:
             return _plain(414, "The address is too long.")
         if sum(len(name) + len(value) for name, value in headers.raw) > MAX_HEADERS:
@@ -112,7 +112,7 @@ class Guard:
 
 
 def _with_own(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer with those that every answer carries."""
+    """The headers of a response, with those of every response."""
     given = [(name, value) for name, value in headers if name.lower() not in OWN]
     cached = any(name.lower() == b"cache-control" for name, _ in given)
     return [*given, *RAW_HEADERS, *([] if cached else [(b"cache-control", b"no-store")])]
@@ -123,7 +123,7 @@ def _plain(status: int, text: str) -> Response:
 
 
 async def read_body(receive: Receive) -> bytes:
-    """The body of a request, no more of it than the guard allows."""
+    """The body of a request, up to the size that the guard allows."""
     body = b""
     while len(body) <= MAX_BODY:
         message = await receive()

@@ -29,7 +29,7 @@ from hornbeam.serve.new_links import CountedPairs, NewLinkFinder
 from hornbeam.serve.pair_counts import PairCounter
 from hornbeam.serve.walk import paths_between
 
-#: Rows that the cache of entities' counts may hold.
+#: Maximum number of rows in the cache of entities' counts.
 CACHED_ROWS = 5_000_000
 
 
@@ -72,7 +72,7 @@ class IndependentPairs:
 
     @cached_property
     def groundings(self) -> GroundingFinder:
-        """Names what rules are about."""
+        """Finds and names the groundings of rules."""
         return GroundingFinder.of(self.model, self.engine)
 
     @cached_property
@@ -81,11 +81,11 @@ class IndependentPairs:
 
     @cached_property
     def _explainer(self) -> IndependentExplainer:
-        """Explains by the rules as they were learned, as most visitors ask."""
+        """Explains by the unedited rules, which most visitors see."""
         return self._explainer_of(self.model.rules)
 
     def _explainer_of(self, rules: Sequence[Rule]) -> IndependentExplainer:
-        # all but the weights is shared
+        # everything but the weights is shared
         model = self.model.with_rules(rules)
         return IndependentExplainer(model, self.groundings, self.pair_counter, self._texts)
 
@@ -103,7 +103,7 @@ class IndependentPairs:
                 first_paths(finder.graph, steps, PathEnds(subject, object_, 0), False, 1)
 
     def is_ready(self, rules: Sequence[Rule]) -> bool:
-        """Whatever the weights, the counts are there."""
+        """True: the counts do not depend on weights."""
         return True
 
     def scores(self, rules: Sequence[Rule]) -> list[Floats]:
@@ -115,7 +115,7 @@ class IndependentPairs:
     ) -> Explanation:
         """Why a pair scores as it does; with `flip` what would flip the decision, without paths.
 
-        To find that takes seconds on large facts.
+        Finding what flips it takes seconds on large facts.
         """
         unedited = tuple(rules) == self.model.rules
         explainer = self._explainer if unedited else self._explainer_of(rules)
@@ -135,7 +135,7 @@ class IndependentPairs:
         return NewLinks(links_at(pairs, range(len(pairs)), scores), total, found.left_out)
 
     def examples(self, top: int) -> list[str]:
-        """The entities with most facts; first those that targets link, which rules are about."""
+        """The entities with most facts, those of the targets' facts first."""
         table, predicates = self.engine.facts.binary, self.engine.facts.predicates
         degree = np.diff(self.engine.graph.forward.offsets)
         linked = np.zeros(len(degree), dtype=np.bool_)

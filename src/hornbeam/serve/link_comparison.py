@@ -1,4 +1,4 @@
-"""Two links side by side: what every rule does for the one and for the other."""
+"""Two links side by side: the effect of every rule on either."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from hornbeam.explaining.reason import Reason
 
 @dataclass(frozen=True)
 class ComparedRule:
-    """A rule and its reason on either link, None where a link does not meet it."""
+    """A rule and its reason on either link, None where it has no grounding."""
 
     here: Reason | None
     there: Reason | None
 
     @property
     def reason(self) -> Reason:
-        """The one that says what the rule is."""
+        """The first reason of the two that exists."""
         found = self.here or self.there
         assert found is not None
         return found
 
     @property
     def difference(self) -> float:
-        """How much more it does for the first link."""
+        """How much larger its effect on the first link is."""
         return (self.here.strength if self.here else 0.0) - (
             self.there.strength if self.there else 0.0
         )
@@ -35,7 +35,7 @@ class ComparedRule:
 class LinkComparison:
     """Two explained links; `rules` have the larger differences first, priors before all.
 
-    Where `adds_up`, what rules do are log-odds, which add up to those of the scores.
+    Where `adds_up`, the effects of rules are log-odds, which add up to those of the scores.
     """
 
     here: Explanation
@@ -45,7 +45,7 @@ class LinkComparison:
 
 
 def compare_links(here: Explanation, there: Explanation) -> LinkComparison:
-    """Hold one link against another."""
+    """Compare two links rule by rule."""
     mine, theirs = ({one.index: one for one in found.reasons} for found in (here, there))
     rules = [ComparedRule(mine.get(k), theirs.get(k)) for k in dict.fromkeys([*mine, *theirs])]
     rules.sort(key=lambda rule: (not rule.reason.is_prior, -abs(rule.difference)))

@@ -1,4 +1,4 @@
-"""Pairs as pages show them: by their names, with scores and labels, the best of many first."""
+"""Pairs as pages show them: by their names, with scores and labels, best first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hornbeam.facts.table import ONE, Targets
 
 @dataclass(frozen=True)
 class Link:
-    """A pair by its names, with its score and, where it is labelled, its label."""
+    """A pair by its names, with its score and, if any, its label."""
 
     subject: str
     predicate: str
@@ -24,7 +24,7 @@ class Link:
 
     @property
     def change(self) -> float:
-        """How far the score is from the one before."""
+        """Difference of the score from the one before."""
         return 0.0 if self.before is None else self.score - self.before
 
 
@@ -34,12 +34,12 @@ def links_at(
     scores: Floats,
     before: Floats | None = None,
 ) -> list[Link]:
-    """Name the pairs at some rows, with their scores and the scores before."""
+    """The pairs at some rows by their names, with their scores and the scores before."""
     chosen = np.asarray(rows, dtype=np.intp)
     subject, predicate, object_ = (
         column[chosen].tolist() for column in (targets.subject, targets.predicate, targets.object)
     )
-    # the pairs of an entity's page name it again and again
+    # cached: all pairs of an entity's page have its name
     entity = {i: targets.entities[i] for i in {*subject, *object_}}
     name = {i: targets.predicates[i] for i in set(predicate)}
     labels = None if targets.millionths is None else targets.millionths[chosen].tolist()

@@ -1,4 +1,4 @@
-"""Pairs that were listed, with labels or without, and where to find them by name."""
+"""Listed pairs, with labels or without, and how to find them by name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def rows_of(targets: Targets, entity: str) -> Positions:
 
 
 def unlisted(pairs: Targets, listed: Targets) -> Targets:
-    """Those of the pairs that are not listed yet."""
+    """The pairs that are not listed yet."""
     to_entity = pairs.entities.translate(listed.entities)
     predicate = pairs.predicates.translate(listed.predicates)[pairs.predicate]
     subject, object_ = to_entity[pairs.subject], to_entity[pairs.object]
@@ -32,7 +32,7 @@ def unlisted(pairs: Targets, listed: Targets) -> Targets:
 
 
 def joined(tables: Sequence[Targets]) -> Targets:
-    """The pairs of several tables one behind the other, without labels."""
+    """The pairs of several tables concatenated, without labels."""
     entities = Names.of(chain.from_iterable(table.entities for table in tables))
     predicates = Names.of(chain.from_iterable(table.predicates for table in tables))
     columns = [

@@ -1,8 +1,8 @@
-"""Finding entities by what somebody types: whole names first, then beginnings, then parts.
+"""Finds entities by typed text: whole names first, then prefixes, then substrings.
 
-All names stand in one folded blob (case, accents and width taken away), each between two zeros.
-Beginnings are found by bisection in the order of folded names, parts by one scan of the blob, which
-is linear whatever is typed and takes some ten milliseconds for a million names.
+All names are concatenated in folded form (without case, accents and width), each between two zeros.
+Prefixes are found by bisection in the order of folded names, substrings by one scan of all bytes,
+which is linear for any text and takes some ten milliseconds for a million names.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import numpy as np
 from hornbeam.arrays import Ids, Ints
 from hornbeam.facts.names import Names
 
-#: Names folded at once, and bytes scanned before other threads get their turn.
+#: Names folded at once, and bytes scanned before other threads may run.
 CHUNK_NAMES = 500_000
 CHUNK_BYTES = 1 << 20
 
 
 def fold(text: str) -> str:
-    """Take away case, accents and width.
+    """Remove case, accents and width.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def fold(text: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class NameIndex:
-    """Folded names by id, `zeros[i]` standing before name i, and the ids in folded order.
+    """Folded names by id, the position `zeros[i]` before name i, and the ids in folded order.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class NameIndex:
         return cls(folded, zeros, _sorted_ids(folded.split(b"\0")[1:-1]))
 
     def find(self, typed: str, limit: int) -> list[int]:
-        """Ids of at most `limit` names, best first: the whole name, its beginning, a part."""
+        """Ids of at most `limit` names, best first: whole names, prefixes, substrings."""
         wanted = fold(typed.strip()).encode("utf-8", "ignore").replace(b"\0", b"")
         if not wanted:
             return []
@@ -84,17 +84,17 @@ class NameIndex:
         return self.folded[self.zeros[i] + 1 : self.zeros[i + 1]]
 
     def _beginnings(self, wanted: bytes) -> Iterator[int]:
-        """Ids of names that begin so, in folded order: the whole name comes before longer ones."""
+        """Ids of names with a prefix, in folded order: the whole name comes before longer ones."""
         place = bisect_left(range(len(self.order)), wanted, key=self._name)
         while place < len(self.order) and self._name(place).startswith(wanted):
             yield int(self.order[place])
             place += 1
 
     def _hits(self, pattern: bytes) -> Iterator[int]:
-        """Ids of names that hold the pattern, in their order, each once."""
+        """Ids of names that contain the pattern, in increasing order, each once."""
         at, end = 0, len(self.folded)
         while at < end:
-            # a chunk at a time: other threads wait while bytes are scanned
+            # in chunks: other threads wait while bytes are scanned
             stop = min(at + CHUNK_BYTES, end)
             hit = self.folded.find(pattern, at, stop + len(pattern) - 1)
             if hit < 0:
@@ -106,7 +106,7 @@ class NameIndex:
 
 
 def _sorted_ids(folded: list[bytes]) -> Ids:
-    """Ids in the order of their folded names; mostly they are in it already."""
+    """Ids in the order of their folded names; usually they are sorted already."""
     if all(map(le, folded, folded[1:])):
         return np.arange(len(folded), dtype=np.int32)
     return np.array(sorted(range(len(folded)), key=folded.__getitem__), dtype=np.int32)

@@ -1,7 +1,7 @@
-"""How templates show entities by their names: ways to pages, tables of links, known facts.
+"""How templates show entities by their names: links to pages, tables of pairs, known facts.
 
-A page has dozens of each, so whole tables are made at once: a template escapes each of its values
-anew, which takes longer than to make them.
+A page has dozens of each, so whole tables are made at once: a template escapes each value
+separately, which is slower.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from hornbeam.serve.links import Link
 
 
 def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
-    """Filters that call entities by these names."""
-    # the pairs of an entity's page name it again and again
+    """Filters that show entities by these names."""
+    # cached: all pairs of an entity's page have its name
     shown = lru_cache(maxsize=10_000)(lambda name: f"{escape(names.shown(name))}")
 
     def short(name: str) -> Markup:
@@ -30,11 +30,11 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
         return f'<a class="pill" href="{entity_url(name)}">{short(name)}</a>'
 
     def pill(name: str) -> Markup:
-        """A way to an entity's page."""
+        """A hyperlink to an entity's page."""
         return Markup(pill_text(name))
 
     def pair_link(link: Link, seen_from: str) -> str:
-        """A way to a pair's page; the entity from which it is seen is quiet."""
+        """A hyperlink to a pair's page; the entity whose page it is on is greyed."""
         quiet = 'class="quiet"'
         subject, object_ = (
             f"<bdi {quiet if name == seen_from else ''}>{shown(name)}</bdi>"
@@ -64,7 +64,7 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
         names: Sequence[str] = (),
         show_label: bool = True,
     ) -> Markup:
-        """Rows of a table of links, by one model or by two of which `names` are the names."""
+        """Rows of a table of links, scored by one model or by two with these `names`."""
         heads = [f"{escape(name)}" for name in names]
         return Markup("".join(link_row(one, seen_from, heads, show_label) for one in links))
 

@@ -1,7 +1,7 @@
 """New links of one entity: the pairs that rules connect, and how they score.
 
-Counts do not depend on weights. So the pairs of an entity are counted once and kept, and an edit of
-the rules only scores again.
+Counts do not depend on weights. So the pairs of an entity are counted once and cached, and an edit
+of the rules only scores again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from hornbeam.serve.links import largest
 from hornbeam.serve.target_rules import TargetRules
 from hornbeam.serve.walk import NO_WEIGHTS, Ends, StepWeights, WalkArrays, ends_of, neighbours
 
-#: Where walks alone do not count, only the pairs that most paths connect are counted.
+#: Maximum number of pairs to count with the engine: those connected by most paths.
 MAX_COUNTED = 5000
 
 
@@ -39,8 +39,8 @@ MAX_COUNTED = 5000
 class CountedPairs:
     """New pairs of an entity that a rule for the target connects, and their counts.
 
-    `forward` says whether the entity is their subject, `left_out` is the number of further pairs
-    that were not counted.
+    `forward` is whether the entity is their subject, `left_out` the number of further pairs that
+    were not counted.
     """
 
     kept: CachedCounts
@@ -49,22 +49,22 @@ class CountedPairs:
 
     @property
     def size(self) -> int:
-        """How much a cache holds of it: rows."""
+        """Its size in a cache: rows."""
         return self.kept.size + 100
 
 
 @dataclass(frozen=True, eq=False)
 class NewLinkFinder:
-    """Follows the rules of one model from single entities; `types` say what may be proposed."""
+    """Follows the rules of one model from single entities; `types` limit what is proposed."""
 
     engine: MemoryEngine
     model: Model
     types: ArgumentTypes
-    #: Where the rules of a target lead, each way that was asked for.
+    #: Cached results of `_reach`.
     _reaches: dict[tuple[str, bool, bool], Reach] = field(
         default_factory=dict, init=False, repr=False
     )
-    #: What `_unlike` has found, each that was asked for.
+    #: Cached results of `_unlike`.
     _unlike_found: dict[tuple[str, int], tuple[Ids, bool]] = field(
         default_factory=dict, init=False, repr=False
     )
@@ -76,27 +76,27 @@ class NewLinkFinder:
 
     @property
     def graph(self) -> Graph:
-        """What the model's rules walk."""
+        """The graph that the model's rules walk."""
         return self.engine.limited_graph(self.model.semantics.max_fanout)
 
     @cached_property
     def language(self) -> Language:
-        """How the rules walk the graph."""
+        """The language of the model's rules."""
         return self.model.language
 
     @cached_property
     def arrays(self) -> WalkArrays:
-        """Where walks count."""
+        """The arrays in which walks count."""
         return WalkArrays(self.graph.n_entities, len(self.weights.forward) > 0)
 
     @cached_property
     def walks_count(self) -> bool:
-        """Whether walks find all that scores need of a path."""
+        """Whether walks find all counts that scores need."""
         return not (self.facts.soft or self.language.distinct_variables)
 
     @cached_property
     def weights(self) -> StepWeights:
-        """What steps multiply shares by, where rules ask for shares and walks find them."""
+        """Factors of shares per step, if rules need shares and walks find them."""
         if not (self.language.shares and self.walks_count):
             return NO_WEIGHTS
         counter = self.engine.share_counter(self.language.max_fanout)
@@ -119,7 +119,7 @@ class NewLinkFinder:
         return self._reaches[key]
 
     def leads(self, target: str, rules: Sequence[Rule], forward: bool) -> bool:
-        """Whether some rule, as they are weighted now, leads from the one argument to the other."""
+        """Whether some rule leads from the one argument to the other under the current weights."""
         mine = self.by_target[target]
         leading = mine.leading[0 if forward else 1]
         return any(leading[k] and rules[i].weight > 0 for k, i in enumerate(mine.members))
@@ -129,7 +129,7 @@ class NewLinkFinder:
     ) -> CountedPairs:
         """Follow every rule of a target from its subject, or backwards from its object.
 
-        Where no rule `leads` anywhere, all others are followed to what the target's facts have.
+        If no rule `leads` anywhere, the others are followed to the entities of the target's facts.
         """
         rules = self.by_target[target]
         graph = self.graph if forward else self.graph.reversed
@@ -154,7 +154,7 @@ class NewLinkFinder:
     def best(
         self, found: CountedPairs, rules: Sequence[Rule], top: int
     ) -> tuple[Targets, Floats, int]:
-        """The best new pairs under the rules as they are weighted now, scores, and how many.
+        """The best new pairs under the current weights, their scores, and the number of new pairs.
 
         Only pairs that a positive rule of positive weight connects count; ties go by name.
         """
@@ -170,14 +170,14 @@ class NewLinkFinder:
     def _counted(
         self, target: str, entity: int, forward: bool, nodes: Ids, ends: Ends
     ) -> CountedPairs:
-        """Count exactly what may be reached; where that is much, the best connected."""
+        """Count the pairs that may be reached; if they are many, only the best connected."""
         kept = nodes
         if len(nodes) > MAX_COUNTED:
             paths = np.zeros(self.graph.n_entities)
             paths[ends.nodes] = np.bincount(ends.place, ends.paths, len(ends.nodes))
             kept = np.sort(nodes[np.argsort(-paths[nodes], kind="stable")[:MAX_COUNTED]])
         pairs = _pairs(self.facts, target, entity, kept, forward)
-        # with names of its own: a table of all entities would be translated as a whole
+        # with a name table of its own: one of all entities would be translated as a whole
         used, ids = np.unique(np.append(kept, entity), return_inverse=True)
         own = Names.from_sorted_chunks([self.facts.entities.take(used)])
         others = ids[:-1].astype(np.int32)
@@ -189,7 +189,7 @@ class NewLinkFinder:
         return CountedPairs(rules.kept(pairs, counted), forward, len(nodes) - len(kept))
 
     def _never_proposed(self, target: str, entity: int, forward: bool) -> Ids:
-        """Entities that a fact links already, that have the wrong type, or that would be a loop."""
+        """Entities that a fact links already, of the wrong type, or that would make a loop."""
         code = step_code(self.engine.predicates.index(target), inverse=not forward)
         known = neighbours(self.engine.graph.forward, entity, code)
         unlike, loops = self._unlike(target, 1 if forward else 0)
@@ -197,7 +197,7 @@ class NewLinkFinder:
         return np.concatenate([known, unlike, own])
 
     def _unlike(self, target: str, place: int) -> tuple[Ids, bool]:
-        """Entities of types that a place of the target never has, and whether it has loops."""
+        """Entities of types that an argument of the target never has, and whether it has loops."""
         if (target, place) not in self._unlike_found:
             allowed = self.types.allowed(target, place)
             unlike = np.flatnonzero([] if allowed is None else ~allowed).astype(np.int32)

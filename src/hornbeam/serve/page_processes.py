@@ -1,9 +1,8 @@
 """Pages made by forked copies of the server, so that all cores serve.
 
-A copy shares the facts and all that is laid out with the server, as long as nobody writes to it,
-and has a socket to it and nothing else: no connection of a visitor. It takes one page at a time,
-and ends when the socket does, however the server ended. One that has ended is forked anew when it
-is needed.
+A copy shares the facts and all arrays with the server (copy on write), and has a socket to it but
+no connection of a visitor. It makes one page at a time, and ends when the socket is closed, however
+the server ended. A process that has ended is forked again when needed.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ from typing import NoReturn
 from hornbeam.errors import InputError
 from hornbeam.serve.visits import Answer, Page, Visit
 
-#: Most processes that make quick pages: each has caches of its own.
+#: Maximum number of processes for quick pages: each has caches of its own.
 MAX_PROCESSES = 4
-#: What stands before an answer: its size.
+#: Header of a response: its size.
 SIZE = struct.Struct("!Q")
-#: Bytes that are read at once.
+#: Maximum number of bytes per read.
 CHUNK = 1 << 18
 
 
 class PageFaultError(Exception):
-    """A fault of a page that was made elsewhere: its traceback."""
+    """An error in a process that makes pages: its traceback."""
 
 
 def can_fork() -> bool:
@@ -47,7 +46,7 @@ class PageProcess:
     Parameters
     ----------
     pages
-        All pages that may be asked for. Forked is only what is there when the process starts.
+        All pages that may be requested, known when the process is forked.
     """
 
     def __init__(self, pages: Sequence[Page]) -> None:
@@ -56,13 +55,13 @@ class PageProcess:
         self._start()
 
     async def __call__(self, page: Page, visit: Visit) -> Answer:
-        """Have a page made; raises what making it raises."""
+        """Have a page made in the process; raises what making it raises."""
         if self._has_ended():
             self._start()
         try:
             made = await self._asked((self._pages.index(page), visit))
         except BaseException:
-            # an answer that nobody took would be the next one's
+            # an unread response would be delivered to the next request
             self.end()
             raise
         if isinstance(made, Answer):
@@ -97,10 +96,10 @@ class PageProcess:
 
     def _start(self) -> None:
         self._link, theirs = socket.socketpair()
-        # what is there now is shared: looking through it for garbage would copy it
+        # all present objects are shared: garbage collection would write to them and copy them
         gc.freeze()
         with warnings.catch_warnings():
-            # newer Pythons warn of threads that hold locks: no page is being made in one now
+            # newer Pythons warn of threads that hold locks: no thread is making a page now
             warnings.simplefilter("ignore", DeprecationWarning)
             try:
                 self._process = os.fork()
@@ -130,7 +129,7 @@ def _make_pages(link: socket.socket, pages: Sequence[Page]) -> NoReturn:
             made = pickle.dumps(_made(pages[number], visit), pickle.HIGHEST_PROTOCOL)
             link.sendall(SIZE.pack(len(made)) + made)
     finally:
-        # past all that the server would do at its end
+        # os._exit: skip the clean-up handlers of the server process
         os._exit(0)
 
 

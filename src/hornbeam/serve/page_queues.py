@@ -1,4 +1,4 @@
-"""Lanes: who waits for whom while pages are made, and how many may wait."""
+"""Queues of page requests: bounded, and the slow one yields to the quick one."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import anyio.to_thread
 
 from hornbeam.serve.visits import Answer, Page, Visit
 
-#: How long the slow lane rests after a page while others ask: in units of what the page took, and
-#: in seconds at most; and for how many seconds somebody who asked counts as asking.
+#: Pause of the slow queue after a page while the quick one is in use: as a multiple of the page's
+#: time, and at most in seconds; and how long after its last request the quick queue counts as in
+#: use.
 REST, LONGEST_REST = 15.0, 5.0
 STILL_ASKING = 1.0
 
-#: Makes a page out of the way of the loop that talks to clients.
+#: Makes a page outside the event loop.
 PageMaker = Callable[[Page, Visit], Awaitable[Answer]]
 
 
@@ -27,16 +28,16 @@ async def in_thread(page: Page, visit: Visit) -> Answer:
 
 
 class PageQueue:
-    """A number of makers of pages, threads at first, and a queue that does not grow for ever.
+    """A fixed number of page makers (threads at first) with a bounded queue.
 
-    Pages share the machine, so one that takes a second makes all others wait. A lane that gives
-    way to `others` rests after every page as long as these are asked.
+    Pages share the machine, so one that takes a second makes all others wait. A queue that yields
+    to `others` pauses after every page while these are in use.
     """
 
     def __init__(self, threads: int, most_waiting: int, others: PageQueue | None = None) -> None:
         self._free: list[PageMaker] = [in_thread] * threads
         self._n_makers = threads
-        # hands out turns in the order in which they were asked for
+        # a fair semaphore: first come, first served
         self._turns = asyncio.Semaphore(threads)
         self._most_waiting = most_waiting
         self._inside = 0
@@ -50,7 +51,7 @@ class PageQueue:
 
     @asynccontextmanager
     async def makers_changed(self) -> AsyncIterator[list[PageMaker]]:
-        """The makers, while none of them makes a page; who is listed at the end makes the next."""
+        """Pause all makers and yield their list; those listed at the end of the block take over."""
         for _ in range(self._n_makers):
             await self._turns.acquire()
         try:
@@ -68,7 +69,7 @@ class PageQueue:
             async with self._turns:
                 while self._gives_way:
                     await asyncio.sleep(0.05)
-                # the last one: who asks alone meets the caches of one maker
+                # the most recently used maker: a single client then benefits from its caches
                 began, make = monotonic(), self._free.pop()
                 try:
                     return await make(page, visit)
@@ -81,10 +82,10 @@ class PageQueue:
 
     @property
     def _gives_way(self) -> bool:
-        """Whether it rests, for the sake of others who ask meanwhile."""
+        """Whether to wait because the other queue is in use."""
         now, others = monotonic(), self._others
         return others is not None and now < self._rests_until and now < others._asked + STILL_ASKING
 
 
-#: Which lane a visit takes.
+#: Chooses the queue of a visit.
 QueueOf = Callable[[Visit], PageQueue]

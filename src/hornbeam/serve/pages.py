@@ -1,7 +1,7 @@
-"""The pages: what a visit asks for becomes HTML. Plain functions that know no server.
+"""The pages: functions from a visit to HTML, independent of the server.
 
-A visit carries the visitor's edits; an answer may carry new ones. Every page reads without
-JavaScript; with it, htmx asks for the same addresses and gets the parts that change.
+A visit has the visitor's edits; an answer may have new ones. Every page works without JavaScript;
+with it, htmx requests the same addresses and gets the parts that change.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from hornbeam.serve.unfolding import Unfolding
 from hornbeam.serve.vertical_drawing import draw_vertical
 from hornbeam.serve.visits import LONGEST_QUERY, Answer, Visit, pinned, whole_number
 
-#: How much is shown at once.
+#: Maximum numbers of items on a page.
 FOUND = 20
 PREDICTED = 20
 LISTED = 50
@@ -61,7 +61,7 @@ class Pages:
         return page_writer(names, filters, base="base.html", explorer=self.explorer)
 
     def prerender(self) -> None:
-        """Lay out what all pages share by making some of them, as any visitor would."""
+        """Warm up caches by rendering some pages."""
         facts, model = self.explorer.facts, self.explorer.model
         self.home(Visit())
         self.search(Visit({"q": "a"}))
@@ -73,7 +73,7 @@ class Pages:
             self.link(Visit(pair, path="/link"))
 
     def home(self, visit: Visit) -> Answer:
-        """Where to begin: search, figures, the strongest rules, entities to try."""
+        """The start page: search, figures, the strongest rules, example entities."""
         rows = [row for row in self._rule_rows(visit.edits) if row["on"]]
         strongest = sorted(rows, key=lambda row: -row["weight"])
         priors = [row for row in strongest if row["prior"]]
@@ -83,7 +83,7 @@ class Pages:
                                 strongest=others, cautions=told)  # fmt: skip
 
     def search(self, visit: Visit) -> Answer:
-        """Entities that fit what was typed."""
+        """Entities that match the typed text."""
         typed = visit.query.get("q", "")[:LONGEST_QUERY]
         found = self.explorer.search.find(typed, FOUND + 1)
         values = {"typed": typed, "found": found[:FOUND], "more": len(found) > FOUND}
@@ -141,7 +141,7 @@ class Pages:
                                 labels=[self.explorer.label(*pair) for pair in pairs])  # fmt: skip
 
     def pin(self, visit: Visit) -> Answer:
-        """Pin a link, or none any more, and go back to it."""
+        """Pin a link, or unpin it, and go back to it."""
         pin = Pin(*self._pair(visit))
         return pinned(visit, pin, link_url(pin))
 
@@ -158,7 +158,7 @@ class Pages:
                                 **self._effects(visit.edits))  # fmt: skip
 
     def edit(self, visit: Visit) -> Answer:
-        """Change one rule, all as an address says, or none any more; shows what follows."""
+        """Change one rule, take the edits of an address, or undo all; shows the effects."""
         rule, edits = self._changed(visit)
         if visit.query.get("what") == "take":
             return Answer(status=303, go_to=place_of(visit.query.get("place", "")), edits=edits)
@@ -171,7 +171,7 @@ class Pages:
         return Answer(answer.body, edits=edits)
 
     def shared(self, visit: Visit) -> Answer:
-        """What the edits are that an address carries, before they are taken over."""
+        """Show the edits in an address before they are taken over."""
         edits = self._in_address(visit)
         if edits == visit.edits:
             return Answer(status=303, go_to=own_address(visit))
@@ -215,7 +215,7 @@ class Pages:
 
     @cached_property
     def _examples(self) -> list[str]:
-        """Entities to have something to click."""
+        """Example entities for the home page."""
         return self.explorer.scorer.examples(EXAMPLES)
 
     def _predicted(self, entity: int, edits: Edits) -> list[dict[str, Any]]:
@@ -235,7 +235,7 @@ class Pages:
         return pair[0], pair[1], pair[2]
 
     def _inferred(self, explained: Explanation) -> frozenset[Fact]:
-        """Steps of the paths that are listed pairs, known by nobody, of a collective model."""
+        """Facts in the paths that are inferred pairs of a collective model, not observed facts."""
         if not self.explorer.scorer.collective:
             return frozenset()
         engine = self.explorer.engine
@@ -266,17 +266,17 @@ class Pages:
 
     @cached_property
     def _largest_weight(self) -> float:
-        """Where sliders end."""
+        """Upper end of the sliders."""
         largest = max((rule.weight for rule in self.explorer.model.rules), default=1.0)
         return max(2 * largest, 1.0)
 
     @cached_property
     def _missing(self) -> frozenset[int]:
-        """Rules that have no grounding, for want of a predicate."""
+        """Rules that have no grounding because the facts lack a predicate or constant."""
         return frozenset(filter(self.explorer.scorer.lacks, range(len(self.explorer.model.rules))))
 
     def _effects(self, edits: Edits) -> dict[str, object]:
-        """What edits do to the figures and the listed pairs."""
+        """The effects of edits on the figures and the listed pairs."""
         return {
             "figures": self.explorer.figures(edits),
             "figures_before": self.explorer.figures(NO_EDITS),
@@ -284,7 +284,7 @@ class Pages:
         }
 
     def _in_address(self, visit: Visit) -> Edits:
-        """The edits that an address or the form behind it carries."""
+        """The edits in an address or in its form."""
         text, n_rules = visit.query.get(KEY, ""), len(self.explorer.model.rules)
         edits = Edits.decoded(text, self._fingerprint, n_rules)
         if not edits:
@@ -292,7 +292,7 @@ class Pages:
         return edits
 
     def _changed(self, visit: Visit) -> tuple[int | None, Edits]:
-        """The rule that a form is about, None for all of them, and the edits after it."""
+        """The rule that a form changes, None for all rules, and the edits afterwards."""
         what = visit.query.get("what", "")
         if what == "reset-all":
             return None, NO_EDITS
@@ -318,5 +318,5 @@ class Pages:
 
 
 def shown_atom(names: EntityNames, fact: Fact) -> str:
-    """A fact as an atom, with names in the place of ids."""
+    """A fact as an atom, with names instead of ids."""
     return fact_in_names(fact, names).atom

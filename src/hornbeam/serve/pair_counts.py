@@ -1,4 +1,4 @@
-"""Counting one pair at a time, as explanations ask for it, without starting threads.
+"""Counts one pair at a time for explanations, without starting threads.
 
 The engine is made for many targets at once; what it sets up for a search costs more than the few
 paths of one pair. Where facts are 0/1, variables may coincide and rules are paths, walks that meet
@@ -37,7 +37,7 @@ class PairCounter:
         *,
         progress: Progress = SILENT,
     ) -> Statistics:
-        """Count the given sequences for the targets; see `Engine.count`."""
+        """Count the given bodies for the targets; see `Engine.count`."""
         finder, pair = self.finder, self._plain_pair(targets)
         rules = finder.by_target.get(targets.predicates[int(targets.predicate[0])])
         if pair is None or rules is None or list(rules.paths) != list(bodies):
@@ -51,7 +51,7 @@ class PairCounter:
         return Statistics(bodies, 1, pointers(some), zeros, counts[some], share=share)
 
     def _plain_pair(self, targets: Targets) -> tuple[int, int] | None:
-        """Ids of a single pair of known entities that is no fact itself; None where not plain."""
+        """Ids of a single pair of known entities that is not a fact itself; None in other cases."""
         engine = self.finder.engine
         facts = engine.facts
         if len(targets) != 1 or not self.finder.walks_count:

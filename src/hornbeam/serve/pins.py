@@ -1,4 +1,4 @@
-"""A link that a visitor has pinned, to hold it against another one; it lives in a cookie."""
+"""A link that a visitor has pinned for comparison; stored in a cookie."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlencode
 
 #: Longest text of a pin; a browser keeps 4 KB of a cookie.
 LONGEST = 3500
-#: What a form or an address says of a link, and of the one beside it.
+#: Parameters of a link in a form or an address, and of the one to compare with.
 KEYS = ("subject", "predicate", "object")
 
 
@@ -21,17 +21,17 @@ class Pin:
 
     @property
     def encoded(self) -> str:
-        """As a cookie holds it."""
+        """The text in a cookie."""
         return urlencode({key: getattr(self, key) for key in KEYS})
 
     @property
     def fits(self) -> bool:
-        """Whether a cookie can hold it."""
+        """Whether it fits into a cookie."""
         return len(self.encoded) <= LONGEST
 
 
 def decoded_pin(cookie: str) -> Pin | None:
-    """The pin that a cookie holds; None where it holds anything else.
+    """The pin in a cookie; None if the cookie is invalid.
 
     Examples
     --------

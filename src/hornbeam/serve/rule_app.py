@@ -18,7 +18,7 @@ from hornbeam.serve.state import Explorer
 from hornbeam.serve.visits import Answer, Page, Visit
 from hornbeam.serve.web_app import Address, WebApp
 
-#: Facts of an entity from which on its page may take a tenth of a second and more.
+#: Number of facts of an entity above which its page goes to the slow queue.
 MANY_FACTS = 1000
 
 
@@ -31,7 +31,7 @@ class RuleApp(WebApp):
         super().__init__(self.pages.writer, access)
         self._fingerprint = explorer.served.fingerprint
         self._n_rules = len(explorer.model.rules)
-        # where pairs are inferred together, pages live on what an edit has inferred before
+        # collective models cache the state inferred for an edit, so their pages stay in one process
         self.forks = not explorer.scorer.collective
 
     def addresses(self, quick: PageQueue, slow: PageQueue) -> Sequence[Address]:
@@ -40,11 +40,11 @@ class RuleApp(WebApp):
         editing = slow if self.explorer.scorer.collective else quick
 
         def scoring(visit: Visit) -> PageQueue:
-            """Quick, unless all pairs have to be inferred first."""
+            """The quick queue, unless all pairs have to be inferred first."""
             return quick if self.explorer.is_ready(visit.edits) else slow
 
         def exploring(visit: Visit) -> PageQueue:
-            """Quick, unless the walks from an entity begin at very many facts."""
+            """The quick queue, unless the walks from an entity begin at very many facts."""
             many = self.explorer.n_facts_of(visit.query.get("name", "")) > MANY_FACTS
             return slow if many else scoring(visit)
 
@@ -69,23 +69,23 @@ class RuleApp(WebApp):
         ]
 
     def warm_up(self, progress: Progress) -> None:
-        """Compile and lay out what pages need; where these are made in copies, all of it."""
+        """Compile and build what pages need; all of it if they are made in forked processes."""
         self.explorer.warm_up(progress)
         if self.forks:
             self.pages.prerender()
 
     def _with_shared(self, page: Page) -> Page:
-        """A page, or what the edits are that its address carries."""
+        """A page, or the edits in its address."""
         return lambda visit: self.pages.shared(visit) if KEY in visit.query else page(visit)
 
     def visit(self, request: Request, query: dict[str, str]) -> Visit:
-        """What a request asks for, with the visitor's edits."""
+        """The visit of a request, with the visitor's edits."""
         cookie = request.cookies.get(self.access.cookie("edits"), "")
         edits = Edits.decoded(cookie, self._fingerprint, self._n_rules)
         return replace(super().visit(request, query), edits=edits)
 
     def response(self, answer: Answer, headers: dict[str, str] | None = None) -> Response:
-        """An answer as it is sent; new edits go to the visitor's cookie."""
+        """The response of an answer; new edits go to the visitor's cookie."""
         response = super().response(answer, headers)
         if answer.edits is not None:
             text = answer.edits.encoded(self._fingerprint) if answer.edits else ""

@@ -1,11 +1,11 @@
-"""Listening: a socket that is tried before anything is loaded, and connections that must hurry.
+"""Opens the socket before anything is loaded, and holds every connection to deadlines.
 
 A client gets a few seconds to send a request and a few to take the answer; one that sends a byte
-now and then, or does not read, is cut off. There is room for so many connections; when it is full
-the one that has been waiting longest without a request makes room, so that a crowd of silent
-connections cannot lock others out. (Uvicorn's own `limit_concurrency` would turn away whoever comes
-last instead.) A connection asks for one thing at a time: what is sent before the answer is out is
-not read, so that twenty requests in one breath get one answer.
+now and then, or does not read, is cut off. The number of connections is limited; when it is
+reached, the connection that has been idle longest is closed, so that a crowd of silent connections
+cannot lock others out. (Uvicorn's own `limit_concurrency` would reject the newest connection
+instead.) A connection has one request at a time: what is sent before the answer is complete is not
+read, so that pipelined requests get one answer.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from hornbeam.progress import Progress
 from hornbeam.serve.guard import MAX_HEADERS
 from hornbeam.serve.web_app import WebApp
 
-#: Seconds to send a whole request, to be answered and take the answer, and to stay without asking.
+#: Deadlines in seconds: to send a whole request, to be answered and read the answer, to be idle.
 REQUEST_SECONDS = 10.0
 ANSWER_SECONDS = 60.0
 IDLE_SECONDS = 15
-#: Connections at once, and those that may come in one breath, where so many files may be open; and
-#: files that the server needs besides.
+#: Maximum open connections and maximum backlog (fewer where the limit on open files is low), and
+#: files reserved for the server itself.
 MAX_CONNECTIONS = 1000
 MAX_BACKLOG = 250
 OTHER_FILES = 20
-#: Seconds that answers under way get when the server stops.
+#: Seconds that running requests get when the server stops.
 LAST_SECONDS = 2
-#: Seconds that the warming up gets then: whoever ends in the middle of it leaves noise behind.
+#: Seconds to wait for the warm-up thread then: ending it midway would print tracebacks.
 LAST_MOMENT = 0.5
 
 
@@ -51,11 +51,11 @@ class DeadlineProtocol(H11Protocol):
 
     @property
     def is_answering(self) -> bool:
-        """Whether a request has arrived and its answer is not out yet."""
+        """Whether a request has arrived and its answer is not complete yet."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Make room where there is none, and start the clock."""
+        """Close another connection if there are too many, and start the deadline."""
         leaving = _longest_idle(self.connections) or self if _is_full(self.connections) else None
         super().connection_made(transport)
         self._expect(REQUEST_SECONDS)
@@ -63,21 +63,21 @@ class DeadlineProtocol(H11Protocol):
             leaving.transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Read on; the clock starts anew when a request is whole, not with every byte."""
+        """Read data; the deadline is reset when a request is complete, not with every byte."""
         was_answering = self.is_answering
         super().data_received(data)
         if self.is_answering and not was_answering:
             self._expect(ANSWER_SECONDS)
 
     def on_response_complete(self) -> None:
-        """Give the next request its time; one that came too early ends the connection."""
+        """Start the deadline of the next request; one that came too early ends the connection."""
         if self.conn.trailing_data[0]:
             self.transport.close()
         super().on_response_complete()
         self._expect(IDLE_SECONDS + REQUEST_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clock."""
+        """Cancel the deadline."""
         if self.deadline is not None:
             self.deadline.cancel()
         super().connection_lost(exc)
@@ -91,22 +91,22 @@ class DeadlineProtocol(H11Protocol):
 def _is_full(connections: Any) -> bool:  # noqa: ANN401
     """Whether there is no room for one more; those that are being closed do not count."""
     most = _most_connections()
-    # counting the closed ones is for when it may matter
+    # the exact count (without connections being closed) only where the limit is reached
     return len(connections) >= most <= sum(not c.transport.is_closing() for c in connections)
 
 
 def _most_connections() -> int:
-    """How many connections there may be."""
+    """Maximum number of connections."""
     return max(1, min(MAX_CONNECTIONS, 3 * _connection_files() // 4))
 
 
 def _backlog() -> int:
-    """How many connections are taken before one of them can make room for another."""
+    """Maximum number of connections that are accepted at once."""
     return max(1, min(MAX_BACKLOG, _connection_files() // 4))
 
 
 def _connection_files() -> int:
-    """Open files that are left for connections."""
+    """Number of open files that are left for connections."""
     if sys.platform == "win32":
         return 4 * MAX_CONNECTIONS
     import resource
@@ -116,13 +116,13 @@ def _connection_files() -> int:
 
 
 def _longest_idle(connections: Any) -> DeadlineProtocol | None:  # noqa: ANN401
-    """The connection whose time is up first among those that have not asked for anything."""
+    """The connection without a request whose deadline comes first."""
     waiting = [c for c in connections if not c.is_answering and not c.transport.is_closing()]
     return min(waiting, key=lambda c: c.deadline.when(), default=None)
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Open the socket, or say why it cannot be."""
+    """Open the socket; an error says why it cannot be opened."""
     try:
         found = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE | socket.AI_ADDRCONFIG
@@ -159,7 +159,7 @@ def run(
 ) -> None:
     """Serve until Ctrl-C or SIGTERM; `started` is called when the first visitor may come.
 
-    What the first page does not need is laid out then, in a thread; after it pages are made in
+    What the first page does not need is built then, in a thread; after that pages are made in
     processes.
     """
     warming, moving = list[Thread](), list[asyncio.Task[None]]()
@@ -177,7 +177,7 @@ def run(
             )
 
     server = make_server(app.guarded(), begun)
-    # what is there now stays: looking through it for garbage would hold up all visitors
+    # present objects stay: garbage collection of them would delay all visitors
     gc.collect()
     gc.freeze()
     try:
@@ -198,10 +198,10 @@ def make_server(app: ASGIApp, started: Callable[[], None]) -> uvicorn.Server:
         ws="none",
         lifespan="off",
         log_config=None,
-        log_level="critical",  # what strangers send is no news; our own faults the app reports
+        log_level="critical",  # bad requests are not logged; the application logs its errors
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # who forwards a request is nobody's business here
+        proxy_headers=False,  # forwarded headers are ignored
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=LAST_SECONDS,
         h11_max_incomplete_event_size=MAX_HEADERS,
@@ -211,13 +211,13 @@ def make_server(app: ASGIApp, started: Callable[[], None]) -> uvicorn.Server:
 
 
 class _AnnouncedServer(uvicorn.Server):
-    """Says when it is ready."""
+    """Calls `started` when it is ready."""
 
     def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
         super().__init__(config)
         self._announce = started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start listening, then say so."""
+        """Start listening, then call `started`."""
         await super().startup(sockets)
         self._announce()

@@ -1,8 +1,7 @@
-"""Addresses that carry edits, so that what a visitor sees can be kept and sent to others.
+"""Addresses with edits, so that what a visitor sees can be bookmarked and sent to others.
 
-Such an address changes nothing by itself: its page says what the edits are, and a button there
-takes them over. What is taken from it are numbers of rules and weights, and a page of the explorer
-to go on to.
+Such an address changes nothing by itself: its page shows the edits, and a button there takes them
+over. Only rule numbers, weights and a page of the explorer to continue with are read from it.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from hornbeam.serve.edits import Edits
 from hornbeam.serve.visits import Visit
 
-#: The part of an address that has the edits.
+#: The query parameter of an address that has the edits.
 KEY = "edits"
 #: Pages that edits may be shown on.
 PLACES = frozenset(
@@ -22,7 +21,7 @@ PLACES = frozenset(
 
 
 def shared_address(visit: Visit, edits: Edits, fingerprint: str) -> str:
-    """Address of a visit's page with edits; of the rules where it is no page that has any."""
+    """Address of a visit's page with edits; of the page of rules if it cannot show edits."""
     path, query = (visit.path, visit.query) if visit.path in PLACES else ("/rules", {})
     return _address(path, {**query, KEY: edits.encoded(fingerprint)})
 
@@ -33,7 +32,7 @@ def own_address(visit: Visit) -> str:
 
 
 def place_of(text: str) -> str:
-    """The page that a form names to go on to; the rules, where it names none of the explorer's.
+    """The page to continue with, from a form; the page of rules if it is not one of the explorer's.
 
     Examples
     --------
@@ -51,5 +50,5 @@ def place_of(text: str) -> str:
 
 
 def _address(path: str, query: Mapping[str, str]) -> str:
-    """An address of which nothing but the query, quoted, comes from outside."""
+    """An address of which only the query, quoted, comes from the request."""
     return f"{path}?{urlencode(query, errors='replace')}" if query else path

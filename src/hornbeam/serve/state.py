@@ -1,6 +1,6 @@
-"""What the explorer knows: everything is read once, and edits only score again.
+"""The state of the explorer: everything is read once, and edits only score again.
 
-All of it is shared by every visitor and never changes; what a visitor changes comes in as `Edits`.
+All visitors share it and it never changes; the changes of a visitor are given as `Edits`.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from hornbeam.serve.independent_pairs import IndependentPairs
 from hornbeam.serve.links import Link, largest, links_at
 from hornbeam.serve.listing import rows_of, unlisted
 
-#: Scores that the cache of edits may hold, and figures.
+#: Maximum number of scores, and of figures, in the caches by edits.
 CACHED_SCORES = 5_000_000
 CACHED_FIGURES = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class ServedModel:
-    """A model, what it is called, and how it answers."""
+    """A model, its name, and its scorer."""
 
     name: str
     model: Model
@@ -54,7 +54,7 @@ class ServedModel:
 
     @cached_property
     def fingerprint(self) -> str:
-        """What a cookie of edits calls the model."""
+        """The model's identifier in a cookie of edits."""
         return fingerprint(self.model.text)
 
     @cached_property
@@ -71,14 +71,14 @@ class Explorer:
     facts
         The evidence.
     model, name
-        The model that visitors edit, and what it is called.
+        The model that visitors edit, and its name.
     other, other_name
         A second model to compare with.
     labels, pairs
         Labelled pairs, on which figures are computed, and further pairs to show; a collective
         model needs `pairs`, and scores all of these together.
     entity_names
-        What pages call entities.
+        Names of entities on pages.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Explorer:
         self._evaluated: BoundedCache[Evaluation] = BoundedCache(CACHED_FIGURES, lambda _: 1)
 
     def warm_up(self, progress: Progress = SILENT) -> None:
-        """Compile and lay out what visitors would otherwise wait for; pages come without it too."""
+        """Compile and build what visitors would otherwise wait for; pages work without it too."""
         self.scorer.warm_up(progress)
 
     def _serve(self, model: Model, name: str, progress: Progress) -> ServedModel:
@@ -130,13 +130,13 @@ class Explorer:
 
     @property
     def scorer(self) -> ExplorerScorer:
-        """What answers for the model."""
+        """The scorer of the model."""
         return self.served.scorer
 
     # -- edits ------------------------------------------------------------------------------------
 
     def is_ready(self, edits: Edits) -> bool:
-        """Whether pages under these edits come at once."""
+        """Whether pages under these edits need no inference first."""
         return self.scorer.is_ready(edits.scoring(self.model.rules))
 
     def edited_text(self, edits: Edits) -> str:
@@ -185,7 +185,7 @@ class Explorer:
         keys = [
             np.abs(mine - listing.truth)
             if order == "error" and listing.millionths is not None
-            else mine - (order == "error")  # pairs without a label have no error: behind
+            else mine - (order == "error")  # pairs without a label have no error: last
             for listing, mine in zip(self.listings, scores, strict=True)
         ]
         joint = np.concatenate([np.empty(0), *keys])
@@ -200,7 +200,7 @@ class Explorer:
     # -- entities ---------------------------------------------------------------------------------
 
     def n_facts_of(self, name: str) -> int:
-        """How many facts link an entity with others."""
+        """Number of facts that link an entity with others."""
         entity = self.facts.entities.index(name)
         offsets = self.engine.graph.forward.offsets
         return int(offsets[entity + 1] - offsets[entity]) if entity >= 0 else 0
@@ -233,7 +233,7 @@ class Explorer:
 
         With `flip` also what would flip the decision.
         """
-        # rules that are off have weight 0, so they give no reason and keep the others' numbers
+        # rules that are off have weight 0: they give no reason, and the others keep their numbers
         rules = edits.scoring(self.model.rules)
         return self.scorer.explain(rules, subject, target, object_, flip=flip)
 
@@ -246,7 +246,7 @@ class Explorer:
         return self.explain(subject, target, object_, NO_EDITS).score
 
     def label(self, subject: str, target: str, object_: str) -> float | None:
-        """Label of a pair, where it has one."""
+        """Label of a pair; None if it has none."""
         if self.labels is None:
             return None
         row = self.labels.row_of(subject, target, object_)
@@ -261,7 +261,7 @@ def _listings(labels: Targets | None, pairs: Targets | None) -> list[Targets]:
 
 
 def refuse_without_pairs(models: Sequence[tuple[Model | None, str]], pairs_given: bool) -> None:
-    """Refuse collective models where nobody says which pairs belong together."""
+    """Refuse collective models if no `pairs` are given."""
     for model, name in models:
         if model is not None and model.semantics.collective and not pairs_given:
             raise InputError(

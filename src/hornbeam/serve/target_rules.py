@@ -1,4 +1,4 @@
-"""The rules of one target, laid out once for walking and scoring: looking up by name costs time."""
+"""The rules of one target, with ids in place of names, prepared once for walking and scoring."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TargetRules:
     bodies, supporting
         The conditions of all rules, and the bodies of those that are for the target.
     paths, wanted
-        The conditions that are paths, and which of them stand in bodies for the target.
+        The conditions that are paths, and which of them are in bodies for the target.
     forward, backward
         The paths as sequences of steps from either end.
     layout
@@ -55,7 +55,7 @@ class TargetRules:
 
     @classmethod
     def of(cls, model: Model, target: str, predicates: Names) -> TargetRules:
-        """Lay out the rules of a target over facts of these predicates."""
+        """Prepare the rules of a target over facts of these predicates."""
         members = [i for i, rule in enumerate(model.rules) if rule.clause.target == target]
         mine = model.of_target(target)
         clauses, bodies = [rule.clause for rule in mine.rules], mine.bodies
@@ -90,7 +90,7 @@ class TargetRules:
     def followed(self, weights: Floats, near: int) -> Bools:
         """Rules for the target with some weight that lead to objects, or with `near` 1 to subjects.
 
-        Where there is none, all that are for it.
+        If there is none, all rules for the target.
         """
         pulling = self.pulling & (weights > 0)
         chosen = pulling & self.leading[near]

@@ -1,4 +1,4 @@
-"""From templates to answers: the pages that every explorer has, and how others are made."""
+"""Pages from templates: those that every explorer has, and how others are made."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PageWriter:
         )
 
     def not_found(self, visit: Visit, text: str = "There is no such page.") -> Answer:
-        """Say that there is no such thing."""
+        """A page of the status 404."""
         return self.message(visit, 404, text)
 
     def message(self, visit: Visit, status: int, text: str) -> Answer:
@@ -40,7 +40,7 @@ class PageWriter:
         return Answer(self.page(template, visit, text=text, status=status).body, status)
 
     def ask_token(self) -> Answer:
-        """Ask for the token; tells a stranger nothing of what is served."""
+        """The page that requests the token; it shows nothing of what is served."""
         return Answer(self.environment.get_template("token.html").render(), 401)
 
 
@@ -49,10 +49,10 @@ def page_writer(
 ) -> PageWriter:
     """Templates with filters, for pages that extend `base` and show an explorer."""
 
-    # a page says the same rules again and again
+    # cached: the same rules occur repeatedly on a page
     @lru_cache(maxsize=10_000)
     def words(pieces: Words) -> Markup:
-        """A rule in words, with names in the place of ids."""
+        """A rule in words, with names instead of ids."""
         return said(with_shown_entities(pieces, names.shown))
 
     environment = templates_of("hornbeam.serve")

@@ -1,7 +1,7 @@
 """Two drawings of an unfolded graph: in columns from the root to the right, and as an outline.
 
-In columns the neighbours of an open node stand to its right, those of one relation on a ground of
-their own. The outline, for narrow screens, has them below it, set in.
+In columns the neighbours of an open node are to its right, those of one relation on a common
+background. The outline, for narrow screens, has them below it, indented.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ HEADER = 26
 GAP = 10
 MARGIN = 10
 NODE_WIDTH = 190
-#: From one column to the next.
+#: Distance from one column to the next.
 COLUMN = 284
-#: Width of an outline, and how far each level is set in.
+#: Width of an outline, and indentation per level.
 OUTLINE, INDENT = 336, 22
 #: Width of a letter of a header.
 LETTER = 7.3
-#: Room at the end of a node for the way to its page.
+#: Width at the end of a node for the link to its page.
 PAGE_LINK = 24
 
 
 @dataclass(frozen=True)
 class GraphNode:
-    """A node in its place: left edge, upper edge, width; `toggle` opens or closes it."""
+    """A node with its position: left edge, upper edge, width; `toggle` opens or closes it."""
 
     name: str
     full: str
@@ -53,7 +53,7 @@ class GraphNode:
 
 @dataclass(frozen=True)
 class GroupHeader:
-    """What stands above some neighbours: their relation, or how many relations there are.
+    """The header of some neighbours: their relation, or the number of relations.
 
     `before` and `after` are the addresses of other pages.
     """
@@ -69,7 +69,7 @@ class GroupHeader:
 
 @dataclass(frozen=True)
 class GroupBackground:
-    """The ground of the neighbours by one relation."""
+    """The background of the neighbours by one relation."""
 
     x: float
     top: float
@@ -79,7 +79,7 @@ class GroupBackground:
 
 @dataclass(frozen=True)
 class UnfoldedDrawing:
-    """Everything in its place."""
+    """All elements of a drawing with their positions."""
 
     width: float
     height: float
@@ -91,7 +91,7 @@ class UnfoldedDrawing:
 
 
 def draw_columns(root: Branch, view: Unfolding, names: EntityNames) -> UnfoldedDrawing:
-    """Lay out an unfolded graph from left to right."""
+    """Draw an unfolded graph from left to right."""
     columns = _Columns(view, names)
     block = columns.block_height(root)
     top = MARGIN + max((block - NODE_HEIGHT) / 2, 0.0)
@@ -105,7 +105,7 @@ def draw_columns(root: Branch, view: Unfolding, names: EntityNames) -> UnfoldedD
 
 
 class _Columns:
-    """Collects what is placed; `used` is how far down each column is taken."""
+    """Collects placed elements; `used` is the lowest used position of each column."""
 
     def __init__(self, view: Unfolding, names: EntityNames) -> None:
         self.view = view
@@ -154,7 +154,7 @@ class _Columns:
 
 
 def draw_outline(root: Branch, view: Unfolding, names: EntityNames) -> UnfoldedDrawing:
-    """Lay out an unfolded graph from top to bottom, what is open set in below its node."""
+    """Draw an unfolded graph from top to bottom, neighbours indented below their node."""
     outline = _Outline(view, names)
     first = outline.node(Leaf(root.name, root), MARGIN, is_root=True)
     outline.place(root, first, 1)
@@ -164,7 +164,7 @@ def draw_outline(root: Branch, view: Unfolding, names: EntityNames) -> UnfoldedD
 
 
 class _Outline:
-    """Collects what is placed; `top` is where the next line goes."""
+    """Collects placed elements; `top` is the position of the next line."""
 
     def __init__(self, view: Unfolding, names: EntityNames) -> None:
         self.view = view
@@ -182,7 +182,7 @@ class _Outline:
         return made
 
     def place(self, branch: Branch, parent: GraphNode, level: int) -> None:
-        """Place the neighbours of an open node below it; deep levels are set in no further."""
+        """Place the neighbours of an open node below it; deep levels are not indented further."""
         x = MARGIN + INDENT * min(level, 6)
         rail = x - INDENT / 2
         width = OUTLINE - MARGIN - x

@@ -1,8 +1,8 @@
-"""The graph around an entity, unfolded node by node: what an address says is open.
+"""The graph around an entity, unfolded node by node; the address lists the open nodes.
 
-A node that is opened shows its neighbours by relation, a page of them at a time, so that a hub of
-a million facts costs no more than any other node. All of it stands in the address: what is seen can
-be kept, sent and gone back to.
+A node that is opened shows its neighbours by relation, a page of them at a time, so that a hub of a
+million facts costs no more than any other node. All of it is in the address, so that a view can be
+bookmarked, sent and returned to.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from hornbeam.serve.entity_facts import KnownEdges
 from hornbeam.serve.filters import quoted
 from hornbeam.serve.visits import whole_number
 
-#: Neighbours of one relation that stand on a page, and relations of one node.
+#: Page sizes: neighbours of one relation, and relations of one node.
 NEIGHBOURS, RELATIONS = 5, 5
-#: Most nodes that are open at once: what was opened first closes.
+#: Maximum number of open nodes: the one that was opened first closes.
 MAX_OPEN = 12
-#: Names hold no tab, so it keeps them apart in an address.
+#: Names contain no tab, so it separates them in an address.
 APART = "\t"
 #: The pages of a node's relations, among those of its neighbours.
 ALL_RELATIONS = ""
@@ -28,7 +28,7 @@ ALL_RELATIONS = ""
 
 @dataclass(frozen=True)
 class Unfolding:
-    """Which nodes around a root are open, and at which page their relations stand.
+    """Which nodes around a root are open, and the page of each of their relations.
 
     `pages` are by entity and step; a step is a relation with ">" before it, or "<" where the entity
     is its object.
@@ -40,7 +40,7 @@ class Unfolding:
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> Unfolding:
-        """What an address asks for."""
+        """The unfolding in an address."""
         opened = tuple(dict.fromkeys(filter(None, query.get("open", "").split(APART))))
         parts = query.get("page", "").split(APART)
         triples = zip(parts[::3], parts[1::3], parts[2::3], strict=False)
@@ -49,7 +49,7 @@ class Unfolding:
 
     @property
     def address(self) -> str:
-        """Where it is found."""
+        """Its address."""
         kept = {self.root, *self.opened}
         pages = [
             part
@@ -64,7 +64,7 @@ class Unfolding:
         return f"/around?name={quoted(self.root)}{further}"
 
     def toggled(self, name: str) -> Unfolding:
-        """With a node open that was closed, or closed that was open."""
+        """With a closed node opened, or an open one closed."""
         if name in self.opened:
             return replace(self, opened=tuple(one for one in self.opened if one != name))
         return replace(self, opened=(*self.opened, name)[-MAX_OPEN:])
@@ -113,7 +113,7 @@ EdgesOf = Callable[[int], Sequence[KnownEdges]]
 
 
 def unfold(view: Unfolding, entities: Names, edges_of: EdgesOf) -> Branch:
-    """Find what is open; a node that stands in several places is unfolded nearest to the root."""
+    """Find the open nodes; one that occurs several times is unfolded nearest to the root."""
     branches = {view.root: _branch(view, view.root, entities, edges_of)}
     parents, at = dict[str, str](), deque([view.root])
     while at:
@@ -129,7 +129,7 @@ def unfold(view: Unfolding, entities: Names, edges_of: EdgesOf) -> Branch:
 def _grown(
     name: str, branches: Mapping[str, Branch], parents: Mapping[str, str], placed: set[str]
 ) -> Branch:
-    """A branch with the open nodes among its leaves; those that are unfolded are `placed`."""
+    """A branch with the open nodes among its leaves; `placed` are those already unfolded."""
 
     def grown(leaf: Leaf) -> Leaf:
         if parents.get(leaf.name) != name or leaf.name in placed:
@@ -159,7 +159,7 @@ def _branch(view: Unfolding, name: str, entities: Names, edges_of: EdgesOf) -> B
 def _page(
     view: Unfolding, name: str, step: str, total: int, size: int
 ) -> tuple[int, Unfolding | None, Unfolding | None]:
-    """Where a page begins, and the pages before and after it."""
+    """The first row of a page, and the pages before and after it."""
     last = max((total - 1) // size, 0)
     page = min(view.pages.get((name, step), 0), last)
     before = view.turned(name, step, page - 1) if page > 0 else None

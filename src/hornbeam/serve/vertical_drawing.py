@@ -1,7 +1,7 @@
 """The drawing of what is behind a prediction for narrow screens: subject above, object below.
 
-Every condition of a rule is a band with ends of its own, so that nothing has to lead past other
-bands; the entities of a step stand side by side, a few of them.
+Every condition of a rule is a band with its own subject and object, so that no edge crosses other
+bands; a few entities of each step are side by side.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from hornbeam.serve.drawing import (
 )
 from hornbeam.serve.drawn_groundings import DrawnGroundings, strands_of
 
-#: Sizes in the drawing's own units, which are CSS pixels on a phone of 390.
+#: Sizes in the drawing's own units, which are CSS pixels on a phone 390 pixels wide.
 WIDTH = 336
-#: From the middle of one row of entities to that of the next.
+#: Distance between the middles of two rows of entities.
 ROW = 72
 MARGIN = 10
 GAP = 12
 FOOTER = 18
-#: Most bands, and most entities side by side.
+#: Maximum numbers of bands, and of entities side by side.
 MAX_BANDS = 6
 MAX_NODES = 3
 #: The widest node.
@@ -41,7 +41,7 @@ WIDEST = 180.0
 
 @dataclass(frozen=True)
 class VerticalDrawing:
-    """Bands under one another, each from subject to object."""
+    """Bands below one another, each from subject to object."""
 
     width: float
     height: float
@@ -51,7 +51,7 @@ class VerticalDrawing:
 def draw_vertical(
     explanation: Explanation, names: EntityNames = NO_NAMES
 ) -> VerticalDrawing | None:
-    """Lay out the groundings of the strongest reasons; None where no rule has a fact."""
+    """Draw the groundings of the strongest reasons; None where no rule has a fact."""
     drawn, _ = strands_of(explanation, MAX_BANDS, MAX_NODES)
     if not drawn:
         return None

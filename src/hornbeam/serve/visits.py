@@ -1,4 +1,4 @@
-"""What comes in and what goes out, whatever is served: visits and answers."""
+"""Requests and responses of the explorer, independent of the web framework."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from hornbeam.errors import InputError
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.pins import Pin
 
-#: Longest text that is searched for.
+#: Maximum length of a search text.
 LONGEST_QUERY = 200
 
 
 @dataclass(frozen=True)
 class Visit:
-    """One request: its query or form, the visitor's edits, and who wants the answer.
+    """One request: its query or form, the visitor's edits, and the htmx element to update.
 
-    `part` is the id of the element for which htmx asks, "" where a whole page is wanted; `pinned`
-    is the link that the visitor holds against others, `path` the page that is asked for.
+    `part` is the id of the element that htmx updates, "" for a whole page; `pinned` is the
+    visitor's pinned link, `path` the requested page.
     """
 
     query: Mapping[str, str] = field(default_factory=dict)
@@ -33,16 +33,16 @@ class Visit:
 
     @property
     def key(self) -> tuple[Hashable, ...]:
-        """What an answer depends on."""
+        """Everything that an answer depends on."""
         query = tuple(sorted(self.query.items()))
         return query, self.edits.key, self.is_htmx, self.part, self.pinned
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What goes back: a text, or a page to go to; and new edits, where they changed.
+    """The answer to a visit: a text, or a page to redirect to; and the edits if they changed.
 
-    `pin` is the link that is pinned from now on; "" where none is.
+    `pin` is the newly pinned link; "" to unpin.
     """
 
     body: str = ""
@@ -54,12 +54,12 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-#: A page: plain functions that know no server.
+#: A page: a function that is independent of the server.
 Page = Callable[[Visit], Answer]
 
 
 def pinned(visit: Visit, pin: Pin, page: Markup) -> Answer:
-    """Pin a link, or none any more, and go back to its page."""
+    """Pin a link, or unpin it, and go back to its page."""
     if not pin.fits:
         raise InputError("The names of this link are too long to pin it.")
     return Answer(status=303, go_to=page.unescape(),
@@ -67,5 +67,5 @@ def pinned(visit: Visit, pin: Pin, page: Markup) -> Answer:
 
 
 def whole_number(text: str, otherwise: int) -> int:
-    """The number that a text is, or another where it is none."""
+    """The number in a text, or another if it is not a number."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else otherwise

@@ -5,11 +5,11 @@ a walk carries one count per node and merges at every step, so a sequence costs 
 over the edges of its predicates, however many paths there are. Between two entities the walks from
 either end meet where that costs least.
 
-Shares of paths (see `hornbeam.counting.memory.shares`) are carried with the counts where somebody
-asks for them. From a subject they are the engine's to the bit, else they may differ by rounding.
+Shares of paths (see `hornbeam.counting.memory.shares`) are carried with the counts where they are
+requested. From a subject they are the engine's to the bit, else they may differ by rounding.
 
-The counts lie in arrays of all nodes. A walk pays for the nodes that it meets and not for all: it
-is lent zeros, and leaves zeros behind.
+The counts are in arrays over all nodes. So that a walk costs time only for the nodes that it meets,
+it borrows zeroed arrays and zeroes what it has touched.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hornbeam.compiled import Kernel
 from hornbeam.counting.memory.graph import Adjacency, Graph
 from hornbeam.serve import walk_kernels as kernels
 
-#: A walk that leads nowhere: 0 is never a code.
+#: The only step of a walk that leads nowhere: 0 is never a code.
 NOWHERE = [0]
 #: Edges of a graph above which compiling pays.
 WORTH_COMPILING = 20_000
@@ -41,13 +41,13 @@ class StepSequences:
 
     @classmethod
     def of(cls, sequences: Sequence[Sequence[int]]) -> StepSequences:
-        """Lay sequences of codes one behind the other."""
+        """Concatenate sequences of codes."""
         steps = np.array([code for codes in sequences for code in codes], dtype=np.int64)
         return cls(steps, np.cumsum([0, *(len(codes) for codes in sequences)]))
 
 
 class StepWeights(NamedTuple):
-    """What every edge, forwards and backwards, multiplies a path's share by; empty without."""
+    """Factor of a path's share per edge, forwards and backwards; empty without shares."""
 
     forward: Floats
     backward: Floats
@@ -62,14 +62,14 @@ NO_WEIGHTS = StepWeights(np.empty(0), np.empty(0))
 
 
 class WalkCounters(NamedTuple):
-    """Three arrays of zeros, one number per node: of paths, and of shares if there are any."""
+    """Three arrays of zeros, one number per node, for paths, and for shares if there are any."""
 
     paths: Ints
     shares: Floats
 
 
 class WalkArrays:
-    """Counters for each walk that is under way."""
+    """Counters for concurrent walks."""
 
     def __init__(self, n_nodes: int, shares: bool = False) -> None:
         self._n_nodes = n_nodes
@@ -78,7 +78,7 @@ class WalkArrays:
 
     @contextmanager
     def lent(self) -> Iterator[WalkCounters]:
-        """Lend arrays to a walk; one that fails does not give them back, they may not be zeros."""
+        """Lend arrays to a walk; if it fails they are dropped, since they may not be zeros."""
         try:
             zeros = self._free.pop()
         except IndexError:
@@ -91,8 +91,8 @@ class WalkArrays:
 class Ends(NamedTuple):
     """Ends of walks: the distinct `nodes`, and for every walk its rows.
 
-    These are places among the nodes, numbers of paths, and shares (0 where edges have no weights).
-    Rows `indptr[k]:indptr[k + 1]` are those of walk k, sorted by place; so are the nodes.
+    A row has an index into the nodes, a number of paths, and a share (0 where edges have no
+    weights). Rows `indptr[k]:indptr[k + 1]` are those of walk k, sorted by index; so are the nodes.
     """
 
     nodes: Ids
@@ -115,7 +115,7 @@ def ends_of(
     left_out: Ids,
     arrays: WalkArrays,
 ) -> Ends:
-    """Walk every sequence from one node, to what `wanted` walks reach but for nodes left out."""
+    """Walk every sequence from one node to all nodes that `wanted` walks reach, except some."""
     with arrays.lent() as zeros:
         found = _run_on(graph.forward, kernels.ends)(
             *graph.forward[:3], weights.forward, *zeros.paths[:2], *zeros.shares[:2],
@@ -142,7 +142,7 @@ def paths_between(
 
 
 def _run_on(adjacency: Adjacency, kernel: Kernel) -> Callable[..., Any]:
-    """A kernel for a graph: any walk may meet all of its edges."""
+    """Choose the interpreted or compiled form of a kernel by the number of edges."""
     return kernel.for_size(len(adjacency.neighbour), WORTH_COMPILING)
 
 

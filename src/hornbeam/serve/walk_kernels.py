@@ -1,4 +1,4 @@
-"""Loops of walks from one entity, or between two; `hornbeam.serve.walk` says what for."""
+"""Loops of walks from one entity, or between two; see `hornbeam.serve.walk`."""
 
 # ruff: noqa: ANN001, ANN201, ANN202
 # mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
@@ -11,13 +11,12 @@ from hornbeam.compiled import kernels
 
 kernel = kernels("the walks of the explorer")
 
-#: Where places to choose from are no more than so many times the rows, looking through them is
-#: quicker than sorting the rows.
+#: Ratio of nodes to rows up to which scanning all nodes is faster than sorting the rows.
 LOOKED_THROUGH = 8
 
 
 def _with_room(array, size, more):
-    """Give the array room for `more` behind its first `size` entries."""
+    """The array with space for `more` after its first `size` entries."""
     if size + more <= len(array):
         return array
     grown = np.empty(2 * (size + more), dtype=array.dtype)
@@ -26,7 +25,7 @@ def _with_room(array, size, more):
 
 
 def _run(offsets, code, node, step):
-    """Where the edges of one step stand among a node's."""
+    """Range of the edges of one step among a node's."""
     last = offsets[node + 1]
     low = offsets[node] + np.searchsorted(code[offsets[node] : last], step)
     high = low
@@ -45,7 +44,7 @@ def _cost(offsets, code, frontier, step):
 
 
 def _step(offsets, neighbour, code, weight, frontier, step, here, there, near, far):
-    """Carry the counts of the frontier one step, from `here` to `there`; return who has some.
+    """Carry the counts of the frontier one step, from `here` to `there`; return the new frontier.
 
     Where edges have weights, shares go with them from `near` to `far`.
     """
@@ -71,7 +70,7 @@ def _step(offsets, neighbour, code, weight, frontier, step, here, there, near, f
 def ends(
     offsets, neighbour, code, weight, here, there, near, far, start, steps, bounds, wanted, left_out
 ):  # fmt: skip
-    """Where every walk from one node ends; see `hornbeam.serve.walk.ends_of`."""
+    """The ends of every walk from one node; see `hornbeam.serve.walk.ends_of`."""
     n_walks, shares = len(bounds) - 1, len(weight) > 0
     indptr = np.zeros(n_walks + 1, dtype=np.int64)
     nodes, paths = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int64)
@@ -109,7 +108,7 @@ def ends(
 
 
 def _placed(nodes, paths, sums, indptr, wanted, left_out, mark, count, part):
-    """Keep the rows of nodes that a wanted walk reaches, with the nodes' places for the nodes.
+    """Keep the rows of nodes that a wanted walk reaches, with indices in place of the nodes.
 
     `mark`, `count` and `part` are zeros before and after.
     """
@@ -169,9 +168,9 @@ def between(
     offsets, neighbour, code, weight, offsets_back, neighbour_back, code_back, weight_back,
     paths, parts, source, sink, steps, bounds,
 ):  # fmt: skip
-    """For every walk, step from the cheaper end until both meet, and multiply what is there.
+    """For every walk, step from the cheaper end until both meet, and multiply the counts there.
 
-    `paths` and `parts` are three arrays of zeros each, and zeros again in the end.
+    `paths` and `parts` are three arrays of zeros each, and zeros again at the end.
     """
     shares = len(weight) > 0
     front, back, spare = paths[0], paths[1], paths[2]

@@ -1,10 +1,9 @@
 """The web application: addresses to pages, work to threads or processes.
 
-Pages are made in a few worker threads, and in processes once all that they share is laid out, so
-that the loop that talks to clients is never busy with one of them. What may take seconds has a lane
-of its own, which rests in between while others ask, and where too many wait the answer is that the
-server is busy. What was shown lately is kept as it went out: nobody costs more by asking for the
-same again.
+Pages are made in a few worker threads, and in processes once all that they share is built, so that
+the event loop is never blocked by one of them. Pages that may take seconds have a queue of their
+own, which pauses while the other is in use; if too many requests wait, the answer is that the
+server is busy. Recent responses are cached.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ from hornbeam.serve.pins import decoded_pin
 from hornbeam.serve.templating import PageWriter
 from hornbeam.serve.visits import Answer, Page, Visit
 
-#: Pages made at once in threads, and those that may take seconds. They share one interpreter: more
-#: threads than these make no more pages, and wait for each other.
+#: Threads for quick pages, and for those that may take seconds. They share one interpreter: more
+#: threads would only wait for each other.
 THREADS = 3
 SLOW_THREADS = 1
-#: Requests that may wait for a thread before others are told to come back.
+#: Maximum number of waiting requests before others get 503.
 MAX_WAITING = 100
 MAX_SLOW_WAITING = 4
-#: Characters of pages that are kept, and of what a page may depend on to be kept.
+#: Characters of cached pages, and maximum length of the key of a cached page.
 KEPT_PAGES = 32_000_000
 LONGEST_KEY = 2000
 
@@ -58,7 +57,7 @@ log = logging.getLogger("hornbeam.serve")
 
 @dataclass(frozen=True)
 class Address:
-    """Where a page is found, and in which lane it is made."""
+    """The address of a page, and the queue in which it is made."""
 
     path: str
     page: Page
@@ -67,9 +66,9 @@ class Address:
 
 
 class WebApp(ABC):
-    """Binds pages to addresses; what they are about is the business of those who extend it.
+    """Routes addresses to pages; subclasses define the pages.
 
-    `forks` says whether pages can be made in processes: none needs what another has left behind.
+    `forks` is whether pages can be made in separate processes: they share no changing state.
     """
 
     forks = False
@@ -88,14 +87,14 @@ class WebApp(ABC):
 
     @abstractmethod
     def addresses(self, quick: PageQueue, slow: PageQueue) -> Sequence[Address]:
-        """All pages; what may take seconds takes the slow lane."""
+        """All pages; those that may take seconds go to the slow queue."""
 
     @abstractmethod
     def warm_up(self, progress: Progress) -> None:
-        """Lay out what visitors would otherwise wait for, and processes lay out each for itself."""
+        """Build what visitors would otherwise wait for, or each process build for itself."""
 
     def guarded(self) -> ASGIApp:
-        """The application with its guard around it, outside of everything that may fail."""
+        """The application inside its guard, which is outside of everything that may fail."""
         routes = [self._route(address) for address in self._addresses]
         app = Starlette(
             routes=[*routes, Route("/static/{name}", self._file)],
@@ -108,7 +107,7 @@ class WebApp(ABC):
         if not (self.forks and can_fork()):
             return
         pages = [address.page for address in self._addresses]
-        # no thread makes a page while processes are forked: it might hold a lock for ever
+        # no thread makes a page while processes are forked: it might hold a lock forever
         async with self._slow.makers_changed() as slow, self._quick.makers_changed() as quick:
             try:
                 for _ in range(min(worker_threads(), MAX_PROCESSES) + SLOW_THREADS):
@@ -127,7 +126,7 @@ class WebApp(ABC):
         self._processes.clear()
 
     def visit(self, request: Request, query: dict[str, str]) -> Visit:
-        """What a request asks for."""
+        """The visit of a request."""
         htmx = "hx-request" in request.headers
         pinned = decoded_pin(request.cookies.get(self.access.cookie("pin"), ""))
         part = request.headers.get("hx-trigger", "")
@@ -135,11 +134,11 @@ class WebApp(ABC):
         return Visit(query, is_htmx=htmx, part=part, pinned=pinned, path=path)
 
     def response(self, answer: Answer, headers: dict[str, str] | None = None) -> Response:
-        """An answer as it is sent; a new pin goes to the visitor's cookie."""
+        """The response of an answer; a new pin goes to the visitor's cookie."""
         if answer.go_to is not None:
             response: Response = RedirectResponse(answer.go_to, answer.status)
         else:
-            # names may hold what UTF-8 has no letter for
+            # names may contain surrogates, which UTF-8 cannot encode
             body = answer.body.encode("utf-8", "replace")
             response = Response(
                 body, answer.status, {**answer.headers, **(headers or {})}, answer.media_type
@@ -149,7 +148,7 @@ class WebApp(ABC):
         return response
 
     def keep(self, response: Response, what: str, text: str) -> None:
-        """Keep a text in a cookie that no script reads and no other site sends; "" forgets it."""
+        """Store a text in a cookie that no script reads and no other site sends; "" deletes it."""
         name = self.access.cookie(what)
         if text:
             response.set_cookie(name, text, httponly=True, samesite="strict", path="/")
@@ -173,7 +172,7 @@ class WebApp(ABC):
         return Route(address.path, endpoint, methods=[address.method])
 
     async def _answer(self, address: Address, visit: Visit) -> Answer:
-        """A page as it was shown before, or made in its lane."""
+        """A cached page, or one made in its queue."""
         key = (address.path, *visit.key)
         kept = self._kept.held(key) if address.method == "GET" else None
         if kept is not None:
@@ -200,7 +199,7 @@ class WebApp(ABC):
 
     async def _fault(self, request: Request, error: Exception) -> Response:
         log.error("hornbeam: a fault of the explorer at %s", request.url.path, exc_info=error)
-        text = "Something went wrong here. The terminal of the explorer says what."
+        text = "Internal error. See the terminal that runs the explorer."
         return self.response(self.writer.message(self.visit(request, {}), 500, text))
 
 
