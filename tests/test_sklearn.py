@@ -37,7 +37,7 @@ CLASSIFIER = RuleClassifier(COUNTRIES.facts, "located_in", n_jobs=1)
 #: What the data of scikit-learn's own checks cannot be for a classifier of pairs.
 REASONS = (
     "expected 2, subject and object",  # they have any number of columns
-    "no relation sequence up to length",  # numbers that no fact is about
+    "no body of up to",  # numbers that no fact is about
     "expected one value",  # rounded, one pair has both labels
 )
 #: Checks that say something about this classifier, whatever their data is.

@@ -1,4 +1,4 @@
-"""Names for the types of arrays that the whole package passes around, and their runs."""
+"""Type aliases of arrays, and helpers for runs of equal rows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run_starts(*columns: Array) -> Positions:
 
 
 def pointers(sizes: npt.ArrayLike) -> Ints:
-    """Where parts of these sizes begin when they stand end to end, and where the last one ends."""
+    """Offsets of consecutive parts of the given sizes: len(sizes) + 1 numbers from 0 on."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 

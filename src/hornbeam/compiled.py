@@ -28,14 +28,14 @@ import numpy as np
 
 from hornbeam.progress import Progress, Silent
 
-#: Objects made between two searches for garbage while compiling: it makes many and drops few.
+#: Allocations between garbage collections while compiling, which frees little.
 GC_THRESHOLD = 200_000
 
-#: Compiles what only kernels call, into them: without the bridges to Python, which take longer.
+#: Numba options of functions that only kernels call: no Python wrappers, which are slow to compile.
 INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 KEPT = {"cache": True}
 
-#: How folders for compiled code begin where there is none that lasts.
+#: Name prefix of the temporary cache folder that is used when no permanent one is writable.
 TEMPORARY = "hornbeam-kernels-"
 
 
@@ -61,7 +61,7 @@ class Kernel:
         return self._asked > limit
 
     def choose(self, work: int, limit: int) -> Callable[..., Any]:
-        """The loop for so many units of work, compiled where that `pays`."""
+        """The loop to use for `work` units of work: compiled where that pays off (see `pays`)."""
         return self.compiled if self.pays(work, limit) else self.interpreted
 
     def for_size(self, size: int, limit: int) -> Callable[..., Any]:
@@ -175,7 +175,7 @@ def _drop_unreadable(translated: Callable[..., Any]) -> None:
 
 
 def _temporary_folder() -> Path:
-    """A folder for code that nobody else may write to; the user's own of the last run, if so."""
+    """A temporary cache folder that only this user can write to; reuses that of an earlier run."""
     if sys.platform != "win32":
         folder = Path(tempfile.gettempdir()) / f"{TEMPORARY}{os.getuid()}"
         with suppress(FileExistsError):
@@ -214,7 +214,7 @@ def _say(text: str) -> None:
 
 
 def _listen(module: str, purpose: str) -> None:
-    """Be told when Numba compiles something of a file, as opposed to reading it from disk."""
+    """Register a listener that announces when Numba compiles (not loads) functions of a file."""
     if not _purposes:
         from numba.core import event
 

@@ -20,7 +20,7 @@ from hornbeam.reporting.evaluation import Evaluation, paired_significance
 from hornbeam.result_table import ResultTable
 from hornbeam.two_step import ASKED_ONLY
 
-#: What stands beside a collective method: the same without, and with every pair believed in.
+#: Baselines of a collective method: the same without it, and with every pair taken to be true.
 PLAIN, ASKED = "plain", "asked"
 Learn = Callable[..., Model]
 
@@ -163,7 +163,7 @@ def cross_validate_worlds(
 
 
 def with_comparisons(name: str, learn: Learn) -> dict[str, Learn]:
-    """A collective method with what its gains must be held against.
+    """A collective method and the two baselines it is compared with.
 
     `NAME-plain` is the same method where every pair stands alone, and `NAME-asked` the collective
     one where every pair counts as present: what the choice of pairs tells by itself.

@@ -16,7 +16,7 @@ from hornbeam.suggestions import did_you_mean
 class HornbeamError(Exception):
     """Root of Hornbeam's own errors; `str(error)` is a complete message for a person.
 
-    Whatever it quotes of the user's data, it is of bounded length and moves no cursor.
+    Its length is bounded and control characters in quoted data are escaped.
     """
 
     def __init__(self, text: str) -> None:

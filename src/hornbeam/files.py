@@ -2,7 +2,7 @@
 
 Whatever is written goes to a temporary name beside its place first, and takes its place in one
 step. A run that is killed leaves such a name behind at worst. Its owner holds a lock on it
-(`hornbeam.locks`), so that the next run knows what nobody needs any more.
+(`hornbeam.locks`), so that a later run can delete what is no longer in use.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from pathlib import Path
 from hornbeam.errors import DataError, InputError
 from hornbeam.locks import hold, release, unlocked_now
 
-#: Names of what is being written; also those of folders that gave way and are being deleted.
+#: Names of temporary files and folders: what is being written, and replaced folders being deleted.
 TEMPORARY = re.compile(r"\.hornbeam-[0-9a-f]{16}\.tmp")
-#: Of Linux: both names exist, and exchange what they name.
+#: Flag of Linux' renameat2: atomically exchange two existing names.
 RENAME_EXCHANGE = 2
 AT_FDCWD = -100
 
@@ -34,7 +34,7 @@ _unfinished: set[Path] = set()
 
 
 def fingerprint(text: str) -> str:
-    """Short name that a text has, and hardly any other."""
+    """Short hash of a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -76,8 +76,8 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 def check_folder(folder: str | os.PathLike[str], ours: Callable[[Path], str | None]) -> None:
     """Refuse a folder that may not be replaced as a whole.
 
-    A missing or an empty one may. Of any other `ours` says what in it is not ours to delete, or
-    None.
+    A missing or an empty one may. For any other, `ours` returns a description of foreign content,
+    or None.
     """
     place = Path(os.path.realpath(folder))
     with cannot_be_written(folder):

@@ -130,7 +130,7 @@ def learn(
 
 
 class _SearchResult(NamedTuple):
-    """Candidates and their counts, the folds that they were counted by, a problem laid out."""
+    """Candidates with their counts, the folds used, and the learning problem."""
 
     discovery: Discovery
     folds: EvidenceFolds | None = None
@@ -140,7 +140,7 @@ class _SearchResult(NamedTuple):
 def _search(
     search: LabelledSearch, plan: LearningPlan, cross_evidence: bool, seed: int
 ) -> _SearchResult:
-    """Find and count candidates, by the way of seeing the evidence that is asked for."""
+    """Find and count candidates: over the facts, by folds, or collectively, as the plan says."""
     if plan.two_steps:  # refuses evidence that it cannot have, before anything is searched
         collective_engine(search.engine)
     if plan.recursive:
@@ -212,7 +212,7 @@ def _labels(
 def _check_candidates(found: Discovery, labels: Targets, language: Language) -> None:
     if not len(found.candidates):
         raise InputError(
-            f"no relation sequence up to length {language.max_length} connects "
+            f"no body of up to {language.max_length} atoms has groundings for "
             f"{language.min_coverage} or more targets of {', '.join(labels.predicates)}: "
             "try a lower `min_coverage`, a larger `max_length`, or more facts"
         )

@@ -1,4 +1,4 @@
-"""Candidates and counts for labelled targets, by each way of seeing the evidence."""
+"""Candidates and counts for labelled targets: over the facts alone, by folds, or collectively."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class LabelledSearch:
         return facts is not None and is_symmetric(facts, self.labels)
 
     def discover_plain(self) -> Discovery:
-        """Over the facts as they are."""
+        """Find and count candidates over the facts alone."""
         found = discover_bodies(self.engine, self.labels, self.language, progress=self.progress)
         return self._with_mirrors(found, self.engine)
 
@@ -70,13 +70,13 @@ class LabelledSearch:
         return assign_evidence_folds(facts, self.labels, rng, origin, self.symmetric)
 
     def by_folds(self, folds: EvidenceFolds) -> Discovery:
-        """Over the facts and the true pairs, each fold over those that it sees."""
+        """Find and count candidates over facts and true pairs, each fold over the facts it sees."""
         folded = FoldedEvidence(folds, self.engine)
         found = folded.discover(self.language, progress=self.progress)
         return self._with_mirrors(found, folded)
 
     def discover_collectively(self, semantics: Semantics) -> tuple[Discovery, Problem]:
-        """Over facts and labelled targets together, and laid out."""
+        """Find and count candidates over facts and labelled targets; returns also the problem."""
         found = discover_collective(
             self.engine, self.labels, self.language, progress=self.progress,
             own_facts_expected=self.sampling is not None,

@@ -14,7 +14,7 @@ MAX_COUNT = 2**63 - 1
 #: Most worker threads: each has its own counters.
 MAX_THREADS = 256
 #: Bytes of addresses that DuckDB, LLVM and their threads reserve on small work, and some to spare;
-#: with less they may end the process without a word.
+#: with less they may abort the process without a message.
 MIN_ADDRESS_SPACE = 2 * 10**9
 
 

@@ -1,4 +1,4 @@
-"""The face of a model: score, propose, rank, evaluate, explain, report, export."""
+"""`Model`: what users do with a model (score, propose, rank, evaluate, explain, report, export)."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Model(RuleModel):
         """Find the best new links by following the rules forward from subjects.
 
         Best first (by subject where `per_subject`), of the target's known subjects or else of all.
-        They are like its facts: of types that these have, and loops only where some fact is one.
+        Their arguments have types that the target's facts have; loops only where a fact is one.
         """
         memory = open_in_memory(facts, threads)
         counter = memory if engine == "memory" else open_engine(memory.facts, engine, threads)
@@ -191,7 +191,7 @@ class Model(RuleModel):
     ) -> FilePath:
         """Write a PSL program that the Java runtime runs as it is; returns its path.
 
-        Rules that PSL cannot say are written through predicates that hold what they count for the
+        Rules that PSL cannot express are exported as observed predicates with their counts for the
         pairs; with `plain` they are refused.
         """
         from hornbeam.programs.export import export_program

@@ -1,4 +1,4 @@
-"""One way to tell a person how long work takes: a callback, on the command line a bar."""
+"""The progress callback; the command line shows it as a bar."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SILENT = Silent()
 
 @dataclass(frozen=True)
 class PartOfWork:
-    """Reports one part of a stage as what it is of the whole: units `before` to `before + size`."""
+    """Maps the progress of a part to units `before` to `before + size` of the whole stage."""
 
     progress: Progress
     stage: str

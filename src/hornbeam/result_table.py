@@ -23,7 +23,7 @@ from hornbeam.printable import elided
 
 #: Rows that a notebook or a terminal shows.
 SHOWN = 20
-#: A column that is no wider gives way to no other.
+#: Columns of at most this width are never narrowed.
 NARROWEST = 9
 #: Digits of a number in text, and in a notebook.
 DIGITS, HTML_DIGITS = 6, 4
@@ -244,7 +244,7 @@ class ResultTable:
 
 
 def fitted_widths(widths: Sequence[int], room: int) -> list[int]:
-    """Widths of columns, two apart, of which the widest give way until they fit.
+    """Column widths, with the widest reduced until all fit into `room` (two spaces apart).
 
     Examples
     --------
@@ -269,7 +269,7 @@ def html_table(
     sides = [*numbers, *[False] * (len(header) - len(numbers))]
 
     def line(cells: Sequence[str], tag: str) -> str:
-        # notebooks put everything to the right unless told
+        # notebooks right-align cells by default
         return "".join(
             f'<{tag} style="text-align:{"right" if side else "left"}">{escape(cell)}</{tag}>'
             for cell, side in zip(cells, sides, strict=True)

@@ -123,7 +123,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.column_stack([1 - found, found])
 
     def predict(self, X: npt.ArrayLike) -> Array:  # noqa: N803
-        """The likelier class of every pair."""
+        """The more probable class of every pair."""
         true = self.predict_proba(X)[:, 1] >= self.model_.semantics.threshold
         return np.asarray(self.classes_[true.astype(np.int64)])
 

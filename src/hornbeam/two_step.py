@@ -53,7 +53,7 @@ from hornbeam.scoring.independent_scorer import score_targets
 
 #: Name of the comparison in which every asked pair counts as present, whatever is believed of it.
 ASKED_ONLY = "asked-only"
-#: Weight of the prior that believes in every pair.
+#: Weight of the prior by which every pair counts as true (asked-only).
 CERTAIN = 20.0
 #: Parts of the training pairs: a pair's belief is learned from the others.
 FOLDS = 5
@@ -61,8 +61,8 @@ FOLDS = 5
 DROPPED = (0.0, 0.25, 0.5, 0.75)
 #: Settings of the first step's learner that hold for the second.
 SHARED = ("max_rules", "weight_variance", "length_penalty", "seed")
-#: What the second step is called where progress is shown. Of 100 units, those of finding bodies,
-#: beliefs, counting copies, choosing the strength, and the reference end here, by CPU time.
+#: What the second step is called where progress is shown. Progress in percent at the end of each
+#: phase: finding bodies, beliefs, counting copies, choosing the strength, the reference.
 SECOND_STEP = "Second step"
 FOUND, BELIEVED_ALL, COUNTED, CHOSEN, ALL_DONE = 6, 11, 36, 88, 100
 #: Rows of training pairs, and an engine over the facts that they see.
@@ -199,7 +199,7 @@ def _paid(
     facts_only: Floats,
     copies: Sequence[Ints],
 ) -> SecondStep:
-    """Judge held-out scores of all copies by what else could be returned, and by facts alone.
+    """Compare held-out losses of the second step with the plain model and without beliefs.
 
     The second step has a learner and a strength of its own, so that it may beat the plain model
     without beliefs: that is no gain of theirs.
@@ -263,7 +263,7 @@ def _copies(labels: Targets, rng: np.random.Generator) -> list[Ints]:
 def _with_own_priors(labels: Targets, copies: Sequence[Ints]) -> Targets:
     """Pairs of all copies, those of a copy as targets of their own.
 
-    So each copy has a prior of its own: what share of its pairs is true is nobody's concern.
+    So each copy has its own prior, and its fraction of true pairs does not influence the others.
     """
     names = [[_copied(name, k) for name in labels.predicates] for k in range(len(copies))]
     predicates = Names.of([name for some in names for name in some])

@@ -4,10 +4,9 @@ If a true pair hides its own fact while a false one sees everything, the number 
 sight tells the label, and a learner finds strong rules in pure noise. So evidence is hidden by
 fold. Training pairs are dealt to ten folds, and a pair, true or false, sees the target facts of the
 other nine. A true pair so always misses one fact at each of its ends, besides those that its fold
-hides for others. A false pair whose end was drawn by the target's facts is to miss as many: one of
-the facts at that end, each as likely, is hidden besides, whether or not its fold hides another. An
-end that was drawn from elsewhere misses nothing. Target facts that are no training pair are always
-seen.
+hides for others. A false pair with an end sampled in proportion to target facts must miss as many:
+one fact at that end, chosen uniformly, is hidden in addition, whatever its fold hides. An end that
+was drawn from elsewhere misses nothing. Target facts that are no training pair are always seen.
 """
 
 from __future__ import annotations
@@ -103,7 +102,7 @@ def _deal_one(
 
 
 def pair_groups(facts: Facts, pairs: Targets, drawn: bool) -> Ints:
-    """What stays together: all pairs of a subject, of an object, or a pair and its mirror image.
+    """Groups that stay in one fold: pairs of a subject, of an object, or with mirror images.
 
     The pairs of a subject stay together where subjects have no other target fact, as new papers or
     films have none: those to be scored will have none either. Other facts are those that are no
@@ -133,12 +132,12 @@ def _degrees(facts: Facts, pairs: Targets, place: int) -> Ints:
 
 
 def _replaced(pairs: Targets, origin: Ints | None) -> dict[str, Bools]:
-    """Which false pairs miss a fact of their own at an end, since it was drawn by the facts.
+    """Which false pairs must have a fact hidden at an end that was sampled by its facts.
 
-    Where pairs were drawn from true ones, that is the end which is not that of their origin: a
-    stand-in is hidden for what they would hide if they were true, whatever else their fold hides.
-    Of labels it is only known whether an end was drawn by facts at all, and one is hidden where
-    the fold hides none.
+    Where pairs were drawn from true ones, that is the end which is not that of their origin: one
+    fact is hidden in place of the one that the pair would hide if it were true. Of labels it is
+    only known whether an end was drawn by facts at all, and one is hidden where the fold hides
+    none.
     """
     ends: dict[str, Array] = {end: getattr(pairs, end) for end in ENDS}
     if origin is not None:

@@ -51,7 +51,7 @@ def with_targets(facts: Facts, targets: Targets, suffix: str = "") -> Facts:
 
 
 def rows_of_targets(facts: Facts, targets: Targets) -> Positions:
-    """Rows of the facts of two arguments that state the targets, each of which is among them."""
+    """Rows of the targets in the table of binary facts; every target must be a fact."""
     table, sizes = facts.binary, (len(facts.entities), len(facts.predicates))
     to_entity = targets.entities.translate(facts.entities)
     to_predicate = targets.predicates.translate(facts.predicates)

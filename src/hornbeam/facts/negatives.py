@@ -60,7 +60,7 @@ def with_negatives(
       facts that were held out best (`benchmarks/bench_sampling.py`).
     - "frequency": an entity of that place, by how often it stands there. A popular object is
       then about as common among the negatives as among the positives, so that popularity no
-      longer helps. These are the hardest, and the likeliest to be true but unknown.
+      longer helps. These are the hardest, and the most likely to be true but unknown.
 
     Examples
     --------
@@ -272,7 +272,7 @@ def _drawn(region: _Region, wanted: int, rng: np.random.Generator) -> Ints:
 
 
 def _rejected(region: _Region, wanted: int, rng: np.random.Generator) -> Ints:
-    """Draw until there are enough new pairs or patience ends."""
+    """Rejection sampling: draw until there are enough new pairs or no draws are left."""
     found = np.empty(0, dtype=np.int64)
     left = DRAWS_PER_NEGATIVE * wanted + 1000
     while len(found) < wanted and left > 0:

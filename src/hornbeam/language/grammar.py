@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from lark import Lark, Token
 
-#: Kind of a character that begins no token, and of what stands behind the last one.
+#: Kinds of a character that begins no token, and of the end of the text.
 STRAY, END = "STRAY", "$END"
 #: What the grammar ignores.
 BLANK = frozenset({"COMMENT", "SPACE"})

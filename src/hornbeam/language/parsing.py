@@ -110,7 +110,7 @@ class _PartialRule:
         return tree
 
     def without(self, stray: Token) -> tuple[Tree[Token], _PartialRule] | None:
-        """End the rule earlier, where it might have ended, and begin another there."""
+        """Split the partial rule at the last place where it could have ended."""
         if self.ended is None:
             return None
         tree, end = self.ended

@@ -38,7 +38,7 @@ class Addends:
 
     @classmethod
     def of(cls, rows: Ids, x: Floats) -> Addends:
-        """Take positive numbers apart.
+        """Write positive numbers as sums of addends.
 
         Examples
         --------

@@ -245,7 +245,7 @@ class Export:
         rows = np.flatnonzero(atoms.predicate == self.facts.predicates.index(name))
         if not with_pairs:
             asked = self._pair_rows(name)
-            # one id more than there are: that of pairs' entities that no fact has, -1
+            # one extra id: entities of pairs that no fact has have id -1
             n = len(self.facts.entities) + 1
             pairs, (subject, object_) = self.pairs, atoms.arguments
             keys = pair_keys(

@@ -2,7 +2,7 @@
 
 Names of predicates become identifiers that differ in more than case. PSL trims the names of
 entities, so a name that begins or ends in a blank is written as another; so is a constant of a rule
-with letters that PSL's own database would stumble over, such as a quote.
+with characters that break PSL's database, such as a quote.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ExportedNames:
         constants: Iterable[str],
         entities: Sequence[Names],
     ) -> ExportedNames:
-        """Spell everything; no two predicates look alike when case is ignored."""
+        """Choose all identifiers; they are distinct when case is ignored."""
         plain = dict(identifiers({*predicates, *targets}))
         # names hold no tab, so these cannot clash with a predicate's; they are spelt last
         made = {t: [f"{plain[t]}\t{what}" for what in KINDS] for t in targets}

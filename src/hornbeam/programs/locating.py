@@ -44,11 +44,7 @@ class LocatedRule:
 def rule_entries(
     file: File, listed: object, text: str, path: tuple[str, ...]
 ) -> Iterator[LocatedRule]:
-    """Rules of a list in a document, with their places.
-
-    The list is what the keys of the path lead to in the document's text; anything but a list of
-    texts is a mistake.
-    """
+    """The rules of the list that the keys `path` lead to in a document, with their places."""
     where = " of ".join(repr(key) for key in reversed(path))
     if not isinstance(listed, list):
         problem = f"{where}: expected a list of rules, found {kind_of(listed)}"

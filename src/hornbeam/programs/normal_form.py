@@ -27,7 +27,7 @@ AnAtom = TypeVar("AnAtom", Atom, SumAtom)
 
 
 def normal_rules(rule: PslRule, names: Mapping[str, str]) -> Iterator[PslRule]:
-    """Rules that PSL makes of one; `names` are the declared ones by themselves in lower case.
+    """Rules that PSL makes of one; `names` maps lower-case predicates to their declared names.
 
     Examples
     --------

@@ -73,7 +73,7 @@ def load_partitions(
 def _sources(
     space: Workspace, predicate: ProgramPredicate, partition: int, program: str
 ) -> Iterator[Source]:
-    """Sources of one partition. PSL takes an empty file for no atoms; splits often have some."""
+    """Sources of one partition. Empty files are allowed and mean no atoms, as in PSL."""
     name = PARTITIONS[partition]
     atoms: AtomList = getattr(predicate, name)
     files = tuple(file for file in atoms.files if not is_empty(file))

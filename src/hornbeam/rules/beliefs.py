@@ -1,4 +1,4 @@
-"""Beliefs: what a collective model of two steps thinks of each pair alone, as a predicate.
+"""Beliefs: the scores of the first step of a two-step collective model, as a predicate.
 
 Rules of its second step have `believed_t` in bodies; its atoms are the pairs that are asked
 together, as true as the first step scores them:

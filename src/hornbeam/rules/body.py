@@ -6,7 +6,7 @@ three of them; their groundings multiply.
 | kind | example | its count |
 |---|---|---|
 | path | `p(A, X) & q(X, B)` | paths from A to B |
-| open | `p(A, X)`, `p(X, B)` | edges of an argument, whoever X is |
+| open | `p(A, X)`, `p(X, B)` | edges of an argument, for any X |
 | unary | `student(A)` | 1 where it is a fact |
 | anchored | `p(A, 'c')`, `p('c', B)`, `(A == 'c')` | 1 where it is a fact |
 """
@@ -103,7 +103,7 @@ class Step:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is the step that open bodies have of its atom and the argument it leaves."""
+        """Whether open bodies with this atom and argument have this step (see `leaving`)."""
         return self == Step.leaving(self.predicate, self.places[self.inverse], self.arity)
 
     def atom(self, here: Term, there: Term | None, free: Iterator[Variable]) -> Atom:

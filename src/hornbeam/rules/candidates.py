@@ -33,9 +33,9 @@ class Language:
     max_length
         Longest body, 1 to `hornbeam.rules.body.MAX_LENGTH` atoms.
     min_coverage
-        Fewest labelled targets that a sequence must connect.
+        Fewest labelled targets that a body must have groundings for.
     top
-        Keep the first N sequences in the order of coverage, length, text; None keeps all.
+        Keep the first N bodies in the order of coverage, length, text; None keeps all.
     distinct_variables
         No two variables on one entity; by default variables may coincide, as PSL grounds.
     max_fanout
@@ -87,7 +87,7 @@ PATH, OPEN, UNARY, ANCHORED = range(len(KINDS))
 
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """What rows of `Candidates` that are no paths have besides a step.
+    """Kind, argument and constant of the rows of `Candidates` that are not paths.
 
     `kind` points into `KINDS`, `argument` is 0 for the subject and 1 for the object, `constant`
     points into `constants` where it is not -1.
@@ -149,7 +149,7 @@ class Candidates:
 
     @property
     def lengths(self) -> Ints:
-        """Number of body atoms of every sequence."""
+        """Number of atoms of every body."""
         return np.asarray(np.maximum(np.count_nonzero(self.steps, axis=1), 1))
 
     @cached_property
@@ -176,7 +176,7 @@ class Candidates:
     @property
     def bodies(self) -> list[Body]:
         """The bodies of all rows, in less time than one by one."""
-        # by columns: a list for every row would keep the search for garbage busy
+        # by columns: one list per row would slow down the garbage collector
         codes = zip(*self.steps.T.tolist(), strict=True)
         targets = map(self.targets.__getitem__, self.target.tolist())
         if self.conditions is None:
@@ -262,7 +262,7 @@ class Candidates:
         return np.asarray(having[self.steps].any(axis=1))
 
     def _is_duplicate_open(self) -> Bools:
-        """Open conditions that another says: p(A, X, Y) may lead to X or to Y, and counts alike."""
+        """Which open conditions repeat another: p(A, X, Y) counts the same led to X or to Y."""
         if self.conditions is None:
             return np.zeros(len(self), dtype=np.bool_)
         first = [step is None or step.is_open for step in self._step_of_code]

@@ -45,7 +45,7 @@ def is_inverse(code: int | Array) -> bool | Bools:
 
 
 def inverse_code(code: Code) -> Code:
-    """Code of the same step walked the other way; there is none of 0.
+    """Code of the reversed step; not defined for 0.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def reversed_sequence(codes: Sequence[int]) -> list[int]:
 
 
 def code_limit(n_predicates: int) -> int:
-    """The least number above every code of so many predicates."""
+    """Exclusive upper bound of the codes of `n_predicates` predicates."""
     return step_code(n_predicates)
 
 

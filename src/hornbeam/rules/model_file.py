@@ -14,8 +14,8 @@ A collective model of two steps has the rules of both, told apart by their heads
 step are for `believed_t`, which the second one has in bodies (see `hornbeam.rules.beliefs`).
 
 Without that line counts are raw, the relaxation is boolean (squared where the rules have `^2`), the
-model is not collective, and predicates are called what the rules call them. So it is for what the
-line leaves out.
+model is not collective, and predicates are called what the rules call them. The same defaults apply
+to keys that the line leaves out.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def rule_lines(path: str | os.PathLike[str]) -> list[int | None]:
 
 
 def _refuse_tables(text: str, name: str) -> None:
-    """Call a table of facts what it is, before its first line is called a wrong rule."""
+    """Report that a file is a table of facts, rather than that its first line is not a rule."""
     numbered = enumerate(text.splitlines(), start=1)
     number, line = next(((at, line) for at, line in numbered if line.strip()), (0, ""))
     for delimiter, kind in (("\t", "TSV"), (",", "CSV")):

@@ -1,4 +1,4 @@
-"""What the atoms of a rule say of its two arguments: conditions, each of them one body.
+"""Parses the atoms of a rule body into conditions, each of them one `Body`.
 
 Atoms that share a variable other than the two arguments belong together. Such a component is a path
 from the first argument to the second, whatever its variables are called and in whatever order its
@@ -18,7 +18,7 @@ from hornbeam.language.rule_parts import RefusedError, variables_of
 from hornbeam.language.syntax import Atom, Comparison, Constant, Variable
 from hornbeam.rules.body import MAX_LENGTH, Body, Kind, Step
 
-#: What the names of entities do not have: ends of fields and lines, and what is no text.
+#: Characters that entity names cannot contain.
 _NO_NAME = re.compile(r"[\t\r\n\0\ud800-\udfff]")
 
 

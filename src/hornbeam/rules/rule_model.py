@@ -37,7 +37,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class PairDensity:
-    """How the pairs of a request are spread: rules about other pairs depend on it.
+    """How densely the pairs scored together share entities; rules about other pairs depend on it.
 
     Mean pairs per subject and per object, and the share of pairs that have neither end in common
     with another.
@@ -114,7 +114,7 @@ class RuleModel:
     @property
     def language(self) -> Language:
         """How the rules walk the graph."""
-        # it brings NumPy, and the help of commands needs only the choices above
+        # imported late: it needs NumPy, and the help of commands only the enumerations above
         from hornbeam.rules.candidates import Language
 
         semantics = self.semantics

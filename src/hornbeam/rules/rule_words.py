@@ -1,4 +1,4 @@
-"""Rules in words, for people who do not read PSL: the one home of how a rule is said.
+"""Rules as English sentences; the only module that words rules.
 
     interacts(A, X) [n >= 25] & enzyme(A, 'cyp3a4') -> interacts(A, B) [log]
 
@@ -188,7 +188,7 @@ def _linked(body: Body, atoms: list[Atom]) -> Words:
 
 
 def _open(body: Body, here: Variable, there: Variable, threshold: Threshold | None) -> Words:
-    """Edges of an argument, whoever is at the other end; the pair's own edge never counts."""
+    """Edges of an argument to any entity; the pair's own edge never counts."""
     [step] = body.steps
     many, predicate = _many(threshold), _predicate(step.predicate)
     if step.arity > 2:

@@ -78,19 +78,19 @@ def _highest(subject: Ids, margin: Floats, size: int) -> Bools:
 
 
 def _full(best: BestPairs) -> Positions:
-    """The last pairs of subjects that have as many as are wanted, in the order of subjects."""
+    """Rows of the worst kept pair of every subject that already has `top` pairs."""
     return np.flatnonzero(_places(best.subject) == best.top - 1)
 
 
 def _rows(best: BestPairs, subject: Ids) -> Positions:
-    """The place of every pair's subject among those that are `_full`, -1 where it is not."""
+    """Index of every pair's subject among the `_full` ones, -1 where it has fewer pairs."""
     full = best.subject[_full(best)]
     at = np.searchsorted(full, subject)
     return np.where(np.append(full, -1)[at] == subject, at, -1)
 
 
 def _least_margins(best: BestPairs, bounds: ScoreBounds, margin: Floats) -> Floats:
-    """Margins below which nothing passes the last of a full subject; of others, which come last."""
+    """Margins below which no pair enters a full subject's best; last, -inf for all others."""
     most = float(np.abs(margin).max(initial=1.0))
     return np.append(bounds.least_margins(best.score[_full(best)], most), -np.inf)
 

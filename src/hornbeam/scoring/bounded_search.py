@@ -2,9 +2,9 @@
 
 Subjects wait in the order of the best score that any pair of theirs could have. From those at the
 front all objects' margins are found at once (`hornbeam.scoring.margins`), the pairs of highest
-bound are counted and scored exactly, and whoever cannot pass the last of the best any more is
-dropped. A score is never above its bound, so what is left at the end are the best, ties by subject
-and object included.
+bound are counted and scored exactly, and subjects that cannot enter the best any more are dropped.
+A score is never above its bound, so what is left at the end are the best, ties by subject and
+object included.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hornbeam.scoring.margins import Margins
 MAX_SUBJECTS = 1024
 #: Pairs that are counted first, besides as many as are wanted.
 FIRST_PAIRS = 64
-#: What a score may be above that of its margin by rounding.
+#: Maximum rounding error of a score computed from its margin.
 ROUNDING = 8 * np.finfo(np.float64).eps
 
 
@@ -91,7 +91,7 @@ class ScoreBounds:
         return np.minimum(closed_form(up, down, self.relaxation) * (1.0 + ROUNDING), 1.0)
 
     def least_margins(self, wanted: Floats, most: float) -> Floats:
-        """Margins below which no bound is as `wanted`, or nearly the greatest of them.
+        """Lower bounds of the margins whose score bound reaches each value of `wanted`.
 
         Bisected between `-most` and `most`.
         """

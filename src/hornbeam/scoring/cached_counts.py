@@ -1,4 +1,4 @@
-"""Counts of pairs that are scored under one set of weights after the other."""
+"""Cached counts of pairs that are scored repeatedly under different weights."""
 
 from __future__ import annotations
 

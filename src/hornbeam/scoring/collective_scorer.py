@@ -209,8 +209,8 @@ def _believed_state(
 ) -> CollectiveState:
     """The means of all pairs given each other's, where rules move their heads alone.
 
-    No energy has such a state for its minimum, since what a body tells its head is not told back.
-    The means are worked out from each other, half of the way in every round, until they stay.
+    This state is not the minimum of an energy, since heads have no influence on bodies. The means
+    are iterated with damping 1/2 until they converge.
     """
     state, status, none = start, MapStatus.ITERATIONS, np.zeros(len(potentials))
     unsolved = assess(potentials, start, none, status, "means", np.inf)

@@ -39,7 +39,7 @@ assert STEPS == MAX_LENGTH, "the kernel has a place for every step of a body"
 
 #: Most rows of ground clauses; a million take about 0.1 GB with what inference adds.
 MAX_ROWS = 20_000_000
-#: Parts of the work: always as many, so that threads change no sum.
+#: Fixed number of parts, so that sums do not depend on the number of threads.
 BLOCKS = 32
 #: Variables in the sample behind a forecast, and the rows from which it is worth saying.
 SAMPLE, MIN_REPORTED_ROWS = 64, 2_000_000
@@ -178,7 +178,7 @@ class LinkedPairs:
             np.count_nonzero(code, axis=1),
             np.array([walk.predicate for walk in walks], dtype=np.int64),
             np.array([walk.from_head for walk in walks], dtype=np.bool_),
-            # a row has its head apart where that is no negated one
+            # a positive head has its own column in a row
             np.array([one.clause.negated and not heads_only for one in rules], np.bool_)[rule],
             np.array([one.weight for one in rules], dtype=np.float64)[rule],
             rule,

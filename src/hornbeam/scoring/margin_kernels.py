@@ -1,4 +1,4 @@
-"""The loop that finds pairs of high margin; `hornbeam.scoring.margins` says what for."""
+"""The loop that finds pairs of high margin; see `hornbeam.scoring.margins`."""
 
 # ruff: noqa: ANN001, ANN201
 # mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
@@ -14,7 +14,7 @@ from hornbeam.compiled import kernels
 
 kernel = kernels("the search for the best links")
 
-#: What a path gives its term: its groundings, 1 from so many on, 1 above a share, or its share.
+#: What a path gives its term: its count, 1 at or above a count, 1 above a share, or its share.
 GROUNDINGS, FROM_COUNT, ABOVE_SHARE, SHARE = range(4)
 #: How that weighs, as `hornbeam.rules.weighing.Counts` says.
 RAW, LOG, EXISTS, BY_MEDIAN = range(4)
@@ -146,7 +146,7 @@ def follow(walks, wanted, count, share, reached, depth, size):
 
 
 def base(kind, bound, count, share):
-    """What a path of so many groundings and such a share gives its term."""
+    """Factor of a path in its term, given its count and share."""
     if kind == FROM_COUNT:
         return 1.0 if count >= bound else 0.0
     if kind == ABOVE_SHARE:
@@ -186,7 +186,7 @@ def margins_above(walks, trie, terms, ends, slack, subjects, first, floor, scrat
             state[known[i]] = 2  # a fact; 1 is a pair that a term counts for
         n_touched = 0
         count[0, a], share[0, a], reached[0, 0], size[0] = 1.0, 1.0, a, 1
-        dead = levels  # a sequence that leads nowhere is not gone on with
+        dead = levels  # stop extending a sequence that reaches no node
         for t in range(len(depth)):
             d = depth[t]
             if d > dead:

@@ -1,4 +1,4 @@
-"""What a model takes for its pairs, and what is checked and said before it works on evidence."""
+"""Reads pairs for a model, and checks a model against the evidence (errors and warnings)."""
 
 from __future__ import annotations
 

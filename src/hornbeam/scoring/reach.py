@@ -1,4 +1,4 @@
-"""Where rules lead: pairs that rules for a target may have groundings for, from one argument.
+"""Pairs that positive rules may have groundings for, found from one argument.
 
 From given subjects a path leads to its objects by sparse products of its relations. A condition on
 the object leads to all entities that meet it, one on the subject leaves out subjects that do not.
@@ -54,7 +54,7 @@ class Reach:
 
     @cached_property
     def everywhere(self) -> bool:
-        """Whether every known object is taken, for want of a body that leads to some."""
+        """Whether all known objects are candidates, because no body restricts the object."""
         return not any(leads(body, self.near) for body in self.bodies)
 
     @cached_property
@@ -69,7 +69,7 @@ class Reach:
     def ends_of(self, start: int, walked: Mapping[Body, Ids]) -> Ids:
         """Entities that some body leads one start to, known ones among them.
 
-        `walked` has the ends of every path from there, for whoever can walk without matrices.
+        `walked` holds the ends of every path, for callers that find them without matrices.
         """
         found = np.zeros(len(self.facts.entities), dtype=np.bool_)
         for body in self.leading:
@@ -99,7 +99,7 @@ class Reach:
                 yield low + len(block), block[row], end
 
     def _ends_from(self, starts: Ids) -> tuple[Ints, Ids]:
-        from scipy import sparse  # a quarter of a second that other work need not wait for
+        from scipy import sparse  # late: loading it takes a quarter of a second
 
         chooser = sparse.csr_array(
             (np.ones(len(starts), dtype=np.int8), (np.arange(len(starts)), starts)),
@@ -124,7 +124,7 @@ class Reach:
         for part in self._conditions(body, 0):
             keep &= self._meeting(part)[starts]
         ends = self._ends(body)
-        if not paths:  # all of the ends for all of the rows
+        if not paths:  # without a path every start leads to every allowed end
             row, end = np.flatnonzero(keep), np.flatnonzero(ends)
             return _sparse(np.repeat(row, len(end)), np.tile(end, len(row)), chooser.shape)
         reached = self._walk(chooser, paths[0])

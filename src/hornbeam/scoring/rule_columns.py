@@ -35,7 +35,7 @@ SHARE = WAYS.index(Counts.SHARE)
 class RuleColumns(NamedTuple):
     """Columns of the `rules` from one number to another, the `sizes` of which follow each other.
 
-    A `cell` is the row of a target, or, where the rule is against it, as far behind all rows; `x`
+    A `cell` is the row of a target, plus the number of targets where the rule is negative; `x`
     is what the rule adds there per unit of weight.
     """
 
@@ -91,7 +91,7 @@ class RuleLayout:
         )
 
     def over(self, columns: Columns, targets: Targets) -> Iterator[RuleColumns]:
-        """Lay out the columns of the rules, of so many at once that they need not much memory."""
+        """Yield the columns of the rules in batches of bounded size."""
         n = len(targets)
         for run in self._runs:
             if run.start in self.own:

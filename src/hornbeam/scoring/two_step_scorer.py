@@ -20,10 +20,9 @@ from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.independent_scorer import IndependentScorer, score_targets
 
-#: Pairs per entity may differ from training by this factor, and the share of pairs alone by this
-#: much, before scores are said to be off.
+#: Tolerances before a warning: factor of pairs per entity, difference in the share of lone pairs.
 OTHER_SPREAD, OTHER_SHARE = 2.0, 0.15
-#: Pairs from which on it can be judged how many there are per entity.
+#: Minimum number of pairs to estimate pairs per entity.
 MIN_PAIRS = 20
 
 
@@ -75,6 +74,6 @@ def warn_of_other_pairs(model: RuleModel, pairs: Targets) -> None:
         found.append(f"{share} (in training {trained.alone:.0%})")
     if found:
         warn(
-            f"these pairs are not asked as those of training were: {', '.join(found)}. What the "
-            "model makes of other pairs may mislead it; a plain model scores every pair alone"
+            f"these pairs are not distributed as those of training: {', '.join(found)}. Rules "
+            "about other pairs may mislead the model; a plain model scores every pair alone"
         )

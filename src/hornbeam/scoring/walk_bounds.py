@@ -59,7 +59,7 @@ class WalkBounds:
     def _matrix(self, code: int, shares: bool) -> sparse.csr_array:
         """A step as a matrix: its edges, or their weights; parallel edges are added up."""
         if (code, shares) not in self._matrices:
-            from scipy import sparse  # a quarter of a second that other work need not wait for
+            from scipy import sparse  # late: loading it takes a quarter of a second
 
             offsets, neighbour, codes, _ = self.graph.forward
             mine = np.flatnonzero(codes == code)

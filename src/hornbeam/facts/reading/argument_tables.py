@@ -66,7 +66,7 @@ def argument_source(space: Workspace, item: str, predicate: str, path: str) -> S
 
 
 def argument_columns(name: str, number: int, line: int | None = None) -> tuple[str, ...]:
-    """What the columns of a table of so many arguments mean."""
+    """Meanings of the columns of a table with `number` arguments."""
     if number > MAX_ARITY:
         problem = f"expected at most {MAX_ARITY} arguments, found {number}"
         raise DataError(name, problem, line=line)

@@ -15,7 +15,7 @@ from hornbeam.errors import DataError
 from hornbeam.facts.reading.input_files import File
 
 _COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|#[^\n]*|/\*.*?\*/', re.S)
-#: A comma behind a value and before a closing bracket; strings without one are passed over.
+#: A comma behind a value and before a closing bracket; string literals are skipped.
 _LAST_COMMA = re.compile(
     r'''((?:"(?:[^"\\]|\\.)*"|[\w\]}])\s*),(?=\s*[\]}])|"(?:[^"\\]|\\.)*"''', re.S
 )

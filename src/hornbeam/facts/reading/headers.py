@@ -26,7 +26,7 @@ FURTHER_WORDS = {
     "edge": "predicate",
     "obj": "a2", "dst": "a2", "end": "a2", "entity2": "a2", "node2": "a2",
 }  # fmt: skip
-#: Single letters, which are names as often: understood in CSV and in tables, not in TSV.
+#: Single letters may as well be entity names: accepted as headers in CSV and tables, not in TSV.
 LETTERS = {"s": "a1", "p": "predicate", "o": "a2", "h": "a1", "r": "predicate", "t": "a2"}
 #: Columns of Neo4j's exports, `:START_ID(Gene)` or `_start`, whatever stands before the colon.
 NEO4J = re.compile(r"(?:.*:|_)(start|type|end)(?:_id)?(?:\(.*\))?", re.DOTALL)
@@ -96,7 +96,7 @@ class TableLayout:
         return for_role(name, tuple(place.get(field, "") for field in fields), role, line)
 
 
-#: Nothing said: headers are understood by their own names.
+#: Default layout: headers are recognised by their names.
 BY_ITSELF = TableLayout()
 
 

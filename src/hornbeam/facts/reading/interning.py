@@ -47,7 +47,7 @@ def intern_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source
         for arity in arities:
             some = [source for source in sources if source.arity == arity]
             columns[arity] = _fetch(connection, some, any(source.valued for source in some))
-        # what DuckDB holds is not needed any more, and sorting needs the room
+        # free DuckDB's memory before sorting
         connection.execute("DROP TABLE entity_ids")
     except duckdb.Error as error:
         raise reading_error(error, sources) from None

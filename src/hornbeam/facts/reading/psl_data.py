@@ -102,7 +102,7 @@ def data_files(name: str) -> list[str]:
     try:
         document, _ = program_document(file)
         by_partition = partitions(file, document, declared(file, document))
-    except DataError:  # whoever reads it says what is wrong
+    except DataError:  # its reader reports the error
         return []
     listed = [one for found in by_partition.values() for one in found]
     return [name for one in listed for name in AtomList.of(file, one, one.splits).files]

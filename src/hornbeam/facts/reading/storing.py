@@ -69,7 +69,7 @@ def store_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]
         if any(found.values()):
             _check_one_arity(connection, sources, predicates, found)
         soft = [_checked_values(connection, sources, arity) for arity in arities]
-        connection.execute("RESET disabled_optimizers")  # see `frames`: searches want them all
+        connection.execute("RESET disabled_optimizers")  # set by `frames`; searches need all
     except duckdb.Error as error:
         raise reading_error(error, sources) from None
     not_binary = {predicates[p]: arity for arity, some in found.items() for p in some}

@@ -110,7 +110,7 @@ def warn_of_header(file: File, number: int, fields: Sequence[str]) -> None:
     later = False
     for _, others in islice(field_lines(file, ","), 1, MAX_COMPARED):
         if not all(others) or any(map(eq, fields, others)):
-            return  # what is missing is an error that is told elsewhere
+            return  # missing fields are reported elsewhere
         later = True
     if later:
         plain = len(fields) >= 3 and not any(set(field) & set(",='\"") for field in fields)
@@ -176,8 +176,8 @@ def delimited(
         f"nullstr={NO_FIELD}, max_line_size={MAX_LINE_BYTES}, hive_partitioning=false, "
         "compression='none')"
     )
-    # Every field is looked at, also an ignored one: DuckDB checks the encoding of no other. That an
-    # ignored field is not what stands for a missing one is always true, and DuckDB cannot know it.
+    # Every field is looked at, also an ignored one: DuckDB checks the encoding of no other. The
+    # condition on ignored fields is always true, which DuckDB cannot know, so it reads them.
     ignored = [field for field, column in zip(fields, columns, strict=True) if not column]
     looked_at = "".join(f" AND {field} IS DISTINCT FROM {NO_FIELD}" for field in ignored)
     valid, valued = f"rest IS NULL{looked_at}", ""

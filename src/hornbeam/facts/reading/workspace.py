@@ -111,8 +111,8 @@ def _is_like_new(database: duckdb.DuckDBPyConnection) -> bool:
         ).fetchall()
         database.execute("SET temp_directory = ''")
     except duckdb.Error:
-        # DuckDB switches folders only while nothing was spilled; and 1.5 is of no more use after a
-        # row that is no UTF-8
+        # DuckDB switches folders only while nothing was spilled; and DuckDB 1.5 cannot be reused
+        # after a row that is not UTF-8
         return False
     return left == [(1,)]
 
