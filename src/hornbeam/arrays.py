@@ -23,7 +23,7 @@ Kinds = npt.NDArray[np.uint8]
 Ids = npt.NDArray[np.int32]
 #: Truth values as integers in units of one millionth.
 Millionths = npt.NDArray[np.int32]
-#: Whole relation sequences packed into one number each.
+#: Sequences of up to four steps, packed into one number each.
 Keys = npt.NDArray[np.uint64]
 
 
@@ -48,7 +48,7 @@ def pointers(sizes: npt.ArrayLike) -> Ints:
 
 
 def part_numbers(starts: Integers) -> Positions:
-    """The number of the part that every element is in; parts begin as `pointers` says.
+    """The number of the part that every element is in; parts begin at `pointers`.
 
     Examples
     --------

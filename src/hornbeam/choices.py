@@ -34,9 +34,9 @@ class TableFormat(StrEnum):
 class CollectiveMethod(StrEnum):
     """How pairs that are scored together influence each other."""
 
-    TWO_STEP = "two-step"  #: a plain model first, then one more that counts what it believes
-    MAP = "map"  #: recursive rules and the joint MAP state, as PSL means it
-    MAP_HEADS = "map-heads"  #: the same rules, each of which moves its head alone
+    TWO_STEP = "two-step"  #: a plain model first, then one that counts its beliefs
+    MAP = "map"  #: recursive rules and their joint MAP state, as in PSL
+    MAP_HEADS = "map-heads"  #: the same rules, but only heads depend on bodies
 
 
 class Solver(StrEnum):

@@ -40,10 +40,10 @@ TEMPORARY = "hornbeam-kernels-"
 
 
 class Kernel:
-    """A loop over arrays, to be run as it is or compiled.
+    """A loop over arrays, run interpreted or compiled.
 
-    Functions that it calls are plain functions of the same file; its purpose is what messages say,
-    as in "Compiling the path search".
+    Functions that it calls are plain functions of the same file; its purpose is named in messages:
+    "Compiling the path search".
     """
 
     def __init__(self, function: FunctionType, purpose: str) -> None:
@@ -52,7 +52,7 @@ class Kernel:
         self._asked = 0
 
     def pays(self, work: int, limit: int) -> bool:
-        """Whether compiling pays: units of work asked for so far, with these, exceed the limit.
+        """Whether compiling pays: all units of work so far, with these, exceed the limit.
 
         Work that comes in many small pieces is so compiled in the end too, and never costs much
         more than twice what the better way would have.
@@ -65,7 +65,7 @@ class Kernel:
         return self.compiled if self.pays(work, limit) else self.interpreted
 
     def for_size(self, size: int, limit: int) -> Callable[..., Any]:
-        """The loop for something of a size, compiled above a limit, whatever was asked before.
+        """The loop for something of a size, compiled above a limit, whatever ran before.
 
         So a server either compiles at its start or never.
         """
@@ -89,7 +89,7 @@ class Kernel:
 
 
 def numba_in_use() -> bool:
-    """Whether some kernel was worth compiling already: small ones then cost little more."""
+    """Whether some kernel was compiled already: small ones then cost little more."""
     return bool(_purposes)
 
 
@@ -104,7 +104,7 @@ def kernels(purpose: str) -> Callable[[Callable[..., Any]], Kernel]:
 
 
 def _translated(function: FunctionType, options: dict[str, bool]) -> Callable[..., Any]:
-    """Hand a function to Numba, with the functions that it calls in the place of its globals."""
+    """Compile a function with Numba; the functions that it calls replace its globals."""
     space = _namespace(function.__module__)
     for name in function.__code__.co_names:
         called = space.get(name)
@@ -144,7 +144,7 @@ def _jitted(function: FunctionType, options: dict[str, bool]) -> Callable[..., A
 
 
 def _tolerate_full_disks(translated: Callable[..., Any]) -> None:
-    """Go on without keeping code where it cannot be written; Numba would fail."""
+    """Go on without a cache where it cannot be written; Numba would fail."""
     kept = getattr(translated, "_cache", None)
     if kept is None:
         return
@@ -160,16 +160,16 @@ def _tolerate_full_disks(translated: Callable[..., Any]) -> None:
 
 
 def _drop_unreadable(translated: Callable[..., Any]) -> None:
-    """Delete an index of kept code that cannot be read.
+    """Delete a cache index that cannot be read.
 
-    One of another version may name a type that is gone; Numba would fail on it instead of
-    compiling anew.
+    One of another version may name a type that is gone; Numba would fail instead of compiling
+    again.
     """
     kept = getattr(getattr(translated, "_cache", None), "_cache_file", None)
     if kept is not None:
         try:
             kept._load_index()
-        except Exception:  # whatever unpickling runs into
+        except Exception:  # any error of unpickling
             with suppress(OSError):
                 os.unlink(kept._index_path)
 
@@ -187,7 +187,7 @@ def _temporary_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix=TEMPORARY))
 
 
-# --- what is said, and how garbage is collected, while something is compiled --------------------
+# --- messages and garbage collection while something is compiled --------------------------------
 
 _purposes: dict[str, str] = {}
 _announced: set[str] = set()
@@ -196,7 +196,7 @@ _listeners: list[Progress] = []
 
 @contextmanager
 def announced(progress: Progress) -> Iterator[None]:
-    """Tell `progress` what is compiled meanwhile, on this thread or another; each thing once."""
+    """Report to `progress` what is compiled in the block, on any thread; each thing once."""
     if isinstance(progress, Silent):  # an outer `announced` still gets the messages
         yield
         return

@@ -1,7 +1,7 @@
 """Every error and warning a user can meet, each with what was expected or what to try next.
 
 `InputError` and its children are mistakes in what the user gave: the command line prints the one
-message and exits 2. Anything else that escapes is a fault of Hornbeam's and exits 1.
+message and exits 2. Any other exception is a bug of Hornbeam's and exits 1.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class HornbeamWarning(UserWarning):
 
 
 def warn(text: str) -> None:
-    """Warn at the line of the user that led here."""
+    """Warn with the line of the user's code that led here."""
     level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("hornbeam."):
         level, frame = level + 1, frame.f_back

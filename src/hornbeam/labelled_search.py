@@ -35,9 +35,9 @@ from hornbeam.two_step import FirstStep
 
 @dataclass(frozen=True, eq=False)
 class LabelledSearch:
-    """Finds and counts candidates for labelled targets, by one way of seeing the evidence.
+    """Finds and counts candidates for labelled targets.
 
-    `sampling` says how the false ones were sampled, None where all labels were given.
+    `sampling` is how the false ones were sampled, None where all labels were given.
     """
 
     engine: Engine
@@ -48,7 +48,7 @@ class LabelledSearch:
 
     @cached_property
     def symmetric(self) -> bool:
-        """Whether a pair of the target says the same as its mirror image."""
+        """Whether a pair of the target means the same as its mirror image."""
         facts = self.engine.facts
         return facts is not None and is_symmetric(facts, self.labels)
 
@@ -88,7 +88,7 @@ class LabelledSearch:
         return found.search, problem
 
     def laid_out(self, found: Discovery, plan: LearningPlan) -> Problem:
-        """What was found as a problem for the learner."""
+        """The learning problem of what was found."""
         assert found.statistics is not None
         return problem_of(
             found.statistics, self.labels, plan.ways, plan.semantics.relaxation,

@@ -28,7 +28,7 @@ class LearningPlan:
     language: Language
     ways: Sequence[Counts]  #: the ways of counting that the learner may choose among
     semantics: Semantics  #: what the model's rules will mean
-    #: Whether what a plain model believes of other pairs is learned from in a second step.
+    #: Whether a second step learns from the beliefs of a plain model.
     two_steps: bool
     asked_only: bool  #: whether the second step takes every pair to be true (asked-only)
 

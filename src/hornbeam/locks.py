@@ -1,8 +1,8 @@
 """Locks on files being written: a held lock shows that its owner is still running.
 
-The system takes a lock back when its owner ends, also where that is killed. Windows locks neither
-folders nor files that are to be renamed: there nothing is held, and what a killed run left behind
-stays until somebody deletes it.
+The system releases a lock when its owner ends, also where that is killed. Windows locks neither
+folders nor files that are to be renamed: there nothing is locked, and what a killed run left behind
+stays until the user deletes it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-#: What is held where the system has no such locks.
+#: Stands for a lock where the system has none.
 NOTHING = -1
 
 
@@ -38,7 +38,7 @@ def hold(path: Path) -> int | None:
 
 
 def release(owner: int) -> None:
-    """Give back what `hold` gave."""
+    """Release a lock of `hold`."""
     if owner != NOTHING:
         os.close(owner)
 

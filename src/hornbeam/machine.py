@@ -38,7 +38,7 @@ def address_space() -> int | None:
 
 
 def worker_threads(asked: int | None = None) -> int:
-    """As many threads as are asked for, up to `MAX_THREADS`; one per core by default.
+    """The requested number of threads, up to `MAX_THREADS`; one per core by default.
 
     Examples
     --------

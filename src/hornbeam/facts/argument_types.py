@@ -34,7 +34,7 @@ class ArgumentTypes:
     facts: Facts
     names: EntityNames | None = None
     labels: Targets | None = None
-    #: Whether relations have loops, each that was asked for.
+    #: Whether relations have loops, as far as queried.
     _loops: dict[str, bool] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property

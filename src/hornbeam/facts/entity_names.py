@@ -1,4 +1,4 @@
-"""Names that people read, for entities whose ids in the data say nothing to them."""
+"""Display names of entities whose ids in the data are hard to read."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ class EntityNames:
         return ids[0] if ids else text
 
     def known_entity(self, text: str, known: Names, place: str = "entity") -> str:
-        """The id that is meant, of the one entity of the facts that is called so."""
+        """The id for a text, which must be an entity of the facts."""
         found = self.entity(text, known)
         if known.index(found) < 0:
             raise unknown_entity(text, known, place, self.names.values())
         return found
 
     def type_of(self, entity: str) -> str | None:
-        """What kind of thing it is, where that is known."""
+        """Type of an entity, where it is known."""
         return self.types.get(entity)
 
     def described(self, entities: Iterable[str]) -> dict[str, dict[str, str | None]]:

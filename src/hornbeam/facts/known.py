@@ -14,8 +14,8 @@ from hornbeam.facts.table import Atoms, Facts, Targets
 def with_targets(facts: Facts, targets: Targets, suffix: str = "") -> Facts:
     """Facts and, as true facts of `predicate + suffix`, the targets.
 
-    The entities are those of the facts and of the targets. Where a target stands among the facts
-    with a value below 1, the value is 1 now.
+    The entities are those of the facts and of the targets. A target among the facts with a value
+    below 1 gets the value 1.
 
     Examples
     --------

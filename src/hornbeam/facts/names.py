@@ -2,7 +2,7 @@
 
 The id of a name is its rank in the order of Unicode code points, so permuted input gives the same
 ids. The text is kept as one UTF-8 blob (about 12 bytes per name instead of the 60 of a Python
-string), which is what lets ten million entities fit beside a hundred million facts.
+string), so that ten million entities fit into memory with a hundred million facts.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Names:
         return np.fromiter((self.index(text) for text in texts), dtype=np.int32)
 
     def missing(self, texts: Iterable[str]) -> tuple[str, ...]:
-        """Those of some texts that are no name here, each once."""
+        """The texts that are not in this table, each once."""
         return tuple(text for text in dict.fromkeys(texts) if self.index(text) < 0)
 
     def translate(self, other: Names) -> Ids:

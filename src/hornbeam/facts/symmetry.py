@@ -1,4 +1,4 @@
-"""Symmetric relations: those in which t(a, b) says t(b, a)."""
+"""Symmetric relations: those in which t(a, b) implies t(b, a)."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Atoms:
         return self.all_millionths >= HALF
 
     def select(self, rows: Bools) -> Atoms:
-        """Those of the atoms, in their order."""
+        """The atoms at these rows, in their order."""
         values = None if self.millionths is None else self.millionths[rows]
         crisp = values is None or bool(np.all(values == ONE))
         arguments = tuple(column[rows] for column in self.arguments)
@@ -126,7 +126,7 @@ class Facts:
     def to_table(self, arity: int | None = None, *, values: bool = False) -> ResultTable:
         """The facts of one arity, or all, as columns subject, predicate, object, argument_3, ...
 
-        Where there are soft facts, or `values` are asked for, the truth value comes last. A fact of
+        Where there are soft facts, or with `values`, the truth value comes last. A fact of
         one argument among others has no object.
         """
         tables = [self.atoms[n] for n in self.atoms if arity in (None, n)]

@@ -1,7 +1,7 @@
 """Tables of one predicate: `ta=ta.tsv` has a column for every argument, as PSL's data files have.
 
-Every row is a true atom. A last column of truth values is not guessed: it would be one argument
-more. What has values is a PSL program, or, for one and two arguments, a table of facts.
+Every row is a true atom. A last column of numbers is an argument, never a truth value. Atoms with
+values come from PSL programs or, with one and two arguments, from tables of facts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ MAX_ARITY = 8
 
 
 def named_table(item: str) -> tuple[str, str] | None:
-    """Predicate and file of `ta=ta.tsv`; None where that is a file, or no such thing.
+    """Predicate and file of `ta=ta.tsv`; None where that is the name of a file, or not of this
+    form.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""After the fast reader failed: find the first wrong line and say what was expected there."""
+"""Diagnosis after the fast reader failed: the first wrong line and what was expected there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading names of entities: rows of id and name, or id, name and type; or what facts say."""
+"""Reading names of entities: rows of id and name, or id, name and type; or taken from the facts."""
 
 from __future__ import annotations
 
