@@ -162,8 +162,7 @@ def _tolerate_full_disks(translated: Callable[..., Any]) -> None:
 def _drop_unreadable(translated: Callable[..., Any]) -> None:
     """Delete a cache index that cannot be read.
 
-    One of another version may name a type that is gone; Numba would fail instead of compiling
-    again.
+    One of another version may name a type that is gone; there Numba would fail.
     """
     kept = getattr(getattr(translated, "_cache", None), "_cache_file", None)
     if kept is not None:

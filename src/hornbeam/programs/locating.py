@@ -1,8 +1,8 @@
 """Places of the rules in a JSON or YAML program, so that mistakes are reported there.
 
-The parser counts lines and columns of the text it is given. A rule of a program is therefore given
-to it behind as many line ends and blanks as put it where it stands in its file. (Escapes of JSON
-before a mistake shift its column.)
+The parser counts lines and columns of the text it is given. A rule of a program is therefore padded
+with line ends and blanks up to its position in the file. (Escapes of JSON before a mistake shift
+its column.)
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class LocatedRule:
 
     @property
     def padded(self) -> str:
-        """The rule where it stands in the file."""
+        """The rule, padded up to its position in the file."""
         lines = self.text.split("\n")
         behind = ["\n" * (self.line - 1) + " " * (self.column - 1) + lines[0], *lines[1:]]
         return ("\n" + " " * self.indent).join(behind)

@@ -60,7 +60,7 @@ def _names(predicates: Collection[str]) -> dict[str, str]:
 
 
 def _other_than(names: Collection[str], folder: Path) -> str | None:
-    """What a folder holds besides these files, if anything."""
+    """A description of what a folder holds other than these files, or None."""
     others = (path.name for path in sorted(folder.iterdir()))
     found = next((name for name in others if name not in names), None)
     if found is None:

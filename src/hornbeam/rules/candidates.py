@@ -1,7 +1,7 @@
 """Candidate clauses: every body that has groundings for labelled targets, with its figures.
 
-Millions of relation sequences may be found before pruning, so a `Candidates` is a table of arrays;
-bodies and texts are made for the rows that are looked at.
+Millions of bodies may be found before pruning, so `Candidates` is a table of arrays; bodies and
+texts are made only for the rows that are used.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Language:
     bodies
         Kinds of bodies; None leaves the choice to the learner, and is paths where there is none.
     exclude
-        Predicates that no body has.
+        Predicates that no body may have.
     shares
         Add up the shares of paths too, not only count them.
     """
@@ -100,7 +100,7 @@ class Conditions:
 
     @classmethod
     def of_paths(cls, n: int, constants: Names) -> Conditions:
-        """Those of rows that are all paths."""
+        """Conditions of rows that are all paths."""
         zero = np.zeros(n, dtype=np.int32)
         return cls(zero, zero, zero - 1, constants)
 
@@ -114,7 +114,7 @@ class Conditions:
         )
 
     def take(self, rows: Integers) -> Conditions:
-        """The rows of that number, in that order."""
+        """The given rows, in that order."""
         return Conditions(self.kind[rows], self.argument[rows], self.constant[rows], self.constants)
 
 
@@ -175,7 +175,7 @@ class Candidates:
 
     @property
     def bodies(self) -> list[Body]:
-        """The bodies of all rows, in less time than one by one."""
+        """The bodies of all rows; faster than one by one."""
         # by columns: one list per row would slow down the garbage collector
         codes = zip(*self.steps.T.tolist(), strict=True)
         targets = map(self.targets.__getitem__, self.target.tolist())
@@ -270,7 +270,7 @@ class Candidates:
         return np.asarray(is_open & ~np.array(first)[self.steps[:, 0]])
 
     def _ranks_of_single_atoms(self, rows: Ints) -> Ints:
-        """Rank of a row among the texts of one atom where some are no paths; else 0.
+        """Rank of a row among the texts of one atom where some are not paths; else 0.
 
         These are few; the others need not be written out, see `_text_ranks`.
         """

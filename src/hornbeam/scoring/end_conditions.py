@@ -1,6 +1,6 @@
 """Contributions of conditions on one argument: once per entity, for all values of the other.
 
-A pair's own edge is no evidence for it, so that a condition on one end may count one fact less for
+A pair's own edge is not evidence for it, so a condition on one end may count one fact less for
 a pair that is linked. Every entity is therefore counted in a pair with one that the target does not
 link it to: its counts are the same with all others that the target does not link it to.
 """
@@ -37,7 +37,7 @@ class EndConditions:
         return strengths(self.model.with_rules(rules), self._columns.statistics, self._pairs)
 
     def factor(self, parts: Sequence[Part]) -> Floats:
-        """What conditions multiply the groundings of their conjunction by, for every entity."""
+        """For every entity the factor of conditions on the groundings of their conjunction."""
         product = np.ones(len(self.engine.facts.entities))
         for part in parts:
             rows, x = self._columns.factor(part)

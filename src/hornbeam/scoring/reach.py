@@ -5,8 +5,8 @@ the object leads to all entities that meet it, one on the subject leaves out sub
 In a conjunction all of that holds at once. What comes out is a superset: thresholds, distinct
 variables and fan-out limits are left to counting.
 
-A condition on the subject alone counts for every object alike, so it leads nowhere; only where no
-other rule does, every object that the target's facts have is taken.
+A condition on the subject alone counts equally for every object, so it leads nowhere; only where no
+other rule leads to objects, every object of the target's facts is taken.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Reach:
     near: int = 0
     allowed: Bools | None = None  #: which entities may be led to; all of them where it is None
     loops: bool = True  #: whether an entity may be led to itself
-    #: Which entities meet conditions, each that was asked for.
+    #: Which entities meet a condition; a cache.
     _met: dict[Body, Bools] = field(default_factory=dict, init=False, repr=False)
-    #: Matrices of steps, each that was asked for.
+    #: Matrices of steps; a cache.
     _relations: dict[Step, sparse.csr_array] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
@@ -59,7 +59,7 @@ class Reach:
 
     @cached_property
     def ends_by_conditions(self) -> Bools:
-        """Entities that bodies without a path may lead to, from some start or other."""
+        """Entities that bodies without a path may lead to, from any start."""
         found = np.zeros(len(self.facts.entities), dtype=np.bool_)
         for body in self.leading:
             if not any(part.body.kind is Kind.PATH for part in body.parts):
@@ -88,7 +88,7 @@ class Reach:
     def blocks(self, starts: Ids) -> Iterator[tuple[int, Ids, Ids]]:
         """Pairs (start, end) that some body may have groundings for, a block of starts at a time.
 
-        Comes with the number of starts done. Pairs that stand among the facts are among them.
+        Comes with the number of starts done. Pairs that are facts are included.
         """
         width = max((self._width(body) for body in self.leading), default=0)
         size = max(1, min(BLOCK, MAX_PAIRS // max(width, 1)))
@@ -139,12 +139,12 @@ class Reach:
         return [part.body.mirror if self.near else part.body for part in body.parts]
 
     def _conditions(self, body: AnyBody, argument: int) -> list[Body]:
-        """Those that are no paths and are about the start (0) or the end (1)."""
+        """Conditions, not paths, on the start (0) or the end (1)."""
         parts = self._parts(body)
         return [part for part in parts if part.kind is not Kind.PATH and part.argument == argument]
 
     def _ends(self, body: AnyBody) -> Bools:
-        """Which entities meet what a body asks of its object."""
+        """Which entities meet a body's conditions on its object."""
         ends = np.ones(len(self.facts.entities), dtype=np.bool_)
         if self.everywhere:
             ends = self._meeting(Body((Step(self.target, inverse=self.near == 0),), self.target,
@@ -160,7 +160,7 @@ class Reach:
         return int(np.count_nonzero(self._ends(body)))
 
     def _meeting(self, body: Body) -> Bools:
-        """Which entities meet a condition that is no path."""
+        """Which entities meet a condition that is not a path."""
         if body not in self._met:
             self._met[body] = self._entities_with(body)
         return self._met[body]
@@ -202,7 +202,7 @@ class Reach:
 
 
 def leads(body: AnyBody, near: int = 0) -> bool:
-    """Whether a body says something of the object, or, with `near` 1, of the subject."""
+    """Whether a body restricts the object, or, with `near` 1, the subject."""
     bodies = (part.body for part in body.parts)
     return any(one.kind is Kind.PATH or one.argument != near for one in bodies)
 

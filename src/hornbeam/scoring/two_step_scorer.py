@@ -1,8 +1,8 @@
 """Scores of a collective model of two steps, in closed form.
 
-The first step scores every pair alone. What it believes of the pairs becomes evidence, and the
-second step scores every pair by its counts over facts and beliefs. The scores of a pair depend on
-which others are asked with it.
+The first step scores every pair alone. Its scores become evidence as beliefs, and the second step
+scores every pair by its counts over facts and beliefs. The score of a pair depends on which others
+are scored with it.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ class TwoStepScorer:
 def first_step_beliefs(
     model: RuleModel, engine: MemoryEngine, pairs: Targets, progress: Progress = SILENT
 ) -> BelievedPairs:
-    """Score all pairs by the first step: what is believed of them."""
+    """Beliefs: the scores of all pairs by the first step."""
     means = IndependentScorer(model.first_step, engine).scores(pairs, progress=progress)
     return BelievedPairs(engine, pairs, means, model.symmetric)
 
 
 def warn_of_other_pairs(model: RuleModel, pairs: Targets) -> None:
-    """Warn where pairs are spread otherwise than those that the second step learned from."""
+    """Warn where pairs are distributed differently from those of training."""
     trained = model.semantics.asked
     if trained is None or not len(pairs):
         return

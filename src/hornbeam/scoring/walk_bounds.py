@@ -26,12 +26,12 @@ class WalkBounds:
 
     @property
     def graph(self) -> Graph:
-        """What is walked."""
+        """The graph that is walked."""
         return self.engine.limited_graph(self.max_fanout)
 
     @property
     def step_weights(self) -> Floats:
-        """What every edge of the graph multiplies a path's share by."""
+        """Factor of every edge in a path's share."""
         return self.engine.share_counter(self.max_fanout).step_weights
 
     def groundings(self, codes: Sequence[int]) -> Floats:
@@ -73,5 +73,5 @@ class WalkBounds:
 
     @cached_property
     def _matrices(self) -> dict[tuple[int, bool], sparse.csr_array]:
-        """Matrices of steps, each that was asked for."""
+        """Matrices of steps; a cache."""
         return {}

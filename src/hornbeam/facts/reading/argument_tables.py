@@ -23,8 +23,7 @@ MAX_ARITY = 8
 
 
 def named_table(item: str) -> tuple[str, str] | None:
-    """Predicate and file of `ta=ta.tsv`; None where that is the name of a file, or not of this
-    form.
+    """Predicate and file of `ta=ta.tsv`; None where that is a file, or another text.
 
     Examples
     --------

@@ -1,5 +1,4 @@
-"""JSON and YAML documents with every scalar as text, so that names such as `yes` and 1.0 stay as
-written.
+"""JSON and YAML documents with every scalar as text, so that names such as `yes` and 1.0 stay.
 
 JSON is read as PSL's runtime reads it: comments and commas before a closing bracket are tolerated.
 """
