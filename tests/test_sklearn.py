@@ -51,7 +51,7 @@ def fitted_classifier() -> RuleClassifier:
 #: What the data of scikit-learn's own checks cannot be for a classifier of pairs.
 REASONS = (
     "expected 2, subject and object",  # they have any number of columns
-    "no relation sequence up to length",  # numbers that no fact is about
+    "no body of up to",  # numbers that no fact is about
     "expected one value",  # rounded, one pair has both labels
 )
 #: Checks that say something about this classifier, whatever their data is.

@@ -1,4 +1,4 @@
-"""Names for the types of arrays that the whole package passes around, and their runs."""
+"""Type aliases of arrays, and helpers for runs of equal rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Kinds = npt.NDArray[np.uint8]
 Ids = npt.NDArray[np.int32]
 #: Truth values as integers in units of one millionth.
 Millionths = npt.NDArray[np.int32]
-#: Whole relation sequences packed into one number each.
+#: Sequences of up to four steps, packed into one number each.
 Keys = npt.NDArray[np.uint64]
 
 
@@ -43,12 +43,12 @@ def run_starts(*columns: Array) -> Positions:
 
 
 def pointers(sizes: npt.ArrayLike) -> Ints:
-    """Where parts of these sizes begin when they stand end to end, and where the last one ends."""
+    """Offsets of consecutive parts of the given sizes: len(sizes) + 1 numbers from 0 on."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 def part_numbers(starts: Integers) -> Positions:
-    """The number of the part that every element is in; parts begin as `pointers` says.
+    """The number of the part that every element is in; parts begin at `pointers`.
 
     Examples
     --------

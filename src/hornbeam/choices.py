@@ -15,7 +15,7 @@ class EngineName(StrEnum):
 
 
 class Score(StrEnum):
-    """Which number of the conditional distribution is the score."""
+    """Which statistic of the conditional distribution is the score."""
 
     MEAN = "mean"  #: E[y]: ranks well, ties are rare
     MAP = "map"  #: the most probable state, as PSL's inference gives
@@ -32,17 +32,17 @@ class TableFormat(StrEnum):
 
 
 class CollectiveMethod(StrEnum):
-    """How pairs that are scored together learn of each other."""
+    """How pairs that are scored together influence each other."""
 
-    TWO_STEP = "two-step"  #: a plain model first, then one more that counts what it believes
-    MAP = "map"  #: recursive rules and the joint MAP state, as PSL means it
-    MAP_HEADS = "map-heads"  #: the same rules, each of which moves its head alone
+    TWO_STEP = "two-step"  #: a plain model first, then one that counts its beliefs
+    MAP = "map"  #: recursive rules and their joint MAP state, as in PSL
+    MAP_HEADS = "map-heads"  #: the same rules, but only heads depend on bodies
 
 
 class Solver(StrEnum):
     """How to find the MAP state."""
 
-    AUTO = "auto"  #: closed forms where variables share no row; the rest exact if small, or ADMM
+    AUTO = "auto"  #: closed forms of lone variables; the rest exactly if small, else by ADMM
     ADMM = "admm"  #: consensus ADMM on the whole program, as PSL does
     EXACT = "exact"  #: an LP or QP solver on the whole program
 

@@ -28,22 +28,22 @@ import numpy as np
 
 from hornbeam.progress import Progress, Silent
 
-#: Objects made between two searches for garbage while compiling: it makes many and drops few.
+#: Allocations between garbage collections while compiling, which frees little.
 GC_THRESHOLD = 200_000
 
-#: Compiles what only kernels call, into them: without the bridges to Python, which take longer.
+#: Numba options of functions that only kernels call: no Python wrappers, which are slow to compile.
 INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 KEPT = {"cache": True}
 
-#: How folders for compiled code begin where there is none that lasts.
+#: Name prefix of the temporary cache folder that is used when no permanent one is writable.
 TEMPORARY = "hornbeam-kernels-"
 
 
 class Kernel:
-    """A loop over arrays, to be run as it is or compiled.
+    """A loop over arrays, run interpreted or compiled.
 
-    Functions that it calls are plain functions of the same file; its purpose is what messages say,
-    as in "Compiling the path search".
+    Functions that it calls are plain functions of the same file; its purpose is named in messages:
+    "Compiling the path search".
     """
 
     def __init__(self, function: FunctionType, purpose: str) -> None:
@@ -52,7 +52,7 @@ class Kernel:
         self._asked = 0
 
     def pays(self, work: int, limit: int) -> bool:
-        """Whether compiling pays: units of work asked for so far, with these, exceed the limit.
+        """Whether compiling pays: all units of work so far, with these, exceed the limit.
 
         Work that comes in many small pieces is so compiled in the end too, and never costs much
         more than twice what the better way would have.
@@ -61,11 +61,11 @@ class Kernel:
         return self._asked > limit
 
     def choose(self, work: int, limit: int) -> Callable[..., Any]:
-        """The loop for so many units of work, compiled where that `pays`."""
+        """The loop to use for `work` units of work: compiled where that pays off (see `pays`)."""
         return self.compiled if self.pays(work, limit) else self.interpreted
 
     def for_size(self, size: int, limit: int) -> Callable[..., Any]:
-        """The loop for something of a size, compiled above a limit, whatever was asked before.
+        """The loop for something of a size, compiled above a limit, whatever ran before.
 
         So a server either compiles at its start or never.
         """
@@ -89,7 +89,7 @@ class Kernel:
 
 
 def numba_in_use() -> bool:
-    """Whether some kernel was worth compiling already: small ones then cost little more."""
+    """Whether some kernel was compiled already: small ones then cost little more."""
     return bool(_purposes)
 
 
@@ -104,7 +104,7 @@ def kernels(purpose: str) -> Callable[[Callable[..., Any]], Kernel]:
 
 
 def _translated(function: FunctionType, options: dict[str, bool]) -> Callable[..., Any]:
-    """Hand a function to Numba, with the functions that it calls in the place of its globals."""
+    """Compile a function with Numba; the functions that it calls replace its globals."""
     space = _namespace(function.__module__)
     for name in function.__code__.co_names:
         called = space.get(name)
@@ -144,7 +144,7 @@ def _jitted(function: FunctionType, options: dict[str, bool]) -> Callable[..., A
 
 
 def _tolerate_full_disks(translated: Callable[..., Any]) -> None:
-    """Go on without keeping code where it cannot be written; Numba would fail."""
+    """Go on without a cache where it cannot be written; Numba would fail."""
     kept = getattr(translated, "_cache", None)
     if kept is None:
         return
@@ -160,22 +160,21 @@ def _tolerate_full_disks(translated: Callable[..., Any]) -> None:
 
 
 def _drop_unreadable(translated: Callable[..., Any]) -> None:
-    """Delete an index of kept code that cannot be read.
+    """Delete a cache index that cannot be read.
 
-    One of another version may name a type that is gone; Numba would fail on it instead of
-    compiling anew.
+    One of another version may name a type that is gone; there Numba would fail.
     """
     kept = getattr(getattr(translated, "_cache", None), "_cache_file", None)
     if kept is not None:
         try:
             kept._load_index()
-        except Exception:  # whatever unpickling runs into
+        except Exception:  # any error of unpickling
             with suppress(OSError):
                 os.unlink(kept._index_path)
 
 
 def _temporary_folder() -> Path:
-    """A folder for code that nobody else may write to; the user's own of the last run, if so."""
+    """A temporary cache folder that only this user can write to; reuses that of an earlier run."""
     if sys.platform != "win32":
         folder = Path(tempfile.gettempdir()) / f"{TEMPORARY}{os.getuid()}"
         with suppress(FileExistsError):
@@ -187,7 +186,7 @@ def _temporary_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix=TEMPORARY))
 
 
-# --- what is said, and how garbage is collected, while something is compiled --------------------
+# --- messages and garbage collection while something is compiled --------------------------------
 
 _purposes: dict[str, str] = {}
 _announced: set[str] = set()
@@ -196,7 +195,7 @@ _listeners: list[Progress] = []
 
 @contextmanager
 def announced(progress: Progress) -> Iterator[None]:
-    """Tell `progress` what is compiled meanwhile, on this thread or another; each thing once."""
+    """Report to `progress` what is compiled in the block, on any thread; each thing once."""
     if isinstance(progress, Silent):  # an outer `announced` still gets the messages
         yield
         return
@@ -214,7 +213,7 @@ def _say(text: str) -> None:
 
 
 def _listen(module: str, purpose: str) -> None:
-    """Be told when Numba compiles something of a file, as opposed to reading it from disk."""
+    """Register a listener that announces when Numba compiles (not loads) functions of a file."""
     if not _purposes:
         from numba.core import event
 

@@ -20,7 +20,7 @@ from hornbeam.reporting.evaluation import Evaluation, paired_significance
 from hornbeam.result_table import ResultTable
 from hornbeam.two_step import ASKED_ONLY
 
-#: What stands beside a collective method: the same without, and with every pair believed in.
+#: Baselines of a collective method: the same without it, and with every pair taken to be true.
 PLAIN, ASKED = "plain", "asked"
 Learn = Callable[..., Model]
 
@@ -112,7 +112,7 @@ def cross_validate(
     target
         The predicate of labels that name none: `subject, object, label`.
     folds, seed
-        How many, and what they are dealt by.
+        Number of folds, and the seed that they are assigned by.
     cross_evidence
         Make the true training pairs facts at test.
 
@@ -146,7 +146,7 @@ def cross_validate_worlds(
 ) -> list[MethodResult]:
     """Learn on every world's training labels with every method and evaluate on its test labels.
 
-    `on_fold` is called with the name of each before it is worked on.
+    `on_fold` is called with the name of each world before it is learned.
     """
     results: dict[str, list[FoldResult]] = {name: [] for name in methods}
     for fold, train_facts, train, test_facts, test in worlds:
@@ -163,10 +163,10 @@ def cross_validate_worlds(
 
 
 def with_comparisons(name: str, learn: Learn) -> dict[str, Learn]:
-    """A collective method with what its gains must be held against.
+    """A collective method and the two baselines it is compared with.
 
-    `NAME-plain` is the same method where every pair stands alone, and `NAME-asked` the collective
-    one where every pair counts as present: what the choice of pairs tells by itself.
+    `NAME-plain` is the same method with independent pairs, and `NAME-asked` the collective one
+    where every pair counts as true: what the choice of pairs reveals by itself.
     """
 
     def by(collective: bool | str) -> Learn:

@@ -1,4 +1,4 @@
-"""Data to try things on; it comes with the package.
+"""Data sets that come with the package.
 
 >>> import hornbeam as hb
 >>> facts, train, test = hb.datasets.countries()

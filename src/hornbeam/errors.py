@@ -1,7 +1,7 @@
 """Every error and warning a user can meet, each with what was expected or what to try next.
 
 `InputError` and its children are mistakes in what the user gave: the command line prints the one
-message and exits 2. Anything else that escapes is a fault of Hornbeam's and exits 1.
+message and exits 2. Any other exception is a bug of Hornbeam's and exits 1.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hornbeam.suggestions import did_you_mean
 class HornbeamError(Exception):
     """Root of Hornbeam's own errors; `str(error)` is a complete message for a person.
 
-    Whatever it quotes of the user's data, it is of bounded length and moves no cursor.
+    Its length is bounded and control characters in quoted data are escaped.
     """
 
     def __init__(self, text: str) -> None:
@@ -100,7 +100,7 @@ class HornbeamWarning(UserWarning):
 
 
 def warn(text: str) -> None:
-    """Warn at the line of the user that led here."""
+    """Warn with the line of the user's code that led here."""
     level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("hornbeam."):
         level, frame = level + 1, frame.f_back

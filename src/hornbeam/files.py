@@ -1,8 +1,8 @@
 """Writing files and folders, all or nothing; and the fingerprints of texts.
 
-Whatever is written goes to a temporary name beside its place first, and takes its place in one
-step. A run that is killed leaves such a name behind at worst. Its owner holds a lock on it
-(`hornbeam.locks`), so that the next run knows what nobody needs any more.
+Output is written under a temporary name in the same folder and renamed in one step. A run that is
+killed leaves such a name behind at worst. Its owner holds a lock on it (`hornbeam.locks`), so that
+a later run can delete what is no longer in use.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from pathlib import Path
 from hornbeam.errors import DataError, InputError
 from hornbeam.locks import hold, release, unlocked_now
 
-#: Names of what is being written; also those of folders that gave way and are being deleted.
+#: Names of temporary files and folders: what is being written, and replaced folders being deleted.
 TEMPORARY = re.compile(r"\.hornbeam-[0-9a-f]{16}\.tmp")
-#: Of Linux: both names exist, and exchange what they name.
+#: Flag of Linux' renameat2: atomically exchange two existing names.
 RENAME_EXCHANGE = 2
 AT_FDCWD = -100
 
@@ -34,7 +34,7 @@ _unfinished: set[Path] = set()
 
 
 def fingerprint(text: str) -> str:
-    """Short name that a text has, and hardly any other."""
+    """Short hash of a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -76,8 +76,8 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 def check_folder(folder: str | os.PathLike[str], ours: Callable[[Path], str | None]) -> None:
     """Refuse a folder that may not be replaced as a whole.
 
-    A missing or an empty one may. Of any other `ours` says what in it is not ours to delete, or
-    None.
+    A missing or an empty one may. For any other, `ours` returns a description of foreign content,
+    or None.
     """
     place = Path(os.path.realpath(folder))
     with cannot_be_written(folder):
@@ -101,7 +101,7 @@ def save_folder(
     """Let `write` fill a new folder, which then takes the place of `folder` in one step.
 
     See `check_folder` for `ours`. What was there is deleted after that. Where the system cannot
-    exchange two folders, the old one stands beside as `.hornbeam-*.old` for the moment between.
+    exchange two folders, the old one is called `.hornbeam-*.old` for a moment.
     """
     check_folder(folder, ours)
     place = Path(os.path.realpath(folder))
@@ -122,7 +122,7 @@ def save_folder(
 
 
 def refuse_inputs(output: str | os.PathLike[str], inputs: Iterable[str]) -> None:
-    """Refuse to write over one of the files that something is read from."""
+    """Refuse to overwrite one of the files that are read."""
     for name in inputs:
         there = os.path.exists(name) and os.path.exists(output) and not _is_device(output)
         if there and os.path.samefile(name, output):
@@ -131,7 +131,7 @@ def refuse_inputs(output: str | os.PathLike[str], inputs: Iterable[str]) -> None
 
 @contextmanager
 def cannot_be_written(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Say which output an error of the system is about, and what to do."""
+    """Name the output that a system error is about, and what to do."""
     try:
         yield
     except OSError as error:
@@ -170,7 +170,7 @@ def delete_unfinished() -> None:
 def working_folder(
     parent: str | os.PathLike[str] | None = None, mode: int = 0o700
 ) -> Iterator[Path]:
-    """A folder for what is needed for a while, in the system's place for such by default."""
+    """A temporary folder, by default where the system has its temporary files."""
     with ExitStack() as stack:
         try:
             place = Path(parent or tempfile.gettempdir())
@@ -189,7 +189,7 @@ def _new_file(path: Path) -> None:
 def _delete_abandoned(folder: Path) -> None:
     """Delete what runs that were killed have left in a folder."""
     names = list[str]()
-    with suppress(OSError):  # a folder may be written to that cannot be listed
+    with suppress(OSError):  # a folder may be writable and not readable
         names = [name for name in os.listdir(folder) if TEMPORARY.fullmatch(name)]
     for name in names:
         # in use, not ours to delete, or just gone
@@ -205,8 +205,8 @@ def _delete(path: Path) -> None:
 
 
 def _to_disk(file: Path) -> None:
-    """Have the system write a file out, so that no power failure leaves a name without a text."""
-    seen = os.open(file, os.O_RDWR)  # Windows writes out what may be written to only
+    """Write a file to disk (fsync), so that no power failure leaves a name without content."""
+    seen = os.open(file, os.O_RDWR)  # Windows syncs only files open for writing
     try:
         os.fsync(seen)
     finally:
@@ -214,7 +214,7 @@ def _to_disk(file: Path) -> None:
 
 
 def _exchanged(one: Path, other: Path) -> bool:
-    """Let two folders change places in one step; False where the system does not know how."""
+    """Exchange two folders in one step; False where the system cannot."""
     if sys.platform == "win32":
         return False
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
@@ -229,7 +229,7 @@ def _exchanged(one: Path, other: Path) -> bool:
 
 
 def _is_device(path: str | os.PathLike[str]) -> bool:
-    # /dev/stdout is a link to whatever the shell has opened, even where that is a file.
+    # /dev/stdout is a link to what the shell has opened, even where that is a file.
     return os.path.dirname(path) in ("/dev", "/dev/fd") or not (
         os.path.isfile(path) or os.path.isdir(path)
     )

@@ -72,25 +72,25 @@ def learn(
     language
         Which clauses are candidates.
     counts
-        How much n groundings weigh: "raw", "log", "exists", "share", or "auto" (the joint learner
-        has log, exists and share side by side, boosting raw and share, the others raw).
+        How much n groundings weigh: "raw", "log", "exists", "share", or "auto" (log, exists and
+        share together for the joint learner, raw and share for boosting, else raw).
     relaxation
-        "boolean", "linear" or "squared"; by default the one the method is best with.
+        "boolean", "linear" or "squared"; by default the one that suits the method best.
     cross_evidence
         Let the true pairs be evidence for each other, hidden by folds while rules are learned
         (see `hornbeam.facts.evidence_folds`). Scoring then needs them among the facts: `known`.
         Without labels this is always done.
     collective
-        Let what is believed of one pair count for others; the model then scores all pairs
-        together. True is "two-step": a plain model, and rules about what it believes of other
-        pairs where these pay. "map" and "map-heads" are recursive rules with PSL's meaning;
-        "asked-only" is a comparison in which every pair is believed in.
+        Let what is believed of one pair count for others; the model then scores all pairs together.
+        True is "two-step": a plain model, and rules about its beliefs in other pairs where these
+        help. "map" and "map-heads" are recursive rules with PSL's meaning; "asked-only" is a
+        baseline in which every pair is taken to be true.
     refit
         Fit the surviving rules once more, together and without L1.
     negatives, negative_sampling
         Sampled negatives per positive, and how; see `hornbeam.facts.negatives`.
     seed
-        Of everything random: folds of the internal validation, sampled negatives.
+        Seed of everything random: folds of the internal validation, sampled negatives.
     """
     plan = learning_plan(
         method,
@@ -130,7 +130,7 @@ def learn(
 
 
 class _SearchResult(NamedTuple):
-    """Candidates and their counts, the folds that they were counted by, a problem laid out."""
+    """Candidates with their counts, the folds used, and the learning problem."""
 
     discovery: Discovery
     folds: EvidenceFolds | None = None
@@ -140,7 +140,7 @@ class _SearchResult(NamedTuple):
 def _search(
     search: LabelledSearch, plan: LearningPlan, cross_evidence: bool, seed: int
 ) -> _SearchResult:
-    """Find and count candidates, by the way of seeing the evidence that is asked for."""
+    """Find and count candidates: over the facts, by folds, or collectively, as the plan says."""
     if plan.two_steps:  # refuses evidence that it cannot have, before anything is searched
         collective_engine(search.engine)
     if plan.recursive:
@@ -203,7 +203,7 @@ def _labels(
         chosen = sampled_labels(engine, target, negatives, sampling, seed)
     else:
         chosen = chosen_labels(labels, target)
-        # in one order, whatever that of the rows was: sums over them are then the same to the bit
+        # sorted, so that sums over them are the same to the bit for any order of rows
         chosen = chosen.select(np.lexsort((chosen.object, chosen.predicate, chosen.subject)))
     check_labels(chosen)
     return chosen
@@ -212,7 +212,7 @@ def _labels(
 def _check_candidates(found: Discovery, labels: Targets, language: Language) -> None:
     if not len(found.candidates):
         raise InputError(
-            f"no relation sequence up to length {language.max_length} connects "
+            f"no body of up to {language.max_length} atoms has groundings for "
             f"{language.min_coverage} or more targets of {', '.join(labels.predicates)}: "
             "try a lower `min_coverage`, a larger `max_length`, or more facts"
         )

@@ -1,4 +1,4 @@
-"""Candidates and counts for labelled targets, by each way of seeing the evidence."""
+"""Candidates and counts for labelled targets: over the facts alone, by folds, or collectively."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from hornbeam.two_step import FirstStep
 
 @dataclass(frozen=True, eq=False)
 class LabelledSearch:
-    """Finds and counts candidates for labelled targets, by one way of seeing the evidence.
+    """Finds and counts candidates for labelled targets.
 
-    `sampling` says how the false ones were sampled, None where all labels were given.
+    `sampling` is how the false ones were sampled, None where all labels were given.
     """
 
     engine: Engine
@@ -48,12 +48,12 @@ class LabelledSearch:
 
     @cached_property
     def symmetric(self) -> bool:
-        """Whether a pair of the target says the same as its mirror image."""
+        """Whether a pair of the target means the same as its mirror image."""
         facts = self.engine.facts
         return facts is not None and is_symmetric(facts, self.labels)
 
     def discover_plain(self) -> Discovery:
-        """Over the facts as they are."""
+        """Find and count candidates over the facts alone."""
         found = discover_bodies(self.engine, self.labels, self.language, progress=self.progress)
         return self._with_mirrors(found, self.engine)
 
@@ -70,13 +70,13 @@ class LabelledSearch:
         return assign_evidence_folds(facts, self.labels, rng, origin, self.symmetric)
 
     def by_folds(self, folds: EvidenceFolds) -> Discovery:
-        """Over the facts and the true pairs, each fold over those that it sees."""
+        """Find and count candidates over facts and true pairs, each fold over the facts it sees."""
         folded = FoldedEvidence(folds, self.engine)
         found = folded.discover(self.language, progress=self.progress)
         return self._with_mirrors(found, folded)
 
     def discover_collectively(self, semantics: Semantics) -> tuple[Discovery, Problem]:
-        """Over facts and labelled targets together, and laid out."""
+        """Find and count candidates over facts and labelled targets; returns also the problem."""
         found = discover_collective(
             self.engine, self.labels, self.language, progress=self.progress,
             own_facts_expected=self.sampling is not None,
@@ -88,7 +88,7 @@ class LabelledSearch:
         return found.search, problem
 
     def laid_out(self, found: Discovery, plan: LearningPlan) -> Problem:
-        """What was found as a problem for the learner."""
+        """The learning problem of what was found."""
         assert found.statistics is not None
         return problem_of(
             found.statistics, self.labels, plan.ways, plan.semantics.relaxation,

@@ -1,4 +1,4 @@
-"""What is learned, and how: settings that are made to fit each other before anything is read."""
+"""The learning plan: settings checked for consistency before anything is read."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class LearningPlan:
     language: Language
     ways: Sequence[Counts]  #: the ways of counting that the learner may choose among
     semantics: Semantics  #: what the model's rules will mean
-    #: Whether what a plain model believes of other pairs is learned from in a second step.
+    #: Whether a second step learns from the beliefs of a plain model.
     two_steps: bool
-    asked_only: bool  #: whether every pair is believed in there
+    asked_only: bool  #: whether the second step takes every pair to be true (asked-only)
 
     @property
     def recursive(self) -> bool:

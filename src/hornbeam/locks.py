@@ -1,8 +1,8 @@
-"""Locks on what is being written: who holds one is alive, whatever became of others.
+"""Locks on files being written: a held lock shows that its owner is still running.
 
-The system takes a lock back when its owner ends, also where that is killed. Windows locks neither
-folders nor files that are to be renamed: there nothing is held, and what a killed run left behind
-stays until somebody deletes it.
+The system releases a lock when its owner ends, also where that is killed. Windows locks neither
+folders nor files that are to be renamed: there nothing is locked, and what a killed run left behind
+stays until the user deletes it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-#: What is held where the system has no such locks.
+#: Stands for a lock where the system has none.
 NOTHING = -1
 
 
 def hold(path: Path) -> int | None:
-    """Hold what was just made; None where another run took it for abandoned before that."""
+    """Lock a path that was just created; None where another run deleted it as abandoned before."""
     if fcntl is None:
         return NOTHING
     try:
@@ -38,14 +38,14 @@ def hold(path: Path) -> int | None:
 
 
 def release(owner: int) -> None:
-    """Give back what `hold` gave."""
+    """Release a lock of `hold`."""
     if owner != NOTHING:
         os.close(owner)
 
 
 @contextmanager
 def unlocked_now(path: Path) -> Iterator[None]:
-    """Hold something for a moment; an `OSError` where somebody does, or might."""
+    """Lock a path for the block; `OSError` where another process holds it, or might hold it."""
     if fcntl is None:
         raise OSError(errno.ENOTSUP, "no locks")
     seen = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)

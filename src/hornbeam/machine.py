@@ -14,7 +14,7 @@ MAX_COUNT = 2**63 - 1
 #: Most worker threads: each has its own counters.
 MAX_THREADS = 256
 #: Bytes of addresses that DuckDB, LLVM and their threads reserve on small work, and some to spare;
-#: with less they may end the process without a word.
+#: with less they may abort the process without a message.
 MIN_ADDRESS_SPACE = 2 * 10**9
 
 
@@ -38,7 +38,7 @@ def address_space() -> int | None:
 
 
 def worker_threads(asked: int | None = None) -> int:
-    """As many threads as are asked for, up to `MAX_THREADS`; one per core by default.
+    """The requested number of threads, up to `MAX_THREADS`; one per core by default.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The face of a model: score, propose, rank, evaluate, explain, report, export."""
+"""`Model`: what users do with a model (score, propose, rank, evaluate, explain, report, export)."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ class Model(RuleModel):
 
     @property
     def text(self) -> str:
-        """The model as a file: PSL rules behind one line of JSON; `parse` gives back the same."""
+        """The text of the model file: one line of JSON, then PSL rules; `parse` reads it back."""
         return model_text(self)
 
     @classmethod
     def parse(cls, text: str, name: str = "model") -> Model:
-        """Read a model from its text; `name` is how errors call it."""
+        """Read a model from its text; errors call it `name`."""
         parsed = parse_model(text, name)
         return cls(parsed.rules, parsed.semantics, parsed.beliefs)
 
@@ -99,7 +99,7 @@ class Model(RuleModel):
         """Find the best new links by following the rules forward from subjects.
 
         Best first (by subject where `per_subject`), of the target's known subjects or else of all.
-        They are like its facts: of types that these have, and loops only where some fact is one.
+        Their arguments have types that the target's facts have; loops only where a fact is one.
         """
         memory = open_in_memory(facts, threads)
         counter = memory if engine == "memory" else open_engine(memory.facts, engine, threads)
@@ -135,7 +135,7 @@ class Model(RuleModel):
     ) -> GraphEvaluation:  # fmt: skip
         """Filtered ranks of the true answers of test triples, in both directions.
 
-        Triples of the `filter` are no wrong answers either; test triples of other relations than
+        Triples of the `filter` are not wrong answers either; test triples of other relations than
         the model's targets are left out.
         """
         return self.ranker(facts, score=score, threads=threads).evaluate(test, filter, progress)
@@ -151,7 +151,7 @@ class Model(RuleModel):
         pairs: Input | None = None, paths: int = PATHS, flip: bool = True,
         names: Input | None = None, threads: int = 1, progress: Progress = SILENT,
     ) -> Explanation:  # fmt: skip
-        """Say why a pair scores as it does: rules for and against, their paths, what would flip it.
+        """Explain the score of a pair: rules for and against, their paths, what would flip it.
 
         Parameters
         ----------
@@ -160,7 +160,7 @@ class Model(RuleModel):
         pairs
             For a collective model: all pairs that are scored together, this one among them.
         paths
-            Most paths of a rule to name, the first in the order of their entities' names.
+            At most so many paths per rule, in the order of their entities' names.
         flip
             Look for the fewest facts whose removal flips the decision (not for collective models).
         """
@@ -178,7 +178,7 @@ class Model(RuleModel):
     ) -> str:  # fmt: skip
         """Write one HTML page: what was learned, how good it is on labels, where it fails.
 
-        `trace` says how it was learned (a model of `learn` knows); without labels that is all.
+        `trace` is how it was learned (a model of `learn` has it); without labels that is all.
         """
         from hornbeam.reporting.report import report
 
@@ -191,7 +191,7 @@ class Model(RuleModel):
     ) -> FilePath:
         """Write a PSL program that the Java runtime runs as it is; returns its path.
 
-        Rules that PSL cannot say are written through predicates that hold what they count for the
+        Rules that PSL cannot express are exported as observed predicates with their counts for the
         pairs; with `plain` they are refused.
         """
         from hornbeam.programs.export import export_program

@@ -1,4 +1,4 @@
-"""Opening a model file, whichever kind of model it holds: the one place that tells them apart."""
+"""Opening a model file of either kind: the one place that distinguishes them."""
 
 from __future__ import annotations
 

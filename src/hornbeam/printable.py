@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-#: Marks that turn the direction of what follows them.
+#: Unicode marks that change the text direction (bidi controls).
 TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -28,7 +28,7 @@ def quote(text: str, mark: str = "'") -> str:
 
 
 def message_text(text: str) -> str:
-    r"""What a message may be, whoever wrote what it quotes: of bounded length, without controls.
+    r"""Make a text safe for a message: bounded in length, control characters escaped.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def message_text(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Text that moves no cursor: control characters and turning marks are spelt out.
+    r"""Text with control characters and bidirectional marks escaped.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def printable(text: str) -> str:
 
 
 def elided(text: str, most: int) -> str:
-    """A text of at most so many letters, its middle left out: names often differ at their ends.
+    """A text of at most `most` characters, its middle elided: names often differ at their ends.
 
     Examples
     --------

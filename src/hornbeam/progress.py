@@ -1,4 +1,4 @@
-"""One way to tell a person how long work takes: a callback, on the command line a bar."""
+"""The progress callback; the command line shows it as a bar."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """What long work reports to."""
+    """The callback that long work reports to."""
 
     def message(self, text: str) -> None:
-        """Say something once (a forecast, a first-run compilation)."""
+        """Report something once (a forecast, a first-run compilation)."""
 
     def advance(self, stage: str, done: int, total: int) -> None:
         """Report that `done` of `total` units of `stage` are finished."""
@@ -21,10 +21,10 @@ class Silent:
     """Reports nothing: the default of the Python interface."""
 
     def message(self, text: str) -> None:
-        """Say nothing."""
+        """Ignore the message."""
 
     def advance(self, stage: str, done: int, total: int) -> None:
-        """Show nothing."""
+        """Ignore the progress."""
 
 
 SILENT = Silent()
@@ -32,7 +32,7 @@ SILENT = Silent()
 
 @dataclass(frozen=True)
 class PartOfWork:
-    """Reports one part of a stage as what it is of the whole: units `before` to `before + size`."""
+    """Maps the progress of a part to units `before` to `before + size` of the whole stage."""
 
     progress: Progress
     stage: str
@@ -41,7 +41,7 @@ class PartOfWork:
     total: int
 
     def part(self, low: int, high: int, n: int) -> PartOfWork:
-        """The part that low to high of n pieces of this one are."""
+        """The part of pieces `low` to `high` out of `n` of this one."""
         begin, end = self.size * low // n, self.size * high // n
         return PartOfWork(self.progress, self.stage, self.before + begin, end - begin, self.total)
 
@@ -50,7 +50,7 @@ class PartOfWork:
         self.progress.message(text)
 
     def advance(self, stage: str, done: int, total: int) -> None:
-        """Report a stage of the part, but for its end, under the name of the whole."""
+        """Report a stage of the part under the name of the whole; `finish` reports its end."""
         if done < total:
             units = self.size * done // total
             self.progress.advance(self.stage, self.before + units, self.total)

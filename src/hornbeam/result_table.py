@@ -1,4 +1,4 @@
-"""The one table that results come in: columns by name, for whichever frame library the user has."""
+"""The table that results come in: columns by name, for any frame library."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hornbeam.printable import elided
 
 #: Rows that a notebook or a terminal shows.
 SHOWN = 20
-#: A column that is no wider gives way to no other.
+#: Columns of at most this width are never narrowed.
 NARROWEST = 9
 #: Digits of a number in text, and in a notebook.
 DIGITS, HTML_DIGITS = 6, 4
@@ -75,7 +75,7 @@ class ResultTable:
         return column if isinstance(column, np.ndarray) else np.array(list(column), dtype=object)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:  # noqa: ANN401
-        """The scores alone, for whatever computes with numbers."""
+        """The scores alone, for NumPy."""
         scores = self["score"]
         if dtype is not None and scores.dtype != dtype:
             return scores.astype(dtype)
@@ -98,7 +98,7 @@ class ResultTable:
         return [dict(zip(self.names, row, strict=True)) for row in self]
 
     def with_columns(self, further: Mapping[str, Sequence[Any] | Array]) -> ResultTable:
-        """The table with further columns behind its own."""
+        """The table with further columns after its own."""
         return ResultTable({**self.columns, **further})
 
     def head(self, rows: int) -> ResultTable:
@@ -126,7 +126,7 @@ class ResultTable:
         }
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The table as an Arrow stream, for whatever reads one; needs no library but DuckDB."""
+        """The table as an Arrow stream; needs no library but DuckDB."""
         import duckdb
 
         connection = duckdb.connect()
@@ -150,7 +150,7 @@ class ResultTable:
         Parameters
         ----------
         path
-            The file; its ending says the form: .tsv, .csv, .json, .jsonl or .parquet.
+            The file; its ending gives the form: .tsv, .csv, .json, .jsonl or .parquet.
         form
             The form, whatever the name of the file.
         header
@@ -244,7 +244,7 @@ class ResultTable:
 
 
 def fitted_widths(widths: Sequence[int], room: int) -> list[int]:
-    """Widths of columns, two apart, of which the widest give way until they fit.
+    """Column widths, with the widest reduced until all fit into `room` (two spaces apart).
 
     Examples
     --------
@@ -263,13 +263,13 @@ def html_table(
     rows: Sequence[tuple[str, ...]],
     numbers: Sequence[bool] = (),
 ) -> str:
-    """Small escaped HTML table for notebooks; columns of `numbers` stand to the right."""
+    """Small escaped HTML table for notebooks; columns of `numbers` are right-aligned."""
     from markupsafe import escape  # marked-up cells stay as they are
 
     sides = [*numbers, *[False] * (len(header) - len(numbers))]
 
     def line(cells: Sequence[str], tag: str) -> str:
-        # notebooks put everything to the right unless told
+        # notebooks right-align cells by default
         return "".join(
             f'<{tag} style="text-align:{"right" if side else "left"}">{escape(cell)}</{tag}>'
             for cell, side in zip(cells, sides, strict=True)

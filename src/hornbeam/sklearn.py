@@ -30,9 +30,9 @@ except ImportError:
 class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Learns which pairs of entities are linked, from facts about them.
 
-    X has two columns, subject and object, as a frame, an array or tuples; y says which pairs are
-    true, in two classes of any kind, of which the greater is "true". The facts are a parameter:
-    they are the same for all pairs. A pair's own fact is never evidence for it.
+    X has two columns, subject and object, as a frame, an array or tuples; y has two classes of any
+    kind, of which the greater is "true". The facts are a parameter: they are the same for all
+    pairs. A pair's own fact is never evidence for it.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     method, language, counts
         As for `hornbeam.learn`.
     random_state
-        The seed of whatever is random.
+        The seed of everything random.
     n_jobs
         Threads; all by default.
 
@@ -52,7 +52,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     model_
         The learned `hornbeam.Model`, which proposes, explains and reports.
     classes_, n_features_in_, feature_names_in_
-        As scikit-learn has them.
+        As in scikit-learn.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.column_stack([1 - found, found])
 
     def predict(self, X: npt.ArrayLike) -> Array:  # noqa: N803
-        """The likelier class of every pair."""
+        """The more probable class of every pair."""
         true = self.predict_proba(X)[:, 1] >= self.model_.semantics.threshold
         return np.asarray(self.classes_[true.astype(np.int64)])
 

@@ -1,4 +1,4 @@
-"""What a mistyped name may have meant."""
+"""Suggestions for mistyped names."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 
 from hornbeam.printable import printable
 
-#: Of more names only those that begin alike are compared letter by letter.
+#: Among more names only those with the same first letter are compared letter by letter.
 MAX_COMPARED_NAMES = 100_000
-#: Fewest letters of a part by which names are suggested that contain it.
+#: Minimum length of a text to suggest names that contain it.
 SHORTEST_PART = 3
 #: Most names that are suggested.
 MAX_SUGGESTIONS = 3
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A question to put behind an error about an unknown name, with a space before it, or "".
+    """A question to append to an error about an unknown name, with a space before it, or "".
 
     Names that differ in case only come first.
 

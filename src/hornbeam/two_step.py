@@ -1,18 +1,17 @@
-"""The second step of collective learning: rules about what is believed of other pairs.
+"""The second step of collective learning: rules about beliefs in other pairs.
 
 A plain model comes first. Its means, out of fold for training pairs, are beliefs, and one further
 L1 model learns from three kinds of columns: bodies over facts, bodies over facts and beliefs, and
 *rivals*, beliefs in other pairs of the same subject or object (see
-`hornbeam.counting.collective.believed_pairs`). It is kept only where it pays: where its held-out
+`hornbeam.counting.collective.believed_pairs`). It is kept only where it helps: where its held-out
 log-loss is lower than without beliefs by more than one standard error, clustered by the entity
 that groups the pairs.
 
 Such rules learn how the pairs of a file were drawn, too: that a film in it always has a true pair,
 say. So that they do no harm where pairs are drawn otherwise, training has copies in which a share
-of the true pairs is not asked, spread evenly over what that share may be, each with a prior of its
-own. The strength is that of least held-out loss over all copies, and the second step is kept only
-where it does not lose over those copies either. `docs/howto/collective.md` says how this was
-chosen.
+of the true pairs is left out, with shares spread evenly, each with a prior of its own. The strength
+is that of least held-out loss over all copies, and the second step is kept only where it does not
+lose over those copies either. See `docs/howto/collective.md`.
 """
 
 from __future__ import annotations
@@ -51,9 +50,9 @@ from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.weighing import Counts
 from hornbeam.scoring.independent_scorer import score_targets
 
-#: Name of the comparison in which every asked pair counts as present, whatever is believed of it.
+#: Name of the baseline in which every pair counts as true, whatever its belief.
 ASKED_ONLY = "asked-only"
-#: Weight of the prior that believes in every pair.
+#: Weight of the prior by which every pair counts as true (asked-only).
 CERTAIN = 20.0
 #: Parts of the training pairs: a pair's belief is learned from the others.
 FOLDS = 5
@@ -61,8 +60,8 @@ FOLDS = 5
 DROPPED = (0.0, 0.25, 0.5, 0.75)
 #: Settings of the first step's learner that hold for the second.
 SHARED = ("max_rules", "weight_variance", "length_penalty", "seed")
-#: What the second step is called where progress is shown. Of 100 units, those of finding bodies,
-#: beliefs, counting copies, choosing the strength, and the reference end here, by CPU time.
+#: What the second step is called where progress is shown. Progress in percent at the end of each
+#: phase: finding bodies, beliefs, counting copies, choosing the strength, the reference.
 SECOND_STEP = "Second step"
 FOUND, BELIEVED_ALL, COUNTED, CHOSEN, ALL_DONE = 6, 11, 36, 88, 100
 #: Rows of training pairs, and an engine over the facts that they see.
@@ -74,7 +73,7 @@ class FirstStep:
     """The plain model, and what it was learned from.
 
     `views` are the training pairs by what they see: with cross-evidence every fold sees other
-    facts, and only the pairs of a fold are asked together. `group` numbers the entities whose
+    facts, and only the pairs of a fold are scored together. `group` numbers the entities whose
     pairs belong together.
     """
 
@@ -134,7 +133,7 @@ class FirstStep:
         bodies: Sequence[Body],
         count: Callable[..., Statistics] = BelievedPairs.count_linked,
     ) -> Statistics:
-        """Count bodies for some pairs, where these alone are asked."""
+        """Count bodies for some pairs, which alone are scored together."""
         parts = []
         for members, engine in self.views:
             mine = np.intersect1d(members, rows)
@@ -155,10 +154,10 @@ def learn_second_step(
     refit: bool = False,
     progress: Progress = SILENT,
 ) -> tuple[LearnedRules, SecondStep | None]:
-    """Learn the second step; the first one is returned where it does not pay.
+    """Learn the second step; returns the first one where it does not help.
 
-    With `asked_only` every asked pair is believed in, and the second step always kept: what the
-    choice of pairs tells by itself, for comparison.
+    With `asked_only` every pair counts as true, and the second step is always kept: a baseline that
+    shows what the choice of pairs reveals by itself.
     """
     labels, rng = first.labels, np.random.default_rng([seed, 3])
     group = np.unique(first.group, return_inverse=True)[1]
@@ -199,10 +198,10 @@ def _paid(
     facts_only: Floats,
     copies: Sequence[Ints],
 ) -> SecondStep:
-    """Judge held-out scores of all copies by what else could be returned, and by facts alone.
+    """Compare held-out losses of the second step with the plain model and without beliefs.
 
-    The second step has a learner and a strength of its own, so that it may beat the plain model
-    without beliefs: that is no gain of theirs.
+    The second step has its own learner and strength, so it may beat the plain model even without
+    beliefs: that is not a gain of beliefs.
     """
     loss = log_losses(y, scores)
     n = len(plain)
@@ -215,7 +214,7 @@ def _paid(
 
 
 def _in_copies(scores: Floats, copies: Sequence[Ints]) -> Floats:
-    """What scores become in the copies: with fewer true pairs the odds fall by the share left."""
+    """Scores in the copies: with fewer true pairs the odds fall by the share left."""
     here = scores[np.concatenate(copies)]
     left = np.repeat(1.0 - np.array(DROPPED), [len(rows) for rows in copies])
     return np.asarray(left * here / (left * here + 1.0 - here))
@@ -249,7 +248,7 @@ def _second_learner(first: Learner) -> Joint:
 
 
 def _copies(labels: Targets, rng: np.random.Generator) -> list[Ints]:
-    """Rows of the pairs that are asked: all of them first, then of each copy."""
+    """Rows of the scored pairs: all of them first, then those of each copy."""
     # by ids, not by rows, so that the order of the pairs changes nothing
     order = np.lexsort((labels.object, labels.subject, labels.predicate))
     copies = []
@@ -263,7 +262,7 @@ def _copies(labels: Targets, rng: np.random.Generator) -> list[Ints]:
 def _with_own_priors(labels: Targets, copies: Sequence[Ints]) -> Targets:
     """Pairs of all copies, those of a copy as targets of their own.
 
-    So each copy has a prior of its own: what share of its pairs is true is nobody's concern.
+    So each copy has its own prior, and its fraction of true pairs does not influence the others.
     """
     names = [[_copied(name, k) for name in labels.predicates] for k in range(len(copies))]
     predicates = Names.of([name for some in names for name in some])

@@ -170,7 +170,7 @@ def test_labels_of_one_class(task: Path, scratch: Path) -> None:
 
 def test_no_candidate_clause(task: Path, scratch: Path) -> None:
     message = one_message(refused(task, scratch, COMMANDS["learn"] + " --min-coverage 1000"))
-    assert "no relation sequence up to length 3 connects 1000 or more targets of t" in message
+    assert "no body of up to 3 atoms has groundings for 1000 or more targets of t" in message
     assert "try a lower --min-coverage" in message
 
 

@@ -1,4 +1,4 @@
-"""Which links may be proposed: no gene in the place of a disease, no loop where no link is one."""
+"""Which links may be proposed: with the relation's argument types; loops only if it has any."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class ArgumentTypes:
     facts: Facts
     names: EntityNames | None = None
     labels: Targets | None = None
-    #: Whether relations have loops, each that was asked for.
+    #: Whether relations have loops, as far as queried.
     _loops: dict[str, bool] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def kind(self) -> Ids:
         """Number of every entity's type, -1 where it is not known.
 
-        By the types that come with names, and for other entities those that the facts tell.
+        Types given with the names, else types inferred from the facts.
         """
         facts, told = self.facts, types_in(self.facts)
         types = told if self.names is None else _completed(self.names.types, told)
@@ -99,10 +99,10 @@ class ArgumentTypes:
 
 
 def _completed(given: Mapping[str, str], told: Mapping[str, str]) -> dict[str, str]:
-    """The given types, and for entities without one what the facts tell.
+    """The given types, completed by types inferred from the facts.
 
-    Both may have words of their own for one type. A told type whose entities are given one type
-    stands for that; where they are given several nobody knows which of them others have.
+    The two may name one type differently: an inferred type whose entities all have the same given
+    type is replaced by it; where they have several, the type stays unknown.
     """
     words = defaultdict[str, set[str]](set)
     for entity, kind in given.items():

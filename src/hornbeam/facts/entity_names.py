@@ -1,4 +1,4 @@
-"""Names that people read, for entities whose ids in the data say nothing to them."""
+"""Display names of entities whose ids in the data are hard to read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class EntityNames:
         return len(self.names)
 
     def shown(self, entity: str) -> str:
-        """What a person is shown: the name, with the id behind it where others are called so."""
+        """Text to show: the name, followed by the id where the name is not unique."""
         name = self.names.get(entity)
         if name is None:
             # an id that is another entity's name
@@ -50,10 +50,10 @@ class EntityNames:
         return ids
 
     def entity(self, text: str, known: Names) -> str:
-        """The id that is meant: the text itself where it is one, else whoever is called so.
+        """The id for a text: the text itself if it is an id, else the entity with that name.
 
-        A known text that has no name, and is that of one entity, is taken for the name: labels
-        that stand among the facts are entities, too. Where several are called so, it is refused.
+        A text that is itself an entity without a name but is the name of exactly one other entity
+        means that one: labels in the facts are entities, too. An ambiguous name is refused.
         """
         ids = [one for one in self._ids_by_name.get(text, []) if known.index(one) >= 0]
         if known.index(text) >= 0 and (text in self.names or len(ids) != 1):
@@ -63,14 +63,14 @@ class EntityNames:
         return ids[0] if ids else text
 
     def known_entity(self, text: str, known: Names, place: str = "entity") -> str:
-        """The id that is meant, of the one entity of the facts that is called so."""
+        """The id for a text, which must be an entity of the facts."""
         found = self.entity(text, known)
         if known.index(found) < 0:
             raise unknown_entity(text, known, place, self.names.values())
         return found
 
     def type_of(self, entity: str) -> str | None:
-        """What kind of thing it is, where that is known."""
+        """Type of an entity, where it is known."""
         return self.types.get(entity)
 
     def described(self, entities: Iterable[str]) -> dict[str, dict[str, str | None]]:

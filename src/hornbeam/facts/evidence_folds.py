@@ -1,12 +1,12 @@
 """Evidence by folds: what a pair may see of the target relation while rules are learned.
 
 If a true pair hides its own fact while a false one sees everything, the number of target facts in
-sight tells the label, and a learner finds strong rules in pure noise. So evidence is hidden by
-fold. Training pairs are dealt to ten folds, and a pair, true or false, sees the target facts of the
-other nine. A true pair so always misses one fact at each of its ends, besides those that its fold
-hides for others. A false pair whose end was drawn by the target's facts is to miss as many: one of
-the facts at that end, each as likely, is hidden besides, whether or not its fold hides another. An
-end that was drawn from elsewhere misses nothing. Target facts that are no training pair are always
+sight reveals the label, and a learner finds strong rules in pure noise. So evidence is hidden by
+fold. Training pairs are assigned to ten folds, and a pair, true or false, sees the target facts of
+the other nine. A true pair thus misses one fact at each of its ends, in addition to those that its
+fold hides for others. A false pair with an end sampled in proportion to target facts must miss as
+many: one fact at that end, chosen uniformly, is hidden in addition, whatever its fold hides. An end
+that was drawn from elsewhere misses nothing. Target facts that are not training pairs are always
 seen.
 """
 
@@ -56,12 +56,12 @@ def assign_evidence_folds(
     origin: Ints | None = None,
     symmetric: bool = False,
 ) -> EvidenceFolds:
-    """Deal training pairs to folds; `facts` has the facts of the true pairs, too.
+    """Assign training pairs to folds; `facts` includes the facts of the true pairs.
 
     `origin` has for every pair the row of the true pair that it was drawn from, whose fold it
-    shares (its own row for a true pair); it is None where nothing was drawn. Of a `symmetric`
-    target a fact and its mirror image say the same. Of several target predicates each has folds of
-    its own: a pair sees all facts of the others.
+    shares (its own row for a true pair); it is None where nothing was drawn. For a `symmetric`
+    target a fact and its mirror image mean the same. Each target predicate has folds of its own: a
+    pair sees all facts of the others.
     """
     if len(pairs.predicates) < 2:
         return _deal_one(facts, pairs, rng, origin, symmetric)
@@ -78,7 +78,7 @@ def assign_evidence_folds(
 def _deal_one(
     facts: Facts, pairs: Targets, rng: np.random.Generator, origin: Ints | None, symmetric: bool
 ) -> EvidenceFolds:
-    """Deal the pairs of one predicate."""
+    """Assign the pairs of one predicate."""
     group = pair_groups(facts, pairs, drawn=origin is not None)
     distinct, place = np.unique(group, return_inverse=True)
     n_folds = min(FOLDS, len(distinct))
@@ -103,11 +103,11 @@ def _deal_one(
 
 
 def pair_groups(facts: Facts, pairs: Targets, drawn: bool) -> Ints:
-    """What stays together: all pairs of a subject, of an object, or a pair and its mirror image.
+    """Groups that stay in one fold: pairs of a subject, of an object, or with mirror images.
 
     The pairs of a subject stay together where subjects have no other target fact, as new papers or
-    films have none: those to be scored will have none either. Other facts are those that are no
-    training pair or, where all true pairs are facts and the false ones drawn, a second one.
+    films have none: those to be scored will have none either. Other facts are those that are not
+    training pairs or, where all true pairs are facts and the false ones drawn, a second one.
     """
     n = len(pairs.entities)
     true = pairs.positive
@@ -133,12 +133,11 @@ def _degrees(facts: Facts, pairs: Targets, place: int) -> Ints:
 
 
 def _replaced(pairs: Targets, origin: Ints | None) -> dict[str, Bools]:
-    """Which false pairs miss a fact of their own at an end, since it was drawn by the facts.
+    """Which false pairs must have a fact hidden at an end that was sampled by its facts.
 
-    Where pairs were drawn from true ones, that is the end which is not that of their origin: a
-    stand-in is hidden for what they would hide if they were true, whatever else their fold hides.
-    Of labels it is only known whether an end was drawn by facts at all, and one is hidden where
-    the fold hides none.
+    Where pairs were drawn from true ones, that is the end which is not that of their origin: one
+    fact is hidden in place of the one that the pair would hide if it were true. For given labels it
+    is only known whether an end was drawn by facts at all; one is hidden where the fold hides none.
     """
     ends: dict[str, Array] = {end: getattr(pairs, end) for end in ENDS}
     if origin is not None:

@@ -14,8 +14,8 @@ from hornbeam.facts.table import Atoms, Facts, Targets
 def with_targets(facts: Facts, targets: Targets, suffix: str = "") -> Facts:
     """Facts and, as true facts of `predicate + suffix`, the targets.
 
-    The entities are those of the facts and of the targets. Where a target stands among the facts
-    with a value below 1, the value is 1 now.
+    The entities are those of the facts and of the targets. A target among the facts with a value
+    below 1 gets the value 1.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def with_targets(facts: Facts, targets: Targets, suffix: str = "") -> Facts:
 
 
 def rows_of_targets(facts: Facts, targets: Targets) -> Positions:
-    """Rows of the facts of two arguments that state the targets, each of which is among them."""
+    """Rows of the targets in the table of binary facts; every target must be a fact."""
     table, sizes = facts.binary, (len(facts.entities), len(facts.predicates))
     to_entity = targets.entities.translate(facts.entities)
     to_predicate = targets.predicates.translate(facts.predicates)

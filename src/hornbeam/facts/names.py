@@ -2,7 +2,7 @@
 
 The id of a name is its rank in the order of Unicode code points, so permuted input gives the same
 ids. The text is kept as one UTF-8 blob (about 12 bytes per name instead of the 60 of a Python
-string), which is what lets ten million entities fit beside a hundred million facts.
+string), so that ten million entities fit into memory with a hundred million facts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hornbeam.suggestions import did_you_mean
 
 kernel = kernels("the comparison of names")
 
-#: Names to look up above which compiling pays, and reading the code where Numba is there already.
+#: Names above which compiling pays off, and, once Numba is imported, loading compiled code.
 WORTH_COMPILING, WORTH_READING = 10_000, 500
 
 
@@ -93,7 +93,7 @@ class Names:
         return np.fromiter((self.index(text) for text in texts), dtype=np.int32)
 
     def missing(self, texts: Iterable[str]) -> tuple[str, ...]:
-        """Those of some texts that are no name here, each once."""
+        """The texts that are not in this table, each once."""
         return tuple(text for text in dict.fromkeys(texts) if self.index(text) < 0)
 
     def translate(self, other: Names) -> Ids:
@@ -109,7 +109,7 @@ class Names:
 
 @dataclass(frozen=True, eq=False)
 class NamedIds(Sequence[str | None]):
-    """A column of names that are made when they are looked at; an id below 0 is nobody's.
+    """A column of names, decoded on access; ids below 0 have no name (None).
 
     Examples
     --------
@@ -144,10 +144,7 @@ class NamedIds(Sequence[str | None]):
 def unknown_entity(
     name: str, known: Names, place: str = "entity", called: Iterable[str] = ()
 ) -> InputError:
-    """What to say of an entity that no fact has; names are read only now that there is an error.
-
-    `called` are what people call entities.
-    """
+    """The error for an entity that no fact has; suggests names that are `known` or `called`."""
     hint = did_you_mean(name, [*called, *known])
     return InputError(f"no fact has the {place} {name!r}; expected the name of an entity.{hint}")
 
@@ -162,7 +159,7 @@ def translated(blob, ends, other_blob, other_ends):  # type: ignore[no-untyped-d
         high, found = len(other_ends), False
         while low < high:
             middle = (low + high) // 2
-            # names end in a zero, which no name contains: it is the lesser in a shorter name
+            # names are NUL-terminated, so a prefix sorts before a longer name
             at, to = other_ends[middle - 1] + 1 if middle else 0, start
             while other_blob[at] == blob[to] and blob[to] != 0:
                 at += 1

@@ -1,9 +1,9 @@
 """Learning from facts alone: the target's own facts are the positives, negatives are sampled.
 
-A knowledge graph says what is true and nothing of what is false. A negative is made from a random
-true pair t(s, o) by a coin flip: its subject or its object is replaced by another entity, and the
-result is kept where it is no known fact. With q the shares of the true pairs that a subject or an
-object has, and r the distribution of replacements, an unknown pair is drawn in proportion to
+A knowledge graph lists what is true, not what is false. A negative is made from a random true pair
+t(s, o) by a coin flip: its subject or its object is replaced by another entity, and the result is
+kept where it is not a known fact. With q the shares of the true pairs that a subject or an object
+has, and r the distribution of replacements, an unknown pair is drawn in proportion to
 
     (q(s) r(o) + r(s) q(o)) / 2.
 
@@ -29,7 +29,7 @@ from hornbeam.facts.table import ONE, Facts, Targets
 
 #: Draws per wanted negative before rejection gives up on a relation that is nearly complete.
 DRAWS_PER_NEGATIVE = 50
-#: The most pairs that are drawn at once, or listed where that is out of proportion to the facts.
+#: Maximum number of pairs drawn at once, or listed where that is out of proportion to the facts.
 BLOCK = 1 << 22
 
 
@@ -47,9 +47,9 @@ def with_negatives(
     of entities. No negative is a known fact of the predicate, of whatever value, and none comes
     twice. The same facts and the same state of `rng` give the same targets.
 
-    `round(ratio * positives)` negatives are drawn; fewer where there are no more to be had, with a
-    warning that says how many: somewhat unbalanced labels are of more use than none. `sampling`
-    says where replacements come from, and so how hard the negatives are:
+    `round(ratio * positives)` negatives are drawn; fewer where no more exist, with a warning that
+    gives the number: somewhat unbalanced labels are of more use than none. `sampling` decides where
+    replacements come from, and so how hard the negatives are:
 
     - "uniform": any entity, each as likely. Most negatives are easy, since they are not even
       of the right type. Rules learn the type of the arguments, the AUC is optimistic, and
@@ -58,9 +58,9 @@ def with_negatives(
       The type no longer helps, so the AUC is lower and closer to the task of finding missing
       links. That an entity is popular still does help. The default: on public graphs it ranks
       facts that were held out best (`benchmarks/bench_sampling.py`).
-    - "frequency": an entity of that place, by how often it stands there. A popular object is
+    - "frequency": an entity of that place, by its frequency there. A popular object is
       then about as common among the negatives as among the positives, so that popularity no
-      longer helps. These are the hardest, and the likeliest to be true but unknown.
+      longer helps. These are the hardest, and the most likely to be true but unknown.
 
     Examples
     --------
@@ -198,7 +198,7 @@ class _Region:
 
     @cached_property
     def available(self) -> int:
-        """Number of negatives that can be had."""
+        """Number of negatives that can be drawn."""
         # A known fact that is not true (a soft one) may lie outside.
         of_subject = np.isin(self.known // self.n_entities, self.subject)
         of_object = np.isin(self.known % self.n_entities, self.object)
@@ -272,7 +272,7 @@ def _drawn(region: _Region, wanted: int, rng: np.random.Generator) -> Ints:
 
 
 def _rejected(region: _Region, wanted: int, rng: np.random.Generator) -> Ints:
-    """Draw until there are enough new pairs or patience ends."""
+    """Rejection sampling: draw until there are enough new pairs or no draws are left."""
     found = np.empty(0, dtype=np.int64)
     left = DRAWS_PER_NEGATIVE * wanted + 1000
     while len(found) < wanted and left > 0:

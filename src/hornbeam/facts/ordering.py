@@ -1,4 +1,4 @@
-"""Sorting binary atoms: many of them by counting subjects, then each subject's few edges."""
+"""Sorting binary atoms: large tables by counting subjects, then by sorting each subject's edges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Symmetric relations: those in which t(a, b) says t(b, a)."""
+"""Symmetric relations: those in which t(a, b) implies t(b, a)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hornbeam.facts.table import Facts, Targets
 
 #: Share of a relation's edges that must have their mirror image.
 SYMMETRIC_SHARE = 0.95
-#: Edges from which on that share can be judged.
+#: Minimum number of edges to judge symmetry by.
 MIN_EDGES = 20
 
 
@@ -49,7 +49,7 @@ def with_mirror_images(pairs: Targets) -> Targets:
 
 
 def with_known(facts: Input, known: Input) -> Facts:
-    """Facts and the labelled pairs of at least 0.5, in both directions where that is the same.
+    """Facts and the labelled pairs of at least 0.5, in both directions of symmetric relations.
 
     Both come as files, frames, tuples or what was read before.
 

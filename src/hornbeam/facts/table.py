@@ -68,7 +68,7 @@ class Atoms:
         return self.all_millionths >= HALF
 
     def select(self, rows: Bools) -> Atoms:
-        """Those of the atoms, in their order."""
+        """The atoms at these rows, in their order."""
         values = None if self.millionths is None else self.millionths[rows]
         crisp = values is None or bool(np.all(values == ONE))
         arguments = tuple(column[rows] for column in self.arguments)
@@ -124,9 +124,9 @@ class Facts:
         return self
 
     def to_table(self, arity: int | None = None, *, values: bool = False) -> ResultTable:
-        """The facts of so many arguments, or all, by subject, predicate, object and what follows.
+        """The facts of one arity, or all, as columns subject, predicate, object, argument_3, ...
 
-        Where there are soft facts, or `values` are asked for, the truth value comes last. A fact of
+        Where there are soft facts, or with `values`, the truth value comes last. A fact of
         one argument among others has no object.
         """
         tables = [self.atoms[n] for n in self.atoms if arity in (None, n)]
@@ -327,7 +327,7 @@ class Targets:
 
 
 def _row_slice(row: int, length: int) -> slice:
-    """The slice of one row, which may be counted from the end."""
+    """The slice of one row; negative rows count from the end."""
     if not -length <= row < length:
         raise IndexError(f"row {row} of {length:,}")
     return slice(row % length, row % length + 1)

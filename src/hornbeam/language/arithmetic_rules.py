@@ -2,7 +2,7 @@
 
 Arithmetic is read as PSL reads it: as many numbers as possible form one coefficient, so that
 `2 + 3 * a(A)` is `5 * a(A)`, `a(A) - 1 - 2` is `a(A) - (1 - 2)` and `a(A) / 2 + 3` is `a(A) / 5`.
-Parentheses and constants behind the atoms say what is meant; printed rules have both.
+Parentheses and constants after the atoms are unambiguous; printed rules have both.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ArithmeticOperator = Literally["+", "-", "*", "/"]
 
 @dataclass(frozen=True)
 class SumVariable:
-    """An argument `+V`: the atoms of all constants that stand there are added up."""
+    """An argument `+V`: the atoms of all its constants are added up."""
 
     name: str
 
@@ -51,7 +51,7 @@ class SumAtom:
 
 @dataclass(frozen=True)
 class Number:
-    """A coefficient that is written as it is."""
+    """A number as a coefficient."""
 
     value: float
 
@@ -144,7 +144,7 @@ class AnyOf:
         return " | ".join(map(str, self.parts))
 
 
-#: Negations stand before atoms only: PSL knows no other.
+#: Only atoms are negated: PSL has no other negation.
 Condition = Literal | AllOf | AnyOf
 
 
@@ -176,11 +176,10 @@ class Relation(StrEnum):
 class ArithmeticRule:
     """A linear relation of atoms.
 
-    Each side has its atoms first and at most one constant, which stands last: in front of an atom
-    it would be read as part of the atom's coefficient. A variable may stand once only as a
-    summation variable. PSL lets `comparisons` stand among the atoms; they choose groundings and add
-    nothing to the sums, whatever their coefficient. `weight` is None in a hard rule. `squared` is
-    PSL's `^2`.
+    Each side has its atoms first and at most one constant, which comes last: before an atom it
+    would be read as part of the atom's coefficient. A summation variable may occur only once. PSL
+    allows `comparisons` among the atoms; they choose groundings and add nothing to the sums,
+    whatever their coefficient. `weight` is None in a hard rule. `squared` is PSL's `^2`.
     """
 
     weight: float | None
@@ -199,7 +198,7 @@ class ArithmeticRule:
                 raise ValueError("a side has atoms, then at most one constant")
 
     def __str__(self) -> str:
-        # Comparisons stand before the constant, which would be read as their coefficient.
+        # Comparisons come before the constant, which would be read as their coefficient.
         atoms = [summand for summand in self.left if summand.atom is not None]
         left = [*atoms, *self.comparisons, *self.left[len(atoms) :]]
         sides = (" + ".join(map(str, side)) for side in (left, self.right))

@@ -1,4 +1,4 @@
-"""Brackets behind rules and their literals: what Hornbeam's models say and PSL cannot.
+"""Brackets after rules and their literals: what Hornbeam's models can express and PSL cannot.
 
 0.8: (cites(A, X) & cites(X, B)) [n >= 3] & paper(B) -> cites(A, B) [log]
 """
@@ -17,7 +17,7 @@ BracketOperator = Literally["", "/", ">=", ">"]
 
 @dataclass(frozen=True)
 class Bracket:
-    """Hornbeam's own words behind a rule or some of its literals; PSL has none.
+    """A bracket after a rule or some of its literals; Hornbeam's own, not PSL's.
 
     A way of counting is a name, or a name divided by a number: `[log]`, `[share / 0.0123]`. A
     threshold compares a name with a number: `[n >= 25]`, `[share > 0.012]`.
@@ -48,7 +48,7 @@ class Bracket:
 
 @dataclass(frozen=True)
 class ThresholdSpan:
-    """A threshold behind the literals from `start` to before `stop` of a body."""
+    """A threshold after the literals from `start` to before `stop` of a body."""
 
     start: int
     stop: int
@@ -56,7 +56,7 @@ class ThresholdSpan:
 
 
 def check_spans(thresholds: Sequence[ThresholdSpan], n_literals: int) -> None:
-    """Refuse thresholds that do not stand behind literals, overlap, or are none, by ValueError."""
+    """Raise ValueError for thresholds that follow no literals, overlap, or compare nothing."""
     end = 0
     for span in thresholds:
         within = end <= span.start < span.stop <= n_literals

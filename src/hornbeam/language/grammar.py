@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from lark import Lark, Token
 
-#: Kind of a character that begins no token, and of what stands behind the last one.
+#: Kinds of a character that begins no token, and of the end of the text.
 STRAY, END = "STRAY", "$END"
-#: What the grammar ignores.
+#: Kinds of tokens that the grammar ignores.
 BLANK = frozenset({"COMMENT", "SPACE"})
 #: Most tokens of a line that are cut off at once.
 MAX_TOKENS = 256
@@ -29,7 +29,7 @@ MAX_TOKENS = 256
 def parser() -> Lark:
     """Tables of the grammar.
 
-    Making them takes a tenth of a second, so they are kept beside the bytecode of this module. Lark
+    Making them takes a tenth of a second, so they are cached with the bytecode of this module. Lark
     makes them again when grammar, Lark or Python change, and where it cannot write them.
     """
     kept = Path(cache_from_source(__file__)).with_suffix(".lark")

@@ -1,7 +1,7 @@
-"""From the syntax tree of a logical rule to the rule: literals, and what brackets say of them.
+"""From the syntax tree of a logical rule to the rule: literals and their brackets.
 
 A bracket that compares is a threshold and belongs to the literals of the body before it; any other
-is the rule's way of counting and stands behind the rule.
+is the rule's way of counting and comes after the rule.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _UNESCAPED = {"t": "\t", "n": "\n", "r": "\r"}
 
 
 class MisplacedError(Exception):
-    """Something that the grammar lets pass stands where it has no meaning."""
+    """Something that the grammar allows is where it has no meaning."""
 
     def __init__(self, problem: str, place: Place) -> None:
         super().__init__(problem)
@@ -89,7 +89,7 @@ class _WeighingPlace(NamedTuple):
 
 @dataclass
 class _Side:
-    """What has been read of a body or head: literals, and the brackets behind them."""
+    """What has been read of a body or head: literals, and the brackets after them."""
 
     literals: list[Literal] = field(default_factory=list)
     thresholds: list[ThresholdSpan] = field(default_factory=list)
@@ -117,7 +117,7 @@ class _Side:
                 literal.clear()
 
     def _add(self, bracket: Bracket, start: int, within: int) -> None:
-        """Add a bracket behind the literals from `start`, which have thresholds from `within`."""
+        """Add a bracket after the literals from `start`, which have thresholds from `within`."""
         if not bracket.is_threshold:
             self.weighings.append(_WeighingPlace(bracket, len(self.literals)))
             return
@@ -131,7 +131,7 @@ class _Side:
 
 
 def bracket_of(tree: SyntaxNode) -> Bracket:
-    """What stands between brackets."""
+    """The bracket of a syntax tree."""
     name, *rest = tree.children
     if not rest:
         return Bracket(str(name), place=place_of(tree))
@@ -143,7 +143,7 @@ def bracket_of(tree: SyntaxNode) -> Bracket:
 
 
 def literals_of_parts(parts: Iterable[SyntaxPart]) -> Iterator[Literal]:
-    """Yield the literals of a body, head or filter: atoms, each behind its negations."""
+    """Yield the literals of a body, head or filter: atoms, each after its negations."""
     negated = False
     for part in parts:
         if isinstance(part, Tree):

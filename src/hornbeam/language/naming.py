@@ -1,8 +1,8 @@
 """Names of predicates as PSL identifiers, one to one.
 
 PSL ignores the case of predicates and allows letters, digits and underscores only. A name that is
-such an identifier stays as it is; any other is spelt with underscores, with a number behind it
-where two would be spelt alike.
+such an identifier stays as it is; any other has its characters replaced by underscores, with a
+number appended where two would be the same.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How `parse_rules` reads: the text is cut into rules, each is parsed, and mistakes are explained.
 
 PSL has no mark for the end of a weighted rule. The parser is therefore fed token by token, and a
-rule ends where a line begins with a token that cannot continue it, or the next weight stands. That
-is PSL's own reading of texts without mistakes, and it keeps a mistake on the line where it was made
+rule ends where a line begins with a token that cannot continue it, or at the next weight. That is
+PSL's own reading of texts without mistakes, and it keeps a mistake on the line where it was made
 instead of blaming the next rule. One line may seem to continue a rule and turn out not to: in
 
     0.5: a(A) <= 1
@@ -75,7 +75,7 @@ class _PartialRule:
         self.ended: tuple[Tree[Token], int] | None = None
 
     def feed(self, token: Token) -> bool:
-        """Feed a token; False where it cannot stand there."""
+        """Feed a token; False where it is not allowed."""
         if self.tokens and _on_new_line(token, self.tokens[-1]):
             tree = self.finished()
             if tree is not None:
@@ -95,7 +95,7 @@ class _PartialRule:
         return kinds[last:][:1] == ["LSQB"] and kinds[last - 1] != "FUNCTION"
 
     def accepts(self) -> set[str]:
-        """Kinds of tokens that may stand next."""
+        """Kinds of tokens that may come next."""
         accepted: set[str] = self.state.accepts()  # type: ignore[no-untyped-call]
         in_psl = self.brackets or (self.tokens and self.tokens[-1].type == "FUNCTION")
         return accepted if in_psl else accepted - {"LSQB"}
@@ -110,7 +110,7 @@ class _PartialRule:
         return tree
 
     def without(self, stray: Token) -> tuple[Tree[Token], _PartialRule] | None:
-        """End the rule earlier, where it might have ended, and begin another there."""
+        """Split the partial rule at the last place where it could have ended."""
         if self.ended is None:
             return None
         tree, end = self.ended
@@ -120,7 +120,7 @@ class _PartialRule:
 
 
 def read_rules(text: str, name: str, *, brackets: bool = False) -> Iterator[PslRule]:
-    """Yield the rules of a text, with Hornbeam's brackets where they may stand.
+    """Yield the rules of a text, with Hornbeam's `brackets` if allowed.
 
     See `parse_rules` and `parse_logical_rules`.
     """
@@ -217,7 +217,7 @@ def _parsed_shape(line: TokenLine, brackets: bool) -> Shape | None:
 
 
 def _quoted(letter: str) -> str:
-    """Show a letter; one that cannot be seen, as pasted text may have, by its number."""
+    """Show a letter; an invisible one, as pasted text may have, by its number."""
     return f"'{letter}'" if letter.isprintable() else f"the character U+{ord(letter):04X}"
 
 
@@ -226,7 +226,7 @@ def _on_new_line(token: Token, last: Token) -> bool:
 
 
 def _may_begin_a_rule(token: Token, partial: _PartialRule) -> bool:
-    """Whether a token that cannot continue a rule begins the next; on its line, behind an end."""
+    """Whether a token that cannot continue a rule begins the next; on its line, after an end."""
     last = partial.tokens[-1]
     if _on_new_line(token, last):
         return True
@@ -242,7 +242,7 @@ def _rule(tree: Tree[Token], name: str) -> PslRule:
 
 
 def _error(text: str, name: str, position: int, partial: _PartialRule, found: str) -> DataError:
-    """Say what is wrong at a position of the text, behind the tokens of the partial rule."""
+    """The error at a position of the text, after the tokens of the partial rule."""
     kinds = [token.type for token in partial.tokens]
     if found == "':'" and kinds == ["NAME"]:
         position = partial.tokens[0].start_pos or 0
@@ -269,7 +269,7 @@ def _error(text: str, name: str, position: int, partial: _PartialRule, found: st
 
 
 def _expected(tokens: set[str], at_start: bool) -> str:
-    """Describe the tokens that could stand here."""
+    """Describe the tokens that are allowed here."""
     words = ["a weight such as '0.83:'"] if at_start else []
     if "GREATER" in tokens:
         words, tokens = ["'>='", "'>'", "'/'", "']'"], set()

@@ -8,7 +8,7 @@ from hornbeam.errors import DataError
 
 
 class Place(NamedTuple):
-    """Where something stands in a text; lines and columns count from 1."""
+    """A position in a text; lines and columns count from 1."""
 
     line: int
     column: int

@@ -27,7 +27,7 @@ MAX_SHOWN = 200
 
 
 class RefusedError(Exception):
-    """Why a rule is refused, and where that shows; without a place, in all of it."""
+    """Why a rule is refused, and at which place; without one, the whole rule."""
 
     def __init__(self, why: str, place: Place | None = None) -> None:
         super().__init__(why)

@@ -1,7 +1,7 @@
 """Rules on a line of their own that differ in names and numbers alone are parsed once.
 
 The parser looks at the kinds of tokens, never at their texts: lines with the same kinds, followed
-by a token of the same kind, have the same tree, and it ends or does not end a rule alike. A model
+by a token of the same kind, have the same tree, and end a rule or do not end it alike. A model
 of 100,000 rules has a few dozen such shapes.
 """
 
@@ -51,7 +51,7 @@ class Shape:
 
 
 class _KeptTokens(dict[int, Token]):
-    """Tokens of a line, each made when it is first asked for."""
+    """Tokens of a line, each made when it is first needed."""
 
     def __init__(self, line: TokenLine) -> None:
         self.line = line

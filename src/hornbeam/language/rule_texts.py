@@ -1,4 +1,4 @@
-"""Texts of rules, read: whole programs, or the logical rules of model files."""
+"""Reading texts of rules: whole programs, or the logical rules of model files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def parse_rules(text: str, name: str) -> list[PslRule]:
 def parse_logical_rules(text: str, name: str) -> list[LogicalRule]:
     """Rules of a text that holds logical rules only, as model files do; see `parse_rules`.
 
-    They may have brackets: ways of counting behind rules, thresholds behind atoms and groups.
+    They may have brackets: ways of counting after rules, thresholds after atoms and groups.
 
     Examples
     --------

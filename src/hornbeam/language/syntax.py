@@ -12,7 +12,7 @@ Rules of model files may have brackets, which are Hornbeam's own (see `hornbeam.
     0.8: (cites(A, X) & cites(X, B)) [n >= 3] & paper(B) -> cites(A, B) [log]
 
 The grammar is `psl.lark`. A rule may run over several lines; it ends at its period (and filters),
-or where a line begins that cannot continue it. Constants stand in quotes, with the escapes \\ \' \"
+or where a line begins that cannot continue it. Constants are in quotes, with the escapes \\ \' \"
 \t \n \r, and hold no line break; a number among the arguments is a constant too.
 
 Here are terms, atoms and logical rules; `hornbeam.language.arithmetic_rules` has the others, and
@@ -67,7 +67,7 @@ class Atom:
 
 
 class Operator(StrEnum):
-    """What a comparison asks of two terms."""
+    """How a comparison relates two terms."""
 
     EQUAL = "=="
     DIFFERENT = "!="  #: also written `-`
@@ -103,7 +103,7 @@ class LogicalRule:
     """A conjunction that implies a disjunction; without a body, the disjunction itself.
 
     `weight` is None in a hard rule. `squared` is PSL's `^2`. The rules of a model may have a way of
-    counting and thresholds, which do not overlap and stand in their order.
+    counting and thresholds, which do not overlap and are in their order.
     """
 
     weight: float | None
@@ -131,7 +131,7 @@ class LogicalRule:
 
 
 def check_weight(weight: float | None, squared: bool) -> None:
-    """Refuse weights that are no numbers, and exponents of hard rules."""
+    """Refuse weights that are not numbers, and exponents of hard rules."""
     if weight is None and squared:
         raise ValueError("a hard rule has no exponent")
     if weight is not None and not math.isfinite(weight):

@@ -1,8 +1,8 @@
 """From the syntax tree of one rule to the rule.
 
-The one thing that is not plain is arithmetic. PSL reads a sum from left to right and lets every
-coefficient, before an atom or behind its `/`, grow as far as it can: a run of numbers in front of
-an atom is one coefficient, a run behind a `/` one denominator, any other run one constant. The
+Only arithmetic is not straightforward. PSL reads a sum from left to right and lets every
+coefficient, before an atom or after its `/`, grow as far as it can: a run of numbers in front of
+an atom is one coefficient, a run after a `/` one denominator, any other run one constant. The
 grammar gives the parts of a sum and the signs between them; `_summands` forms the runs.
 """
 
@@ -79,7 +79,7 @@ def _trees(tree: SyntaxNode, kind: str) -> list[SyntaxNode]:
 
 
 def _depth(whole: Coefficient | Condition) -> int:
-    """How many operators stand in one another."""
+    """How deep operators are nested."""
     level: list[Coefficient | Condition] = [whole]
     depth = -1
     while level:
@@ -104,7 +104,7 @@ def _operands(one: Coefficient | Condition) -> Sequence[Coefficient | Condition]
 
 @dataclass(frozen=True)
 class _SumPart:
-    """One part of a sum: a number, an atom with what stands before and behind it, or a group."""
+    """One part of a sum: a number, an atom with its coefficients, or a group."""
 
     negative: bool
     number: Coefficient | None = None
@@ -259,7 +259,7 @@ def _conditions(parts: Iterable[SyntaxPart]) -> Iterator[Condition]:
 
 
 def _compound(tree: SyntaxNode) -> Condition:
-    """All or any of some conditions, with what it holds of its own kind put in its place."""
+    """All or any of some conditions; nested ones of the same kind are flattened."""
     kind = AllOf if tree.data == "all" else AnyOf
     flat: list[Condition] = []
     for part in _conditions(tree.children):

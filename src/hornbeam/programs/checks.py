@@ -1,6 +1,6 @@
-"""What PSL asks of rules beyond their grammar; every message names the rule and its place.
+"""PSL's requirements of rules beyond their grammar; errors name the rule and its place.
 
-A logical rule is safe if every variable stands in an atom that limits it: a positive atom of the
+A logical rule is safe if every variable is in an atom that limits it: a positive atom of the
 body, or a negated one of the head. These are the atoms that are true where the rule is violated,
 so grounding finds all violations by joining them. An arithmetic rule is grounded by joining its
 atoms, whatever their sign.
@@ -36,7 +36,7 @@ from hornbeam.programs.program_predicates import ProgramPredicate
 def check_rules(
     rules: Iterable[tuple[PslRule, str]], predicates: Sequence[ProgramPredicate]
 ) -> None:
-    """Check every rule of a program, given with the file in which it stands.
+    """Check every rule of a program, given with its file.
 
     Refused is the first rule that has an unknown predicate, a wrong number of arguments, a negative
     weight or a variable that nothing limits, or whose arithmetic is not well formed.

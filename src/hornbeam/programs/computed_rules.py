@@ -1,7 +1,7 @@
-"""Rules that PSL cannot say: their columns, counted by us, as observed predicates.
+"""Rules that PSL cannot express: their columns, counted here, as observed predicates.
 
-A rule of weight w adds w x (1 - y)^p or w x y^p to the energy of a pair, with x what its groundings
-weigh. Truth values of PSL end at 1 and move the knee of a hinge instead of its weight, so x must be
+A rule of weight w adds w x (1 - y)^p or w x y^p to the energy of a pair, where its groundings weigh
+x. Truth values of PSL end at 1 and move the knee of a hinge instead of its weight, so x must be
 part of the weight: it is written as a sum of *addends*, of which each pair has some,
 
     w * 3.17: rule_7(A, B, '3.17') -> t(A, B)
@@ -38,7 +38,7 @@ class Addends:
 
     @classmethod
     def of(cls, rows: Ids, x: Floats) -> Addends:
-        """Take positive numbers apart.
+        """Write positive numbers as sums of addends.
 
         Examples
         --------
@@ -76,7 +76,7 @@ class ComputedRule:
 
     @property
     def arity(self) -> int:
-        """Of the predicate: the pair, and the addend where there are several."""
+        """Arity of the predicate: the pair, and the addend where there are several."""
         return 3 if len(self.addends.values) > 1 else 2
 
     def psl_rules(self, head: str, squared: bool) -> Iterator[LogicalRule]:

@@ -1,9 +1,9 @@
 """A model, its facts and its pairs as a program that PSL's own runtime runs unchanged.
 
 Rules with raw counts and without thresholds are written as they are (`plain_rules`), others through
-observed predicates that hold what we counted (`computed_rules`), so that PSL's MAP state is ours.
-`names.json` has the names of predicates and entities that PSL could not spell, and the rules that
-stand behind computed predicates.
+observed predicates that hold the counts (`computed_rules`), so that PSL finds the same MAP state.
+`names.json` has the names of predicates and entities that PSL could not spell, and the rules of
+computed predicates.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel
 from hornbeam.scoring.model_checks import check_arities
 from hornbeam.scoring.two_step_scorer import first_step_beliefs
 
-#: What an export consists of, besides the folder of its data.
+#: Files of an export, next to the folder of its data.
 PROGRAM, RULES, NAMES = "program.json", "rules.psl", "names.json"
 
-#: Of PSL's runtime. By its own tolerances its state may be two thousandths away from the optimum.
+#: Options of PSL's runtime. With its own tolerances the state may be 0.002 away from the optimum.
 OPTIONS = {
     "runtime.inference": "true",
     "random.seed": "0",
@@ -62,7 +62,7 @@ class DataFile:
 class Export:
     """A model with the facts and pairs that it is exported for.
 
-    With `plain`, rules that PSL cannot say as they are are refused.
+    With `plain`, rules that plain PSL cannot express are refused.
     """
 
     model: RuleModel
@@ -176,7 +176,7 @@ class Export:
 
     @property
     def _counter(self) -> PathCounter:
-        """What counts: over the facts, and over beliefs where the model has such."""
+        """The engine over the facts, and over beliefs where the model has such."""
         if self.model.semantics.two_steps:
             return first_step_beliefs(self.model, self.engine, self.pairs)
         return self.engine
@@ -199,7 +199,7 @@ class Export:
         return np.asarray((subject >= 0) & (object_ >= 0))
 
     def files(self) -> Iterator[DataFile]:
-        """All that the rules need."""
+        """The data files of all predicates that the rules need."""
         names, collective = self.names, self.model.semantics.recursive
         for target in self.targets:
             rows = self._pair_rows(target)
@@ -245,7 +245,7 @@ class Export:
         rows = np.flatnonzero(atoms.predicate == self.facts.predicates.index(name))
         if not with_pairs:
             asked = self._pair_rows(name)
-            # one id more than there are: that of pairs' entities that no fact has, -1
+            # one extra id: entities of pairs that no fact has have id -1
             n = len(self.facts.entities) + 1
             pairs, (subject, object_) = self.pairs, atoms.arguments
             keys = pair_keys(
@@ -269,7 +269,7 @@ def export_program(
 ) -> FilePath:
     """Write program.json, rules.psl, names.json and data/; returns the path of the program.
 
-    With `plain`, rules that plain PSL cannot say are refused.
+    With `plain`, rules that plain PSL cannot express are refused.
     """
     check_folder(folder, not_exported)
     check_arities(model, engine)
@@ -281,7 +281,7 @@ def export_program(
 
 
 def not_exported(folder: FilePath) -> str | None:
-    """What a folder holds besides an export, if anything."""
+    """A description of what else is in the folder of an export, or None."""
     try:
         program = json.loads((folder / PROGRAM).read_text(encoding="utf-8"))
         names = json.loads((folder / NAMES).read_text(encoding="utf-8"))

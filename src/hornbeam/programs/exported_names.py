@@ -1,8 +1,8 @@
-"""What an exported program calls predicates and entities.
+"""Names of predicates and entities in an exported program.
 
 Names of predicates become identifiers that differ in more than case. PSL trims the names of
 entities, so a name that begins or ends in a blank is written as another; so is a constant of a rule
-with letters that PSL's own database would stumble over, such as a quote.
+with characters that break PSL's database, such as a quote.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from hornbeam.language.syntax import Atom, Constant, Term
 
 #: What Java's trim() takes away at both ends of a name.
 BLANKS = "".join(map(chr, range(0x21)))
-#: Constants that may stand in a rule as they are.
+#: Constants that may be in a rule as they are.
 SAFE = re.compile(r"[\w .:/#-]+\Z")
-#: Closed predicates that stand beside a target.
+#: Closed predicates that accompany a target.
 KINDS = ("pairs", "located", "known")
 
 
@@ -46,9 +46,9 @@ class ExportedNames:
         constants: Iterable[str],
         entities: Sequence[Names],
     ) -> ExportedNames:
-        """Spell everything; no two predicates look alike when case is ignored."""
+        """Choose all identifiers; they are distinct when case is ignored."""
         plain = dict(identifiers({*predicates, *targets}))
-        # names hold no tab, so these cannot clash with a predicate's; they are spelt last
+        # names hold no tab, so these cannot clash with a predicate's; they get identifiers last
         made = {t: [f"{plain[t]}\t{what}" for what in KINDS] for t in targets}
         rules = {place: f"rule\t{place + 1}" for place in computed}
         invented = [name for some in made.values() for name in some]

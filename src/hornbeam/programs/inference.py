@@ -42,7 +42,7 @@ SHOWN_CONFLICTS = 6
 
 @dataclass(frozen=True, eq=False)
 class Inference:
-    """What a program says of its targets.
+    """The inferred values of a program's targets.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def infer(
     tolerance
         Absolute and relative tolerance of ADMM; by default the program's own, or `TOLERANCE`.
     max_ground_rules
-        Refuse to ground more than this; by default what the memory holds.
+        Refuse to ground more than this; by default what fits into memory.
     """
     if tolerance is not None and not 0.0 <= tolerance <= MAX_NUMBER:
         raise InputError(f"`tolerance` is {tolerance:g}; expected 0 to {MAX_NUMBER:g}")

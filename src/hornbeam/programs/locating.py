@@ -1,8 +1,8 @@
 """Places of the rules in a JSON or YAML program, so that mistakes are reported there.
 
-The parser counts lines and columns of the text it is given. A rule of a program is therefore given
-to it behind as many line ends and blanks as put it where it stands in its file. (Escapes of JSON
-before a mistake shift its column.)
+The parser counts lines and columns of the text it is given. A rule of a program is therefore padded
+with line ends and blanks up to its position in the file. (Escapes of JSON before a mistake shift
+its column.)
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class LocatedRule:
 
     @property
     def padded(self) -> str:
-        """The rule where it stands in the file."""
+        """The rule, padded up to its position in the file."""
         lines = self.text.split("\n")
         behind = ["\n" * (self.line - 1) + " " * (self.column - 1) + lines[0], *lines[1:]]
         return ("\n" + " " * self.indent).join(behind)
@@ -44,11 +44,7 @@ class LocatedRule:
 def rule_entries(
     file: File, listed: object, text: str, path: tuple[str, ...]
 ) -> Iterator[LocatedRule]:
-    """Rules of a list in a document, with their places.
-
-    The list is what the keys of the path lead to in the document's text; anything but a list of
-    texts is a mistake.
-    """
+    """The rules of the list that the keys `path` lead to in a document, with their places."""
     where = " of ".join(repr(key) for key in reversed(path))
     if not isinstance(listed, list):
         problem = f"{where}: expected a list of rules, found {kind_of(listed)}"

@@ -1,8 +1,8 @@
 """Rules as PSL takes them: predicates as declared, no literal twice, no alternatives in filters.
 
-A logical rule is a disjunction of literals, a set; PSL drops literals that stand twice, even where
-one stands in the body and its negation in the head. A filter with alternatives, `{B: p(B) | q(B)}`,
-makes PSL read one rule for each alternative.
+A logical rule is a disjunction of literals, a set; PSL drops repeated literals, even where one is
+in the body and its negation in the head. A filter with alternatives, `{B: p(B) | q(B)}`, makes PSL
+read one rule for each alternative.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ AnAtom = TypeVar("AnAtom", Atom, SumAtom)
 
 
 def normal_rules(rule: PslRule, names: Mapping[str, str]) -> Iterator[PslRule]:
-    """Rules that PSL makes of one; `names` are the declared ones by themselves in lower case.
+    """Rules that PSL makes of one; `names` maps lower-case predicates to their declared names.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def normal_rules(rule: PslRule, names: Mapping[str, str]) -> Iterator[PslRule]:
         body = _distinct(_spelt_literal(literal, names) for literal in rule.body)
         negated = {Literal(literal.atom, not literal.negated) for literal in body}
         head = _distinct(_spelt_literal(literal, names) for literal in rule.head)
-        # A head that the body says already adds nothing, unless there would be no head.
+        # A head whose negation is in the body adds nothing, unless there would be no head.
         needed = tuple(literal for literal in head if literal not in negated)
         yield replace(rule, body=body, head=needed or head[:1])
         return

@@ -1,6 +1,6 @@
 """Reading the atoms of a PSL program: DuckDB reads, checks and sorts, all in one pass.
 
-Truth values stay the floats they are written as; rounding to millionths is for learning only.
+Truth values stay floats; rounding to millionths is for learning only.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def load_partitions(
     """Read the atoms of every predicate: sorted by their arguments, each once.
 
     Observations and truth have values; one that is written without is 1. `extra_names` are
-    constants that stand in rules, which the table of names must hold as well. Refused, with file
+    constants of rules, which the table of names must also hold. Refused, with file
     and line, are bad values, wrong numbers of fields, atoms with two values in one partition, and
     targets that are also observed.
     """
@@ -73,7 +73,7 @@ def load_partitions(
 def _sources(
     space: Workspace, predicate: ProgramPredicate, partition: int, program: str
 ) -> Iterator[Source]:
-    """Sources of one partition. PSL takes an empty file for no atoms; splits often have some."""
+    """Sources of one partition. Empty files are allowed and mean no atoms, as in PSL."""
     name = PARTITIONS[partition]
     atoms: AtomList = getattr(predicate, name)
     files = tuple(file for file in atoms.files if not is_empty(file))
@@ -153,7 +153,7 @@ def _names(
     unusual = space.connection.execute(
         f"SELECT name FROM constants WHERE {MALFORMED}"  # noqa: S608
     ).fetchall()
-    # A constant of a rule may be any text, so such names are no mistake of the data.
+    # A constant of a rule may be any text, so such names are not errors of the data.
     if unusual and not {name for (name,) in unusual} <= set(extra):
         sources = [one.source for one in listed]
         raise first_mistake(sources) or DataError(sources[0].name, "a name is empty or malformed")

@@ -1,13 +1,13 @@
-"""Rules that PSL can say as they are: raw counts, no thresholds.
+"""Rules that PSL can express as they are: raw counts, no thresholds.
 
 * A rule's head ranges over the listed pairs only, so every rule gets them as a first body atom
-  (blocking); they stand in a closed predicate of their own. A pair with an entity that no fact has
+  (blocking); they are a closed predicate of their own. A pair with an entity that no fact has
   is scored by its prior alone, so rules with a condition on one argument get the others.
 * In a model that is not collective, observed facts of a target predicate become a closed predicate
-  of their own, which stands for it in bodies: targets do not depend on each other. A pair that also
-  stands among the facts is no evidence for itself; where there is such a pair, a rule through
-  known facts is written once for every way in which its facts can differ from the head.
-* In a collective model the target predicate itself stands in bodies, and pairs are not observed.
+  of their own, which replaces it in bodies: targets do not depend on each other. A pair that is
+  also a fact is not evidence for itself; where there is such a pair, a rule through known facts is
+  written once for every way in which its facts can differ from the head.
+* In a collective model the target predicate itself is in bodies, and pairs are not observed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hornbeam.rules.weighing import Counts
 
 
 class RuleNotPlainError(InputError):
-    """A rule that plain PSL cannot say; `place` is its own in the model."""
+    """A rule that plain PSL cannot express; `place` is its number in the model."""
 
     def __init__(self, place: int, why: str, rule: str) -> None:
         super().__init__(
@@ -37,7 +37,7 @@ class RuleNotPlainError(InputError):
 
 
 def why_not_plain(model: RuleModel, clause: Clause, soft: bool) -> str:
-    """Why PSL cannot say a rule as it is, or nothing; `soft` says whether facts are."""
+    """Why PSL cannot express a rule as it is, or ""; `soft` is whether facts are."""
     if clause.is_prior:
         return ""
     counts, semantics = model.counts_of(clause).counts, model.semantics
@@ -64,7 +64,7 @@ def why_not_plain(model: RuleModel, clause: Clause, soft: bool) -> str:
 class PlainRules:
     """Writes rules for one set of pairs.
 
-    `stated` are the targets with a pair that also stands among the facts, `unseen` those with a
+    `stated` are the targets with a pair that is also a fact, `unseen` those with a
     pair of which some entity has no fact.
     """
 

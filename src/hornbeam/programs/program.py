@@ -1,6 +1,6 @@
 """PSL programs: rules, predicates and options, from a 2.4 program or a 2.x pair of files.
 
-A program is one JSON or YAML file, or a `.psl` file of rules beside a `.data` file:
+A program is one JSON or YAML file, or a `.psl` file of rules next to a `.data` file:
 
     {"rules": ["1.0: Knows(A, B) & Likes(B, C) -> Likes(A, C) ^2", "0.1: !Likes(A, B) ^2"],
      "predicates": {"Knows/2": {"observations": ["knows.txt"]},
@@ -32,11 +32,11 @@ from hornbeam.programs.partitions import PARTITIONS, load_partitions
 from hornbeam.programs.program_data import ProgramData
 from hornbeam.programs.program_predicates import ProgramPredicate, program_predicates, text_options
 
-#: A rule, and the file in which it stands.
+#: A rule, and its file.
 SourcedRule = tuple[PslRule, str]
 
 SUFFIXES = (".json", ".yaml", ".yml")
-#: What a 2.4 program may hold.
+#: Keys of a 2.4 program.
 SECTIONS = ("rules", "predicates", "options", *SPLITS)
 #: How the names of 2.x data files end for each split.
 ENDINGS = {
@@ -54,7 +54,7 @@ class Program:
     #: Rules in their order, in PSL's normal form (see `hornbeam.programs.normal_form`), with
     #: predicates spelt as declared.
     rules: tuple[PslRule, ...]
-    sources: tuple[str, ...]  #: the file in which each rule stands
+    sources: tuple[str, ...]  #: the file of each rule
     predicates: tuple[ProgramPredicate, ...]
     options: Mapping[str, str]  #: options by their names in lower case
     files: tuple[str, ...] = ()  #: every file that it is read from, those of its atoms among them
@@ -76,10 +76,10 @@ def read_program(path: str | os.PathLike[str], split: str | None = None) -> Prog
     Parameters
     ----------
     path
-        A JSON or YAML program, a `.psl` or `.data` file with the other beside it, a folder with
+        A JSON or YAML program, a `.psl` or `.data` file with the other next to it, a folder with
         one program (or with a program.json), or the path of a program without its suffix.
     split
-        The split to read besides what belongs to all: "infer" where it is not given.
+        The split to read in addition to what belongs to all; "infer" by default.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def _listed_rules(
 
 
 def _named_rules(program: File, listed: str, folder: Path) -> list[SourcedRule]:
-    """Rules of a file that a program names, or of what was meant as a list and is a text."""
+    """Rules of a file that a program names; a text in place of a list of rules is an error."""
     name = str(Path(program.name).parent / listed)
     try:
         return _rule_file(name, folder)
@@ -198,7 +198,7 @@ def _located(path: Path, split: str) -> tuple[Path, Path]:
 
 def _only_program(folder: Path) -> Path:
     found = sorted(one for one in folder.iterdir() if one.suffix.lower() in (*SUFFIXES, ".psl"))
-    # what `hornbeam export` writes stands beside the names of its entities
+    # `hornbeam export` writes the names of entities next to its program
     named = [one for one in found if one.name == "program.json"]
     if len(named or found) == 1:
         return (named or found)[0]

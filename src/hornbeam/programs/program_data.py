@@ -29,7 +29,7 @@ class AtomTable:
 
 @dataclass(frozen=True, eq=False)
 class PredicateTables:
-    """What is known and asked of one predicate."""
+    """Observed atoms, targets and truth of one predicate."""
 
     arity: int
     observed: AtomTable
@@ -46,7 +46,7 @@ class ProgramData:
 
 
 def atom_places(wanted: AtomTable, listed: AtomTable) -> Ints:
-    """Where each wanted atom stands in a list of atoms, -1 where it does not."""
+    """Position of each wanted atom in a list of atoms, -1 where it is not there."""
     keys = np.zeros(len(wanted) + len(listed), dtype=np.int64)
     for mine, theirs in zip(wanted.arguments, listed.arguments, strict=True):
         column = np.concatenate([mine, theirs]).astype(np.int64)

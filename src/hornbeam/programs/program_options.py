@@ -17,7 +17,7 @@ from hornbeam.machine import MAX_NUMBER
 if TYPE_CHECKING:
     from hornbeam.programs.program import Program
 
-#: Reasoners that look for the same state; ADMM stands for all of them.
+#: Reasoners that look for the same state; ADMM replaces all of them.
 METHODS = (
     "ADMMInference",
     "SGDInference",
@@ -26,14 +26,14 @@ METHODS = (
     "DistributedDualBCDInference",
 )
 #: Options that cannot change the answer here and are not reported as ignored: nothing is random,
-#: the weights' scale does not move the optimum, and inference is what was asked for.
+#: the weights' scale does not move the optimum, and inference runs anyway.
 WITHOUT_EFFECT = ("random.seed", "inference.normalize", "runtime.inference")
 INITIAL_VALUES = ("RANDOM", "ZERO", "HALF", "ONE", "ATOM")
 
 
 @dataclass(frozen=True)
 class InferenceOptions:
-    """How a program asks to be inferred."""
+    """Options of a program's inference."""
 
     #: Size and largest number of ADMM's steps.
     step_size: float = 1.0

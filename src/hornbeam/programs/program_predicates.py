@@ -16,7 +16,7 @@ from hornbeam.facts.reading.psl_data import (
     partitions,
 )
 
-#: What a predicate of a 2.4 program may say about itself.
+#: Properties of a predicate of a 2.4 program.
 PROPERTIES = (
     "name", "type", "arity", "types", "force-open", "observations", "targets", "truth", "function",
     "evaluations", "options",
@@ -34,7 +34,7 @@ class ProgramPredicate:
     #: Whether atoms that are not observed are false. An open predicate's atoms are observed or
     #: targets.
     closed: bool
-    #: Where its atoms stand.
+    #: Where its atoms are.
     observations: AtomList = field(default_factory=AtomList)
     targets: AtomList = field(default_factory=AtomList)
     truth: AtomList = field(default_factory=AtomList)

@@ -101,7 +101,7 @@ def learn_weights(
     method
         "joint" (all weights together) or "ppll" (each rule alone).
     split
-        The split to learn from, besides what belongs to all; "learn" by default.
+        The split to learn from, in addition to what belongs to all; "learn" by default.
     weight_variance
         Variance of the Gaussian prior on weights.
     """

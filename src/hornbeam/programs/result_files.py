@@ -22,9 +22,9 @@ def check_results(
 ) -> None:
     """Refuse a folder to which the values of open predicates cannot go.
 
-    One file can take its place anywhere. Several belong together, so their folder is replaced as
-    a whole, and must not hold other things. No file that the program is read from is written over.
-    Where it is not known yet which predicates are open, it is asked of all that may have targets.
+    A single file is replaced in place. Several files are written as one folder, which is replaced
+    as a whole and must not contain anything else. Input files of the program are never overwritten.
+    Without `predicates`, all predicates with targets are checked.
     """
     if predicates is None:
         predicates = [one.name for one in program.predicates if one.targets]
@@ -60,7 +60,7 @@ def _names(predicates: Collection[str]) -> dict[str, str]:
 
 
 def _other_than(names: Collection[str], folder: Path) -> str | None:
-    """What a folder holds besides these files, if anything."""
+    """A description of what a folder holds other than these files, or None."""
     others = (path.name for path in sorted(folder.iterdir()))
     found = next((name for name in others if name not in names), None)
     if found is None:

@@ -11,7 +11,7 @@ from hornbeam.arrays import Floats
 from hornbeam.programs.program_data import PredicateTables, atom_places
 from hornbeam.reporting.evaluation import evaluate
 
-#: From here on a value counts as true, as in PSL's discrete evaluator.
+#: Minimum value that counts as true, as in PSL's discrete evaluator.
 TRUE = 0.5
 
 
@@ -20,8 +20,8 @@ class TruthEvaluation:
     """How the inferred values of a predicate fit its truth.
 
     AUC (ties count half), accuracy and F1 take values from 0.5 on for true; MAE and MSE are the
-    mean absolute and squared differences. Only targets with a truth value count; `unknown` says
-    how many targets have none.
+    mean absolute and squared differences. Only targets with a truth value count; `unknown` is the
+    number of targets without one.
     """
 
     auc_roc: float | None

@@ -1,7 +1,7 @@
-"""Beliefs: what a collective model of two steps thinks of each pair alone, as a predicate.
+"""Beliefs: the scores of the first step of a two-step collective model, as a predicate.
 
-Rules of its second step have `believed_t` in bodies; its atoms are the pairs that are asked
-together, as true as the first step scores them:
+Rules of its second step have `believed_t` in bodies; its atoms are the pairs that are scored
+together, with the scores of the first step as truth values:
 
     0.5: cites(A, B) & believed_mentions(B, C) -> mentions(A, C)
     0.9: believed_mentions(A, C) -> !mentions(A, B)
@@ -19,7 +19,7 @@ BELIEVED = "believed_"
 
 
 def believed(target: str) -> str:
-    """Name of the predicate of what is believed of a target.
+    """Name of the predicate of beliefs in a target.
 
     Examples
     --------
@@ -30,5 +30,5 @@ def believed(target: str) -> str:
 
 
 def mentions_beliefs(body: Body) -> bool:
-    """Whether a body has a predicate of beliefs, going by its name."""
+    """Whether a body has a predicate of beliefs, by its name."""
     return any(name.startswith(BELIEVED) for name in body.predicates)

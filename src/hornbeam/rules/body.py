@@ -1,4 +1,4 @@
-"""Bodies: what a clause asks of the two arguments of its head.
+"""Bodies: conditions on the two arguments of a clause's head.
 
 A `Body` is one condition on a pair (A, B), the key of a column of counts. A `Conjunction` is up to
 three of them; their groundings multiply.
@@ -6,7 +6,7 @@ three of them; their groundings multiply.
 | kind | example | its count |
 |---|---|---|
 | path | `p(A, X) & q(X, B)` | paths from A to B |
-| open | `p(A, X)`, `p(X, B)` | edges of an argument, whoever X is |
+| open | `p(A, X)`, `p(X, B)` | edges of an argument, for any X |
 | unary | `student(A)` | 1 where it is a fact |
 | anchored | `p(A, 'c')`, `p('c', B)`, `(A == 'c')` | 1 where it is a fact |
 """
@@ -24,7 +24,7 @@ from typing import Self
 from hornbeam.language.syntax import Atom, Comparison, Constant, Operator, Term, Variable
 from hornbeam.rules.weighing import Threshold
 
-#: Most atoms of a path. The searches are written for up to four, and say so.
+#: Most atoms of a path. The searches are written for up to four, and check it.
 MAX_LENGTH = 4
 #: Most bodies of a conjunction.
 MAX_CONDITIONS = 3
@@ -47,7 +47,7 @@ class Step:
     """One atom of a body: a predicate walked forwards, or backwards as its inverse.
 
     An atom of three or more arguments is walked between two of its `places`, the lesser first, the
-    others free; `arity` says how many it has. A unary body has one step of arity 1.
+    others free; `arity` is the number of all. A unary body has one step of arity 1.
     """
 
     predicate: str
@@ -70,7 +70,7 @@ class Step:
     def leaving(cls, predicate: str, here: int, arity: int) -> Step:
         """The step of an open body, from one argument of an atom whose others are free.
 
-        Whichever of them it leads to, the groundings are the same; it is the first.
+        It leads to the first of them; the groundings are the same for any.
         """
         return cls.between(predicate, here, 0 if here else 1, arity)
 
@@ -103,7 +103,7 @@ class Step:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is the step that open bodies have of its atom and the argument it leaves."""
+        """Whether open bodies with this atom and argument have this step (see `leaving`)."""
         return self == Step.leaving(self.predicate, self.places[self.inverse], self.arity)
 
     def atom(self, here: Term, there: Term | None, free: Iterator[Variable]) -> Atom:
@@ -136,7 +136,7 @@ class Body:
     steps: tuple[Step, ...]
     target: str  #: predicate of the head
     kind: Kind = Kind.PATH
-    argument: int = 0  #: 0 where a body that is no path is about the subject, 1 where of the object
+    argument: int = 0  #: of a body that is not a path: 0 for the subject, 1 for the object
     #: Of an anchored body: the entity that its step leads to, or that the argument is where it has
     #: no step.
     constant: str | None = None
@@ -240,7 +240,7 @@ def variables() -> Iterator[Variable]:
 
 
 def body_ends(body: AnyBody) -> tuple[Variable, Variable]:
-    """Variables of subject and object: A, and the one behind the nodes of a lone path."""
+    """Variables of subject and object: A, and the one after the nodes of a lone path."""
     names = variables()
     nodes = [next(names) for _ in range(MAX_LENGTH + 1)]
     parts = body.parts
@@ -251,7 +251,7 @@ def body_ends(body: AnyBody) -> tuple[Variable, Variable]:
 def body_texts(
     body: AnyBody, identifiers: Mapping[str, str], *, distinct: bool = False
 ) -> list[str]:
-    """PSL text of every condition; names without an identifier stand as they are.
+    """PSL text of every condition; names without an identifier stay as they are.
 
     With `distinct`, the variables that a condition walks over and both arguments must be different
     entities; other arguments of an atom of three or more may be any. Variables of two conditions
@@ -259,7 +259,7 @@ def body_texts(
     """
     ends = body_ends(body)
     alone = len(body.parts) == 1
-    # the nodes of a lone path are called in their order, A, B, C, from subject to object
+    # the nodes of a lone path are named in their order, A, B, C, from subject to object
     free = (name for name in variables() if name not in ends)
     texts, different = [], set[tuple[str, str]]()
     for part in body.parts:

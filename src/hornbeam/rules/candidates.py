@@ -1,7 +1,7 @@
 """Candidate clauses: every body that has groundings for labelled targets, with its figures.
 
-Millions of relation sequences may be found before pruning, so a `Candidates` is a table of arrays;
-bodies and texts are made for the rows that are looked at.
+Millions of bodies may be found before pruning, so `Candidates` is a table of arrays; bodies and
+texts are made only for the rows that are used.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Language:
     max_length
         Longest body, 1 to `hornbeam.rules.body.MAX_LENGTH` atoms.
     min_coverage
-        Fewest labelled targets that a sequence must connect.
+        Fewest labelled targets that a body must have groundings for.
     top
-        Keep the first N sequences in the order of coverage, length, text; None keeps all.
+        Keep the first N bodies in the order of coverage, length, text; None keeps all.
     distinct_variables
         No two variables on one entity; by default variables may coincide, as PSL grounds.
     max_fanout
@@ -44,7 +44,7 @@ class Language:
     bodies
         Kinds of bodies; None leaves the choice to the learner, and is paths where there is none.
     exclude
-        Predicates that no body has.
+        Predicates that no body may have.
     shares
         Add up the shares of paths too, not only count them.
     """
@@ -87,7 +87,7 @@ PATH, OPEN, UNARY, ANCHORED = range(len(KINDS))
 
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """What rows of `Candidates` that are no paths have besides a step.
+    """Kind, argument and constant of the rows of `Candidates` that are not paths.
 
     `kind` points into `KINDS`, `argument` is 0 for the subject and 1 for the object, `constant`
     points into `constants` where it is not -1.
@@ -100,7 +100,7 @@ class Conditions:
 
     @classmethod
     def of_paths(cls, n: int, constants: Names) -> Conditions:
-        """Those of rows that are all paths."""
+        """Conditions of rows that are all paths."""
         zero = np.zeros(n, dtype=np.int32)
         return cls(zero, zero, zero - 1, constants)
 
@@ -114,7 +114,7 @@ class Conditions:
         )
 
     def take(self, rows: Integers) -> Conditions:
-        """The rows of that number, in that order."""
+        """The given rows, in that order."""
         return Conditions(self.kind[rows], self.argument[rows], self.constant[rows], self.constants)
 
 
@@ -149,7 +149,7 @@ class Candidates:
 
     @property
     def lengths(self) -> Ints:
-        """Number of body atoms of every sequence."""
+        """Number of atoms of every body."""
         return np.asarray(np.maximum(np.count_nonzero(self.steps, axis=1), 1))
 
     @cached_property
@@ -175,8 +175,8 @@ class Candidates:
 
     @property
     def bodies(self) -> list[Body]:
-        """The bodies of all rows, in less time than one by one."""
-        # by columns: a list for every row would keep the search for garbage busy
+        """The bodies of all rows; faster than one by one."""
+        # by columns: one list per row would slow down the garbage collector
         codes = zip(*self.steps.T.tolist(), strict=True)
         targets = map(self.targets.__getitem__, self.target.tolist())
         if self.conditions is None:
@@ -262,7 +262,7 @@ class Candidates:
         return np.asarray(having[self.steps].any(axis=1))
 
     def _is_duplicate_open(self) -> Bools:
-        """Open conditions that another says: p(A, X, Y) may lead to X or to Y, and counts alike."""
+        """Which open conditions repeat another: p(A, X, Y) counts the same led to X or to Y."""
         if self.conditions is None:
             return np.zeros(len(self), dtype=np.bool_)
         first = [step is None or step.is_open for step in self._step_of_code]
@@ -270,7 +270,7 @@ class Candidates:
         return np.asarray(is_open & ~np.array(first)[self.steps[:, 0]])
 
     def _ranks_of_single_atoms(self, rows: Ints) -> Ints:
-        """Rank of a row among the texts of one atom where some are no paths; else 0.
+        """Rank of a row among the texts of one atom where some are not paths; else 0.
 
         These are few; the others need not be written out, see `_text_ranks`.
         """

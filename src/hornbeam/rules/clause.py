@@ -17,7 +17,7 @@ from hornbeam.rules.weighing import Weighing
 class Clause:
     """A body with a head: t where it pulls targets up, !t where it pushes them down.
 
-    `weighing` says how much n groundings weigh; None is the model's way.
+    `weighing` is how much n groundings weigh; None is the model's way.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Clause:
         return Clause(self.body.mirror, self.negated, self.weighing)
 
     def text(self, identifiers: Mapping[str, str], *, distinct: bool = False) -> str:
-        """PSL text; names without an identifier stand as they are.
+        """PSL text; names without an identifier stay as they are.
 
         With `distinct`, all variables of the body must be different entities.
         """

@@ -1,9 +1,8 @@
 """Codes of steps: a predicate walked forwards or backwards as one number.
 
-A step along predicate id p has the code 2(p+1), its inverse 2(p+1)+1. So `code ^ 1` turns a step
-around (kernels alone write it out), and 0 is never a code: it pads sequences that are shorter than
-others, and is what an unknown predicate, of id -1, gets. All engines and whatever else walks the
-graph take their codes from here.
+A step along predicate id p has the code 2(p+1), its inverse 2(p+1)+1. So `code ^ 1` reverses a step
+(only kernels write it so), and 0 is never a code: it pads shorter sequences, and stands for an
+unknown predicate, of id -1. All that walks the graph takes its codes from here.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def is_inverse(code: int | Array) -> bool | Bools:
 
 
 def inverse_code(code: Code) -> Code:
-    """Code of the same step walked the other way; there is none of 0.
+    """Code of the reversed step; not defined for 0.
 
     Examples
     --------
@@ -62,7 +61,7 @@ def reversed_sequence(codes: Sequence[int]) -> list[int]:
 
 
 def code_limit(n_predicates: int) -> int:
-    """The least number above every code of so many predicates."""
+    """Exclusive upper bound of the codes of `n_predicates` predicates."""
     return step_code(n_predicates)
 
 
@@ -75,10 +74,10 @@ def path_codes(body: Body, predicates: Names) -> list[int] | None:
 
 
 def from_subject(codes: Array, flipped: bool) -> Array:
-    """Rows of codes as sequences from subject to object, padded with 0 behind.
+    """Rows of codes as sequences from subject to object, padded with 0 at the end.
 
-    The rows have their codes in order, zeros anywhere between them; `flipped` says that they were
-    walked from the object.
+    The rows have their codes in order, zeros anywhere between them; `flipped` if they were walked
+    from the object.
     """
     if flipped:
         codes = inverse_code(codes)[:, ::-1]

@@ -1,21 +1,21 @@
 """Model files: weighted rules as PSL text that a person can read, edit and load again.
 
-One line holds what scoring needs besides the rules, as JSON in what PSL takes for a comment:
+One line holds what else scoring needs, as JSON in a PSL comment:
 
     # hornbeam: {"version": 1, "counts": "raw", "relaxation": "squared", ...}
     0.83: cites(A, B) & mentions(B, C) -> mentions(A, C) ^2
     0.5: cites(A, C) [n >= 3] & journal(B) -> !mentions(A, B) [log] ^2
     0.4: !mentions(A, B) ^2
 
-Brackets are Hornbeam's own: behind a rule how its groundings weigh, behind a condition how many it
+Brackets are Hornbeam's own: after a rule how its groundings weigh, after a condition how many it
 needs. A rule without a way of counting has that of the line.
 
-A collective model of two steps has the rules of both, told apart by their heads: those of the first
-step are for `believed_t`, which the second one has in bodies (see `hornbeam.rules.beliefs`).
+A collective model of two steps has the rules of both, distinguished by their heads: those of the
+first step are for `believed_t`, which the second one has in bodies (see `hornbeam.rules.beliefs`).
 
 Without that line counts are raw, the relaxation is boolean (squared where the rules have `^2`), the
-model is not collective, and predicates are called what the rules call them. So it is for what the
-line leaves out.
+model is not collective, and predicates have the names that the rules use. The same defaults apply
+to keys that the line leaves out.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from hornbeam.rules.model_header import Header, header_text, read_header
 from hornbeam.rules.parsed_clauses import ParsedClause, check_arities, parsed_clause
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
 
-#: Stands between the rules of both steps.
+#: Line between the rules of both steps.
 _FIRST_STEP = "# the first step: what is believed of each pair alone"
 
 
 def model_text(model: RuleModel) -> str:
-    """Text of a model, rules in their order; `parse_model` gives back the same.
+    """Text of a model, rules in their order; `parse_model` reads it back.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def model_text(model: RuleModel) -> str:
             raise InputError(f"the weight of {rule.clause} is {rule.weight}; {expected}")
     semantics, spelt = model.semantics, model.identifiers
     renamed = {spelt[name]: name for name in sorted(spelt) if spelt[name] != name}
-    # not `asdict`, which would take apart the values of fields too
+    # not `asdict`, which would convert the values of fields too
     stated = {one.name: getattr(semantics, one.name) for one in fields(semantics)}
     lines = [header_text(Header(**stated, predicates=renamed))]
     lines += _rule_texts(model.rules, model.clause_texts, semantics.relaxation)
@@ -76,9 +76,9 @@ def _rule_texts(
 
 
 def parse_model(text: str, name: str) -> RuleModel:
-    """Rules of a model in the order of its text, and what scoring needs besides.
+    """Rules of a model in the order of its text, and its semantics.
 
-    Messages call the text by `name`, and say with line and column what is no rule of a model.
+    Errors name the text by `name`, with line and column of what is not a rule of a model.
     """
     text = unix_lines(text)
     header = read_header(text, name)
@@ -114,7 +114,7 @@ def parse_model(text: str, name: str) -> RuleModel:
 
 
 def _of_two_steps(rules: Sequence[Rule], semantics: Semantics, name: str) -> RuleModel:
-    """Rules with a belief for their head are those of the first step."""
+    """Split rules into both steps: those with a belief as head are of the first."""
     heads = {rule.clause.target for rule in rules}
     of_belief = {believed(target): target for target in heads if believed(target) in heads}
     beliefs = [
@@ -146,7 +146,7 @@ def rule_lines(path: str | os.PathLike[str]) -> list[int | None]:
 
 
 def _refuse_tables(text: str, name: str) -> None:
-    """Call a table of facts what it is, before its first line is called a wrong rule."""
+    """Report that a file is a table of facts, rather than that its first line is not a rule."""
     numbered = enumerate(text.splitlines(), start=1)
     number, line = next(((at, line) for at, line in numbered if line.strip()), (0, ""))
     for delimiter, kind in (("\t", "TSV"), (",", "CSV")):

@@ -1,4 +1,4 @@
-"""First line of a model file, `# hornbeam: {...}`: what scoring needs besides the rules.
+"""First line of a model file, `# hornbeam: {...}`: what scoring needs in addition to the rules.
 
 A wrong line is never guessed at: an unknown key or value could change every score.
 """
@@ -25,9 +25,9 @@ _LINE = re.compile(r"^[ \t]*#[ \t]*hornbeam:[ \t]*(.*)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Header:
-    """What the line says, or would say if it were there; None where the rules decide.
+    """Content of the line, or its defaults where it is missing; None where the rules decide.
 
-    `predicates` has the real names of identifiers that are not the names themselves.
+    `predicates` maps identifiers to names where these differ.
     """
 
     counts: Counts = Counts.RAW
@@ -52,14 +52,14 @@ def header_text(header: Header) -> str:
     except ValueError as error:
         raise InputError(f"the model cannot be written: {error}") from None
     text = json.dumps(fields, ensure_ascii=False, allow_nan=False)
-    # Names are written as they are, but for letters that an editor may take for a line end.
+    # Names are written as they are, except letters that an editor may take for a line end.
     return "# hornbeam: " + "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def read_header(text: str, name: str) -> Header | None:
     """Header of a model's text, or None where it has none.
 
-    Comments and blank lines may stand before it.
+    Comments and blank lines may precede it.
     """
     lines = list(_LINE.finditer(text))
     if not lines:
@@ -105,14 +105,14 @@ def _header(fields: object) -> Header:
 
 
 def _collective(value: bool | str) -> CollectiveMethod | None:
-    """The method of a collective model; `true` is from before there were several."""
+    """The method of a collective model; `true` is from versions that had only one."""
     if value is True:
         return CollectiveMethod.MAP
     return CollectiveMethod(value) if value else None
 
 
 def _check(fields: Mapping[str, object]) -> None:
-    """Say in a ValueError which field is wrong and what was expected."""
+    """Raise ValueError with the wrong field and what was expected."""
     for key, value in fields.items():
         if key not in _FIELDS:
             raise ValueError(f"{json.dumps(key)} is unknown; expected {', '.join(_FIELDS)}")

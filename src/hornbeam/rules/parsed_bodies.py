@@ -1,8 +1,8 @@
-"""What the atoms of a rule say of its two arguments: conditions, each of them one body.
+"""Parses the atoms of a rule body into conditions, each of them one `Body`.
 
 Atoms that share a variable other than the two arguments belong together. Such a component is a path
-from the first argument to the second, whatever its variables are called and in whatever order its
-atoms stand; or one atom about one argument: open, anchored or unary.
+from the first argument to the second, with any names of variables and in any order of atoms; or one
+atom about one argument: open, anchored or unary.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hornbeam.language.rule_parts import RefusedError, variables_of
 from hornbeam.language.syntax import Atom, Comparison, Constant, Variable
 from hornbeam.rules.body import MAX_LENGTH, Body, Kind, Step
 
-#: What the names of entities do not have: ends of fields and lines, and what is no text.
+#: Characters that entity names cannot contain.
 _NO_NAME = re.compile(r"[\t\r\n\0\ud800-\udfff]")
 
 
@@ -37,7 +37,7 @@ class Head:
 
 
 class ParsedBody(NamedTuple):
-    """A body, and the variables that it walks over with both arguments; none without an atom."""
+    """A body, and the variables that it walks over with both arguments; none without atoms."""
 
     body: Body
     nodes: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class Component:
         return set[str]().union(*map(variables_of, self.atoms))
 
     def stated(self, names: Mapping[str, str]) -> ParsedBody:
-        """The body that it states; see `parsed_clause` for `names`."""
+        """The body of the component; see `parsed_clause` for `names`."""
         if not self.atoms:
             [comparison] = self.literals.values()
             return ParsedBody(self._equality(comparison))
@@ -138,7 +138,7 @@ class Component:
             if len(touching) > 1:
                 raise RefusedError(f"{no_path}: it branches at {here}", touching[1][0].place)
             atom, first, second = touching[0]
-            # Never a variable of before: an atom that leads back there would have been a branch.
+            # Never an earlier variable: an atom that leads back there would have been a branch.
             there = second if first == here else first
             begin, reach = (atom.arguments.index(Variable(name)) for name in (here, there))
             steps.append(Step.between(real_name(atom, names), begin, reach, len(atom.arguments)))
@@ -182,7 +182,7 @@ def real_name(atom: Atom, names: Mapping[str, str]) -> str:
 
 
 def _entity(constant: Constant, place: Place | None) -> str:
-    """Name that a constant stands for; one that no fact can have is refused."""
+    """Entity name of a constant; one that no fact can have is refused."""
     if not constant.value or _NO_NAME.search(constant.value):
         why = f"{constant} names no entity"
         raise RefusedError(f"{why}; expected one character or more, no TAB, CR, LF or NUL", place)

@@ -1,8 +1,8 @@
 """Clauses of a model among logical rules: every spelling is recognised, all else refused.
 
-`mentions(B, C) & cites(A, B) -> mentions(A, C)` is the path cites, mentions whatever its variables
-are called and in whatever order its atoms stand. `parsed_bodies` has the conditions of a body; here
-are heads, thresholds, ways of counting and `!=`.
+`mentions(B, C) & cites(A, B) -> mentions(A, C)` is the path cites, mentions with any names of
+variables and any order of atoms. `parsed_bodies` has the conditions of a body; here are heads,
+thresholds, ways of counting and `!=`.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ Unequal = frozenset[str]
 
 
 class ParsedClause(NamedTuple):
-    """A clause, and whether its rule says that variables differ; None where it has no atom."""
+    """A clause, and whether its rule requires that variables differ; None without an atom."""
 
     clause: Clause
     distinct: bool | None
 
 
 def parsed_clause(rule: LogicalRule, names: Mapping[str, str], source: str) -> ParsedClause:
-    """Clause that a weighted rule states; messages call its text by `source`.
+    """Clause of a weighted rule; errors name its text by `source`.
 
     The rule's head is one atom over two variables, and its body is empty (a prior) or up to three
     conditions on them, with `!=` between all variables that each of them walks over or none.
@@ -184,7 +184,7 @@ def _thresholds(rule: LogicalRule, conditions: Sequence[Component]) -> list[Brac
 
 
 def _part(condition: Component, stated: ParsedBody, bracket: Bracket | None) -> Part:
-    """The body that a condition states, with its threshold."""
+    """The body of a condition, with its threshold."""
     body = stated.body
     if bracket is None:
         return Part(body)
@@ -218,7 +218,7 @@ def _are_different(
 ) -> bool | None:
     """Whether all variables that a condition walks over must be different entities.
 
-    Some of them only is neither; None where there is no atom.
+    Refused where only some must be; None without an atom.
     """
     pairs = list(dict.fromkeys(pair for nodes in walked for pair in combinations(nodes, 2)))
     for pair, comparison in different.items():

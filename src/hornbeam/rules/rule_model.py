@@ -1,4 +1,4 @@
-"""Weighted rules and what scoring needs to know besides them, as one value."""
+"""Weighted rules and their semantics, as one value."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class PairDensity:
-    """How the pairs of a request are spread: rules about other pairs depend on it.
+    """How densely the pairs scored together share entities; rules about other pairs depend on it.
 
     Mean pairs per subject and per object, and the share of pairs that have neither end in common
     with another.
@@ -50,13 +50,13 @@ class PairDensity:
 
 @dataclass(frozen=True)
 class Semantics:
-    """What a model's scores depend on besides its rules; the first line of a model file.
+    """What a model's scores depend on in addition to its rules; the first line of a model file.
 
-    `distinct_variables` and `max_fanout` say how rules walk the graph, as in `Language`;
+    `distinct_variables` and `max_fanout` limit how rules walk the graph, as in `Language`;
     `threshold` is the score from which a target is called true. With `cross_evidence` the true
-    training pairs were evidence for one another, and known pairs should be facts when it scores.
-    A `collective` model scores pairs together, by that method; one of two steps says how its
-    training pairs were `asked`.
+    training pairs were evidence for one another, and known pairs should be facts when it scores. A
+    `collective` model scores pairs together, by that method; one of two steps has the density of
+    its training pairs, `asked`.
     """
 
     counts: Counts = Counts.RAW
@@ -75,7 +75,7 @@ class Semantics:
 
     @property
     def two_steps(self) -> bool:
-        """Whether its rules have in their bodies what a first step believes of other pairs."""
+        """Whether its rules have beliefs of a first step in their bodies."""
         return self.collective is CollectiveMethod.TWO_STEP
 
 
@@ -93,7 +93,7 @@ class RuleModel:
 
     @property
     def first_step(self) -> RuleModel:
-        """The plain model that says what is believed of each pair alone."""
+        """The plain model whose scores are the beliefs."""
         plain = replace(self.semantics, collective=None, asked=None)
         return RuleModel(self.beliefs, plain)
 
@@ -106,7 +106,7 @@ class RuleModel:
     def symmetric(self) -> bool:
         """Whether every rule has its mirror image among the rules, with the same weight.
 
-        So are the rules of a symmetric target: t(a, b) says t(b, a).
+        This holds for a symmetric target: t(a, b) implies t(b, a).
         """
         mirrored = (Rule(rule.weight, rule.clause.mirror) for rule in self.rules)
         return len(self.targets) == 1 and set(self.rules).issuperset(mirrored)
@@ -114,7 +114,7 @@ class RuleModel:
     @property
     def language(self) -> Language:
         """How the rules walk the graph."""
-        # it brings NumPy, and the help of commands needs only the choices above
+        # imported late: it needs NumPy, and the help of commands only the enumerations above
         from hornbeam.rules.candidates import Language
 
         semantics = self.semantics
@@ -136,12 +136,12 @@ class RuleModel:
 
     @cached_property
     def _weighing(self) -> Weighing:
-        """How groundings weigh where a clause says nothing of it."""
+        """How groundings weigh where a clause has no weighing."""
         return Weighing(self.semantics.counts)
 
     @property
     def shares(self) -> bool:
-        """Whether some rule asks for shares of paths, not for their number alone."""
+        """Whether some rule needs shares of paths, not only their number."""
         return any(
             self.counts_of(rule.clause).counts is Counts.SHARE
             or any(part.threshold and part.threshold.share for part in rule.clause.body.parts)
@@ -158,7 +158,7 @@ class RuleModel:
 
     @property
     def clause_texts(self) -> list[str]:
-        """PSL text of every rule's clause, as it stands in the model file, without weight."""
+        """PSL text of every rule's clause, as in the model file, without weight."""
         spelt, distinct = self.identifiers, self.semantics.distinct_variables
         return [rule.clause.text(spelt, distinct=distinct) for rule in self.rules]
 

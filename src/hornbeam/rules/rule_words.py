@@ -1,12 +1,12 @@
-"""Rules in words, for people who do not read PSL: the one home of how a rule is said.
+"""Rules as English sentences; the only module that words rules.
 
     interacts(A, X) [n >= 25] & enzyme(A, 'cyp3a4') -> interacts(A, B) [log]
 
     If A has 25 or more interacts besides B and A enzyme 'cyp3a4', then A interacts B, counted by
     log.
 
-Words come in pieces, so that a page can set variables, predicates and entities apart, and escape
-what comes from the data. Variables are called what the PSL text of the same clause calls them.
+Words come in pieces, so that a page can format variables, predicates and entities differently, and
+escape text from the data. Variables have the same names as in the PSL text of the clause.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Phrase(NamedTuple):
 
 Words = tuple[Phrase, ...]
 
-#: How a way of counting is said behind a rule.
+#: Words for a way of counting, after a rule.
 COUNTED = {
     Counts.RAW: "counted one by one",
     Counts.LOG: "counted by log",
@@ -119,7 +119,7 @@ def rule_table(model: RuleModel) -> ResultTable:
 def body_words(body: AnyBody) -> Words:
     """The conditions of a body, all of which must hold."""
     ends, names = body_ends(body), variables()
-    # as in `hornbeam.rules.body.body_texts`, so that both call the variables alike
+    # as in `hornbeam.rules.body.body_texts`, so that variables have the same names
     free = (name for name in names if name not in ends)
     # where a condition has an "and" of its own, a comma keeps the conditions apart
     several = any(len(part.body) > 1 for part in body.parts)
@@ -131,7 +131,7 @@ def body_words(body: AnyBody) -> Words:
 
 
 def condition_words(part: Part, ends: tuple[Variable, Variable], free: Iterator[Variable]) -> Words:
-    """One condition; variables besides those of subject and object are taken from `free`."""
+    """One condition; variables other than subject and object are taken from `free`."""
     body, threshold = part.body, part.threshold
     literals = body.literals(ends, free)
     here = ends[body.argument]
@@ -154,7 +154,7 @@ def condition_words(part: Part, ends: tuple[Variable, Variable], free: Iterator[
 
 
 def with_shown_entities(words: Words, shown: Callable[[str], str]) -> Words:
-    """The words with entities called otherwise.
+    """The words with other names of entities.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def _linked(body: Body, atoms: list[Atom]) -> Words:
 
 
 def _open(body: Body, here: Variable, there: Variable, threshold: Threshold | None) -> Words:
-    """Edges of an argument, whoever is at the other end; the pair's own edge never counts."""
+    """Edges of an argument to any entity; the pair's own edge never counts."""
     [step] = body.steps
     many, predicate = _many(threshold), _predicate(step.predicate)
     if step.arity > 2:
@@ -228,12 +228,12 @@ def _shared(
 
 
 def _many(threshold: Threshold | None) -> str:
-    """How many groundings are asked for, before what is counted."""
+    """The required number of groundings, before what is counted."""
     return "" if threshold is None or threshold.share else f"{threshold.bound:.0f} or more "
 
 
 def _ways(threshold: Threshold | None) -> Words:
-    """How many groundings are asked for, behind the condition."""
+    """The required number of groundings, after the condition."""
     if threshold is None or threshold.share:
         return _share(threshold)
     return (Phrase(f" in {threshold.bound:.0f} or more ways"),)
@@ -246,7 +246,7 @@ def _share(threshold: Threshold | None) -> Words:
 
 
 def _filled(template: str, *values: Phrase | Variable) -> Words:
-    """A template with a value in the place of every {}."""
+    """A template with every {} replaced by a value."""
     texts = template.split("{}")
     pieces = [Phrase(texts[0])]
     for value, text in zip(values, texts[1:], strict=True):

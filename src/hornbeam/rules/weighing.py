@@ -41,7 +41,7 @@ class Weighing:
 
     @classmethod
     def from_bracket(cls, bracket: Bracket) -> Weighing:
-        """The way of counting that a bracket names; a ValueError says what was expected."""
+        """The way of counting in a bracket; a ValueError names what was expected."""
         if bracket.name not in list(Counts):
             raise ValueError(
                 f"{bracket} is no way of counting; "
@@ -63,7 +63,7 @@ class Weighing:
 
 @dataclass(frozen=True)
 class Threshold:
-    """What a condition of a conjunction asks of its groundings: `[n >= 25]`, `[share > 0.012]`.
+    """A condition on the groundings of a body in a conjunction: `[n >= 25]`, `[share > 0.012]`.
 
     A condition with a threshold counts once where it holds, however many groundings it has.
     """
@@ -80,7 +80,7 @@ class Threshold:
 
     @classmethod
     def from_bracket(cls, bracket: Bracket) -> Threshold:
-        """The threshold that a bracket names; a ValueError says what was expected."""
+        """The threshold in a bracket; a ValueError names what was expected."""
         if (bracket.name, bracket.operator) not in (("n", ">="), ("share", ">")):
             raise ValueError(f"{bracket} is no threshold; expected [n >= 25] or [share > 0.012]")
         return cls(bracket.number or 0.0, bracket.name == "share")

@@ -1,4 +1,4 @@
-"""Scores by the million: a block of pairs at a time, so that neither counts nor scores pile up."""
+"""Scores large sets of pairs in blocks, with bounded memory."""
 
 from __future__ import annotations
 

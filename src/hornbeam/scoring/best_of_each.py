@@ -1,8 +1,8 @@
 """The best pairs of every subject by upper bounds: most of what a subject reaches is not counted.
 
-From a block of subjects all objects' margins are found at once. Of every subject the pairs of
-highest bound are scored exactly, then, round by round, those whose bounds let them be among its
-best still.
+From a block of subjects all objects' margins are found at once. For every subject the pairs of
+highest bound are scored exactly, then, in rounds, those whose bounds still allow them to be among
+its best.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hornbeam.scoring.margins import Margins
 #: Most subjects walked from at once, and about the most pairs that conditions may give them.
 MAX_SUBJECTS = 128
 MAX_PAIRS = 4_000_000
-#: Pairs of a subject that are counted first, besides as many as are wanted.
+#: Pairs of a subject that are counted first, in addition to `top`.
 FIRST_PAIRS = 4
 
 
@@ -49,7 +49,7 @@ def best_of_each(
 def _best_in(
     exactly: Exactly, bounds: ScoreBounds, subject: Ids, object_: Ids, margin: Floats, top: int
 ) -> BestPairs:
-    """The best of some subjects' pairs, which stand together."""
+    """The best of some subjects' pairs, which are grouped by subject."""
     best, size = BestPairs.none(top), top + FIRST_PAIRS
     while len(subject):
         now = _highest(subject, margin, size)
@@ -78,25 +78,25 @@ def _highest(subject: Ids, margin: Floats, size: int) -> Bools:
 
 
 def _full(best: BestPairs) -> Positions:
-    """The last pairs of subjects that have as many as are wanted, in the order of subjects."""
+    """Rows of the worst kept pair of every subject that already has `top` pairs."""
     return np.flatnonzero(_places(best.subject) == best.top - 1)
 
 
 def _rows(best: BestPairs, subject: Ids) -> Positions:
-    """The place of every pair's subject among those that are `_full`, -1 where it is not."""
+    """Index of every pair's subject among the `_full` ones, -1 where it has fewer pairs."""
     full = best.subject[_full(best)]
     at = np.searchsorted(full, subject)
     return np.where(np.append(full, -1)[at] == subject, at, -1)
 
 
 def _least_margins(best: BestPairs, bounds: ScoreBounds, margin: Floats) -> Floats:
-    """Margins below which nothing passes the last of a full subject; of others, which come last."""
+    """Margins below which no pair enters a full subject's best; last, -inf for all others."""
     most = float(np.abs(margin).max(initial=1.0))
     return np.append(bounds.least_margins(best.score[_full(best)], most), -np.inf)
 
 
 def _united(best: BestPairs, subject: Ids, object_: Ids, score: Floats) -> BestPairs:
-    """The best of every subject's, with more pairs."""
+    """The best pairs of every subject, updated with more pairs."""
     subject = np.concatenate([best.subject, subject])
     object_ = np.concatenate([best.object, object_])
     score = np.concatenate([best.score, score])
@@ -113,7 +113,7 @@ def _may_have(best: BestPairs, subject: Ids, object_: Ids, bound: Floats) -> Boo
 
 
 def _places(subject: Ids) -> Ints:
-    """The place of every pair among those of its subject, which stand together, from 0."""
+    """Position of every pair among those of its subject, from 0; pairs are grouped by subject."""
     starts = run_starts(subject)
     sizes = np.diff(np.append(starts, len(subject)))
     return np.arange(len(subject)) - np.repeat(starts, sizes)

@@ -1,10 +1,10 @@
 """The best pairs of all, found by upper bounds: what cannot be among them is never counted.
 
-Subjects wait in the order of the best score that any pair of theirs could have. From those at the
+Subjects are queued by the best score that any of their pairs could have. From those at the
 front all objects' margins are found at once (`hornbeam.scoring.margins`), the pairs of highest
-bound are counted and scored exactly, and whoever cannot pass the last of the best any more is
-dropped. A score is never above its bound, so what is left at the end are the best, ties by subject
-and object included.
+bound are counted and scored exactly, and subjects that cannot enter the best any more are dropped.
+A score is never above its bound, so what is left at the end are the best, ties by subject and
+object included.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.scoring.margins import Margins
 
-#: Most subjects walked from at once; the first goes alone, and each time they are twice as many.
+#: Most subjects walked from at once; begins with one and doubles each time.
 MAX_SUBJECTS = 1024
-#: Pairs that are counted first, besides as many as are wanted.
+#: Pairs that are counted first, in addition to `top`.
 FIRST_PAIRS = 64
-#: What a score may be above that of its margin by rounding.
+#: Maximum rounding error of a score computed from its margin.
 ROUNDING = 8 * np.finfo(np.float64).eps
 
 
@@ -40,7 +40,7 @@ class BestPairs:
 
     @classmethod
     def none(cls, top: int) -> BestPairs:
-        """Before anything is scored."""
+        """No pairs yet."""
         return cls(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0), top)
 
     def with_pairs(self, subject: Ids, object_: Ids, score: Floats) -> BestPairs:
@@ -77,7 +77,7 @@ class ScoreBounds:
     score: Score
 
     def of(self, margin: Floats) -> Floats:
-        """Bounds, never less for a greater margin.
+        """Bounds of scores, increasing with the margin.
 
         For y in {0, 1} and for hinges of power 1 a score depends on A - B alone. For power 2 the
         density of y is proportional to exp(d y + s y (1 - y)) with d = A - B and s = A + B >= |d|;
@@ -91,7 +91,7 @@ class ScoreBounds:
         return np.minimum(closed_form(up, down, self.relaxation) * (1.0 + ROUNDING), 1.0)
 
     def least_margins(self, wanted: Floats, most: float) -> Floats:
-        """Margins below which no bound is as `wanted`, or nearly the greatest of them.
+        """Lower bounds of the margins whose score bound reaches each value of `wanted`.
 
         Bisected between `-most` and `most`.
         """

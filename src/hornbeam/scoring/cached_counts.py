@@ -1,4 +1,4 @@
-"""Counts of pairs that are scored under one set of weights after the other."""
+"""Cached counts of pairs that are scored repeatedly under different weights."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hornbeam.scoring.rule_columns import RuleColumns, RuleLayout, added, weight
 
 @dataclass(frozen=True, eq=False)
 class CachedCounts:
-    """Pairs and their counts; what the model's rules add to them is laid out once.
+    """Pairs and their counts; what the model's rules add to them is computed once.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class CachedCounts:
         """Scores by the model's rules with other weights, the bytes of `score_targets`."""
         relaxation = self.model.semantics.relaxation
         if self.statistics.body_truth is not None and relaxation is not Relaxation.BOOLEAN:
-            # every grounding has a knee of its own: there are no columns to add
+            # every grounding has its own hinge: there are no columns to add
             return score_targets(self.model.with_rules(rules), self.statistics, self.pairs)
         return score_mean(*added(self._columns, weights_of(rules), len(self.pairs)), relaxation)
 

@@ -4,7 +4,7 @@ The MAP state of all pairs minimises the sum of all ground clauses' potentials, 
 of a pair is then the mean E[y] of its density with the other pairs at their MAP values: every
 ground clause is a hinge in y whose knee the others decide, so closed forms remain.
 
-* A pair that stands among the facts is true for the others. It is no evidence for itself: its own
+* A pair among the facts is true for the others. It is not evidence for itself: its own
   score is the mean, or the MAP, of its density given the others.
 * Targets in {0, 1} (the boolean relaxation) have no tractable joint state. The others are then held
   at the MAP state of the linear relaxation, and E[y] is that of y in {0, 1}: the potentials'
@@ -35,8 +35,8 @@ from hornbeam.scoring.independent_scorer import strengths
 from hornbeam.scoring.linked_clauses import LinkedPairs
 from hornbeam.scoring.model_checks import check_collective
 
-#: Of ADMM: tighter than its usual tolerances, since scores are read off the state, and steps that
-#: suit programs in which few rows have weights near the largest.
+#: Settings of ADMM: tighter tolerances than usual, since scores depend on the state, and a step
+#: size for programs in which few rows have weights near the largest.
 EPSILON_ABS, EPSILON_REL, MAX_ITERATIONS = 1e-6, 1e-4, 5000
 #: Most rounds of means given each other.
 MAX_ROUNDS = 200
@@ -49,8 +49,8 @@ class CollectiveState:
 
     The variables are the distinct pairs `linked.atoms`, of which those among the facts are held at
     1. `potentials` are all ground clauses and priors over them, `state` their MAP values, and
-    `solved` says how these were found. Where rules move their heads alone, `negated` says which of
-    the rules deny them, and the state is that of the means.
+    `solved` is how these were found. Where rules move only their heads, `negated` gives the rules
+    that deny them, and the state is that of the means.
     """
 
     linked: LinkedPairs
@@ -82,9 +82,9 @@ class CollectiveState:
         """What each ground clause is to each of its variables, given the others' MAP values.
 
         With the others fixed, a row is weight * max(0, a y + rest)^p. For a head, a = -1: a hinge
-        up of body truth rest. For an atom that stands m times below, a = m and rest <= 0: m^p
-        times a hinge down of height 1 + rest / m. Where rules move their heads alone, atoms
-        below have none.
+        up of body truth rest. For an atom that occurs m times in the body, a = m and rest <= 0: m^p
+        times a hinge down of height 1 + rest / m. Where rules move only their heads, body atoms
+        have none.
         """
         rows = self.potentials
         form = rows.forms(self.state)[rows.row]
@@ -163,7 +163,7 @@ def infer_pairs(
 
 
 def linked_pairs(model: RuleModel, engine: MemoryEngine, pairs: Targets) -> LinkedPairs:
-    """Lay out the pairs of a collective model as variables; the weights do not matter."""
+    """The pairs of a collective model as variables; the weights do not matter."""
     check_collective(model)
     return LinkedPairs.of(recursive_engine(engine, model.semantics.max_fanout), pairs)
 
@@ -171,7 +171,7 @@ def linked_pairs(model: RuleModel, engine: MemoryEngine, pairs: Targets) -> Link
 def infer_linked(
     model: RuleModel, linked: LinkedPairs, progress: Progress = SILENT
 ) -> CollectiveState:
-    """Find the MAP state of pairs that have been laid out, under the weights of a model."""
+    """Find the MAP state of linked pairs under the weights of a model."""
     relaxation, stated = model.semantics.relaxation, linked.stated
     kind = PotentialKind.SQUARED if relaxation is Relaxation.SQUARED else PotentialKind.LINEAR
     heads_only = model.semantics.collective is CollectiveMethod.MAP_HEADS
@@ -207,10 +207,10 @@ def _believed_state(
     relaxation: Relaxation,
     negated: Bools,
 ) -> CollectiveState:
-    """The means of all pairs given each other's, where rules move their heads alone.
+    """The means of all pairs given each other's, where rules move only their heads.
 
-    No energy has such a state for its minimum, since what a body tells its head is not told back.
-    The means are worked out from each other, half of the way in every round, until they stay.
+    This state is not the minimum of an energy, since heads have no influence on bodies. The means
+    are iterated with damping 1/2 until they converge.
     """
     state, status, none = start, MapStatus.ITERATIONS, np.zeros(len(potentials))
     unsolved = assess(potentials, start, none, status, "means", np.inf)
@@ -243,7 +243,7 @@ def _with_pulls(links: Potentials, up: Floats, down: Floats, kind: PotentialKind
 
 
 def _held_at_one(potentials: Potentials, held: Bools) -> Potentials:
-    """The program with some variables put in as 1."""
+    """The program with some variables replaced by 1."""
     if not held.any():
         return potentials
     gone = held[potentials.variable]

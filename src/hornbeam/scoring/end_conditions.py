@@ -1,6 +1,6 @@
-"""What conditions on one end of a pair say of every entity there, whoever the other end is.
+"""Contributions of conditions on one argument: once per entity, for all values of the other.
 
-A pair's own edge is no evidence for it, so that a condition on one end may count one fact less for
+A pair's own edge is not evidence for it, so a condition on one end may count one fact less for
 a pair that is linked. Every entity is therefore counted in a pair with one that the target does not
 link it to: its counts are the same with all others that the target does not link it to.
 """
@@ -37,7 +37,7 @@ class EndConditions:
         return strengths(self.model.with_rules(rules), self._columns.statistics, self._pairs)
 
     def factor(self, parts: Sequence[Part]) -> Floats:
-        """What conditions multiply the groundings of their conjunction by, for every entity."""
+        """For every entity the factor of conditions on the groundings of their conjunction."""
         product = np.ones(len(self.engine.facts.entities))
         for part in parts:
             rows, x = self._columns.factor(part)
@@ -65,7 +65,7 @@ class EndConditions:
 
 
 def only_argument(rule: Rule) -> int | None:
-    """The argument that alone decides over a rule; None with a path, or conditions on both."""
+    """The only argument that a rule depends on; None with a path or conditions on both."""
     parts = rule.clause.body.parts
     if any(part.body.kind is Kind.PATH for part in parts):
         return None
@@ -85,7 +85,7 @@ def first_unlinked(facts: Facts, target: str, argument: int) -> Ids:
     here, there = here[order], there[order]
     starts = run_starts(here) if len(here) else np.empty(0, dtype=np.int64)
     sizes = np.diff(np.append(starts, len(here)))
-    # neighbours ascend, so those that are equal to their places are the first ones
+    # neighbours ascend: while the k-th equals k there is no gap, so their number is the first gap
     in_place = there == np.arange(len(here)) - np.repeat(starts, sizes)
     first_gap = np.bincount(here, in_place, n).astype(np.int32)
     return np.where(first_gap < n, first_gap, 0).astype(np.int32)

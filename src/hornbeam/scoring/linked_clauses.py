@@ -39,9 +39,9 @@ assert STEPS == MAX_LENGTH, "the kernel has a place for every step of a body"
 
 #: Most rows of ground clauses; a million take about 0.1 GB with what inference adds.
 MAX_ROWS = 20_000_000
-#: Parts of the work: always as many, so that threads change no sum.
+#: Fixed number of parts, so that sums do not depend on the number of threads.
 BLOCKS = 32
-#: Variables in the sample behind a forecast, and the rows from which it is worth saying.
+#: Variables in the sample of a forecast, and the minimum rows to report it.
 SAMPLE, MIN_REPORTED_ROWS = 64, 2_000_000
 
 
@@ -58,8 +58,8 @@ class ClauseWalk(NamedTuple):
 class LinkedPairs:
     """The variables of a collective prediction, and the graph of facts and variables.
 
-    `atoms` are the distinct pairs, `place` says which of them a pair is, `stated` which of them
-    stand among the facts, and `known` counts over the facts without them.
+    `atoms` are the distinct pairs, `place` is the number of every pair among them, `stated` which
+    of them are facts, and `known` counts over the facts without them.
     """
 
     atoms: Targets
@@ -101,8 +101,8 @@ class LinkedPairs:
         """Ground clauses of every rule, whatever its weight, those over the same variables counted.
 
         The MAP state is not inferred from these: where there are several, which of them is found
-        depends on how rows are merged. Where rules move their heads alone, a row is about its
-        head, be that negated or not.
+        depends on how rows are merged. Where rules move only their heads, a row is about its head,
+        negated or not.
         """
         heads_only = model.semantics.collective is CollectiveMethod.MAP_HEADS
         walks = self._walks([replace(rule, weight=1.0) for rule in model.rules], heads_only)
@@ -155,7 +155,7 @@ class LinkedPairs:
         return Potentials(len(self.atoms), indptr, variable, coefficient, constant, *figures)
 
     def at_values(self, value: Floats) -> Facts:
-        """Facts and pairs as one table, the pairs as true as their values, those of 0 left out."""
+        """Facts and pairs as one table, the pairs with their values, those of 0 left out."""
         table = self.united.binary
         if table.millionths is None:
             return self.united
@@ -178,7 +178,7 @@ class LinkedPairs:
             np.count_nonzero(code, axis=1),
             np.array([walk.predicate for walk in walks], dtype=np.int64),
             np.array([walk.from_head for walk in walks], dtype=np.bool_),
-            # a row has its head apart where that is no negated one
+            # a positive head has its own column in a row
             np.array([one.clause.negated and not heads_only for one in rules], np.bool_)[rule],
             np.array([one.weight for one in rules], dtype=np.float64)[rule],
             rule,

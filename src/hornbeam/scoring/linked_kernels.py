@@ -1,7 +1,7 @@
 """Kernel that walks ground clauses over edges of which some are variables, and merges like ones.
 
 A ground clause is stored as one row of variables: its head, where that is a variable that it pulls
-up (-1 for none), then the variables it pushes down, ascending, each as often as it stands there.
+up (-1 for none), then the variables it pushes down, ascending, each as often as it occurs.
 Rows with the same variables are one row, their weights added up.
 """
 
@@ -103,7 +103,7 @@ def add(rows, size, key, weight):
 
 
 def run_of(graph, x, code):
-    """Where the edges of a node with a code stand."""
+    """The range of a node's edges with a code."""
     low, high = graph.offsets[x], graph.offsets[x + 1]
     first = low + np.searchsorted(graph.code[low:high], code)
     last = first + np.searchsorted(graph.code[first:high], code, side="right")
@@ -142,7 +142,7 @@ def fill_key(key, rule, start, is_head, negated, met, length):
 
 
 def repeats(node, level, x, sink, last):
-    """Whether a node stands on the walk already, or is its end too early."""
+    """Whether a node is on the walk already, or is its end too early."""
     if not last and x == sink:
         return True
     for k in range(level + 1):

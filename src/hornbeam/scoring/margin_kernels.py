@@ -1,4 +1,4 @@
-"""The loop that finds pairs of high margin; `hornbeam.scoring.margins` says what for."""
+"""The loop that finds pairs of high margin; see `hornbeam.scoring.margins`."""
 
 # ruff: noqa: ANN001, ANN201
 # mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
@@ -14,9 +14,9 @@ from hornbeam.compiled import kernels
 
 kernel = kernels("the search for the best links")
 
-#: What a path gives its term: its groundings, 1 from so many on, 1 above a share, or its share.
+#: What a path gives its term: its count, 1 at or above a count, 1 above a share, or its share.
 GROUNDINGS, FROM_COUNT, ABOVE_SHARE, SHARE = range(4)
-#: How that weighs, as `hornbeam.rules.weighing.Counts` says.
+#: How that weighs; see `hornbeam.rules.weighing.Counts`.
 RAW, LOG, EXISTS, BY_MEDIAN = range(4)
 
 
@@ -32,7 +32,7 @@ class MarginGraph(NamedTuple):
 
 
 class StepTrie(NamedTuple):
-    """Sequences of steps by their common beginnings, each behind the one that it goes on from.
+    """Sequences of steps by their common beginnings, each after the one that it extends.
 
     Its terms are `first[i]` to below `first[i + 1]`. The empty sequence comes first.
     """
@@ -57,7 +57,7 @@ class TermColumns(NamedTuple):
 
 
 class EndMargins(NamedTuple):
-    """What rules with conditions on one end add: margins, and strengths of either sign.
+    """Contributions of rules with conditions on one end: margins, and strengths of either sign.
 
     `led_to` are the objects that conditions lead to, those of highest margin first.
     """
@@ -72,7 +72,7 @@ class EndMargins(NamedTuple):
 class MarginScratch(NamedTuple):
     """Sums of one subject, by steps taken and node, all zero between subjects.
 
-    `reached` lists the nodes of every number of steps, `size` says how many there are; `touched`
+    `reached` lists the nodes after every number of steps, `size` their number; `touched`
     lists the objects that some term counts for. Made by NumPy: every array that a kernel makes by
     itself takes a fifth of a second to compile.
     """
@@ -88,7 +88,7 @@ class MarginScratch(NamedTuple):
 
     @classmethod
     def of(cls, levels: int, n_entities: int) -> MarginScratch:
-        """Make room for so many steps, the first of none, and so many nodes."""
+        """Allocate arrays for `levels` numbers of steps, from 0, and `n_entities` nodes."""
         by_level, n = (levels, n_entities), n_entities
         return cls(
             np.zeros(by_level),
@@ -111,7 +111,7 @@ class MarginPairs(NamedTuple):
 
     @classmethod
     def of(cls, size: int) -> MarginPairs:
-        """Make room for so many."""
+        """Allocate arrays for `size` pairs."""
         return cls(np.empty(size, np.int64), np.empty(size, np.int32), np.empty(size))
 
 
@@ -146,7 +146,7 @@ def follow(walks, wanted, count, share, reached, depth, size):
 
 
 def base(kind, bound, count, share):
-    """What a path of so many groundings and such a share gives its term."""
+    """Factor of a path in its term, given its count and share."""
     if kind == FROM_COUNT:
         return 1.0 if count >= bound else 0.0
     if kind == ABOVE_SHARE:
@@ -168,8 +168,8 @@ def margins_above(walks, trie, terms, ends, slack, subjects, first, floor, scrat
     """Fill `pairs` with those of margin `floor` or more, subject by subject from row `first`.
 
     Margins come with `slack` times all strengths that went into them added. Facts are left out, and
-    pairs that no rule has groundings for but by conditions on the subject. Returns the row of the
-    first subject for whose pairs there may be no room, and how many pairs there are.
+    pairs that have groundings only by conditions on the subject. Returns the row of the
+    first subject whose pairs may not fit, and the number of pairs.
     """
     count, share, reached, size, margin, strength, state, touched = scratch
     depth, steps, first_term = trie
@@ -186,7 +186,7 @@ def margins_above(walks, trie, terms, ends, slack, subjects, first, floor, scrat
             state[known[i]] = 2  # a fact; 1 is a pair that a term counts for
         n_touched = 0
         count[0, a], share[0, a], reached[0, 0], size[0] = 1.0, 1.0, a, 1
-        dead = levels  # a sequence that leads nowhere is not gone on with
+        dead = levels  # stop extending a sequence that reaches no node
         for t in range(len(depth)):
             d = depth[t]
             if d > dead:

@@ -20,7 +20,7 @@ from hornbeam.scoring import margin_kernels as kernels
 from hornbeam.scoring.end_conditions import EndConditions, only_argument
 from hornbeam.scoring.walk_bounds import WalkBounds
 
-#: Of a threshold on shares, which engines agree on to nine digits.
+#: Tolerance of thresholds on shares, which engines agree on to nine digits.
 SHARE_SLACK = 1e-8
 
 WAYS = {
@@ -45,7 +45,7 @@ class MarginTerm:
 
     @property
     def kind(self) -> int:
-        """What the path gives, as the kernel numbers it."""
+        """Number of what the path gives, as in the kernel."""
         if self.threshold is not None:
             return kernels.ABOVE_SHARE if self.threshold.share else kernels.FROM_COUNT
         alone = self.near is None and self.far is None
@@ -54,14 +54,14 @@ class MarginTerm:
 
     @property
     def bound(self) -> float:
-        """The threshold; one on shares gives way a little, so that the margin is no lower."""
+        """The threshold; one on shares is lowered a little, so that the margin stays a bound."""
         if self.threshold is None:
             return 0.0
         slack = SHARE_SLACK if self.threshold.share else 0.0
         return self.threshold.bound * (1.0 - math.copysign(slack, self.weight))
 
     def most(self, walks: WalkBounds, n_entities: int) -> Floats:
-        """What it may add at most to a pair, for every subject."""
+        """For every subject the most that it may add to a pair."""
         x = np.ones(n_entities) if self.near is None else self.near
         if self.far is not None:
             x = x * self.far.max(initial=0.0)
@@ -87,7 +87,7 @@ class TermBuilder:
 
     @cached_property
     def terms(self) -> list[MarginTerm]:
-        """In the order of their sequences; what the facts cannot ground is left out."""
+        """Terms in the order of their sequences, without those that the facts cannot ground."""
         found = (self._term(rule) for rule in self.model.rules if only_argument(rule) is None)
         return sorted((term for term in found if term is not None), key=lambda term: term.codes)
 
@@ -151,7 +151,7 @@ class TermBuilder:
         )
 
     def _factor(self, argument: int, parts: tuple[Part, ...]) -> Floats | None:
-        """The factor of conditions on an end, made once."""
+        """The factor of conditions on an end, cached."""
         if not parts:
             return None
         if (argument, parts) not in self._factors:

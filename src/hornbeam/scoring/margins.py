@@ -10,12 +10,12 @@ a sum of
 and a path's groundings and shares come for all objects together by walking forward from the
 subject, common first steps once. Where a rule has two paths, the second one's groundings are not
 known at the end of the first: they are bounded by all that the subject may have, and a rule against
-the link is left out. So margins are upper bounds, and equal to the truth but for that and
-for rounding, which `SLACK` covers.
+the link is left out. So margins are upper bounds, and exact except for that and for rounding, which
+`SLACK` covers.
 
-Soft facts and distinct variables only take away: where every fact is wholly true and variables may
-coincide, a rule has as many groundings, each at least as true. So a model and facts like that
-(`bounding_model`) bound what rules for the link add; those against it are left out there.
+Soft facts and distinct variables only reduce groundings: where every fact is wholly true and
+variables may coincide, a rule has as many groundings, each at least as true. So a model and facts
+like that (`bounding_model`) bound what rules for the link add; those against it are left out there.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from hornbeam.scoring.margin_terms import TermBuilder
 from hornbeam.scoring.reach import Reach
 from hornbeam.scoring.walk_bounds import WalkBounds
 
-#: Of all strengths that went into a margin: far more than rounding can amount to.
+#: Fraction of all strengths in a margin: far more than its rounding error.
 SLACK = 1e-11
 #: Pairs of one call of the kernel, beyond those that two subjects may have.
 ROOM = 1 << 16
@@ -70,7 +70,7 @@ class Margins:
     reach: Reach
 
     def above(self, subjects: Ids, floor: float) -> tuple[Ids, Ids, Floats]:
-        """Pairs that are no facts and whose margin may be `floor`: subject, object and margin.
+        """Pairs that are not facts and whose margin may reach `floor`: subject, object and margin.
 
         All that some rule for the target may have groundings for is among them.
         """
@@ -130,7 +130,7 @@ class Margins:
 
     @cached_property
     def _ends(self) -> kernels.EndMargins:
-        """What conditions say of both ends, and the objects that they lead to, best first."""
+        """Margins by conditions on both ends, and the objects that they lead to, best first."""
         near, far = (end.strengths() for end in self._conditions)
         margin, strength = far[0] - far[1], far[0] + far[1]
         led_to = np.flatnonzero(self.reach.ends_by_conditions)

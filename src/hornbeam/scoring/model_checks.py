@@ -1,4 +1,4 @@
-"""What a model takes for its pairs, and what is checked and said before it works on evidence."""
+"""Reads pairs for a model, and checks a model against the evidence (errors and warnings)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hornbeam.rules.weighing import Counts
 
 
 def one_target(model: RuleModel, target: str | None) -> str:
-    """The target that is meant, by its name or because there is only one."""
+    """The target of that name, or the only one."""
     if target is None and len(model.targets) == 1:
         return model.targets[0]
     if target is None:
@@ -82,7 +82,7 @@ def _warn_of_missing_predicates(model: RuleModel, engine: Engine) -> None:
 
 
 def collective_path(clause: Clause) -> Body:
-    """The path of a rule of a collective model, empty for a prior; whatever else is refused.
+    """The path of a rule of a collective model, empty for a prior; any other rule is refused.
 
     Its ground clauses contain several pairs at once, each of them counted as it is.
     """
@@ -122,7 +122,7 @@ def _warn_of_missing_constants(model: RuleModel, engine: Engine) -> None:
 
 
 def warn_of_other_targets(model: RuleModel, pairs: Targets) -> None:
-    """Warn about pairs of predicates that no rule is for."""
+    """Warn about pairs of predicates that have no rule."""
     others = sorted(set(pairs.predicates) - set(model.targets))
     if others:
         shown = ", ".join(map(repr, others[:10]))
@@ -132,9 +132,9 @@ def warn_of_other_targets(model: RuleModel, pairs: Targets) -> None:
 
 
 def report_unseen(model: RuleModel, located: Ids, pairs: Targets, progress: Progress) -> None:
-    """Say how many pairs have an entity that no fact has, and what then decides.
+    """Report how many pairs have an entity that no fact has, and how they are scored.
 
-    `located` are the pairs' entities as the evidence knows them, -1 where it does not.
+    `located` are the ids of the pairs' entities in the evidence, -1 where it lacks them.
     """
     unknown = located < 0
     unseen = int(np.count_nonzero(unknown[pairs.subject] | unknown[pairs.object]))

@@ -46,15 +46,15 @@ def best_new_links(
     loops: bool = True,
     progress: Progress = SILENT,
 ) -> tuple[Targets, Floats]:
-    """Find the best `top` pairs, overall or of every subject, that are no facts yet.
+    """Find the best `top` pairs, overall or of every subject, that are not facts yet.
 
-    The engine's graph is walked, and the pairs that are found counted by `counter`, be it the same.
-    `objects` says which entities may be objects, all of them where it is None, and `loops` whether
-    a subject may be its own.
+    The engine's graph is walked, and the pairs that are found are counted by `counter`. `objects`
+    are the entities that may be objects, all of them where it is None, and `loops` whether a
+    subject may be its own.
 
     Only pairs with a grounding of some positive rule count as reached, under the rules' own
-    variables, thresholds and fan-out limit; see `hornbeam.scoring.reach` for rules that ask
-    nothing of the object. Best first, ties by subject and object; by subject first where
+    variables, thresholds and fan-out limit; see `hornbeam.scoring.reach` for rules without a
+    condition on the object. Best first, ties by subject and object; by subject first where
     `per_subject`.
     """
     if model.semantics.collective:

@@ -1,12 +1,12 @@
-"""Where rules lead: pairs that rules for a target may have groundings for, from one argument.
+"""Pairs that positive rules may have groundings for, found from one argument.
 
 From given subjects a path leads to its objects by sparse products of its relations. A condition on
 the object leads to all entities that meet it, one on the subject leaves out subjects that do not.
 In a conjunction all of that holds at once. What comes out is a superset: thresholds, distinct
 variables and fan-out limits are left to counting.
 
-A condition on the subject alone counts for every object alike, so it leads nowhere; only where no
-other rule does, every object that the target's facts have is taken.
+A condition on the subject alone counts equally for every object, so it leads nowhere; only where no
+other rule leads to objects, every object of the target's facts is taken.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Reach:
     near: int = 0
     allowed: Bools | None = None  #: which entities may be led to; all of them where it is None
     loops: bool = True  #: whether an entity may be led to itself
-    #: Which entities meet conditions, each that was asked for.
+    #: Which entities meet a condition; a cache.
     _met: dict[Body, Bools] = field(default_factory=dict, init=False, repr=False)
-    #: Matrices of steps, each that was asked for.
+    #: Matrices of steps; a cache.
     _relations: dict[Step, sparse.csr_array] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
@@ -54,12 +54,12 @@ class Reach:
 
     @cached_property
     def everywhere(self) -> bool:
-        """Whether every known object is taken, for want of a body that leads to some."""
+        """Whether all known objects are candidates, because no body restricts the object."""
         return not any(leads(body, self.near) for body in self.bodies)
 
     @cached_property
     def ends_by_conditions(self) -> Bools:
-        """Entities that bodies without a path may lead to, from some start or other."""
+        """Entities that bodies without a path may lead to, from any start."""
         found = np.zeros(len(self.facts.entities), dtype=np.bool_)
         for body in self.leading:
             if not any(part.body.kind is Kind.PATH for part in body.parts):
@@ -69,7 +69,7 @@ class Reach:
     def ends_of(self, start: int, walked: Mapping[Body, Ids]) -> Ids:
         """Entities that some body leads one start to, known ones among them.
 
-        `walked` has the ends of every path from there, for whoever can walk without matrices.
+        `walked` holds the ends of every path, for callers that find them without matrices.
         """
         found = np.zeros(len(self.facts.entities), dtype=np.bool_)
         for body in self.leading:
@@ -88,7 +88,7 @@ class Reach:
     def blocks(self, starts: Ids) -> Iterator[tuple[int, Ids, Ids]]:
         """Pairs (start, end) that some body may have groundings for, a block of starts at a time.
 
-        Comes with the number of starts done. Pairs that stand among the facts are among them.
+        Comes with the number of starts done. Pairs that are facts are included.
         """
         width = max((self._width(body) for body in self.leading), default=0)
         size = max(1, min(BLOCK, MAX_PAIRS // max(width, 1)))
@@ -99,7 +99,7 @@ class Reach:
                 yield low + len(block), block[row], end
 
     def _ends_from(self, starts: Ids) -> tuple[Ints, Ids]:
-        from scipy import sparse  # a quarter of a second that other work need not wait for
+        from scipy import sparse  # late: loading it takes a quarter of a second
 
         chooser = sparse.csr_array(
             (np.ones(len(starts), dtype=np.int8), (np.arange(len(starts)), starts)),
@@ -124,7 +124,7 @@ class Reach:
         for part in self._conditions(body, 0):
             keep &= self._meeting(part)[starts]
         ends = self._ends(body)
-        if not paths:  # all of the ends for all of the rows
+        if not paths:  # without a path every start leads to every allowed end
             row, end = np.flatnonzero(keep), np.flatnonzero(ends)
             return _sparse(np.repeat(row, len(end)), np.tile(end, len(row)), chooser.shape)
         reached = self._walk(chooser, paths[0])
@@ -139,12 +139,12 @@ class Reach:
         return [part.body.mirror if self.near else part.body for part in body.parts]
 
     def _conditions(self, body: AnyBody, argument: int) -> list[Body]:
-        """Those that are no paths and are about the start (0) or the end (1)."""
+        """Conditions, not paths, on the start (0) or the end (1)."""
         parts = self._parts(body)
         return [part for part in parts if part.kind is not Kind.PATH and part.argument == argument]
 
     def _ends(self, body: AnyBody) -> Bools:
-        """Which entities meet what a body asks of its object."""
+        """Which entities meet a body's conditions on its object."""
         ends = np.ones(len(self.facts.entities), dtype=np.bool_)
         if self.everywhere:
             ends = self._meeting(Body((Step(self.target, inverse=self.near == 0),), self.target,
@@ -160,7 +160,7 @@ class Reach:
         return int(np.count_nonzero(self._ends(body)))
 
     def _meeting(self, body: Body) -> Bools:
-        """Which entities meet a condition that is no path."""
+        """Which entities meet a condition that is not a path."""
         if body not in self._met:
             self._met[body] = self._entities_with(body)
         return self._met[body]
@@ -202,7 +202,7 @@ class Reach:
 
 
 def leads(body: AnyBody, near: int = 0) -> bool:
-    """Whether a body says something of the object, or, with `near` 1, of the subject."""
+    """Whether a body restricts the object, or, with `near` 1, the subject."""
     bodies = (part.body for part in body.parts)
     return any(one.kind is Kind.PATH or one.argument != near for one in bodies)
 

@@ -1,8 +1,8 @@
 """Columns of all rules, added up at once instead of rule by rule.
 
 A rule of one body has the body's column in its way of counting; priors, and conjunctions and
-thresholds, have columns of their own. To look up every rule's column takes longer than to add a few
-hundred entries, so that is done once for a model (`RuleLayout`), and entries are laid out once for
+thresholds, have columns of their own. Looking up every rule's column takes longer than adding a few
+hundred entries, so that is done once per model (`RuleLayout`), and entries are computed once for
 all weights under which the same pairs are scored (`RuleColumns`).
 """
 
@@ -25,7 +25,7 @@ from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.weighing import Counts, Weighing
 
-#: About the most entries that are laid out at once.
+#: About the maximum number of entries per batch.
 MAX_ENTRIES = 1 << 20
 #: Ways of counting by their numbers.
 WAYS = tuple(Counts)
@@ -35,7 +35,7 @@ SHARE = WAYS.index(Counts.SHARE)
 class RuleColumns(NamedTuple):
     """Columns of the `rules` from one number to another, the `sizes` of which follow each other.
 
-    A `cell` is the row of a target, or, where the rule is against it, as far behind all rows; `x`
+    A `cell` is the row of a target, plus the number of targets where the rule is negative; `x`
     is what the rule adds there per unit of weight.
     """
 
@@ -68,7 +68,7 @@ class RuleLayout:
 
     @classmethod
     def of(cls, model: RuleModel, bodies: Sequence[Body]) -> RuleLayout:
-        """Lay out the rules of a model over statistics of these bodies."""
+        """The layout of a model's rules over statistics of these bodies."""
         found = {body: j for j, body in enumerate(bodies)}
         place, way, median = list[int](), list[int](), list[float]()
         own = dict[int, tuple[Clause, Weighing]]()
@@ -91,7 +91,7 @@ class RuleLayout:
         )
 
     def over(self, columns: Columns, targets: Targets) -> Iterator[RuleColumns]:
-        """Lay out the columns of the rules, of so many at once that they need not much memory."""
+        """Yield the columns of the rules in batches of bounded size."""
         n = len(targets)
         for run in self._runs:
             if run.start in self.own:
@@ -112,7 +112,7 @@ class RuleLayout:
         return [slice(run[0], run[-1] + 1) for run in runs]
 
     def _parts(self, statistics: Statistics, run: slice) -> list[slice]:
-        """Rules of a run that have not too many entries together."""
+        """Parts of a run of rules with at most about `MAX_ENTRIES` entries each."""
         indptr, place = statistics.indptr, self.place[run]
         before = np.cumsum(indptr[place + 1] - indptr[place]) // MAX_ENTRIES
         if before[-1] == 0:
@@ -148,7 +148,7 @@ class RuleLayout:
 
 
 def added(columns: Iterable[RuleColumns], weights: Floats, n_targets: int) -> tuple[Floats, Floats]:
-    """Add up what the rules say for and against every target, in the order of the rules."""
+    """Add up the rules for and against every target, in the order of the rules."""
     sides = np.zeros(2 * n_targets)
     for part in columns:
         np.add.at(sides, part.cell, np.repeat(weights[part.rules], part.sizes) * part.x)

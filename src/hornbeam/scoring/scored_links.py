@@ -1,4 +1,4 @@
-"""What models say of links, as tables: scores of pairs, and the best new links."""
+"""Predictions of models as tables: scores of pairs, and the best new links."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def propose_links(
 ) -> ResultTable:
     """Find the best new links of a target.
 
-    Their objects are of types that its facts have, and none is a loop where no fact is. The engine
-    is what is walked; `counter` counts, over the same facts, what is proposed.
+    Their objects are of types that its facts have, and none is a loop where no fact is. The
+    engine's graph is walked; `counter` counts the proposed links over the same facts.
     """
     known, name = engine.facts, checks.one_target(model, target)
     called = None if names is None else as_names(names)
@@ -79,7 +79,7 @@ def propose_links(
 def _entities(
     subjects: Sequence[str] | None, names: EntityNames | None, known: Facts
 ) -> Sequence[str] | None:
-    """Subjects by their ids, whichever way they are called."""
+    """Ids of subjects given by ids or names."""
     if subjects is None or names is None:
         return subjects
     return [names.known_entity(name, known.entities, "subject") for name in subjects]
@@ -93,7 +93,7 @@ def scored_table(pairs: Targets, scores: Floats, names: Input | None = None) -> 
 
 
 def with_names(table: ResultTable, names: Input | None) -> ResultTable:
-    """A table of links with the names of subject and object behind everything else."""
+    """A table of links with the names of subject and object as last columns."""
     if names is None:
         return table
     called = as_names(names)

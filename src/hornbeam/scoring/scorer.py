@@ -1,4 +1,4 @@
-"""What scores pairs, and the one place that chooses it for a model."""
+"""The protocol `Scorer`, and the one place that chooses the scorer of a model."""
 
 from __future__ import annotations
 

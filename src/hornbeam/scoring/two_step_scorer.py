@@ -1,8 +1,8 @@
 """Scores of a collective model of two steps, in closed form.
 
-The first step scores every pair alone. What it believes of the pairs becomes evidence, and the
-second step scores every pair by its counts over facts and beliefs. The scores of a pair depend on
-which others are asked with it.
+The first step scores every pair alone. Its scores become evidence as beliefs, and the second step
+scores every pair by its counts over facts and beliefs. The score of a pair depends on which others
+are scored with it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.independent_scorer import IndependentScorer, score_targets
 
-#: Pairs per entity may differ from training by this factor, and the share of pairs alone by this
-#: much, before scores are said to be off.
+#: Tolerances before a warning: factor of pairs per entity, difference in the share of lone pairs.
 OTHER_SPREAD, OTHER_SHARE = 2.0, 0.15
-#: Pairs from which on it can be judged how many there are per entity.
+#: Minimum number of pairs to estimate pairs per entity.
 MIN_PAIRS = 20
 
 
@@ -51,13 +50,13 @@ class TwoStepScorer:
 def first_step_beliefs(
     model: RuleModel, engine: MemoryEngine, pairs: Targets, progress: Progress = SILENT
 ) -> BelievedPairs:
-    """Score all pairs by the first step: what is believed of them."""
+    """Beliefs: the scores of all pairs by the first step."""
     means = IndependentScorer(model.first_step, engine).scores(pairs, progress=progress)
     return BelievedPairs(engine, pairs, means, model.symmetric)
 
 
 def warn_of_other_pairs(model: RuleModel, pairs: Targets) -> None:
-    """Warn where pairs are spread otherwise than those that the second step learned from."""
+    """Warn where pairs are distributed differently from those of training."""
     trained = model.semantics.asked
     if trained is None or not len(pairs):
         return
@@ -75,6 +74,6 @@ def warn_of_other_pairs(model: RuleModel, pairs: Targets) -> None:
         found.append(f"{share} (in training {trained.alone:.0%})")
     if found:
         warn(
-            f"these pairs are not asked as those of training were: {', '.join(found)}. What the "
-            "model makes of other pairs may mislead it; a plain model scores every pair alone"
+            f"these pairs are not distributed as those of training: {', '.join(found)}. Rules "
+            "about other pairs may mislead the model; a plain model scores every pair alone"
         )

@@ -26,12 +26,12 @@ class WalkBounds:
 
     @property
     def graph(self) -> Graph:
-        """What is walked."""
+        """The graph that is walked."""
         return self.engine.limited_graph(self.max_fanout)
 
     @property
     def step_weights(self) -> Floats:
-        """What every edge of the graph multiplies a path's share by."""
+        """Factor of every edge in a path's share."""
         return self.engine.share_counter(self.max_fanout).step_weights
 
     def groundings(self, codes: Sequence[int]) -> Floats:
@@ -59,7 +59,7 @@ class WalkBounds:
     def _matrix(self, code: int, shares: bool) -> sparse.csr_array:
         """A step as a matrix: its edges, or their weights; parallel edges are added up."""
         if (code, shares) not in self._matrices:
-            from scipy import sparse  # a quarter of a second that other work need not wait for
+            from scipy import sparse  # late: loading it takes a quarter of a second
 
             offsets, neighbour, codes, _ = self.graph.forward
             mine = np.flatnonzero(codes == code)
@@ -73,5 +73,5 @@ class WalkBounds:
 
     @cached_property
     def _matrices(self) -> dict[tuple[int, bool], sparse.csr_array]:
-        """Matrices of steps, each that was asked for."""
+        """Matrices of steps; a cache."""
         return {}

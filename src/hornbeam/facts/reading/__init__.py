@@ -1,1 +1,1 @@
-"""Reading facts, labels and pairs from anything people have them in."""
+"""Reading facts, labels and pairs from files, frames and tuples."""

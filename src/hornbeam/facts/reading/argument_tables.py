@@ -1,7 +1,7 @@
 """Tables of one predicate: `ta=ta.tsv` has a column for every argument, as PSL's data files have.
 
-Every row is a true atom. A last column of truth values is not guessed: it would be one argument
-more. What has values is a PSL program, or, for one and two arguments, a table of facts.
+Every row is a true atom. A last column of numbers is an argument, never a truth value. Atoms with
+values come from PSL programs or, with one and two arguments, from tables of facts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_ARITY = 8
 
 
 def named_table(item: str) -> tuple[str, str] | None:
-    """Predicate and file of `ta=ta.tsv`; None where that is a file, or no such thing.
+    """Predicate and file of `ta=ta.tsv`; None where that is a file, or another text.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def argument_source(space: Workspace, item: str, predicate: str, path: str) -> S
 
 
 def argument_columns(name: str, number: int, line: int | None = None) -> tuple[str, ...]:
-    """What the columns of a table of so many arguments mean."""
+    """Meanings of the columns of a table with `number` arguments."""
     if number > MAX_ARITY:
         problem = f"expected at most {MAX_ARITY} arguments, found {number}"
         raise DataError(name, problem, line=line)

@@ -1,4 +1,4 @@
-"""After the fast reader failed: find the first wrong line and say what was expected there."""
+"""Diagnosis after the fast reader failed: the first wrong line and what was expected there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hornbeam.facts.table import ONE
 from hornbeam.printable import quote
 
 FORBIDDEN = {"\t": "a TAB", "\r": "a carriage return", "\n": "a line feed", "\0": "a NUL"}
-#: Instead of text from a file that may not be meant for the program that names it.
+#: Shown instead of text from files outside the program's folder.
 NOT_SHOWN = "something else (not shown: the file is outside the program's folder)"
 WORDS = {"a1": "subject", "a2": "object", "predicate": "predicate", "value": "truth value"}
 

@@ -15,7 +15,7 @@ from hornbeam.errors import DataError
 from hornbeam.facts.reading.input_files import File
 
 _COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|#[^\n]*|/\*.*?\*/', re.S)
-#: A comma behind a value and before a closing bracket; strings without one are passed over.
+#: A comma after a value and before a closing bracket; string literals are skipped.
 _LAST_COMMA = re.compile(
     r'''((?:"(?:[^"\\]|\\.)*"|[\w\]}])\s*),(?=\s*[\]}])|"(?:[^"\\]|\\.)*"''', re.S
 )
@@ -81,7 +81,7 @@ class TextLoader(yaml.BaseLoader):
     """YAML with text scalars only, and no key twice in a mapping."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Make a dictionary of a mapping, whose keys are text and stand once."""
+        """Make a dictionary of a mapping, whose keys are distinct texts."""
         seen: set[str] = set()
         for key, _ in node.value:
             problem = None

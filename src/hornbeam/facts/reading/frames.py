@@ -24,7 +24,7 @@ from hornbeam.facts.table import Facts, Targets
 from hornbeam.printable import quote
 from hornbeam.result_table import ResultTable
 
-#: What tables without a column of predicates have, where the predicate is known.
+#: Columns of tables without a column of predicates, where the predicate is known.
 WITHOUT_PREDICATE = {Role.PAIRS: ("a1", "a2"), Role.LABELS: ("a1", "a2", "value")}
 
 
@@ -139,7 +139,7 @@ def _rows(frame: Any, name: str) -> Sequence[object]:  # noqa: ANN401
 def _without_predicate(
     name: str, fields: Sequence[str], role: Role, target: str | None
 ) -> tuple[str, ...] | None:
-    """What the columns mean where they name no predicate and need none."""
+    """Meanings of columns without a predicate, where none is needed."""
     if role not in WITHOUT_PREDICATE:
         return None
     words = [header_word(field) for field in fields]

@@ -1,4 +1,4 @@
-"""What the columns of a table mean: as the user says, or by the names in its header."""
+"""Meanings of the columns of a table: given by the user, or by the names in its header."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ HEADER_WORDS = {
     "value": "value", "truth": "value", "label": "value", "truth value": "value",
     "truth_value": "value",
 }  # fmt: skip
-#: Names that may mean something else: they are understood where none of the above says the same.
+#: Names that may mean something else: understood where none of the above has the same meaning.
 FURTHER_WORDS = {
     "subj": "a1", "src": "a1", "start": "a1", "entity1": "a1", "node1": "a1",
     "pred": "predicate", "rel": "predicate", "type": "predicate", "relationship": "predicate",
     "edge": "predicate",
     "obj": "a2", "dst": "a2", "end": "a2", "entity2": "a2", "node2": "a2",
 }  # fmt: skip
-#: Single letters, which are names as often: understood in CSV and in tables, not in TSV.
+#: Single letters may as well be entity names: accepted as headers in CSV and tables, not in TSV.
 LETTERS = {"s": "a1", "p": "predicate", "o": "a2", "h": "a1", "r": "predicate", "t": "a2"}
-#: Columns of Neo4j's exports, `:START_ID(Gene)` or `_start`, whatever stands before the colon.
+#: Columns of Neo4j's exports, `:START_ID(Gene)` or `_start`, with any text before the colon.
 NEO4J = re.compile(r"(?:.*:|_)(start|type|end)(?:_id)?(?:\(.*\))?", re.DOTALL)
 #: `subject_id` is as good as `subject`.
 ID_SUFFIX = re.compile(r"[ _]?ids?$")
@@ -39,7 +39,7 @@ PLACES = {"subject": "a1", "predicate": "predicate", "object": "a2", "value": "v
 
 @dataclass(frozen=True)
 class TableLayout:
-    """What a user says of tables: which column is which, and whether text has a header at all.
+    """What a user states about tables: which column is which, and whether text has a header.
 
     `columns` are names by what they stand for, "a1", "predicate", "a2" and "value". They are for
     tables that have them; one that has none of them is read as if they had not been given.
@@ -96,7 +96,7 @@ class TableLayout:
         return for_role(name, tuple(place.get(field, "") for field in fields), role, line)
 
 
-#: Nothing said: headers are understood by their own names.
+#: Default layout: headers are recognised by their names.
 BY_ITSELF = TableLayout()
 
 
@@ -110,7 +110,7 @@ def header_columns(
     letters: bool = True,
     required: Collection[str] = ("a1", "predicate", "a2"),
 ) -> tuple[str, ...] | None:
-    """Say what the columns of a header mean, or None where `fields` are no header."""
+    """Meanings of the columns of a header, or None where `fields` are not a header."""
     said = layout.meaning(name, fields, role, line)
     if said is not None:
         return said
@@ -136,12 +136,12 @@ def header_columns(
 
 
 def header_word(name: str) -> str:
-    """The column that a name stands for by itself, "" where it is not understood."""
+    """The column that a name stands for, "" where it is not understood."""
     return HEADER_WORDS.get(name.strip().casefold(), "")
 
 
 def _words(fields: Sequence[str], letters: bool) -> list[str]:
-    """What each name stands for; one that may mean something else, where no other says the same."""
+    """Meaning of each name; an ambiguous name only where no other has the same meaning."""
     words = [header_word(name) for name in fields]
     for i, name in enumerate(fields):
         further = _further_word(name.strip().casefold(), letters)

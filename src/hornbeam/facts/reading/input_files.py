@@ -35,7 +35,7 @@ class File:
         try:
             with self.path.open("rb") as stream:
                 yield stream
-        except OSError as error:  # it was there a moment ago
+        except OSError as error:  # deleted since it was found
             raise DataError(self.name, f"cannot be read: {error.strerror}") from None
 
     def blocks(self) -> Iterator[bytes]:
@@ -93,7 +93,7 @@ def _is_utf8(path: Path) -> bool:
 
 
 def _spooled(stream: BinaryIO, folder: Path) -> Path:
-    """Copy what can be read once only, up to the limit: some streams have no end."""
+    """Copy a stream, which can be read only once, up to the limit: some have no end."""
     limit = min(MAX_COPY, shutil.disk_usage(folder).free // 2)
     size = 0
     with tempfile.NamedTemporaryFile(dir=folder, prefix="spool-", delete=False) as copy:

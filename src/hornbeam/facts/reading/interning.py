@@ -27,11 +27,11 @@ CHUNK = 1_000_000
 #: Rows of ids fetched at once.
 ROWS = 10_000_000
 
-#: A truth value as millionths, -1 where it is no number in [0, 1] (NaN is above everything).
+#: A truth value as millionths, -1 where it is not in [0, 1] (NaN is above everything).
 MILLIONTHS = (
     f"CASE WHEN value >= 0 AND value <= 1 THEN CAST(round(value * {ONE}) AS INTEGER) ELSE -1 END"
 )
-#: Whether a column `name` holds no name of the data.
+#: SQL condition that a column `name` is not a valid name.
 MALFORMED = "name IS NULL OR name = '' OR " + " OR ".join(
     f"contains(name, chr({code}))" for code in (0, 9, 10, 13)
 )
@@ -47,7 +47,7 @@ def intern_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source
         for arity in arities:
             some = [source for source in sources if source.arity == arity]
             columns[arity] = _fetch(connection, some, any(source.valued for source in some))
-        # what DuckDB holds is not needed any more, and sorting needs the room
+        # free DuckDB's memory before sorting
         connection.execute("DROP TABLE entity_ids")
     except duckdb.Error as error:
         raise reading_error(error, sources) from None
@@ -230,7 +230,7 @@ def _atoms(
 ) -> Atoms:
     """Atoms of one arity: sorted, without duplicates and zeros; two values are an error.
 
-    Takes `columns` apart as it goes, so that no more than two copies are ever held.
+    Empties `columns` on the way, so that there are never more than two copies.
     """
     values = _checked(columns.pop(), sources) if len(columns) > arity + 1 else None
     arguments = [columns.pop(1) for _ in range(arity)]
@@ -312,7 +312,7 @@ def _check_one_arity(
 
 
 def reading_error(error: duckdb.Error, sources: Sequence[Source]) -> DataError:
-    """Find the mistake behind a failure of the fast reader, by line where it can be found."""
+    """The error behind a failure of the fast reader, with its line where it can be found."""
     lacking = resource_error(error)
     if lacking is not None:
         return lacking  # not the fault of the data

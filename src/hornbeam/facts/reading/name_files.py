@@ -1,4 +1,4 @@
-"""Reading names of entities: rows of id and name, or id, name and type; or what facts say."""
+"""Reading names of entities: rows of id and name, or id, name and type; or taken from the facts."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def read_names(*inputs: Input) -> EntityNames:
 
 
 def as_names(given: Input | None) -> EntityNames:
-    """Names as they are, or read from whatever `read_names` takes; None are no names."""
+    """Names unchanged, or read from whatever `read_names` takes; None gives no names."""
     if given is None:
         return NO_NAMES
     return given if isinstance(given, EntityNames) else read_names(given)

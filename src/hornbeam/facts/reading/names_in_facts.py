@@ -1,4 +1,4 @@
-"""Names and types that facts tell by themselves: labels and types of RDF, prefixes of ids."""
+"""Names and types of entities found in the facts: RDF labels and types, prefixes of ids."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.table import Facts
 
-#: Predicates that say what an entity is called, and what kind of thing it is.
+#: Predicates of labels and of types.
 LABELS = ("http://www.w3.org/2000/01/rdf-schema#label", "rdfs:label")
 TYPES = ("http://www.w3.org/1999/02/22-rdf-syntax-ns#type", "rdf:type")
 #: A literal of N-Triples: its text, and its language where it has one.
@@ -20,15 +20,15 @@ ESCAPED = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL
 LETTERS = {"t": " ", "n": " ", "r": " ", "b": "", "f": " "}
 #: A type before the id, as in Gene::9606.
 PREFIXED = re.compile(r"([A-Za-z][\w .-]*)::.")
-#: Entities that are looked at before all are.
+#: Number of entities to check first, before all are.
 SAMPLE = 100
 
 
 def names_in(facts: Facts) -> EntityNames:
-    """What facts call their entities, and of which type they say these are.
+    """Names and types of entities according to the facts.
 
-    Of several labels an English one is taken, then one without a language, then the first by name;
-    of several types the commonest. Without any type, prefixes of the ids (`Gene::9606`) are types
+    English labels are preferred, then those without a language, then the first by name; of several
+    types the most frequent is taken. Without any type, prefixes of the ids (`Gene::9606`) are types
     where every entity has one.
 
     Examples
@@ -50,7 +50,7 @@ def names_in(facts: Facts) -> EntityNames:
 
 
 def types_in(facts: Facts) -> dict[str, str]:
-    """The types that facts say their entities are of, or that all ids have as prefixes."""
+    """Types of entities according to the facts, or to prefixes that all ids have."""
     return _commonest([*_links(facts, TYPES), *_classes(facts)]) or _prefixes(facts)
 
 
@@ -78,7 +78,7 @@ def _links(facts: Facts, predicates: Iterable[str]) -> Iterator[tuple[str, str]]
 
 
 def _classes(facts: Facts) -> Iterator[tuple[str, str]]:
-    """Entities and the classes that RDF says they are of, which are unary facts."""
+    """Entities and their RDF classes, which are unary facts."""
     table = facts.atoms.get(1)
     if table is None:
         return
@@ -117,7 +117,7 @@ def _commonest(typed: list[tuple[str, str]]) -> dict[str, str]:
 
 
 def _prefixes(facts: Facts) -> dict[str, str]:
-    """Types that stand before the ids of all entities."""
+    """Types from the prefixes of the ids, where all entities have one."""
     n = len(facts.entities)
     sample = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64)).tolist()
     if not n or not all(PREFIXED.match(facts.entities[i]) for i in sample):

@@ -26,13 +26,13 @@ from hornbeam.facts.reading.workspace import Workspace
 PARTITIONS = {Role.FACTS: "observations", Role.LABELS: "truth", Role.PAIRS: "targets"}
 #: How the names of programs and data files end.
 PROGRAM_SUFFIXES = (".json", ".yaml", ".yml", ".data")
-#: Splits of a partition besides "all", which belongs to each of them.
+#: Splits of a partition; "all" belongs to each of them.
 SPLITS = ("learn", "validation", "infer")
 
 
 @dataclass(frozen=True)
 class PredicateDeclaration:
-    """What a program says about a predicate."""
+    """The declaration of a predicate in a program."""
 
     name: str
     arity: int
@@ -50,14 +50,14 @@ class Partition:
 
 
 def is_outside(file: str, program: str) -> bool:
-    """Whether a file lies neither beside a program nor in a folder beside it."""
+    """Whether a file is neither in the program's folder nor in a folder below it."""
     folder = Path(os.path.realpath(program))
     folder = folder if os.path.isdir(folder) else folder.parent
     return not Path(os.path.realpath(file)).is_relative_to(folder)
 
 
 def split_of(item: str) -> tuple[str, str | None]:
-    """Take `program.json#learn` apart.
+    """Split `program.json#learn` into file and split.
 
     Examples
     --------
@@ -95,14 +95,14 @@ def psl_sources(space: Workspace, file: File, role: Role, split: str | None = No
 
 
 def data_files(name: str) -> list[str]:
-    """Files that a program or `.data` file names; none where it is no such thing."""
+    """Files that a program or `.data` file names; none where it is neither."""
     if Path(name).suffix.lower() not in PROGRAM_SUFFIXES or not os.path.isfile(name):
         return []
     file = File(Path(name), name)
     try:
         document, _ = program_document(file)
         by_partition = partitions(file, document, declared(file, document))
-    except DataError:  # whoever reads it says what is wrong
+    except DataError:  # its reader reports the error
         return []
     listed = [one for found in by_partition.values() for one in found]
     return [name for one in listed for name in AtomList.of(file, one, one.splits).files]
@@ -170,7 +170,7 @@ def _either(names: set[str], word: str = "or") -> str:
 
 
 def program_document(file: File) -> tuple[dict[str, Any], str]:
-    """Read a program or `.data` file; also gives its text, which has every place in it."""
+    """Read a program or `.data` file; also returns its text, for positions of errors."""
     text = document_text(file)
     document = parse_document(file, text)
     if not isinstance(document, dict) or "predicates" not in document:

@@ -25,7 +25,7 @@ from hornbeam.facts.reading.workspace import Workspace
 #: Triples inserted at once.
 CHUNK = 100_000
 
-#: The predicate that tells an entity's class.
+#: The predicate of an entity's class.
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
 #: What the parser calls a blank node that the file leaves without a label: a random number of 128
@@ -82,7 +82,7 @@ def _triples(file: File, suffix: str, anonymous: str) -> Iterator[tuple[str, str
     def name(term: NamedNode | BlankNode | Literal | QuotedTriple) -> str:
         if isinstance(term, NamedNode):
             return term.value
-        # Random labels would give other names at every run; brackets cannot stand in a label.
+        # Random labels would give other names at every run; brackets cannot be in a label.
         if isinstance(term, BlankNode) and suffix == ".ttl" and ANONYMOUS.fullmatch(term.value):
             return unlabelled.setdefault(term.value, f"{anonymous}{len(unlabelled) + 1}]")
         return str(term)

@@ -1,4 +1,4 @@
-"""Reading facts, labels and pairs from anything people have them in.
+"""Reading facts, labels and pairs from files, frames and tuples.
 
 `read_facts`, `read_labels` and `read_pairs` take one or several of: a path (TSV, CSV, Parquet,
 a DuckDB file, a PSL program or data file, N-Triples or Turtle; text plain or gzipped; "-" is the
@@ -50,7 +50,7 @@ def read_facts(
         Names of the columns for `subject`, `predicate`, `object` and `value`, where a table's own
         are not understood; others are then ignored.
     header
-        False where the first line of TSV or CSV is a fact, whatever it says.
+        False where the first line of TSV or CSV is a fact.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def read_pairs(
 def sources_of(
     space: Workspace, inputs: Sequence[Input], role: Role, layout: TableLayout = BY_ITSELF
 ) -> list[Source]:
-    """Find out what each input is and how it is selected."""
+    """The sources of all inputs, each by its kind."""
     if not inputs:
         raise InputError(f"no {role} given; expected at least one file or frame")
     sources: list[Source] = []

@@ -1,4 +1,4 @@
-"""What a reader makes of its input: one SQL select of (predicate, arguments, value) and its rows.
+"""Sources: every input as one SQL select of (predicate, arguments, value), and its rows.
 
 A `Source` can be read in two ways: by `select`, which DuckDB runs at full speed, and by `rows`, a
 slow and strict scan in plain Python that only names the line of a mistake once `select` failed.
@@ -19,7 +19,7 @@ POSITIONS = ("a1", "predicate", "a2", "value")
 
 
 class Role(StrEnum):
-    """What the rows are read for; it decides about the value column."""
+    """What the rows are read as, which decides about the value column."""
 
     FACTS = "facts"  #: value optional, absent means 1
     LABELS = "labels"  #: value required
@@ -38,7 +38,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class Source:
-    """One table of atoms of one arity; unary facts may stand among triples."""
+    """One table of atoms of one arity; unary facts may be among triples."""
 
     name: str
     #: SQL that yields `predicate`, `a1` .. `ak` as text and `value` as a double; the predicate is
@@ -55,13 +55,13 @@ class Source:
     optional_last: bool = False  #: whether rows may lack the last field
     #: Whether rows of triples may be unary facts: these have the first two fields, and no value.
     unary: bool = False
-    #: Whether messages about malformed rows keep the text to themselves: a program may name any
-    #: file that can be read, also one that was never meant for it.
+    #: Whether messages about malformed rows hide the text: a program may name any readable file,
+    #: also one that is private.
     private: bool = False
 
     @property
     def arity(self) -> int:
-        """Number of arguments; of a triple where unary facts stand among them."""
+        """Number of arguments; that of triples where unary facts are among them."""
         return arity_of(self.columns)
 
     @property
@@ -103,7 +103,7 @@ def select_text(
 ) -> str:
     """Write the select that turns a scan's fields into (predicate, a1 .. ak, value).
 
-    Where the condition `valued` fails, the value is 1 whatever stands in its place. Where `valid`
+    Where the condition `valued` fails, the value is 1. Where `valid`
     fails, the predicate is NULL, which marks the row as malformed.
     """
     place = dict(zip(columns, fields, strict=True))

@@ -1,4 +1,4 @@
-"""From text to tables of ids that stay in the database: for facts that memory does not hold.
+"""From text to tables of ids that stay in the database: for facts larger than memory.
 
 What `hornbeam.facts.reading.interning` does with arrays is done here with tables that DuckDB may
 spill: names get ids, duplicates count once, facts of value 0 are left out, two values are an error,
@@ -61,7 +61,7 @@ def store_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]
     try:
         connection.execute("SET preserve_insertion_order = false")
         number_names(connection, sources)
-        # facts first: unary ones that stand among triples are moved from there
+        # facts first: unary ones among triples are moved from there
         for arity in sorted(arities, key=lambda arity: arity != 2):
             _store(connection, sources, arity)
         predicates = fetch_names(connection, "predicate_ids")
@@ -69,7 +69,7 @@ def store_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]
         if any(found.values()):
             _check_one_arity(connection, sources, predicates, found)
         soft = [_checked_values(connection, sources, arity) for arity in arities]
-        connection.execute("RESET disabled_optimizers")  # see `frames`: searches want them all
+        connection.execute("RESET disabled_optimizers")  # set by `frames`; searches need all
     except duckdb.Error as error:
         raise reading_error(error, sources) from None
     not_binary = {predicates[p]: arity for arity, some in found.items() for p in some}
@@ -132,7 +132,7 @@ def _check_one_arity(
 def _checked_values(
     connection: duckdb.DuckDBPyConnection, sources: Sequence[Source], arity: int
 ) -> bool:
-    """Refuse wrong and contradicting values, drop zeros; whether some value is below 1."""
+    """Refuse wrong and contradicting values, drop zeros; returns whether some value is below 1."""
     if not any(source.valued for source in sources if source.arity == arity):
         return False
     sources = [source for source in sources if arity in source.arities]

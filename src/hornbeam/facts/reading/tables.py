@@ -1,4 +1,4 @@
-"""Tables that DuckDB can describe: Parquet files, tables of a database, whatever has a scan."""
+"""Tables that DuckDB can describe: Parquet files, tables of a database, other scans."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PARQUET_MAGIC = b"PAR1"
 
 
 def parquet_scan(file: File) -> str:
-    """Scan a Parquet file, or refuse what is none."""
+    """Scan a Parquet file, or refuse another file."""
     with file.opened() as stream:
         head = stream.read(4)
         stream.seek(-len(head), os.SEEK_END)
@@ -91,7 +91,7 @@ def described_source(
     meaning: Callable[[Sequence[str]], tuple[str, ...]],
     predicate: str | None = None,
 ) -> Source:
-    """Anything DuckDB can describe; `meaning` says what its columns are.
+    """The source of anything DuckDB can describe; `meaning` gives what its columns are.
 
     `predicate` is that of all rows where no column is.
     """
@@ -100,7 +100,7 @@ def described_source(
         for field, kind, *_ in described:
             if kind == '"NULL"':  # a column of Arrow without any type; DuckDB cannot scan it
                 raise DataError(name, f"column {field!r} holds nothing; expected names")
-        # all of it: DuckDB registers no further input beside a result that is left unfinished
+        # fetch all: DuckDB registers no further input while a result is unfinished
         some = connection.execute(f"SELECT 1 FROM {scan} LIMIT 1").fetchall()  # noqa: S608
     except duckdb.Error as error:
         raise DataError(name, f"cannot be read: {reason(error)}") from None
@@ -134,7 +134,7 @@ def described_source(
 def columns_by_name(
     name: str, fields: Sequence[str], role: Role, layout: TableLayout = BY_ITSELF
 ) -> tuple[str, ...]:
-    """Say what the columns of a table mean: by their names, else by their places."""
+    """Meanings of the columns of a table: by their names, else by their positions."""
     found = header_columns(name, fields, role, layout=layout)
     return found or _by_position(name, fields, role)
 

@@ -33,21 +33,21 @@ EXAMPLE = ("gene", "relation", "disease")
 #: Longest line the reader accepts, in bytes.
 MAX_LINE_BYTES = 1 << 24
 
-#: A text that stands for a missing field only; nothing a user writes is NULL by itself. It is SQL,
-#: because DuckDB before 2.0 reads no statement that holds a NUL.
+#: A text that marks a missing field; nothing a user writes is NULL by itself. It is SQL, because
+#: DuckDB before 2.0 reads no statement that holds a NUL.
 NO_FIELD = "chr(0) || 'missing'"
 
-#: One CSV field as RFC 4180 has it; a space may stand before and behind the quotes.
+#: One CSV field as RFC 4180 has it; a space may be before and after the quotes.
 CSV_FIELD = re.compile(r' ?"((?:[^"]|"")*)" ?(?=,|\Z)|((?! *")[^,]*)(?=,|\Z)')
-#: What separates fields in files that are called otherwise, and what to do about it.
+#: Separators of files with another format, and what to do about them.
 OTHER_SEPARATORS = {
     "\t": "TABs: call it .tsv",
     ";": "semicolons, as some spreadsheets write: save it with commas or TABs",
     ",": "commas: call it .csv",
 }
-#: How a text in UTF-16 begins, which some spreadsheets call Unicode.
+#: First bytes of UTF-16, which some spreadsheets call Unicode.
 UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-#: What the first line of a model has, and no fact.
+#: Texts in the first line of a model that no fact has.
 MODEL_MARKS = ("# hornbeam", " -> ", " <- ")
 #: A whole line of such fields.
 CSV_LINE = re.compile(rb'(?:(?: ?"(?:[^"]|"")*+" ?|(?! *")[^,]*+)(?:,|\Z))++')
@@ -56,7 +56,7 @@ CSV_LINE = re.compile(rb'(?:(?: ?"(?:[^"]|"")*+" ?|(?! *")[^,]*+)(?:,|\Z))++')
 def text_source(file: File, role: Role, delimiter: str, layout: TableLayout = BY_ITSELF) -> Source:
     """Read a TSV or CSV file of `subject, predicate, object[, value]`, with or without a header.
 
-    Facts of two fields are unary; they may stand anywhere among those of three, or of four.
+    Facts of two fields are unary; they may be anywhere among those of three, or of four.
     """
     csv = delimiter == ","
     lines = field_lines(file, delimiter)
@@ -96,7 +96,7 @@ def text_source(file: File, role: Role, delimiter: str, layout: TableLayout = BY
 
 
 def _other_separator(line: str, delimiter: str) -> str:
-    """What may separate the fields of a line instead, to put behind a problem, or ""."""
+    """A hint at another separator in a line, to append to a message, or ""."""
     for separator, said in OTHER_SEPARATORS.items():
         if separator != delimiter and separator in line:
             return f"; it has {said}"
@@ -110,7 +110,7 @@ def warn_of_header(file: File, number: int, fields: Sequence[str]) -> None:
     later = False
     for _, others in islice(field_lines(file, ","), 1, MAX_COMPARED):
         if not all(others) or any(map(eq, fields, others)):
-            return  # what is missing is an error that is told elsewhere
+            return  # missing fields are reported elsewhere
         later = True
     if later:
         plain = len(fields) >= 3 and not any(set(field) & set(",='\"") for field in fields)
@@ -176,8 +176,8 @@ def delimited(
         f"nullstr={NO_FIELD}, max_line_size={MAX_LINE_BYTES}, hive_partitioning=false, "
         "compression='none')"
     )
-    # Every field is looked at, also an ignored one: DuckDB checks the encoding of no other. That an
-    # ignored field is not what stands for a missing one is always true, and DuckDB cannot know it.
+    # Every field is looked at, also an ignored one: DuckDB checks the encoding of no other. The
+    # condition on ignored fields is always true, which DuckDB cannot know, so it reads them.
     ignored = [field for field, column in zip(fields, columns, strict=True) if not column]
     looked_at = "".join(f" AND {field} IS DISTINCT FROM {NO_FIELD}" for field in ignored)
     valid, valued = f"rest IS NULL{looked_at}", ""
@@ -231,7 +231,7 @@ def field_lines(file: File, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _byte_lines(file: File) -> Iterator[tuple[bytes, bool]]:
-    """Lines split at LF only (a CR inside a line is a mistake to be seen), and whether LF ended."""
+    """Lines split at LF only (a CR inside a line is an error), and whether LF ended them."""
     rest, number = b"", 1
     for block in file.blocks():
         *lines, rest = (rest + block).split(b"\n")
@@ -244,9 +244,9 @@ def _byte_lines(file: File) -> Iterator[tuple[bytes, bool]]:
 
 
 def _check_lengths(file: File) -> None:
-    """Refuse a line that is too long; DuckDB leaves out a last one of hundreds of megabytes.
+    """Refuse a line that is too long: DuckDB ignores a last line of hundreds of megabytes.
 
-    Only the ends of pieces as long as a line may be are looked at.
+    Checks only the ends of blocks of the maximum length of a line.
     """
     with file.opened() as stream:
         start, size = 0, os.fstat(stream.fileno()).st_size
@@ -271,7 +271,7 @@ def _too_long(file: File, line: int) -> DataError:
 
 
 def _check_quotes(file: File) -> None:
-    """Refuse quotes that RFC 4180 does not know; of DuckDB's reader some get through."""
+    """Refuse quotes that RFC 4180 does not allow; DuckDB's reader accepts some."""
     for number, (raw, _) in enumerate(_byte_lines(file), start=1):
         if b'"' in raw and CSV_LINE.fullmatch(raw.removesuffix(b"\r")) is None:
             _split(file, number, raw.decode(errors="replace").removesuffix("\r"), ",")

@@ -14,7 +14,7 @@ import duckdb
 from hornbeam.errors import DataError, InputError
 from hornbeam.files import working_folder
 
-#: What reading may hold besides the table of facts it makes; more spills to the folder.
+#: Memory for reading, in addition to the table of facts; more spills to the folder.
 MEMORY_LIMIT = "2GB"
 #: The database that no workspace uses now, if there is one.
 _IDLE: list[duckdb.DuckDBPyConnection] = []
@@ -38,7 +38,7 @@ class Workspace:
 
 @contextmanager
 def workspace() -> Iterator[Workspace]:
-    """Open a workspace; whatever spills to disk goes to its folder and away with it.
+    """Open a workspace; what spills to disk goes to its folder and is deleted with it.
 
     Starting DuckDB takes longer than a small read. So the last workspace's database is used again,
     by a connection of its own, if nothing has been left in it.
@@ -53,7 +53,7 @@ def workspace() -> Iterator[Workspace]:
             with database.cursor() as connection:
                 connection.execute("SET enable_progress_bar = false")
                 yield Workspace(connection, folder)
-        except InputError:  # an input that is refused is no fault of the database
+        except InputError:  # a refused input leaves the database usable
             _keep(database)
             raise
         _keep(database)
@@ -111,15 +111,15 @@ def _is_like_new(database: duckdb.DuckDBPyConnection) -> bool:
         ).fetchall()
         database.execute("SET temp_directory = ''")
     except duckdb.Error:
-        # DuckDB switches folders only while nothing was spilled; and 1.5 is of no more use after a
-        # row that is no UTF-8
+        # DuckDB switches folders only while nothing was spilled; and DuckDB 1.5 cannot be reused
+        # after a row that is not UTF-8
         return False
     return left == [(1,)]
 
 
 @contextmanager
 def explained_errors() -> Iterator[None]:
-    """Say what DuckDB lacks, and raise Ctrl-C as Python does; DuckDB makes another error of it."""
+    """Explain DuckDB's lack of resources, and raise KeyboardInterrupt, which DuckDB replaces."""
     try:
         yield
     except duckdb.Error as error:

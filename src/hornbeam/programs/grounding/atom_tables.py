@@ -20,7 +20,7 @@ from hornbeam.facts.reading.workspace import workspace
 from hornbeam.machine import worker_threads
 from hornbeam.programs.program_data import PredicateTables, ProgramData
 
-#: What `v` says of an observed atom, and of an atom that is not there at all.
+#: Values of `v` for an observed atom, and for an atom that does not exist.
 OBSERVED, MISSING = -1, -2
 
 

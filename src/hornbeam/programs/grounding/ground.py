@@ -38,7 +38,7 @@ SMALL = 1_000_000
 #: How much larger each further sample of the first table is, and how many rows are left of a
 #: table that is thinned.
 GROWTH, THINNED = 16, 32
-#: Ground rules with which a sample is large enough, and at which it is cut off.
+#: Ground rules that make a sample large enough, and at which it is cut off.
 ENOUGH, CUT_OFF = 10_000, 2_000_000
 #: Memory that a ground rule takes at most while a program is grounded and solved.
 BYTES = 120
@@ -89,7 +89,7 @@ def ground(
 
     Absent atoms of `closed` predicates are false. One of an open predicate that a ground rule needs
     and that is neither observed nor a target is refused (PSL's way), or taken for false. `limit` is
-    the most ground rules, by default as many as the memory holds.
+    the maximum number of ground rules, by default as many as fit into memory.
     """
     memory = physical_memory()
     grounding = _Grounder(missing_is_false, limit or memory // BYTES, limit is None, progress)
@@ -150,7 +150,7 @@ class _Grounder:
             raise _missing(rule, query, tables)
         rows = GroundRows.of_columns(columns, query.coefficients, found["c"], found["n"])
         if isinstance(rule, LogicalRule):
-            # where an atom stands on both sides it has cancelled out: a tautology
+            # where an atom is on both sides it has cancelled out: a tautology
             literals = sum((column >= 0).astype(np.float64) for column in columns)
             rows = rows.take(rows.sizes() == literals)
         return [rows]
@@ -207,7 +207,7 @@ def _counted(joins: Joins, strides: Sequence[int], connection: duckdb.DuckDBPyCo
 
 
 def _missing(rule: LogicalRule, query: GroundingQuery, tables: AtomTables) -> InputError:
-    """Say which atom a ground rule needs that is neither observed nor a target."""
+    """The error about an atom that a ground rule needs: neither observed nor a target."""
     names = tables.data.names
     for atom, column in query.lookups:
         arguments = ", ".join(query.joins.column(term) for term in atom.arguments)

@@ -58,6 +58,6 @@ def most_rows(atoms: Sequence[Atom | SumAtom], tables: AtomTables) -> float:
 
 
 def _variables(atoms: Sequence[Atom | SumAtom]) -> set[str]:
-    """Names of the variables that stand in atoms."""
+    """Names of the variables of atoms."""
     terms = [term for atom in atoms for term in atom.arguments]
     return {term.name for term in terms if not isinstance(term, Constant)}

@@ -1,8 +1,8 @@
 """Rules as SQL: a row of the answer is a set of ground rules that are alike.
 
-A logical rule asks of its literals not to be all violated. Written as the conjunction that would
-violate it, x_1 & ... & x_m & !z_1 & ... & !z_k (the x from the body and the negated heads, the z
-from the head and the negated body), it is with Łukasiewicz's operators
+A logical rule requires that not all its literals are violated. Written as the conjunction that
+would violate it, x_1 & ... & x_m & !z_1 & ... & !z_k (the x from the body and the negated heads,
+the z from the head and the negated body), it is with Łukasiewicz's operators
 
     l = sum x + sum (1 - z) - (m + k - 1)    and costs max(0, l)^p.
 
@@ -61,7 +61,7 @@ class Joins:
         return alias, stored
 
     def compare(self, comparison: Comparison, holds: bool) -> None:
-        """Ask that a comparison holds, or that it does not."""
+        """Require that a comparison holds, or that it does not."""
         operator = (OPERATORS if holds else OPPOSITES)[comparison.operator]
         left, right = self.column(comparison.left), self.column(comparison.right)
         self.conditions.append(f"{left} {operator} {right}")
@@ -84,7 +84,7 @@ class GroundingQuery:
 
     `select` has the columns v0, v1, ... (see `atom_tables`), one for each of `coefficients`, the
     constant part c, and n, how many ground rules are alike. `lookups` has the atoms that may be
-    missing, each with the column that says so.
+    missing, each with the column that shows it.
     """
 
     select: str
@@ -187,7 +187,7 @@ def _violating_atoms(rule: LogicalRule) -> tuple[list[Atom], list[Atom]]:
 
 
 def _compare(rule: LogicalRule, joins: Joins) -> None:
-    """Ask for the comparisons without which the rule cannot be violated."""
+    """Require the comparisons without which the rule cannot be violated."""
     for side, in_body in ((rule.body, True), (rule.head, False)):
         for literal in side:
             if isinstance(literal.atom, Comparison):

@@ -17,7 +17,7 @@ NEGLIGIBLE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class GroundRows:
-    """Rows of one rule: literals in CSR form, constants, and how many ground rules each row is."""
+    """Rows of one rule: literals in CSR form, constants, and the number of ground rules per row."""
 
     indptr: Ints
     variable: Ids
@@ -112,7 +112,7 @@ class GroundRows:
 def as_potentials(
     n_variables: int, parts: Sequence[tuple[int, PotentialKind, float, GroundRows]]
 ) -> Potentials:
-    """Put rows together; each part is (rule, kind, weight of one ground rule, rows)."""
+    """Concatenate rows; each part is (rule, kind, weight of one ground rule, rows)."""
     sizes = [np.diff(rows.indptr) for *_, rows in parts]
     lengths = [len(rows) for *_, rows in parts]
 

@@ -2,11 +2,11 @@
 
 The plain variables are grounded first, by joining all atoms and looking at those variables only;
 each distinct substitution is a group. Then every atom is expanded within the groups, its summation
-variables running over the constants that their filters let through. What PSL does, this does:
+variables running over the constants that pass their filters. As in PSL:
 
 * an atom of an open predicate is added up where it is there, one of a closed predicate also where
   it is not (as 0); only the latter matters, and only for |V|, the number of atoms added up;
-* in filters, whatever is above 0 is true.
+* in filters, any value above 0 is true.
 
 Filters are conjunctions here: `hornbeam.programs.normal_form` makes a rule of every alternative.
 """
@@ -41,7 +41,7 @@ from hornbeam.programs.grounding.ground_rows import GroundRows
 #: The literals that each filtered variable must meet.
 Filters = Mapping[str, tuple[Literal, ...]]
 
-#: What stands between two coefficients.
+#: Operations on two coefficients.
 OPERATIONS: dict[str, Callable[[Floats, Floats], Floats]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
 }  # fmt: skip
