@@ -6,7 +6,7 @@ import importlib.util
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,17 +105,17 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Iterator[None]:
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Where everything is required, a test that is skipped has failed, whoever skipped it."""
-    report: pytest.TestReport = yield  # type: ignore[assignment, misc]
+    report = yield
     _fail_if_required(report)
     return report
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report() -> Iterator[None]:
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """And so has a module that is skipped as a whole."""
-    report: pytest.CollectReport = yield  # type: ignore[assignment, misc]
+    report = yield
     _fail_if_required(report)
     return report
 

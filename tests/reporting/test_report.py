@@ -192,9 +192,9 @@ def test_soft_facts_and_other_relaxations() -> None:
     _, page = page_of(model, (facts, labels))
     assert "3 facts about 3 entities, 2 of them with a truth value between 0 and 1" in page.words
     assert f"Log-loss {model.evaluate(facts, labels).log_loss:.3f}" in page.words
-    # 0.75 + 0.5 - 1: the body's truth, and what both rules weigh is a square
-    assert [rule.clause.body.target for rule in model.rules] == ["t", "t"]
-    assert model.predict(facts, labels)["score"][1] < model.predict(facts, labels)["score"][0]
+    # the body is true by 0.75 + 0.5 - 1 for the first pair, and false for the other
+    half_true, untrue = model.predict(facts, labels)["score"]
+    assert half_true > untrue
 
 
 @pytest.mark.slow

@@ -187,7 +187,12 @@ def test_any_explorer_can_be_warmed_up(
     explorer = Explorer(hb.read_facts(facts), hb.Model.parse(rules), threads=1)
     RuleApp(explorer, Access("127.0.0.1", 8765, None)).warm_up(SILENT)
     forks, fork = [], os.fork
-    monkeypatch.setattr(os, "fork", lambda: forks.append(fork()) or forks[-1])
+
+    def forked() -> int:
+        forks.append(explorer)
+        return fork()
+
+    monkeypatch.setattr(os, "fork", forked)
     with serving(explorer, processes=True) as client:
         assert client.get("/rules").status == 200
     assert forks
