@@ -6,7 +6,7 @@ import importlib.util
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest.mock import patch
@@ -139,11 +139,27 @@ def _no_work_before() -> Iterator[None]:
     _asked.clear()
 
 
-def _missing(reason: str) -> None:
-    """Skip, or fail where everything is required."""
-    if os.environ.get("HORNBEAM_REQUIRE_ALL") == "1":
-        pytest.fail(f"{reason} (HORNBEAM_REQUIRE_ALL=1)")
-    pytest.skip(reason)
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Where everything is required, a test that is skipped has failed, whoever skipped it."""
+    report = yield
+    _fail_if_required(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """And so has a module that is skipped as a whole."""
+    report = yield
+    _fail_if_required(report)
+    return report
+
+
+def _fail_if_required(report: pytest.TestReport | pytest.CollectReport) -> None:
+    skipped = report.skipped and not hasattr(report, "wasxfail")
+    if skipped and os.environ.get("HORNBEAM_REQUIRE_ALL") == "1":
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome, report.longrepr = "failed", f"{reason} (HORNBEAM_REQUIRE_ALL=1)"
 
 
 @pytest.fixture(scope="session")
@@ -151,7 +167,7 @@ def shared_data() -> Path:
     """Return the folder of the shared data sets: HORNBEAM_DATA, or ../shared/data."""
     folder = Path(os.environ.get("HORNBEAM_DATA", ROOT.parent / "shared" / "data"))
     if not folder.is_dir():
-        _missing(f"no shared data sets at {folder}; set HORNBEAM_DATA to their folder")
+        pytest.skip(f"no shared data sets at {folder}; set HORNBEAM_DATA to their folder")
     return folder
 
 
@@ -160,7 +176,7 @@ def psl_links(shared_data: Path) -> Path:
     """Return the folder of the PSL programs with known answers."""
     folder = shared_data.parent / "psl" / "links"
     if not folder.is_dir():
-        _missing(f"no PSL programs at {folder}")
+        pytest.skip(f"no PSL programs at {folder}")
     return folder
 
 
@@ -169,7 +185,7 @@ def java() -> str:
     """Return the Java runtime."""
     found = shutil.which("java")
     if found is None:
-        _missing("no Java runtime on the path")
+        pytest.skip("no Java runtime on the path")
     assert found is not None
     return found
 
@@ -178,7 +194,7 @@ def java() -> str:
 def spark(java: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Start Spark once for all tests of a worker: it takes longer than most of them."""
     if importlib.util.find_spec("pyspark") is None:
-        _missing("no Spark: pip install 'hornbeam[spark]'")
+        pytest.skip("no Spark: pip install 'hornbeam[spark]'")
     from tests.support.sparks import small_session
 
     with small_session(tmp_path_factory.mktemp("warehouse")) as session:
@@ -192,7 +208,7 @@ def psl_runtime(java: str) -> Path:
     folders = (package.submodule_search_locations or []) if package else []
     jar = next((jar for folder in folders for jar in Path(folder).glob("psl-runtime.jar")), None)
     if jar is None:
-        _missing("no PSL runtime: pip install pslpython==2.4.1")
+        pytest.skip("no PSL runtime: pip install pslpython==2.4.1")
     assert jar is not None
     return jar
 
@@ -202,9 +218,9 @@ def browser() -> Iterator[Browser]:
     """Run the system's Chromium without a window."""
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     if found is None:
-        _missing("no Chromium on the path: apt-get install chromium")
+        pytest.skip("no Chromium on the path: apt-get install chromium")
     if importlib.util.find_spec("playwright") is None:
-        _missing("no Playwright: pip install playwright")
+        pytest.skip("no Playwright: pip install playwright")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -80,7 +80,7 @@ def test_other_learners_and_the_papers_relaxation(method: str, tmp_path: Path) -
     assert ended.code == 0, ended.stderr
     assert "^2" in path.read_text()
     found = hornbeam_("evaluate", path, *EVIDENCE, *TEST, "--score", "map", "--json").json
-    assert 0.5 <= found["auc_roc"] <= 1.0
+    assert found["auc_roc"] > 0.9
 
 
 def test_crossval_compares_collective_models() -> None:

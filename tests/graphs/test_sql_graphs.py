@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -14,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
+import hornbeam.graphs
 from hornbeam.counting.sql.duckdb_engine import duckdb_engine
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
@@ -239,3 +244,16 @@ class Heard:
 
     def message(self, text: str) -> None:
         self.said.append(text)
+
+
+def test_every_counter_is_compared() -> None:
+    """Memory's with DuckDB's here, DuckDB's with Spark's in `test_spark_graphs.py`."""
+    asked = {name for name in vars(GraphCounter) if not name.startswith("_")}
+    found = {
+        kind
+        for module in pkgutil.walk_packages(hornbeam.graphs.__path__, "hornbeam.graphs.")
+        for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass)
+        if kind is not GraphCounter
+        and asked <= {*dir(kind), *getattr(kind, "__dataclass_fields__", ())}
+    }
+    assert found == set(get_args(get_type_hints(both)["return"]))

@@ -99,6 +99,11 @@ def test_bars_are_as_high_as_their_numbers() -> None:
 
 
 def test_empty_charts_are_charts() -> None:
-    parsed(column_chart("c", "t", "d", "x", "y", [], []))
-    parsed(bar_chart("c", "t", "d", []))
-    parsed(line_chart("c", "t", "d", unit_axis("x"), unit_axis("y"), []))
+    for chart in (
+        column_chart("c", "t", "d", "x", "y", [], []),
+        bar_chart("c", "t", "d", []),
+        line_chart("c", "t", "d", unit_axis("x"), unit_axis("y"), []),
+    ):
+        root = parsed(chart)
+        assert [title.text for title in root.iter(f"{SVG}title")] == ["t"]
+        assert not [*root.iter(f"{SVG}rect"), *root.iter(f"{SVG}polyline")]

@@ -191,6 +191,10 @@ def test_soft_facts_and_other_relaxations() -> None:
     model = hb.Model.parse("1: p(A, B) & q(B, C) -> t(A, C) ^2\n1: !t(A, B) ^2\n")
     _, page = page_of(model, (facts, labels))
     assert "3 facts about 3 entities, 2 of them with a truth value between 0 and 1" in page.words
+    assert f"Log-loss {model.evaluate(facts, labels).log_loss:.3f}" in page.words
+    # the body is true by 0.75 + 0.5 - 1 for the first pair, and false for the other
+    half_true, untrue = model.predict(facts, labels)["score"]
+    assert half_true > untrue
 
 
 @pytest.mark.slow

@@ -10,7 +10,6 @@ import gzip
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -26,7 +25,7 @@ from hornbeam.cli.remaining_time import StageProgress
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.interning import intern_facts
 from hornbeam.machine import MIN_ADDRESS_SPACE
-from tests.support.commands import command, hornbeam_
+from tests.support.commands import command, hornbeam_, plain_user
 from tests.support.small_inputs import FACTS, LEARN, PREDICT
 
 pytestmark = [
@@ -207,24 +206,17 @@ def test_a_full_disk_for_compiled_code(full_disk: Path) -> None:
     assert done.stdout == "[0, 0]\n"
 
 
-#: Root may write anywhere, until it gives that right away.
-PLAIN_USER = "setpriv --bounding-set=-dac_override,-dac_read_search --inh-caps=-all"
-
-
 @pytest.mark.slow
 @_about("folders that cannot be written to", "no home and no caches")
 def test_folders_that_cannot_be_written_to() -> None:
     Path("closed").mkdir(mode=0o555)
     caches = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "PYTHONPYCACHEPREFIX"), "closed")
-    away = PLAIN_USER.split() if os.getuid() == 0 else []
-    if away and shutil.which(away[0]) is None:
-        pytest.skip("root may write anywhere")
     for words, code, said in (
         ((*LEARN, "-o", "closed/model.psl"), 2, "closed/model.psl: cannot be written"),
         ((*LEARN, "-o", "m.psl"), 0, ""),
     ):
         done = subprocess.run(
-            [*away, *map(str, command(*words))], capture_output=True, text=True, check=False,
+            [*plain_user(), *command(*words)], capture_output=True, text=True, check=False,
             env={**os.environ, **caches, "NUMBA_CACHE_DIR": "closed"},
         )  # fmt: skip
         assert said in _message(done, code)
@@ -241,8 +233,9 @@ def test_no_home_at_all() -> None:
 @pytest.mark.slow
 @_about("a temporary folder that is missing")
 def test_a_temporary_folder_that_is_missing() -> None:
-    """Python falls back on others; where none can be written to, that is said."""
-    assert _run(*PREDICT, TMPDIR="/nowhere").returncode == 0
+    """Python falls back on others, and nothing changes."""
+    done = _run(*PREDICT, TMPDIR="/nowhere")
+    assert (done.returncode, done.stdout) == (0, hornbeam_(*PREDICT).stdout)
 
 
 # -- memory and open files -------------------------------------------------------------------------
@@ -322,36 +315,37 @@ def test_a_clock_that_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
     assert used == []
 
 
-def _interrupted(words: tuple[object, ...], after: float, wait_for: str = "") -> tuple[str, float]:
-    """Press Ctrl-C some seconds after something is said; what was said, and how long it took."""
+def _interrupted(words: tuple[object, ...], wait_for: str) -> None:
+    """Press Ctrl-C as soon as something is said of work that takes long."""
     with subprocess.Popen(
-        list(map(str, command(*words))), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as running:
         assert running.stderr is not None
         told = ""
-        while wait_for and wait_for not in told:
+        while wait_for not in told:
             line = running.stderr.readline()
             assert line, told
             told += line
-        time.sleep(after)
         running.send_signal(signal.SIGINT)
-        began = time.monotonic()
         _, rest = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130, told + rest
     assert rest.endswith("hornbeam: interrupted\n")
     assert "Traceback" not in told + rest
-    return told + rest, time.monotonic() - began
+
+
+def _write_large_facts() -> None:
+    """Facts that take seconds to read."""
+    rows = "".join(f"subject{i}\tpredicate{i % 7}\tobject{i % 1000}\n" for i in range(100_000))
+    Path("large.tsv").write_text(rows * 6)
 
 
 @pytest.mark.slow
 @_about("Ctrl-C while reading")
 def test_ctrl_c_while_reading() -> None:
-    row = "".join(f"subject{i}\tpredicate{i % 7}\tobject{i % 1000}\n" for i in range(100_000))
-    Path("large.tsv").write_text(row * 6)
+    _write_large_facts()
     before = sorted(os.listdir())
     words = ("learn", "--facts", "large.tsv", "--labels", "labels.tsv", "-o", "new.psl")
-    told, _ = _interrupted(words, 0.3, wait_for="Reading")
-    assert told.startswith("Reading ")
+    _interrupted(words, wait_for="Reading")
     assert sorted(os.listdir()) == before
 
 
@@ -365,7 +359,7 @@ def test_ctrl_c_while_inferring() -> None:
         "predicates": {"P/2": {"observations": pairs}, "Q/2": {"targets": pairs}},
     }
     Path("large.json").write_text(json.dumps(program))
-    _interrupted(("infer", "large.json", "--tolerance", "0", "-o", "values"), 0.5, "ground rules")
+    _interrupted(("infer", "large.json", "--tolerance", "0", "-o", "values"), "ground rules")
     assert not Path("values").exists()
 
 
@@ -375,7 +369,7 @@ def test_ctrl_c_while_learning_a_whole_graph() -> None:
     rows = [f"e{i * 7919 % 3000}\tr{i % 40}\te{i * 104729 % 3001}\n" for i in range(60_000)]
     Path("graph.tsv").write_text("".join(rows))
     words = ("learn", "--facts", "graph.tsv", "--all-relations", "-o", "graph.hornbeam", "-v")
-    _interrupted(words, 2.0, wait_for="Read ")
+    _interrupted(words, wait_for="Learning the graph")
     assert not Path("graph.hornbeam").exists()
 
 
@@ -385,7 +379,7 @@ def test_ctrl_c_while_learning_a_whole_graph() -> None:
 def test_ctrl_c_while_spark_starts() -> None:
     pytest.importorskip("pyspark")
     words = (*LEARN, "-o", "new.psl", "--engine", "spark")
-    _interrupted(words, 0.5, wait_for="Starting Spark")
+    _interrupted(words, wait_for="Starting Spark")
     assert not Path("new.psl").exists()
 
 
@@ -425,17 +419,23 @@ def test_ctrl_c_in_compiled_code() -> None:
 @pytest.mark.slow
 @_about("SIGTERM")
 def test_sigterm_leaves_what_the_next_run_deletes() -> None:
+    """Facts that are read into a database have a folder of their own."""
     Path("old.psl").write_text("1.0: p(A, B) -> t(A, B)\n")
-    with subprocess.Popen(
-        list(map(str, command(*LEARN, "-o", "old.psl"))), stderr=subprocess.PIPE
-    ) as running:
-        time.sleep(0.4)
+    _write_large_facts()
+    words = ("learn", "--facts", "large.tsv", "--labels", "labels.tsv", "-o", "old.psl")
+    spilling = ("--engine", "duckdb", "--spill-dir", ".")
+    before = set(os.listdir())
+    with subprocess.Popen(command(*words, *spilling), stderr=subprocess.PIPE) as running:
+        while set(os.listdir()) == before:
+            assert running.poll() is None
+            time.sleep(0.01)
         running.terminate()
         running.communicate(timeout=PATIENCE)
-    assert running.returncode in (-signal.SIGTERM, 0, 128 + signal.SIGTERM)
-    assert hb.Model.load("old.psl").rules
-    assert hornbeam_(*LEARN, "-o", "old.psl").code == 0
-    assert not [name for name in os.listdir() if name.startswith(".hornbeam")]
+    assert running.returncode == -signal.SIGTERM
+    assert Path("old.psl").read_text() == "1.0: p(A, B) -> t(A, B)\n"
+    assert set(os.listdir()) > before
+    assert hornbeam_(*LEARN, "-o", "old.psl", *spilling).code == 0
+    assert set(os.listdir()) == before | {"old.trace.json"}
 
 
 @pytest.mark.slow
@@ -460,16 +460,18 @@ def test_a_closed_standard_input_as_facts() -> None:
 @pytest.mark.slow
 @_about("deep nesting")
 def test_deep_nesting() -> None:
-    for text in (
-        "1.0: " + "(" * 100_000 + "p(A, B)" + ")" * 100_000 + " -> t(A, B)\n",
-        "1.0: " + "!" * 100_000 + "p(A, B) -> t(A, B)\n",
-        "1.0: p(A, B) -> t(A, B)\n# hornbeam: " + "[" * 100_000 + "\n",
-        '# hornbeam: {"version": ' + '{"a":' * 100_000 + "\n",
+    long, odd = "the rule has more than 20,000", "expected plain JSON behind '# hornbeam:'"
+    for text, said in (
+        ("1.0: " + "(" * 100_000 + "p(A, B)" + ")" * 100_000 + " -> t(A, B)\n", long),
+        ("1.0: " + "!" * 100_000 + "p(A, B) -> t(A, B)\n", long),
+        ("1.0: p(A, B) -> t(A, B)\n# hornbeam: " + "[" * 100_000 + "\n", odd),
+        ('# hornbeam: {"version": ' + '{"a":' * 100_000 + "\n", odd),
     ):
         Path("model.psl").write_text(text)
         ended = hornbeam_(*PREDICT)
-        assert ended.code in (0, 2)
-        assert "Traceback" not in ended.stderr
+        assert ended.code == 2
+        assert ended.stderr.startswith("hornbeam: model.psl, line ")
+        assert said in ended.stderr
         assert len(ended.stderr) < 1000
 
 
@@ -499,7 +501,7 @@ def test_a_million_predicates() -> None:
 
 @pytest.mark.slow
 @_about("100,000 rules in a model")
-def test_100000_rules_in_a_model() -> None:
+def test_20000_rules_in_a_model() -> None:
     """A fifth of them; `benchmarks/bench_parsing.py` reads them all, and time grows in step."""
     rules = "".join(f"0.5: p{i}(A, X) & q(X, B) -> t(A, B)\n" for i in range(20_000))
     assert len(hb.Model.parse(rules).rules) == 20_000
@@ -508,7 +510,7 @@ def test_100000_rules_in_a_model() -> None:
 @pytest.mark.slow
 @_about("a Parquet bomb")
 def test_a_parquet_bomb() -> None:
-    """Few bytes that unpack to many: memory is bounded by what is asked for, or it is said."""
+    """Few bytes that unpack to many: a gigabyte of names is read where there are four."""
     import duckdb
 
     duckdb.sql(
@@ -517,9 +519,8 @@ def test_a_parquet_bomb() -> None:
     )
     assert Path("bomb.parquet").stat().st_size < 10_000_000
     words = ("predict", "model.psl", "--facts", "bomb.parquet", "--pairs", "labels.tsv")
-    done = _run(*words, shell="ulimit -v 4000000")
-    assert done.returncode in (0, 1, 2), done
-    assert "Traceback" not in done.stderr
+    done = _run(*words, "--threads", 1, shell="ulimit -v 4000000")
+    assert (done.returncode, done.stdout.count("\n")) == (0, 12), done
 
 
 @pytest.mark.slow
@@ -570,27 +571,25 @@ def test_loops_of_links_and_folders_for_files(place: str) -> None:
 def test_files_that_change_while_they_are_read(
     change: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever is read, it is one message or facts of which every one stood in the file."""
+    """It is one message, or the facts that stand in the file when they are read."""
     original = intern_facts
+    text = {"vanishes": "", "shrinks": FACTS[:7], "grows": FACTS + "new\tp\tb1\n" * 1000}[change]
 
     def changed(*given: object, **more: object) -> object:
-        file = Path("facts.tsv")
-        if change == "vanishes":
-            file.unlink()
-        elif change == "shrinks":
-            file.write_text(FACTS[:7])
-        else:
-            file.write_text(FACTS + "new\tp\tb1\n" * 1000)
+        Path("facts.tsv").unlink()
+        if text:
+            Path("facts.tsv").write_text(text)
         return original(*given, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr("hornbeam.facts.reading.readers.intern_facts", changed)
-    try:
-        entities, said = set(hb.read_facts("facts.tsv").entities), "facts.tsv"
-    except DataError as error:
-        entities, said = set(), str(error)
-    assert "facts.tsv" in said
-    known = {part for line in FACTS.splitlines() for part in line.split("\t")} | {"new"}
-    assert entities <= known
+    if not text:
+        with pytest.raises(DataError, match=r"facts\.tsv"):
+            hb.read_facts("facts.tsv")
+        return
+    facts = hb.read_facts("facts.tsv")
+    rows = {tuple(line.split("\t")) for line in text.splitlines()}
+    assert len(facts) == len(rows)
+    assert set(facts.entities) == {name for s, _, o in rows for name in (s, o)}
 
 
 # -- terminals -------------------------------------------------------------------------------------

@@ -35,7 +35,8 @@ def test_language_refuses(options: dict[str, int], message: str) -> None:
 
 @pytest.mark.parametrize("max_length", [1, 2, 3, 4])
 def test_language_accepts(max_length: int) -> None:
-    Language(max_length, min_coverage=1, top=1, distinct_variables=True, max_fanout=1)
+    least = Language(max_length, min_coverage=1, top=1, distinct_variables=True, max_fanout=1)
+    assert (least.max_length, least.top, least.max_fanout) == (max_length, 1, 1)
 
 
 ENTITIES = Names.of(["a", "B", "it's", "é"])

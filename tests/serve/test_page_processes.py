@@ -182,7 +182,19 @@ def test_pairs_that_are_inferred_together_stay_in_one_process(
 
 @pytest.mark.parametrize("facts", [[("a", "wise")], [("a", "knows", "b")]])
 @pytest.mark.parametrize("rules", ["1.0: !trusts(A, B)", "1.0: knows(A, B) -> trusts(A, B)"])
-def test_any_explorer_can_be_warmed_up(facts: list[tuple[str, ...]], rules: str) -> None:
+def test_any_explorer_can_be_warmed_up(
+    facts: list[tuple[str, ...]], rules: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever is missing: an error there would leave all pages to threads."""
     explorer = Explorer(hb.read_facts(facts), hb.Model.parse(rules), threads=1)
     RuleApp(explorer, Access("127.0.0.1", 8765, None)).warm_up(SILENT)
+    forks, fork = [], os.fork
+
+    def forked() -> int:
+        forks.append(explorer)
+        return fork()
+
+    monkeypatch.setattr(os, "fork", forked)
+    with serving(explorer, processes=True) as client:
+        assert client.get("/rules").status == 200
+    assert forks

@@ -56,9 +56,7 @@ def test_every_name_is_shown_escaped_and_leads_back(client: Client, name: str) -
     assert f'href="/entity?name={quote(name, safe="")}"' in found
     page = client.get(f"/entity?name={quote(name)}")
     assert page.status == 200
-    assert html.escape(name, quote=False) in html.unescape(page.body).replace(
-        name, html.escape(name, quote=False)
-    )
+    assert html.escape(name, quote=False) in page.body.replace("&#34;", '"').replace("&#39;", "'")
     for text in (found, page.body, client.get(link("ann", name)).body):
         assert SCRIPT not in text
         assert "<script>alert" not in text

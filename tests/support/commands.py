@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import shutil
 import subprocess
 import sys
 import warnings
@@ -13,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
+
+import pytest
 
 import hornbeam
 from hornbeam.cli.main import run
@@ -102,6 +106,15 @@ def process(*words: object, cwd: Path | None = None, env: dict[str, str] | None 
 def command(*words: object) -> list[str]:
     """The words of a process that is the command."""
     return [sys.executable, "-m", "hornbeam.cli.main", *map(str, words)]
+
+
+def plain_user() -> list[str]:
+    """Words before a command that take away root's right to read and write everything."""
+    if os.name == "nt" or os.geteuid() != 0:
+        return []
+    if shutil.which("setpriv") is None:
+        pytest.skip("root may read and write anywhere")
+    return ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all"]
 
 
 def write(path: Path, rows: Iterable[Iterable[object]]) -> Path:

@@ -72,7 +72,7 @@ class FactNumbers:
         return found[ranges(low, high)]
 
     def _between(self, step: Step, here: Integers, there: Integers) -> tuple[Ints, Ints, Ints]:
-        """Numbers of a step's facts sorted by the keys of their ends, these keys, the wanted keys."""
+        """Numbers of a step's facts sorted by the keys of their ends, these keys, wanted keys."""
         subject, object_ = (there, here) if step.inverse else (here, there)
         table, n = self.facts.atoms[step.arity], len(self.facts.entities)
         rows = self._rows(table, step, np.unique(subject))

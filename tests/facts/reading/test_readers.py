@@ -302,7 +302,7 @@ def test_nothing_stays_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     packed = write(tmp_path / "f.tsv.gz", gzip.compress(b"a\tp\tb\n"))
     broken = write(tmp_path / "g.tsv.gz", gzip.compress(b"a\tp\tb\t7\n"))
     read_facts(packed)
-    with pytest.raises(Exception, match="truth value"):
+    with pytest.raises(DataError, match=r"g\.tsv\.gz, line 1: .*truth value"):
         read_facts(packed, broken)
     assert os.listdir(scratch) == []
     assert os.listdir(here) == []
