@@ -232,10 +232,10 @@ class Export:
     def _pair_rows(self, target: str) -> Ints:
         """Rows of a target's distinct pairs."""
         pairs = self.pairs
-        mine = np.flatnonzero(pairs.predicate == pairs.predicates.index(target))
-        keys = pair_keys(pairs.subject[mine], pairs.object[mine], len(pairs.entities))
+        rows = np.flatnonzero(pairs.predicate == pairs.predicates.index(target))
+        keys = pair_keys(pairs.subject[rows], pairs.object[rows], len(pairs.entities))
         first = np.unique(keys, return_index=True)[1]
-        return np.sort(mine[first])
+        return np.sort(rows[first])
 
     def _fact_text(self, name: str, arity: int, with_pairs: bool = True) -> str:
         """Facts of a predicate as a data file, with or without those that are pairs, too."""
