@@ -244,12 +244,12 @@ class Export:
             return ""
         rows = np.flatnonzero(atoms.predicate == self.facts.predicates.index(name))
         if not with_pairs:
-            asked = self._pair_rows(name)
+            listed = self._pair_rows(name)
             # one extra id: entities of pairs that no fact has have id -1
             n = len(self.facts.entities) + 1
             pairs, (subject, object_) = self.pairs, atoms.arguments
             keys = pair_keys(
-                self.to_fact[pairs.subject[asked]], self.to_fact[pairs.object[asked]], n
+                self.to_fact[pairs.subject[listed]], self.to_fact[pairs.object[listed]], n
             )
             rows = rows[~np.isin(pair_keys(subject[rows], object_[rows], n), keys)]
         entities = self.facts.entities
