@@ -59,7 +59,7 @@ def parsed_clause(rule: LogicalRule, names: Mapping[str, str], source: str) -> P
     >>> from hornbeam.language.rule_texts import parse_logical_rules
     >>> text = "0.5: (p(Y, Z) & q(Y, X)) [n >= 3] & r('c', X) -> !p(X, Z) [log]"
     >>> [rule] = parse_logical_rules(text, "model.psl")
-    >>> str(stated_clause(rule, {}, "model.psl").clause)
+    >>> str(parsed_clause(rule, {}, "model.psl").clause)
     "(q(C, A) & p(C, B)) [n >= 3] & r('c', A) -> !p(A, B) [log]"
     """
     try:
