@@ -180,8 +180,8 @@ def _temporary_folder() -> Path:
         with suppress(FileExistsError):
             folder.mkdir(mode=0o700)
         found = folder.lstat()
-        mine = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
-        if mine and stat.S_IMODE(found.st_mode) == 0o700:
+        owned = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+        if owned and stat.S_IMODE(found.st_mode) == 0o700:
             return folder
     return Path(tempfile.mkdtemp(prefix=TEMPORARY))
 

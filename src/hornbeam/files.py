@@ -73,11 +73,11 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.replace(temporary, place)
 
 
-def check_folder(folder: str | os.PathLike[str], ours: Callable[[Path], str | None]) -> None:
+def check_folder(folder: str | os.PathLike[str], foreign_in: Callable[[Path], str | None]) -> None:
     """Refuse a folder that may not be replaced as a whole.
 
-    A missing or an empty one may. For any other, `ours` returns a description of foreign content,
-    or None.
+    A missing or an empty one may. For any other, `foreign_in` describes content
+    that is not ours to delete, or returns None.
     """
     place = Path(os.path.realpath(folder))
     with cannot_be_written(folder):
@@ -88,7 +88,7 @@ def check_folder(folder: str | os.PathLike[str], ours: Callable[[Path], str | No
         if Path.cwd().is_relative_to(place):
             problem = "you are in it, and it is replaced as a whole; go elsewhere"
             raise InputError(f"{folder}: {problem}")
-        foreign = ours(place) if any(place.iterdir()) else None
+        foreign = foreign_in(place) if any(place.iterdir()) else None
     if foreign is not None:
         raise InputError(f"{folder}: holds {foreign}; expected a new or an empty folder")
 
@@ -96,14 +96,14 @@ def check_folder(folder: str | os.PathLike[str], ours: Callable[[Path], str | No
 def save_folder(
     folder: str | os.PathLike[str],
     write: Callable[[Path], None],
-    ours: Callable[[Path], str | None],
+    foreign_in: Callable[[Path], str | None],
 ) -> None:
     """Let `write` fill a new folder, which then takes the place of `folder` in one step.
 
-    See `check_folder` for `ours`. What was there is deleted after that. Where the system cannot
-    exchange two folders, the old one is called `.hornbeam-*.old` for a moment.
+    See `check_folder` for `foreign_in`. What was there is deleted after that. Where the system
+    cannot exchange two folders, the old one is called `.hornbeam-*.old` for a moment.
     """
-    check_folder(folder, ours)
+    check_folder(folder, foreign_in)
     place = Path(os.path.realpath(folder))
     with cannot_be_written(folder), _temporary(place.parent, Path.mkdir) as temporary:
         write(temporary)
@@ -124,8 +124,8 @@ def save_folder(
 def refuse_inputs(output: str | os.PathLike[str], inputs: Iterable[str]) -> None:
     """Refuse to overwrite one of the files that are read."""
     for name in inputs:
-        there = os.path.exists(name) and os.path.exists(output) and not _is_device(output)
-        if there and os.path.samefile(name, output):
+        both_exist = os.path.exists(name) and os.path.exists(output) and not _is_device(output)
+        if both_exist and os.path.samefile(name, output):
             raise InputError(f"{output}: is read from; expected another output")
 
 

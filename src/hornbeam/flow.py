@@ -147,8 +147,8 @@ def _search(
         discovery, problem = search.discover_collectively(plan.semantics)
         found = _SearchResult(discovery, problem=problem)
     elif search.sampling is not None or cross_evidence:
-        folds = search.deal(seed)
-        found = _SearchResult(search.by_folds(folds), folds)
+        folds = search.assign_folds(seed)
+        found = _SearchResult(search.discover_by_folds(folds), folds)
     else:
         found = _SearchResult(search.discover_plain())
     _check_candidates(found.discovery, search.labels, plan.language)
@@ -169,7 +169,7 @@ def _fit(
             ), None  # fmt: skip
         problem = found.problem
         if problem is None:
-            problem = search.laid_out(discovery, plan)
+            problem = search.learning_problem(discovery, plan)
         learned = learn_rules(problem, plan.learner, plan.semantics, refit, progress)
         if not plan.two_steps:
             return learned, None

@@ -57,7 +57,7 @@ class LabelledSearch:
         found = discover_bodies(self.engine, self.labels, self.language, progress=self.progress)
         return self._with_mirrors(found, self.engine)
 
-    def deal(self, seed: int) -> EvidenceFolds:
+    def assign_folds(self, seed: int) -> EvidenceFolds:
         """Hide the true pairs by folds."""
         facts = facts_in_memory(
             self.engine, "cross-evidence hides facts by folds and needs them in memory"
@@ -69,7 +69,7 @@ class LabelledSearch:
         rng = np.random.default_rng([seed, 2])
         return assign_evidence_folds(facts, self.labels, rng, origin, self.symmetric)
 
-    def by_folds(self, folds: EvidenceFolds) -> Discovery:
+    def discover_by_folds(self, folds: EvidenceFolds) -> Discovery:
         """Find and count candidates over facts and true pairs, each fold over the facts it sees."""
         folded = FoldedEvidence(folds, self.engine)
         found = folded.discover(self.language, progress=self.progress)
@@ -87,7 +87,7 @@ class LabelledSearch:
         )
         return found.search, problem
 
-    def laid_out(self, found: Discovery, plan: LearningPlan) -> Problem:
+    def learning_problem(self, found: Discovery, plan: LearningPlan) -> Problem:
         """The learning problem of what was found."""
         assert found.statistics is not None
         return problem_of(
@@ -166,7 +166,7 @@ def discover(
     if labels is None:
         sampled = sampled_labels(opened, target, negatives, negative_sampling, seed)
         search = LabelledSearch(opened, sampled, language, progress, negative_sampling)
-        return search.by_folds(search.deal(seed))
+        return search.discover_by_folds(search.assign_folds(seed))
     return discover_bodies(
         opened, chosen_labels(labels, target), language, statistics=statistics, progress=progress
     )

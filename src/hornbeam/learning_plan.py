@@ -49,14 +49,14 @@ def learning_plan(
 ) -> LearningPlan:
     """Choose what `hornbeam.learn` leaves to the learner, and refuse what does not fit."""
     learner = make_learner(method, seed) if isinstance(method, str) else method
-    asked_method = _collective_method(collective)
-    two_steps, recursive = asked_method is CollectiveMethod.TWO_STEP, asked_method in RECURSIVE
-    chosen = _relaxation(learner, relaxation, two_steps)
+    chosen = _collective_method(collective)
+    two_steps, recursive = chosen is CollectiveMethod.TWO_STEP, chosen in RECURSIVE
+    suited = _relaxation(learner, relaxation, two_steps)
     ways = _ways_of_counting(learner, counts, recursive)
     semantics = Semantics(
         counts=model_counts(ways),
-        relaxation=chosen,
-        collective=asked_method if recursive else None,
+        relaxation=suited,
+        collective=chosen if recursive else None,
         max_fanout=language.max_fanout,
         distinct_variables=language.distinct_variables,
         cross_evidence=cross_evidence,

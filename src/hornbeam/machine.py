@@ -37,7 +37,7 @@ def address_space() -> int | None:
     return None if limit == resource.RLIM_INFINITY else limit
 
 
-def worker_threads(asked: int | None = None) -> int:
+def worker_threads(requested: int | None = None) -> int:
     """The requested number of threads, up to `MAX_THREADS`; one per core by default.
 
     Examples
@@ -45,4 +45,4 @@ def worker_threads(asked: int | None = None) -> int:
     >>> worker_threads(3), worker_threads() >= 1
     (3, True)
     """
-    return min(asked or os.cpu_count() or 1, MAX_THREADS)
+    return min(requested or os.cpu_count() or 1, MAX_THREADS)

@@ -160,7 +160,7 @@ class Model(RuleModel):
         pairs
             For a collective model: all pairs that are scored together, this one among them.
         paths
-            At most so many paths per rule, in the order of their entities' names.
+            Maximum number of paths per rule; the first in the order of their entities' names.
         flip
             Look for the fewest facts whose removal flips the decision (not for collective models).
         """

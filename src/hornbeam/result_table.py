@@ -248,7 +248,7 @@ def fitted_widths(widths: Sequence[int], room: int) -> list[int]:
 
     Examples
     --------
-    >>> narrowed([10, 40, 30], 60), narrowed([10, 40], 60)
+    >>> fitted_widths([10, 40, 30], 60), fitted_widths([10, 40], 60)
     ([10, 23, 23], [10, 40])
     """
     found = list(widths)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from hornbeam.printable import printable
 
-#: Among more names only those with the same first letter are compared letter by letter.
+#: Among more names only those with the same first two letters are compared.
 MAX_COMPARED_NAMES = 100_000
 #: Minimum length of a text to suggest names that contain it.
 SHORTEST_PART = 3

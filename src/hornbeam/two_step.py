@@ -96,8 +96,8 @@ class FirstStep:
         semantics = self.learned.model.semantics
         for k in range(int(fold.max()) + 1):
             without = learn_rules(self.problem.subset(fold != k), learner, semantics).model
-            mine = fold == k
-            means[mine] = score_targets(without, self.statistics, self.labels)[mine]
+            held_out = fold == k
+            means[held_out] = score_targets(without, self.statistics, self.labels)[held_out]
             progress.advance("Believing", k + 1, FOLDS)
         return means
 
@@ -136,13 +136,13 @@ class FirstStep:
         """Count bodies for some pairs, which alone are scored together."""
         parts = []
         for members, engine in self.views:
-            mine = np.intersect1d(members, rows)
-            pairs = self.labels.select(mine)
-            asked = BelievedPairs(engine, pairs, belief[mine], self.symmetric)
-            counted = count(asked, pairs, bodies, self.language)
+            seen = np.intersect1d(members, rows)
+            pairs = self.labels.select(seen)
+            believed = BelievedPairs(engine, pairs, belief[seen], self.symmetric)
+            counted = count(believed, pairs, bodies, self.language)
             if len(self.views) == 1:
                 return counted
-            parts.append((np.searchsorted(rows, mine), counted))
+            parts.append((np.searchsorted(rows, seen), counted))
         return united_table(bodies, len(rows), parts)
 
 
@@ -215,9 +215,9 @@ def _paid(
 
 def _in_copies(scores: Floats, copies: Sequence[Ints]) -> Floats:
     """Scores in the copies: with fewer true pairs the odds fall by the share left."""
-    here = scores[np.concatenate(copies)]
+    copied = scores[np.concatenate(copies)]
     left = np.repeat(1.0 - np.array(DROPPED), [len(rows) for rows in copies])
-    return np.asarray(left * here / (left * here + 1.0 - here))
+    return np.asarray(left * copied / (left * copied + 1.0 - copied))
 
 
 def _both_steps(

@@ -43,8 +43,8 @@ class ArgumentTypes:
 
         Types given with the names, else types inferred from the facts.
         """
-        facts, told = self.facts, types_in(self.facts)
-        types = told if self.names is None else _completed(self.names.types, told)
+        facts, inferred = self.facts, types_in(self.facts)
+        types = inferred if self.names is None else _completed(self.names.types, inferred)
         kind = np.full(len(facts.entities), -1, dtype=np.int32)
         if types:
             typed, kinds = Names.of(types), Names.of(types.values())
@@ -94,11 +94,11 @@ class ArgumentTypes:
         stated = self.labels.only([relation])
         located = stated.entities.translate(self.facts.entities)
         ends = located[stated.subject[stated.positive]], located[stated.object[stated.positive]]
-        there = (ends[0] >= 0) & (ends[1] >= 0)
-        return np.append(subject, ends[0][there]), np.append(object_, ends[1][there])
+        known = (ends[0] >= 0) & (ends[1] >= 0)
+        return np.append(subject, ends[0][known]), np.append(object_, ends[1][known])
 
 
-def _completed(given: Mapping[str, str], told: Mapping[str, str]) -> dict[str, str]:
+def _completed(given: Mapping[str, str], inferred: Mapping[str, str]) -> dict[str, str]:
     """The given types, completed by types inferred from the facts.
 
     The two may name one type differently: an inferred type whose entities all have the same given
@@ -106,9 +106,9 @@ def _completed(given: Mapping[str, str], told: Mapping[str, str]) -> dict[str, s
     """
     words = defaultdict[str, set[str]](set)
     for entity, kind in given.items():
-        if entity in told:
-            words[told[entity]].add(kind)
-    meant = {kind: min(words.get(kind, {kind})) for kind in set(told.values())}
+        if entity in inferred:
+            words[inferred[entity]].add(kind)
+    meant = {kind: min(words.get(kind, {kind})) for kind in set(inferred.values())}
     clear = {kind for kind in meant if len(words.get(kind, ())) <= 1}
-    further = {entity: meant[kind] for entity, kind in told.items() if kind in clear}
+    further = {entity: meant[kind] for entity, kind in inferred.items() if kind in clear}
     return further | dict(given)

@@ -115,8 +115,8 @@ def pair_groups(facts: Facts, pairs: Targets, drawn: bool) -> Ints:
         end: Integers = getattr(pairs, name)
         training = 1 if drawn else np.bincount(end[true], minlength=n)
         others = _degrees(facts, pairs, place) - training
-        mine = np.unique(end[true])
-        if np.mean(others[mine] > 0) < RARE_SHARE:
+        entities = np.unique(end[true])
+        if np.mean(others[entities] > 0) < RARE_SHARE:
             return pair_keys(pairs.predicate, end, n)
     low, high = np.minimum(pairs.subject, pairs.object), np.maximum(pairs.subject, pairs.object)
     _, pair = np.unique(pair_keys(low, high, n), return_inverse=True)
@@ -126,8 +126,8 @@ def pair_groups(facts: Facts, pairs: Targets, drawn: bool) -> Ints:
 def _degrees(facts: Facts, pairs: Targets, place: int) -> Ints:
     """Target facts that every entity of the pairs has in a place."""
     predicates = facts.predicates.find(pairs.predicates)
-    mine = np.isin(facts.binary.predicate, predicates)
-    counts = np.bincount(facts.binary.arguments[place][mine], minlength=len(facts.entities))
+    of_target = np.isin(facts.binary.predicate, predicates)
+    counts = np.bincount(facts.binary.arguments[place][of_target], minlength=len(facts.entities))
     node = pairs.entities.translate(facts.entities)
     return np.where(node >= 0, counts[node], 0)
 
@@ -158,8 +158,8 @@ def _drawn_by_facts(pairs: Targets, end: str) -> bool:
 
 def _ends(pairs: Targets, end: str, rows: Ints, symmetric: bool) -> Array:
     """Entities that some pairs have at an end, or at either where both are the same."""
-    mine: Array = getattr(pairs, end)[rows]
-    return np.append(pairs.subject[rows], pairs.object[rows]) if symmetric else mine
+    at_end: Array = getattr(pairs, end)[rows]
+    return np.append(pairs.subject[rows], pairs.object[rows]) if symmetric else at_end
 
 
 def _with_one_of_each(

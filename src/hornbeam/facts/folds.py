@@ -134,7 +134,7 @@ def without_targets(facts: Facts, targets: Targets) -> Facts:
 
 
 def among_facts(facts: Facts, targets: Targets) -> Bools:
-    """Which targets stand among the facts."""
+    """Which targets are among the facts."""
     of_target, _, of_row = _compared(facts, targets)
     return np.isin(of_target, of_row)
 

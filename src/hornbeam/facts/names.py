@@ -100,10 +100,10 @@ class Names:
         """For every id of this table the id of the same name in `other`, -1 where it has none."""
         if self == other:
             return np.arange(len(self), dtype=np.int32)
-        mine, theirs = (np.frombuffer(names.blob, dtype=np.uint8) for names in (self, other))
+        own, theirs = (np.frombuffer(names.blob, dtype=np.uint8) for names in (self, other))
         limit = WORTH_READING if numba_in_use() else WORTH_COMPILING
         translate = translated.choose(len(self), limit)
-        ids: Ids = translate(mine, self.ends, theirs, other.ends)
+        ids: Ids = translate(own, self.ends, theirs, other.ends)
         return ids
 
 

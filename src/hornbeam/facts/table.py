@@ -116,7 +116,7 @@ class Facts:
         chosen[rows] = True
         ends = np.cumsum([len(table) for table in self.atoms.values()])[:-1]
         parts = zip(self.atoms.items(), np.split(chosen, ends), strict=True)
-        atoms = {arity: table.select(mine) for (arity, table), mine in parts if mine.any()}
+        atoms = {arity: table.select(chosen) for (arity, table), chosen in parts if chosen.any()}
         return Facts(self.entities, self.predicates, atoms)
 
     def __deepcopy__(self, memo: object) -> Facts:
@@ -160,8 +160,8 @@ class Facts:
 
     def links(self, predicate: str) -> tuple[Ids, Ids]:
         """Subjects and objects of a predicate of two arguments; none of an unknown one."""
-        mine = self.binary.predicate == self.predicates.index(predicate)
-        subject, object_ = (column[mine] for column in self.binary.arguments)
+        rows = self.binary.predicate == self.predicates.index(predicate)
+        subject, object_ = (column[rows] for column in self.binary.arguments)
         return subject, object_
 
     @cached_property

@@ -232,10 +232,10 @@ class Export:
     def _pair_rows(self, target: str) -> Ints:
         """Rows of a target's distinct pairs."""
         pairs = self.pairs
-        mine = np.flatnonzero(pairs.predicate == pairs.predicates.index(target))
-        keys = pair_keys(pairs.subject[mine], pairs.object[mine], len(pairs.entities))
+        rows = np.flatnonzero(pairs.predicate == pairs.predicates.index(target))
+        keys = pair_keys(pairs.subject[rows], pairs.object[rows], len(pairs.entities))
         first = np.unique(keys, return_index=True)[1]
-        return np.sort(mine[first])
+        return np.sort(rows[first])
 
     def _fact_text(self, name: str, arity: int, with_pairs: bool = True) -> str:
         """Facts of a predicate as a data file, with or without those that are pairs, too."""
@@ -244,12 +244,12 @@ class Export:
             return ""
         rows = np.flatnonzero(atoms.predicate == self.facts.predicates.index(name))
         if not with_pairs:
-            asked = self._pair_rows(name)
+            listed = self._pair_rows(name)
             # one extra id: entities of pairs that no fact has have id -1
             n = len(self.facts.entities) + 1
             pairs, (subject, object_) = self.pairs, atoms.arguments
             keys = pair_keys(
-                self.to_fact[pairs.subject[asked]], self.to_fact[pairs.object[asked]], n
+                self.to_fact[pairs.subject[listed]], self.to_fact[pairs.object[listed]], n
             )
             rows = rows[~np.isin(pair_keys(subject[rows], object_[rows], n), keys)]
         entities = self.facts.entities

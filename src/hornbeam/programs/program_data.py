@@ -48,8 +48,8 @@ class ProgramData:
 def atom_places(wanted: AtomTable, listed: AtomTable) -> Ints:
     """Position of each wanted atom in a list of atoms, -1 where it is not there."""
     keys = np.zeros(len(wanted) + len(listed), dtype=np.int64)
-    for mine, theirs in zip(wanted.arguments, listed.arguments, strict=True):
-        column = np.concatenate([mine, theirs]).astype(np.int64)
+    for wanted_ids, listed_ids in zip(wanted.arguments, listed.arguments, strict=True):
+        column = np.concatenate([wanted_ids, listed_ids]).astype(np.int64)
         # numbers of distinct prefixes, so that any number of arguments fits
         keys = np.unique(keys * (column.max(initial=0) + 1) + column, return_inverse=True)[1]
     order = np.argsort(keys[len(wanted) :], kind="stable")

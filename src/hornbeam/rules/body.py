@@ -56,7 +56,7 @@ class Step:
     arity: int = 2
 
     @classmethod
-    def between(cls, predicate: str, here: int, there: int, arity: int) -> Step:
+    def between(cls, predicate: str, start: int, end: int, arity: int) -> Step:
         """The step from one argument of an atom to another.
 
         Examples
@@ -64,15 +64,15 @@ class Step:
         >>> Step.between("ta", 2, 0, 3)
         Step(predicate='ta', inverse=True, places=(0, 2), arity=3)
         """
-        return cls(predicate, there < here, (min(here, there), max(here, there)), arity)
+        return cls(predicate, end < start, (min(start, end), max(start, end)), arity)
 
     @classmethod
-    def leaving(cls, predicate: str, here: int, arity: int) -> Step:
+    def leaving(cls, predicate: str, start: int, arity: int) -> Step:
         """The step of an open body, from one argument of an atom whose others are free.
 
         It leads to the first of them; the groundings are the same for any.
         """
-        return cls.between(predicate, here, 0 if here else 1, arity)
+        return cls.between(predicate, start, 0 if start else 1, arity)
 
     def reversed(self) -> Step:
         """The same atom walked the other way."""

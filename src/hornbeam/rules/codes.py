@@ -44,12 +44,12 @@ def is_inverse(code: int | Array) -> bool | Bools:
 
 
 def inverse_code(code: Code) -> Code:
-    """Code of the reversed step; not defined for 0.
+    """Code of the reversed step; 0, which is not a code, stays 0.
 
     Examples
     --------
     >>> code = step_code(3, inverse=True)
-    >>> code, predicate_of(code), turned(code) == step_code(3)
+    >>> code, predicate_of(code), inverse_code(code) == step_code(3)
     (9, 3, True)
     """
     return code ^ (code > 0)

@@ -185,11 +185,11 @@ def _check_exponents(
 
 
 def _check_distinct(
-    rules: Sequence[LogicalRule], stated: Sequence[ParsedClause], distinct: bool | None, name: str
+    rules: Sequence[LogicalRule], parsed: Sequence[ParsedClause], distinct: bool | None, name: str
 ) -> bool:
     """Whether all variables of a rule are different entities: in every rule, or in none."""
     why = f'the first line says "distinct_variables": {str(distinct).lower()}'
-    for rule, (_, found) in zip(rules, stated, strict=True):
+    for rule, (_, found) in zip(rules, parsed, strict=True):
         if found is None:
             continue
         if distinct is None:

@@ -134,7 +134,7 @@ def _is_limit(value: object) -> bool:
     return value is None or (whole and 1 <= value <= MAX_COUNT)  # type: ignore[operator]
 
 
-def _are_asked(value: object) -> bool:
+def _is_density(value: object) -> bool:
     return (
         isinstance(value, dict)
         and value.keys() == {"per_subject", "per_object", "alone"}
@@ -172,7 +172,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "threshold": (_is_share, "a number from 0 to 1"),
     "cross_evidence": (_is_truth, "true or false"),
     "asked": (
-        _are_asked,
+        _is_density,
         "pairs per subject, pairs per object and the share of pairs alone: "
         '{"per_subject": 2.5, "per_object": 1.2, "alone": 0.1}',
     ),

@@ -74,7 +74,7 @@ class Component:
         """The variables of its atoms."""
         return set[str]().union(*map(variables_of, self.atoms))
 
-    def stated(self, names: Mapping[str, str]) -> ParsedBody:
+    def parsed(self, names: Mapping[str, str]) -> ParsedBody:
         """The body of the component; see `parsed_clause` for `names`."""
         if not self.atoms:
             [comparison] = self.literals.values()

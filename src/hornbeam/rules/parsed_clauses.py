@@ -59,7 +59,7 @@ def parsed_clause(rule: LogicalRule, names: Mapping[str, str], source: str) -> P
     >>> from hornbeam.language.rule_texts import parse_logical_rules
     >>> text = "0.5: (p(Y, Z) & q(Y, X)) [n >= 3] & r('c', X) -> !p(X, Z) [log]"
     >>> [rule] = parse_logical_rules(text, "model.psl")
-    >>> str(stated_clause(rule, {}, "model.psl").clause)
+    >>> str(parsed_clause(rule, {}, "model.psl").clause)
     "(q(C, A) & p(C, B)) [n >= 3] & r('c', A) -> !p(A, B) [log]"
     """
     try:
@@ -110,7 +110,7 @@ def _clause(rule: LogicalRule, names: Mapping[str, str]) -> ParsedClause:
         why = f"the body has {len(conditions)} conditions; expected at most {MAX_CONDITIONS}"
         raise RefusedError(why, conditions[MAX_CONDITIONS].place)
     thresholds = _thresholds(rule, conditions)
-    found = [one.stated(names) for one in conditions]
+    found = [one.parsed(names) for one in conditions]
     parts = map(_part, conditions, found, thresholds)
     body = simplest(list(parts))
     clause = Clause(body, negated, _weighing(rule, body))
@@ -183,9 +183,9 @@ def _thresholds(rule: LogicalRule, conditions: Sequence[Component]) -> list[Brac
     return found
 
 
-def _part(condition: Component, stated: ParsedBody, bracket: Bracket | None) -> Part:
+def _part(condition: Component, parsed: ParsedBody, bracket: Bracket | None) -> Part:
     """The body of a condition, with its threshold."""
-    body = stated.body
+    body = parsed.body
     if bracket is None:
         return Part(body)
     try:

@@ -187,21 +187,21 @@ def _linked(body: Body, atoms: list[Atom]) -> Words:
     return tuple(pieces)
 
 
-def _open(body: Body, here: Variable, there: Variable, threshold: Threshold | None) -> Words:
+def _open(body: Body, argument: Variable, other: Variable, threshold: Threshold | None) -> Words:
     """Edges of an argument to any entity; the pair's own edge never counts."""
     [step] = body.steps
     many, predicate = _many(threshold), _predicate(step.predicate)
     if step.arity > 2:
         place = step.places[step.inverse] + 1
-        words = _filled(f"{{}} stands in {many}{{}} at place {place}", here, predicate)
+        words = _filled(f"{{}} stands in {many}{{}} at place {place}", argument, predicate)
         return (*words, *_share(threshold))
     own = step.predicate == body.target and step.inverse == bool(body.argument)
-    besides = _filled(" besides {}", there) if own else ()
+    besides = _filled(" besides {}", other) if own else ()
     if step.inverse:
         who = f"{many}things" if many else "something"
-        words = (Phrase(who), *besides, *_filled(" {} {}", predicate, here))
+        words = (Phrase(who), *besides, *_filled(" {} {}", predicate, argument))
     else:
-        words = (*_filled(f"{{}} has {many}{{}}", here, predicate), *besides)
+        words = (*_filled(f"{{}} has {many}{{}}", argument, predicate), *besides)
     return (*words, *_share(threshold))
 
 

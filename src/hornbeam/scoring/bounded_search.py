@@ -77,7 +77,7 @@ class ScoreBounds:
     score: Score
 
     def of(self, margin: Floats) -> Floats:
-        """Bounds of scores, increasing with the margin.
+        """Bounds of scores, non-decreasing in the margin.
 
         For y in {0, 1} and for hinges of power 1 a score depends on A - B alone. For power 2 the
         density of y is proportional to exp(d y + s y (1 - y)) with d = A - B and s = A + B >= |d|;

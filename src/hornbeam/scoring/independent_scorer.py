@@ -65,8 +65,8 @@ def score_targets(
 def strengths(model: RuleModel, statistics: Statistics, targets: Targets) -> tuple[Floats, Floats]:
     """Add up A and B of every target."""
     columns = Columns(statistics, model.semantics.relaxation)
-    laid_out = RuleLayout.of(model, statistics.bodies).over(columns, targets)
-    return added(laid_out, weights_of(model.rules), len(targets))
+    batches = RuleLayout.of(model, statistics.bodies).over(columns, targets)
+    return added(batches, weights_of(model.rules), len(targets))
 
 
 def _soft_scores(
@@ -81,8 +81,8 @@ def _soft_scores(
     parts: list[tuple[Any, ...]] = []
     for k, rule in enumerate(model.rules):
         if rule.clause.is_prior:
-            mine = targets_of(rule.clause, targets)
-            part = HingeRows(mine, np.ones(len(mine)), np.ones(len(mine)))
+            covered = targets_of(rule.clause, targets)
+            part = HingeRows(covered, np.ones(len(covered)), np.ones(len(covered)))
         else:
             counts = model.counts_of(rule.clause).counts
             part = rows_of[counts].part(statistics.column(column[_single(rule.clause, counts)]))

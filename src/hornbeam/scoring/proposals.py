@@ -59,15 +59,15 @@ def best_new_links(
     """
     if model.semantics.collective:
         raise InputError("a collective model scores pairs together and proposes none: give `pairs`")
-    mine, entities = model.of_target(target), engine.facts.entities
-    reach = target_reach(mine, engine, target, allowed=objects, loops=loops)
+    of_target, entities = model.of_target(target), engine.facts.entities
+    reach = target_reach(of_target, engine, target, allowed=objects, loops=loops)
 
     def exactly(subject: Ids, object_: Ids) -> tuple[Ids, Ids, Floats]:
         pairs = Targets.between(entities, target, subject, object_)
-        pairs, found = _scored(mine, counter, reach, pairs, score)
+        pairs, found = _scored(of_target, counter, reach, pairs, score)
         return pairs.subject, pairs.object, found
 
-    margins = Margins(*bounding_model(mine, engine), reach)
+    margins = Margins(*bounding_model(of_target, engine), reach)
     search = best_of_each if per_subject else best_pairs
     best = search(margins, exactly, subjects, top, score, progress)
     return Targets.between(entities, target, best.subject, best.object), best.score

@@ -53,7 +53,7 @@ class Reach:
         return leading(self.bodies, self.near)
 
     @cached_property
-    def everywhere(self) -> bool:
+    def proposes_all(self) -> bool:
         """Whether all known objects are candidates, because no body restricts the object."""
         return not any(leads(body, self.near) for body in self.bodies)
 
@@ -146,7 +146,7 @@ class Reach:
     def _ends(self, body: AnyBody) -> Bools:
         """Which entities meet a body's conditions on its object."""
         ends = np.ones(len(self.facts.entities), dtype=np.bool_)
-        if self.everywhere:
+        if self.proposes_all:
             ends = self._meeting(Body((Step(self.target, inverse=self.near == 0),), self.target,
                                       Kind.OPEN))  # fmt: skip
         for part in self._conditions(body, 1):
@@ -175,8 +175,8 @@ class Reach:
         if body.kind is Kind.UNARY:
             table = facts.atoms.get(1)
             if table is not None:
-                mine = table.predicate == facts.predicates.index(step.predicate)
-                meeting[table.arguments[0][mine]] = True
+                rows = table.predicate == facts.predicates.index(step.predicate)
+                meeting[table.arguments[0][rows]] = True
             return meeting
         here, there = self._edges(step)
         meeting[here if body.constant is None else here[there == constant]] = True

@@ -129,11 +129,11 @@ class RuleLayout:
         x = x[entries]
         way = np.repeat(ways, sizes)
         for one in set(ways.tolist()) - {int(ways[0])}:
-            mine = np.flatnonzero(way == one)
-            x[mine] = columns.all(WAYS[one]).x[entries[mine]]
+            at = np.flatnonzero(way == one)
+            x[at] = columns.all(WAYS[one]).x[entries[at]]
         if SHARE in ways:
-            mine = np.flatnonzero(way == SHARE)
-            x[mine] = weighed_shares(x[mine], np.repeat(self.median[rules], sizes)[mine])
+            at = np.flatnonzero(way == SHARE)
+            x[at] = weighed_shares(x[at], np.repeat(self.median[rules], sizes)[at])
         return sizes, row[entries], x
 
     def _own_column(

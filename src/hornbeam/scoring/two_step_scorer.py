@@ -60,17 +60,17 @@ def warn_of_other_pairs(model: RuleModel, pairs: Targets) -> None:
     trained = model.semantics.asked
     if trained is None or not len(pairs):
         return
-    asked = pair_density(pairs)
+    scored = pair_density(pairs)
     found = [
         f"{given:.3g} pairs per {end} (in training {known:.3g})"
         for end, given, known in (
-            ("subject", asked.per_subject, trained.per_subject),
-            ("object", asked.per_object, trained.per_object),
+            ("subject", scored.per_subject, trained.per_subject),
+            ("object", scored.per_object, trained.per_object),
         )
         if len(pairs) >= MIN_PAIRS and not known / OTHER_SPREAD <= given <= known * OTHER_SPREAD
     ]
-    if abs(asked.alone - trained.alone) > OTHER_SHARE:
-        share = f"{asked.alone:.0%} of the pairs share no end with another"
+    if abs(scored.alone - trained.alone) > OTHER_SHARE:
+        share = f"{scored.alone:.0%} of the pairs share no end with another"
         found.append(f"{share} (in training {trained.alone:.0%})")
     if found:
         warn(

@@ -62,12 +62,12 @@ class WalkBounds:
             from scipy import sparse  # late: loading it takes a quarter of a second
 
             offsets, neighbour, codes, _ = self.graph.forward
-            mine = np.flatnonzero(codes == code)
-            node = np.searchsorted(offsets, mine, side="right") - 1
-            entries = self.step_weights[mine] if shares else np.ones(len(mine))
+            edges = np.flatnonzero(codes == code)
+            node = np.searchsorted(offsets, edges, side="right") - 1
+            entries = self.step_weights[edges] if shares else np.ones(len(edges))
             n = self.graph.n_entities
             self._matrices[code, shares] = sparse.csr_array(
-                (entries, (node, neighbour[mine])), shape=(n, n)
+                (entries, (node, neighbour[edges])), shape=(n, n)
             )
         return self._matrices[code, shares]
 

@@ -80,9 +80,9 @@ def frame_rows(frame: object, name: str, fields: Sequence[str]) -> Iterator[Row]
                 yield at, cast("Sequence[object]", row)
         else:
             table = space.connection.table(view)
-            there = [field for field in fields if field in table.columns]
-            if len(there) > 1:
-                table = table.select(*there)
+            present = [field for field in fields if field in table.columns]
+            if len(present) > 1:
+                table = table.select(*present)
             yield from enumerate(table.fetchall(), start=1)
 
 

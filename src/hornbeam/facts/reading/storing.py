@@ -80,16 +80,16 @@ def _store(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source], ari
     """Create the table of one arity; `other` is a second value where an atom has two."""
     table, columns = atom_table(arity)
     listed = ", ".join([*columns, "predicate"])
-    mine = [source for source in sources if source.arity == arity]
+    of_arity = [source for source in sources if source.arity == arity]
     moved = arity == 1 and any(source.unary for source in sources)
-    parts = [_by_ids(mine, columns)] if mine else []
+    parts = [_by_ids(of_arity, columns)] if of_arity else []
     if moved:
         parts.append("SELECT subject AS entity, predicate, value FROM facts WHERE object < 0")
     if not parts:
         zeros = ", ".join(f"0 AS {column}" for column in [*columns, "predicate", "value"])
         parts.append(f"SELECT {zeros} WHERE false")
     union = " UNION ALL ".join(parts)
-    if any(source.valued for source in mine):
+    if any(source.valued for source in of_arity):
         atoms = (
             f"SELECT {listed}, min(value) AS value, max(value) AS other FROM ({union}) AS u "  # noqa: S608
             f"GROUP BY {listed}"
