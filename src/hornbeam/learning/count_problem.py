@@ -21,7 +21,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, pointers
-from hornbeam.counting.columns import Columns, LaidOut
+from hornbeam.counting.columns import ColumnArrays, Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.strengths import Densities, Moments
 from hornbeam.facts.table import Targets
@@ -92,7 +92,7 @@ class CountProblem:
         tied = tied and symmetric
         group = mirror_groups(bodies) if tied else np.arange(len(bodies))
         medians = dict[Body, float]()
-        parts = dict[Counts, LaidOut]()
+        parts = dict[Counts, ColumnArrays]()
         for way in dict.fromkeys(way for body in bodies for way in useful_ways(body, ways)):
             parts[way] = columns.all(way)
             if way is Counts.SHARE:

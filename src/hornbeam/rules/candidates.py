@@ -1,6 +1,6 @@
 """Candidate clauses: every body that has groundings for labelled targets, with its figures.
 
-Millions of relation sequences may be found before pruning, so a `Candidates` is a table of arrays;
+Millions of bodies may be found before pruning, so a `Candidates` is a table of arrays;
 bodies and texts are made for the rows that are looked at.
 """
 
@@ -33,9 +33,9 @@ class Language:
     max_length
         Longest body, 1 to `hornbeam.rules.body.MAX_LENGTH` atoms.
     min_coverage
-        Fewest labelled targets that a sequence must connect.
+        Fewest labelled targets that a body must cover.
     top
-        Keep the first N sequences in the order of coverage, length, text; None keeps all.
+        Keep the first N bodies in the order of coverage, length, text; None keeps all.
     distinct_variables
         No two variables on one entity; by default variables may coincide, as PSL grounds.
     max_fanout
@@ -149,7 +149,7 @@ class Candidates:
 
     @property
     def lengths(self) -> Ints:
-        """Number of body atoms of every sequence."""
+        """Number of body atoms of every body."""
         return np.asarray(np.maximum(np.count_nonzero(self.steps, axis=1), 1))
 
     @cached_property
