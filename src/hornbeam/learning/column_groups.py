@@ -15,7 +15,7 @@ from hornbeam.rules.weighing import Counts
 
 
 def mirror_groups(bodies: Sequence[Body]) -> Ints:
-    """For every body the first place of itself or its mirror."""
+    """For every body the first index of itself or its mirror image."""
     first: dict[Body, int] = {}
     return np.array(
         [first.setdefault(body, first.setdefault(body.mirror, b)) for b, body in enumerate(bodies)],
@@ -24,7 +24,7 @@ def mirror_groups(bodies: Sequence[Body]) -> Ints:
 
 
 def added_by_group(parts: Mapping[Counts, ColumnArrays], group: Ints) -> dict[Counts, ColumnArrays]:
-    """Columns with those of one group added up in the place of its first; the others are empty.
+    """Columns with the sum of a group as its first column; the others of the group are empty.
 
     All ways of counting have entries for the same rows.
     """
@@ -46,11 +46,11 @@ def added_by_group(parts: Mapping[Counts, ColumnArrays], group: Ints) -> dict[Co
 def shares_by_median(
     statistics: Statistics, shares: ColumnArrays, group: Ints
 ) -> tuple[ColumnArrays, dict[Body, float]]:
-    """Columns of shares divided by their medians, as they weigh, and the medians.
+    """Columns log2(1 + share / median), and the medians.
 
-    A group has one median, so that a rule and its mirror say the same. Engines add up shares in
-    other orders and agree to the last digits but not in them: medians and entries are rounded so
-    that the same model comes out.
+    A group has one median, so that a rule and its mirror image are equal. Engines add up shares in
+    different orders and differ in the last digits: medians and entries are rounded so that the
+    model is the same.
     """
     indptr, row, x = shares
     column = group[part_numbers(indptr)]
@@ -58,9 +58,9 @@ def shares_by_median(
     found, start, size = np.unique(column[order], return_index=True, return_counts=True)
     middle = 0.5 * (x[order[start + (size - 1) // 2]] + x[order[start + size // 2]])
     by_group = np.ones(len(group))
-    # bodies that are no paths have no shares, and no median to divide by
+    # only paths have shares and a median
     by_group[found] = [float(f"{m:.6g}") if m > 0.0 else 1.0 for m in middle.tolist()]
-    # what a row adds is log2(1 + share / median); rows of a body without shares there are none
+    # rows of bodies without shares have share 0 and stay 0
     weighed = np.round(np.log2(1.0 + x / by_group[column]), 9).astype(np.float64)
     medians = {body: float(by_group[group[b]]) for b, body in enumerate(statistics.bodies)}
     return ColumnArrays(indptr, row, weighed), medians

@@ -49,12 +49,12 @@ def learner_class(name: str) -> type[Learner]:
 
 
 def load_other(point: EntryPoint) -> type[Learner]:
-    """Import a learner of another package; whatever is wrong there is one message."""
+    """Import a learner of another package; any failure is an InputError."""
     package = point.dist.name if point.dist is not None else point.module
     whose = f"the learner {point.name!r} of the package {package}"
     try:
         found: type[Learner] = point.load()
-    except Exception as error:  # of any kind: it is the code of others that runs here
+    except Exception as error:  # of any kind: the code of another package runs here
         said = f"{type(error).__name__}: {error}"
         raise InputError(f"{whose} cannot be imported ({said})") from error
     if not is_dataclass(found):
@@ -63,7 +63,7 @@ def load_other(point: EntryPoint) -> type[Learner]:
 
 
 def make_learner(name: str, seed: int, **settings: Any) -> Learner:  # noqa: ANN401
-    """Make a learner with settings of its own, and the seed where it takes one."""
+    """Make a learner with its default settings, and the seed where it has one."""
     kind = learner_class(name)
     if any(one.name == "seed" for one in fields(kind)):
         settings["seed"] = seed
