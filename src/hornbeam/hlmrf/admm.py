@@ -120,15 +120,15 @@ class Admm:
         """
         hard = np.flatnonzero(potentials.is_constraint)
         constraints = potentials.select(potentials.is_constraint)
-        iterations, min_iterations, status = 0, 1, MapStatus.ITERATIONS
+        iterations, minimum, status = 0, 1, MapStatus.ITERATIONS
         residuals = Residuals()
         with ThreadPoolExecutor(worker_threads(self.threads)) as pool:
             run = _Run.of(potentials, start, self, pool, progress)
             steps = run.steps()
             while iterations < self.max_iterations and status is MapStatus.ITERATIONS:
                 steps, before = run.steps(), run.point.s[hard]
-                max_iterations = min(PERIOD, self.max_iterations - iterations)
-                done, residuals = run.run(steps, min_iterations, max_iterations)
+                limit = min(PERIOD, self.max_iterations - iterations)
+                done, residuals = run.run(steps, minimum, limit)
                 iterations += done
                 progress.advance("ADMM", iterations, self.max_iterations)
                 at_rest = residuals.within_limits
@@ -137,7 +137,7 @@ class Admm:
                 elif contradict(constraints, run.point.s[hard] - before):
                     status = MapStatus.INFEASIBLE
                 # converged except for a violated constraint: check again after a whole period
-                min_iterations = PERIOD if at_rest else 1
+                minimum = PERIOD if at_rest else 1
             multiplier = run.multipliers(steps)
         state = run.point.state
         return replace(
@@ -187,20 +187,18 @@ class _Run:
             progress,
         )
 
-    def run(
-        self, steps: AdmmSteps, min_iterations: int, max_iterations: int
-    ) -> tuple[int, Residuals]:
-        """Iterate until the stopping rule is met, `min_iterations` to `max_iterations` times."""
+    def run(self, steps: AdmmSteps, minimum: int, limit: int) -> tuple[int, Residuals]:
+        """Iterate until the stopping rule is met, `minimum` to `limit` times."""
         point, residuals = self.point, Residuals()
-        for done in range(1, max_iterations + 1):
+        for done in range(1, limit + 1):
             mixture = self.steering.mixture()
             rows = steps.local_steps(point, mixture)
             variables = steps.consensus(point, mixture)
             residuals = self.rule.residuals(rows, variables)
             self.steering.steer(point, mixture, residuals.movement)
-            if done >= min_iterations and residuals.within_limits:
+            if done >= minimum and residuals.within_limits:
                 return done, residuals
-        return max_iterations, residuals
+        return limit, residuals
 
     def steps(self) -> AdmmSteps:
         """The implementation of the next steps: arrays while they cost less than loading Numba."""

@@ -205,7 +205,7 @@ class CountProblem:
     def distinct_columns(self) -> CountProblem:
         """Leave out clauses whose columns repeat an earlier clause's.
 
-        Symmetric relations give many sequences with the very same counts; the objective cannot
+        Symmetric relations give many bodies with equal counts; the objective cannot
         tell them apart, so only the first (widest, shortest, first by text) is kept.
         """
         number: dict[tuple[bytes, bytes], int] = {}

@@ -18,8 +18,7 @@ from hornbeam.learning import descent_arrays as arrays
 from hornbeam.learning import descent_kernels as loops
 from hornbeam.learning.descent_arrays import ClauseLayout
 
-#: Maximum number of sweeps over one quadratic model, and the fraction of the first one's gain below
-#: which they end.
+#: Maximum number of sweeps over one quadratic model, and the part of the first gain that ends them.
 SWEEPS = 100
 MIN_GAIN_SHARE = 1e-4
 
@@ -95,8 +94,8 @@ def minimise_model(gradient: Floats, hessian: Floats, weights: Floats) -> Floats
 
     Coordinate descent soon finds which weights are positive, and is slow where their columns are
     nearly equal. Where it has not converged, conjugate gradients solve for these weights, as far as
-    all of them stay positive. (A factorisation would need less work, but more
-    CPU time: BLAS keeps all cores busy waiting for it.)
+    all of them stay positive. (A factorisation would need less work, but more CPU time: BLAS keeps
+    all cores busy waiting for it.)
     """
     m = len(weights)
     limit = WORTH_READING_MODELS if numba_in_use() else WORTH_COMPILING_MODELS

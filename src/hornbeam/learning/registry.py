@@ -55,8 +55,8 @@ def load_other(point: EntryPoint) -> type[Learner]:
     try:
         found: type[Learner] = point.load()
     except Exception as error:  # of any kind: the code of another package runs here
-        said = f"{type(error).__name__}: {error}"
-        raise InputError(f"{whose} cannot be imported ({said})") from error
+        reason = f"{type(error).__name__}: {error}"
+        raise InputError(f"{whose} cannot be imported ({reason})") from error
     if not is_dataclass(found):
         raise InputError(f"{whose} is no dataclass of settings")
     return found

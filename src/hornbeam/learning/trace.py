@@ -148,7 +148,7 @@ class Trace:
     sampled_negatives: str | None = None  #: how negatives were sampled where there were no labels
     fit: FitReport = field(default_factory=FitReport)
     model: str = ""  #: fingerprint of the model's text
-    #: Of a collective model of two steps, or of a plain one where the second step gained nothing.
+    #: Of a collective model of two steps, or of a plain one whose second step was not kept.
     second_step: SecondStep | None = None
 
     @property

@@ -28,8 +28,7 @@ Shares add a column `weight`, the product over the steps of 1 / sqrt(out-degree 
 is the same in both directions and is stored with every fact (`WEIGHED_FACTS`). A target that is a
 fact sees one edge less at its source and at its sink: a step from or to one of them along the
 relation and direction of the own edge gains sqrt(d / (d - 1)) (`_gain`). Suffixes belong to one
-target and have the gains in their weight; prefixes are those of all targets of a source, and gain
-where they meet suffixes.
+target and include the gains; prefixes are those of all targets of a source, and gain at the join.
 
 Nothing here comes from the data but integers: names stay in tables.
 """
@@ -88,9 +87,7 @@ class Search:
     #: Whether sources are the objects of the targets: steps are then walked the other way.
     flipped: bool
     frozen: bool  #: whether only the sequences of `known` are searched for
-    broadcast: (
-        bool  #: whether targets, prefixes and suffixes are few enough to be sent to every worker
-    )
+    broadcast: bool  #: whether frontiers are small enough to be sent to every worker
     shares: bool = False  #: whether the weights of paths are added up too
 
     @property
