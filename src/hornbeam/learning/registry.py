@@ -63,7 +63,7 @@ def load_other(point: EntryPoint) -> type[Learner]:
 
 
 def make_learner(name: str, seed: int, **settings: Any) -> Learner:  # noqa: ANN401
-    """Make a learner with its default settings, and the seed where it has one."""
+    """Make a learner with the given settings, and the seed where it has one."""
     kind = learner_class(name)
     if any(one.name == "seed" for one in fields(kind)):
         settings["seed"] = seed

@@ -160,8 +160,8 @@ def _moved(binned: Binned, node: Ints, column: Ints, cut: Ints) -> Ints:
         j = column[parent]
         entries = slice(int(binned.indptr[j]), int(binned.indptr[j + 1]))
         reached = binned.row[entries][binned.bin[entries] >= cut[parent]]
-        mine = reached[node[reached] == parent]
-        moved[mine] = 2 * parent + 2
+        right = reached[node[reached] == parent]
+        moved[right] = 2 * parent + 2
     return moved
 
 
