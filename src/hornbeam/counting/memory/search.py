@@ -681,10 +681,7 @@ def flush(scratch, n_prefixes, codes, shift, suffix, frozen, counters, size):
 
 
 def resolve(entries, mark, size, ids):
-    """Replace prefix numbers by sequence ids in the entries from `mark` on; drop unknown ones.
-
-    Returns the number of entries left.
-    """
+    """Prefix numbers become sequence ids from `mark` on, unknown ones go; the number left."""
     row, path, body, count = entries
     kept = mark
     for i in range(mark, size):
