@@ -681,7 +681,7 @@ def flush(scratch, n_prefixes, codes, shift, suffix, frozen, counters, size):
 
 
 def resolve(entries, mark, size, ids):
-    """Prefix numbers become sequence ids from `mark` on, unknown ones go; the number left."""
+    """Replace prefix numbers from `mark` on by sequence ids, drop unknown ones; the new size."""
     row, path, body, count = entries
     kept = mark
     for i in range(mark, size):
